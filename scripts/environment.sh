@@ -1,0 +1,37 @@
+# Sourced by the other scripts, from the root of the checkout: makes .venv and installs what they ask for.
+
+usable() {
+    "$1" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1
+}
+
+find_python() {
+    # A name on PATH may be a launcher for a version that is not there, so each one is tried.
+    for candidate in python3.13 python3.12 python3.11 python3; do
+        if usable "$candidate"; then
+            echo "$candidate"
+            return
+        fi
+    done
+    echo "Shoal needs Python 3.11 or later with its venv module: install one (for example the packages" \
+        "python3.11 and python3.11-venv) and run this again." >&2
+    return 1
+}
+
+# install EXTRAS: install the checkout with the given extras ("" for none) into .venv, unless that was done.
+install() {
+    if ! usable .venv/bin/python || ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
+        python=$(find_python)
+        echo "Making a virtual environment in .venv ..." >&2
+        "$python" -m venv --clear .venv
+    fi
+    stamp=".venv/.shoal-installed${1:+-$1}"
+    # The path is part of it because an editable install remembers where the checkout was.
+    wanted=$({ cat pyproject.toml constraints.txt; pwd; } | cksum)
+    if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
+        echo "Installing Shoal${1:+ with [$1]} into .venv ..." >&2
+        rm -f .venv/.shoal-installed*
+        .venv/bin/python -m pip install -q -q --disable-pip-version-check --root-user-action=ignore \
+            -c constraints.txt -e ".${1:+[$1]}"
+        echo "$wanted" >"$stamp"
+    fi
+}

@@ -1,0 +1,118 @@
+"""What an algorithm is given and what it gives back."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shoal.engines.base import Engine
+from shoal.kernels.geometry import FLAT as FLAT_KIND
+from shoal.kernels.geometry import INTERVAL as INTERVAL_KIND
+from shoal.kernels.geometry import TREE as TREE_KIND
+from shoal.kernels.geometry import Geometry
+from shoal.kernels.segments import Sensitive
+from shoal.models.base import Judge, Model
+from shoal.params import real
+from shoal.recoding.recodings import Recoding
+from shoal.table.column import FLAT, TREE, Column
+from shoal.table.keys import Keys
+from shoal.table.table import Table
+
+_KINDS = {"interval": INTERVAL_KIND, TREE: TREE_KIND, FLAT: FLAT_KIND}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Problem:
+    """A table, the models its classes must satisfy, and the means to work on it."""
+
+    table: Table
+    judge: Judge
+    engine: Engine
+    keys: Keys
+    progress: Callable[[str], None] = lambda step: None
+
+    @property
+    def shuffled(self) -> np.ndarray:
+        """Row numbers in the keyed order in which ties are broken."""
+        return self.keys.shuffle("ties", self.table.row_keys)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Algorithm:
+    """A method with its parameters; the constructor only stores and checks them.
+
+    Attributes
+    ----------
+    suppression_limit
+        Largest share of rows that may be suppressed after recoding.
+    """
+
+    name: ClassVar[str]
+    shorthand: ClassVar[Sequence[str]] = ()
+    suppression_limit: float = 0.0
+
+    def __post_init__(self) -> None:
+        real(type(self).__name__, "suppression_limit", self.suppression_limit, low=0.0, high=1.0)
+
+    def parameters(self) -> dict[str, Any]:
+        """The algorithm as a recipe writes it."""
+        given = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in self.shorthand}
+        return {"name": self.name} | {key: value for key, value in given.items() if value is not None}
+
+    def models(self) -> list[Model]:
+        """Models that constructor arguments such as ``k`` stand for."""
+        return []
+
+    def run(self, problem: Problem) -> Recoding:
+        """Group the records of a table."""
+        raise NotImplementedError
+
+
+def geometry(table: Table) -> Geometry:
+    """The quasi-identifiers' prices, packed for the kernels."""
+    columns = table.quasi
+    places = [column.positions if _KINDS[column.kind] == INTERVAL_KIND else np.empty(0) for column in columns]
+    trees = [_tree_arrays(column) for column in columns]
+    words = [(column.card + 63) // 64 if column.kind == FLAT else 0 for column in columns]
+    return Geometry(
+        kind=np.array([_KINDS[column.kind] for column in columns], dtype=np.int64),
+        card=np.array([column.card for column in columns], dtype=np.int64),
+        missing=np.array([column.missing for column in columns], dtype=np.int64),
+        scale=np.array([_scale(column) for column in columns], dtype=np.float64),
+        weight=table.quasi_weights,
+        place=np.concatenate([np.empty(0), *places]),
+        place_at=np.cumsum([0, *(place.size for place in places)], dtype=np.int64),
+        tree=np.concatenate([np.empty(0, dtype=np.int32), *(tree for tree, _ in trees)]).astype(np.int32),
+        leaves=np.concatenate([np.empty(0), *(leaves for _, leaves in trees)]).astype(np.float64),
+        tree_at=np.cumsum([0, *(tree.size for tree, _ in trees)], dtype=np.int64),
+        word_at=np.cumsum([0, *words], dtype=np.int64),
+    )
+
+
+def _tree_arrays(column: Column) -> tuple[np.ndarray, np.ndarray]:
+    if column.kind != TREE or column.hierarchy is None:
+        return np.empty(0, dtype=np.int32), np.empty(0)
+    return column.hierarchy.ancestors.ravel(), column.hierarchy.leaf_counts.ravel()
+
+
+def _scale(column: Column) -> float:
+    width = column.span if _KINDS[column.kind] == INTERVAL_KIND else column.card - 1.0
+    return 1.0 / width if width > 0 else 0.0
+
+
+def sensitive_codes(problem: Problem) -> Sensitive:
+    """The attributes the models look at, packed for the kernels."""
+    attributes = problem.judge.attributes
+    n = problem.table.n
+    codes = np.stack([one.codes for one in attributes]) if attributes else np.empty((0, n), dtype=np.int32)
+    subjects = problem.table.subjects
+    return Sensitive(
+        codes=codes,
+        people=np.array([one.people for one in attributes], dtype=np.uint8),
+        subjects=np.empty(0, dtype=np.int32) if subjects is None else subjects,
+        n_subjects=problem.table.n_subjects,
+    )

@@ -1,0 +1,1 @@
+"""Methods that cut the table into ever smaller parts."""

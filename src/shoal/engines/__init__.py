@@ -1,0 +1,1 @@
+"""Where group statistics are computed; every engine gives the same figures."""

@@ -1,0 +1,1 @@
+"""Value generalisation hierarchies: the trees themselves, builders that grow them, and their files."""

@@ -1,0 +1,185 @@
+"""Hierarchy files (one line a leaf, as ARX writes them) and hierarchies as recipes describe them."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import HierarchyError
+from shoal.hierarchy import builders
+from shoal.hierarchy.hierarchy import Hierarchy
+from shoal.params import nearest
+
+# Each way to describe a hierarchy, with the further keys that may stand beside it.
+_OPTIONS: dict[str, tuple[str, ...]] = {
+    "path": ("separator",),
+    "prefix": ("mask",),
+    "intervals": (),
+    "widths": ("origin",),
+    "quantiles": (),
+    "dates": (),
+    "groups": (),
+    "nested": (),
+}
+
+
+def read_csv(path: str | Path, name: str, separator: str = ";") -> Hierarchy:
+    """Read a hierarchy: one line a leaf, ``leaf;level 1;...;*``, UTF-8, no header.
+
+    Blank lines are skipped, short lines are padded after the leaf and labels may be quoted.
+    """
+    if not isinstance(separator, str) or len(separator) != 1:
+        raise HierarchyError(
+            f"The 'separator' of the hierarchy of '{name}' must be one character: got {separator!r}."
+        )
+    rows = []
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, delimiter=separator, strict=True)
+            for row in reader:
+                if not row or (len(row) == 1 and row[0].isspace()):
+                    continue
+                if "" in row:
+                    raise HierarchyError(
+                        f"Line {reader.line_num} of '{path}', the hierarchy of '{name}', has an empty label: "
+                        "name every level of the path."
+                    )
+                rows.append(row)
+    except OSError as error:
+        raise HierarchyError(
+            f"The hierarchy file '{path}' of '{name}' cannot be read ({error.strerror}): check the path."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise HierarchyError(
+            f"The hierarchy file '{path}' of '{name}' is not UTF-8 text: save it with that encoding."
+        ) from error
+    except csv.Error as error:
+        raise HierarchyError(
+            f"Line {reader.line_num} of '{path}', the hierarchy of '{name}', is malformed ({error}): "
+            "check its quotes."
+        ) from error
+    _check_separator(path, name, separator, rows)
+    return Hierarchy.from_rows(name, rows)
+
+
+def write_csv(hierarchy: Hierarchy, path: str | Path) -> None:
+    """Write a hierarchy so that :func:`read_csv` gives the same one back; whole or not at all."""
+    path = Path(path)
+    # The reader would take these for a line end or a byte order mark if they stood unquoted.
+    awkward = any("\r" in label or label.startswith("\ufeff") for label in hierarchy.node_labels)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with open(temporary, "w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(
+                file,
+                delimiter=";",
+                lineterminator="\n",
+                quoting=csv.QUOTE_ALL if awkward else csv.QUOTE_MINIMAL,
+            )
+            writer.writerows(hierarchy.rows())
+        os.replace(temporary, path)
+    except OSError as error:
+        raise HierarchyError(
+            f"The hierarchy of '{hierarchy.name}' cannot be written to '{path}' ({error.strerror}): "
+            "check the path."
+        ) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def build(name: str, spec: Any, values: Sequence[str], *, counts: Sequence[int] | None = None) -> Hierarchy:
+    """Turn a recipe's entry into a hierarchy.
+
+    Parameters
+    ----------
+    name
+        The column.
+    spec
+        A path; a mapping such as ``{"prefix": [4, 3, 2]}``, ``{"intervals": {"edges": [[0, 20, 40]]}}``,
+        ``{"widths": [5, 10], "origin": 0}``, ``{"quantiles": [8, 4, 2]}``, ``{"dates": ["month", "year"]}``,
+        ``{"groups": [...]}``, ``{"nested": {...}}`` or ``{"path": ..., "separator": ","}``; or a
+        :class:`Hierarchy`, which is returned as it is.
+    values
+        The column's values as canonical text; for ``groups``, in the column's order.
+    counts
+        How often each value occurs, for ``quantiles``.
+    """
+    if isinstance(spec, Hierarchy):
+        return spec
+    if isinstance(spec, str | Path):
+        return read_csv(spec, name)
+    kind = _kind(name, spec)
+    main, options = spec[kind], {key: value for key, value in spec.items() if key != kind}
+    match kind:
+        case "path":
+            return read_csv(main, name, **options)
+        case "prefix":
+            return builders.prefix(name, values, main, **options)
+        case "intervals":
+            return builders.intervals(name, values, _edges(name, main))
+        case "widths":
+            return builders.equal_width(name, values, main, **options)
+        case "quantiles":
+            return builders.quantiles(name, values, counts, main)
+        case "dates":
+            return builders.dates(name, values, main)
+        case "groups":
+            return builders.ordered(name, values, main)
+        case _:
+            return builders.nested(name, main)
+
+
+def _kind(name: str, spec: Any) -> str:
+    if not isinstance(spec, Mapping):
+        raise HierarchyError(
+            f"The hierarchy of '{name}' must be a path or a table with one of {', '.join(_OPTIONS)}: "
+            f"got {spec!r}."
+        )
+    known = [*_OPTIONS, *(key for keys in _OPTIONS.values() for key in keys)]
+    for key in spec:
+        if key not in known:
+            raise HierarchyError(_unknown(name, str(key), known))
+    kinds = [key for key in spec if key in _OPTIONS]
+    if len(kinds) != 1:
+        raise HierarchyError(
+            f"The hierarchy of '{name}' needs exactly one of {', '.join(_OPTIONS)}: "
+            f"got {', '.join(kinds) or 'none'}."
+        )
+    for key in spec:
+        if key != kinds[0] and key not in _OPTIONS[kinds[0]]:
+            raise HierarchyError(
+                f"The hierarchy of '{name}' cannot have '{key}' beside '{kinds[0]}': remove it."
+            )
+    return str(kinds[0])
+
+
+def _edges(name: str, main: Any) -> Any:
+    if not isinstance(main, Mapping) or "edges" not in main:
+        raise HierarchyError(
+            f"The intervals for '{name}' need edges: write intervals = {{ edges = [[0, 20, 40]] }}."
+        )
+    for key in main:
+        if key != "edges":
+            raise HierarchyError(_unknown(name, str(key), ["edges"]))
+    return main["edges"]
+
+
+def _unknown(name: str, key: str, known: Sequence[str]) -> str:
+    near = nearest(key, known)
+    hint = f"did you mean '{near}'?" if near else f"use one of {', '.join(known)}."
+    return f"The hierarchy of '{name}' has an unknown entry '{key}': {hint}"
+
+
+def _check_separator(path: str | Path, name: str, separator: str, rows: list[list[str]]) -> None:
+    """A file of one column whose every line holds another separator was written with that one."""
+    if len(rows) < 2 or any(len(row) > 1 for row in rows):
+        return
+    for other in ",;\t|":
+        if other != separator and all(other in row[0] for row in rows):
+            raise HierarchyError(
+                f"The hierarchy file '{path}' of '{name}' has no '{separator}' but {other!r} on every line: "
+                f"set its separator to {other!r}."
+            )

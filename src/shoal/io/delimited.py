@@ -1,0 +1,364 @@
+"""Delimited text to a frame of text columns.
+
+Polars splits the file on all cores. What it lets pass in silence (short rows, blank lines read as rows) is
+found by counting separators, at a few per cent of the cost; Python's csv module reads the header, and the
+whole file only to name the row at fault.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import mmap
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from shoal.errors import InputError, ParameterError
+
+BLANKS = " \t"
+_ENDS_EMPTY = ""  # no column of a file can have this name
+_LONE_RETURN = "\u240d"
+_CHUNK = 1 << 18  # bytes; a chunk and its masks stay in the processor's cache
+
+
+@dataclass(frozen=True)
+class Text:
+    """The bytes of a file: ``data`` to look at, ``feed`` for Polars (the path itself where that will do)."""
+
+    name: str
+    data: bytes | mmap.mmap = field(repr=False)
+    feed: bytes | Path = field(repr=False)
+
+    @classmethod
+    def open(cls, path: Path, encoding: str) -> Text:
+        """Map or read a file, unpacked and in UTF-8 without byte order mark."""
+        codec = _codec(encoding)
+        data = _load(path)
+        feed: bytes | Path = data if isinstance(data, bytes) else path
+        if codec not in ("utf-8", "utf-8-sig"):
+            data = feed = _recoded(path.name, bytes(data), codec)
+        if data[:3] == codecs.BOM_UTF8:
+            data = feed = bytes(data[3:])
+        if len(data) == 0:
+            raise InputError(f"'{path.name}' is empty: there is nothing to read.")
+        if data.find(b"\0", 0) >= 0:
+            wide = data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+            advice = 'give encoding = "utf-16"' if wide else "check that it is a text file"
+            raise InputError(f"'{path.name}' contains zero bytes, so it is not {codec} text: {advice}.")
+        return cls(path.name, data, feed)
+
+    def lines(self) -> Iterator[str]:
+        """Decoded lines, refusing the first that is not UTF-8."""
+        stream = io.BytesIO(self.data) if isinstance(self.data, bytes) else self.data
+        stream.seek(0)
+        for number, line in enumerate(iter(stream.readline, b""), start=1):
+            try:
+                yield line.decode("utf-8")
+            except UnicodeDecodeError:
+                raise _wrong_encoding(self.name, number, "utf-8") from None
+
+    def count(self, byte: int) -> int:
+        """How often a byte occurs."""
+        array = np.frombuffer(self.data, np.uint8)
+        starts = range(0, array.size, _CHUNK)
+        return sum(int(np.count_nonzero(array[at : at + _CHUNK] == byte)) for at in starts)
+
+    def blank_lines_at_end(self) -> int:
+        """Number of blank lines behind the last row."""
+        size = len(self.data)
+        end = size
+        while end and self.data[end - 1] in b"\r\n":
+            end -= 1
+        return max(bytes(self.data[end:size]).count(b"\n") - 1, 0)
+
+    def is_padded(self, separator: str) -> bool:
+        """Whether any blank stands at the edge of a cell, inside or outside its quotes."""
+        array = np.frombuffer(self.data, np.uint8)
+        blanks = [ord(blank) for blank in BLANKS if blank != separator]
+        edge = np.zeros(256, bool)
+        edge[[ord(mark) for mark in (separator, "\n", "\r", '"')]] = True
+        for at in range(0, array.size, _CHUNK):
+            chunk = array[at : at + _CHUNK]
+            is_blank = chunk == blanks[0]
+            for blank in blanks[1:]:
+                is_blank |= chunk == blank
+            places = np.flatnonzero(is_blank) + at
+            if places.size == 0:
+                continue
+            if places[0] == 0 or places[-1] == array.size - 1:
+                return True
+            # A run of blanks needs no care: its first or its last one touches the edge.
+            if (edge[array[places - 1]] | edge[array[places + 1]]).any():
+                return True
+        return False
+
+
+def parse(
+    text: Text, *, separator: str, columns: Sequence[str] | None, markers: Sequence[str] | None
+) -> pl.DataFrame:
+    """Split a text into rows and cells.
+
+    Parameters
+    ----------
+    columns
+        Names of the columns; None when the first row is a header.
+    markers
+        Cells that become null, next to empty ones, once cells have lost their surrounding blanks. None keeps
+        every cell as it stands.
+    """
+    _check_separator(separator)
+    if text.data[-1] == ord(separator):
+        # Polars overlooks an empty last field where no line end follows.
+        ended = bytes(text.data) + b"\n"
+        text = Text(text.name, ended, ended)
+    names, skip, has_rows = _layout(text, separator, columns, exact=markers is None)
+    schema = dict.fromkeys(names, pl.String)
+    if not has_rows:
+        return pl.DataFrame(schema=schema)
+    if _has_quotes(text):
+        _check_quotes(text, separator)
+    padded = markers is not None and text.is_padded(separator)
+    scan = pl.scan_csv(
+        text.feed, has_header=False, skip_lines=skip, schema=schema, separator=separator, glob=False
+    )
+    try:
+        # The streaming engine trims one batch while it parses the next, and keeps the order of the rows.
+        frame = scan.select(_cells(names, separator, padded, markers)).collect(engine="streaming")
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        # Polars quotes cells in its messages, so nothing of them is passed on.
+        _blank_lines(text, len(names), separator, header=columns is None)
+        raise InputError(f"'{text.name}' cannot be split into rows and cells: check its format.") from None
+    ends_empty = frame.drop_in_place(_ENDS_EMPTY).any()
+    if len(names) > 1 and ends_empty:
+        frame = _without_blank_lines(text, frame, separator, markers or (), header=columns is None)
+    return frame.with_columns(pl.all().fill_null("")) if markers is None else frame
+
+
+def _cells(
+    names: Sequence[str], separator: str, padded: bool, markers: Sequence[str] | None
+) -> list[pl.Expr]:
+    """The cells as they shall be, and where a row ends in nothing, not even quotes."""
+    cells = [pl.col(name) for name in names]
+    ends_empty = cells[-1].is_null().alias(_ENDS_EMPTY)
+    if padded:
+        cells = [cell.str.strip_chars(BLANKS.replace(separator, "")) for cell in cells]
+    if markers is not None:
+        cells = [pl.when(cell.is_in(["", *markers]).not_()).then(cell) for cell in cells]
+    return [*cells, ends_empty]
+
+
+def _layout(
+    text: Text, separator: str, columns: Sequence[str] | None, exact: bool
+) -> tuple[list[str], int, bool]:
+    """Names of the columns, number of lines before the first row, and whether there is a row."""
+    records = _records(text, separator)
+    filled = (record for record in records if not _is_blank(record.cells))
+    first = next(filled, None)
+    if first is None:
+        raise InputError(f"'{text.name}' holds nothing but blank lines.")
+    # A blank line is no row, except that in a file of one column it is an empty cell.
+    if columns is not None:
+        names = _checked_names(text.name, list(columns))
+        if len(names) != len(first.cells):
+            raise InputError(
+                f"The first row of '{text.name}' has {len(first.cells)} fields and 'columns' gives "
+                f"{len(names)} names: check the names and the separator."
+            )
+        return names, first.line if len(names) > 1 else 0, True
+    names = first.cells if exact else [name.strip() for name in first.cells]
+    _checked_names(text.name, names, None if exact else separator)
+    second = next(records if len(names) == 1 else filled, None)
+    return names, 0 if second is None else second.line, second is not None
+
+
+@dataclass(frozen=True)
+class _Record:
+    """One record as Python's csv module reads it, and the number of lines before it."""
+
+    line: int
+    cells: list[str]
+
+
+def _records(text: Text, separator: str) -> Iterator[_Record]:
+    # The module takes a lone carriage return for a line end; Polars, rightly, for part of a cell.
+    lines = (line.replace("\r\n", "\n").replace("\r", _LONE_RETURN) for line in text.lines())
+    reader = csv.reader(lines, delimiter=separator, strict=True)
+    while True:
+        line = reader.line_num
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error:
+            raise _wrong_quote(text.name, line + 1) from None
+        yield _Record(line, cells)
+
+
+def _is_blank(cells: Sequence[str]) -> bool:
+    return not cells or (len(cells) == 1 and not cells[0].strip())
+
+
+def _checked_names(file: str, names: list[str], separator: str | None = None) -> list[str]:
+    """Refuse unusable names; ``separator`` is given for a header that may have been split wrongly."""
+    if separator is not None and any(_LONE_RETURN in name for name in names):
+        raise InputError(f"'{file}' ends its lines with carriage returns alone: save it with line feeds.")
+    if separator is not None and len(names) == 1:
+        other = next((mark for mark in ";\t|," if mark in names[0]), None)
+        if other is not None:
+            shown = "a tab" if other == "\t" else f"'{other}'"
+            raise InputError(
+                f"'{file}' has a single column whose name contains {shown}: give it as separator."
+            )
+    for position, name in enumerate(names, start=1):
+        if not name.strip():
+            raise InputError(f"Column {position} of '{file}' has no name: every column needs one.")
+        if name in names[: position - 1]:
+            raise InputError(f"'{file}' has two columns called '{name}': rename one.")
+    return names
+
+
+def _without_blank_lines(
+    text: Text, frame: pl.DataFrame, separator: str, markers: Sequence[str], header: bool
+) -> pl.DataFrame:
+    """Drop blank lines, which Polars reads as rows, and refuse short rows, which it fills up.
+
+    Every separator in the file stands either between two cells or inside one, so the difference to what a
+    full table would have is the number of fields that are lacking.
+    """
+    between = frame.width - 1
+    needed = between * frame.height
+    if header:
+        needed += between + sum(name.count(separator) for name in frame.columns)
+    if _has_quotes(text):
+        inside = frame.select(pl.all().str.count_matches(separator, literal=True).sum())
+        needed += sum(inside.row(0))
+    lacking = needed - text.count(ord(separator))
+    # A marker with a separator in it has been counted out of its cell, so the sum says nothing then.
+    if not any(separator in marker for marker in markers):
+        if lacking == 0:
+            return frame
+        at_end = text.blank_lines_at_end()
+        if lacking == between * at_end:
+            return frame.head(frame.height - at_end)
+    blank = _blank_lines(text, frame.width, separator, header)
+    keep = np.ones(frame.height, bool)
+    keep[blank] = False
+    return frame.filter(keep)
+
+
+def _blank_lines(text: Text, width: int, separator: str, header: bool) -> list[int]:
+    """Positions of blank lines among the rows, after refusing the first row that cannot be read."""
+    blank: list[int] = []
+    position = -int(header)
+    for record in _records(text, separator):
+        if _is_blank(record.cells):
+            # Blank lines before the first row were skipped, so they have no position.
+            if position > 0:
+                blank.append(position)
+                position += 1
+            continue
+        if position >= 0:
+            _refuse_faulty(text.name, record, position - len(blank) + 1, width, header)
+        position += 1
+    return blank
+
+
+def _refuse_faulty(file: str, record: _Record, row: int, width: int, header: bool) -> None:
+    where = f"Row {row} (line {record.line + 1}) of '{file}'"
+    if len(record.cells) != width:
+        found = "1 field" if len(record.cells) == 1 else f"{len(record.cells)} fields"
+        expected = f"the header has {width}" if header else f"there are {width} column names"
+        raise InputError(
+            f"{where} has {found} and {expected}: put cells that contain the separator in quotes."
+        )
+
+
+def _has_quotes(text: Text) -> bool:
+    # A map searches from where it was last read, unless told otherwise.
+    return text.data.find(b'"', 0) >= 0
+
+
+def _check_quotes(text: Text, separator: str) -> None:
+    """Refuse quotes that do not wrap a whole cell, which readers disagree about.
+
+    Taken in turn, quotes open and close (one that is written twice closes and opens again), so an opening one
+    must follow a cell's edge or a quote, and a closing one must come before such.
+    """
+    array = np.frombuffer(text.data, np.uint8)
+    before, after = np.zeros(256, bool), np.zeros(256, bool)
+    before[[ord(mark) for mark in (separator, "\n", '"')]] = True
+    after[[ord(mark) for mark in (separator, "\n", "\r", '"')]] = True
+    closing, last = 0, 0
+    for at in range(0, array.size, _CHUNK):
+        places = np.flatnonzero(array[at : at + _CHUNK] == ord('"')) + at
+        if places.size == 0:
+            continue
+        opens, closes = places[closing::2], places[1 - closing :: 2]
+        wrong = np.concatenate(
+            [
+                opens[(opens > 0) & ~before[array[opens - 1]]],
+                closes[(closes < array.size - 1) & ~after[array[np.minimum(closes + 1, array.size - 1)]]],
+            ]
+        )
+        if wrong.size:
+            raise _wrong_quote(text.name, bytes(text.data[: int(wrong.min())]).count(b"\n") + 1)
+        closing, last = (closing + places.size) % 2, int(places[-1])
+    if closing:
+        raise _wrong_quote(text.name, bytes(text.data[:last]).count(b"\n") + 1)
+
+
+def _wrong_quote(file: str, line: int) -> InputError:
+    return InputError(
+        f"Line {line} of '{file}' has a quote that does not wrap a whole cell: put the cell in quotes, with "
+        "no blanks outside them, and write a quote inside it twice."
+    )
+
+
+def _check_separator(separator: str) -> None:
+    if len(separator) != 1 or not separator.isascii() or separator in '"\r\n\0' or separator.isalnum():
+        raise ParameterError(f"The separator must be one character, such as ';' or a tab. Got {separator!r}.")
+
+
+def _codec(encoding: str) -> str:
+    try:
+        return codecs.lookup(encoding).name
+    except LookupError:
+        raise ParameterError(f"There is no encoding called '{encoding}': try 'utf-8' or 'latin-1'.") from None
+
+
+def _load(path: Path) -> bytes | mmap.mmap:
+    """The file's bytes, mapped rather than read unless they are compressed."""
+    try:
+        with path.open("rb") as file:
+            if path.suffix.lower() == ".gz":
+                return gzip.decompress(file.read())
+            if path.stat().st_size == 0:
+                return b""
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise InputError(f"'{path.name}' is not a whole gzip file: check how it was made.") from None
+    except OSError as error:
+        raise InputError(f"'{path}' cannot be read: {error.strerror}.") from None
+
+
+def _recoded(file: str, data: bytes, codec: str) -> bytes:
+    try:
+        return data.decode(codec).encode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _wrong_encoding(file, data[: error.start].count(b"\n") + 1, codec) from None
+    except (LookupError, UnicodeEncodeError):
+        raise ParameterError(f"'{codec}' is no encoding of text: try 'utf-8' or 'latin-1'.") from None
+
+
+def _wrong_encoding(file: str, line: int, codec: str) -> InputError:
+    name = "UTF-8" if codec == "utf-8" else codec
+    return InputError(
+        f"Line {line} of '{file}' is not {name}: give the file's encoding, such as encoding = \"latin-1\"."
+    )

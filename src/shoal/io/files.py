@@ -1,0 +1,111 @@
+"""Read a table from a file, or say in one sentence why that cannot be done; write one back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from shoal.errors import EmptyTableError, InputError, ParameterError
+from shoal.io.delimited import BLANKS, Text, parse
+from shoal.io.frames import clean
+from shoal.params import choice
+
+TEXT_EXTENSIONS = (".csv", ".tsv", ".txt", ".data")
+FORMATS = ("csv", "parquet")
+MISSING = "<missing>"
+
+
+def read_frame(
+    path: str | Path,
+    *,
+    columns: Sequence[str] | None = None,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+    missing_markers: Sequence[str] = (),
+) -> pl.DataFrame:
+    """Read a table from a file.
+
+    Parameters
+    ----------
+    path
+        A ``.csv``, ``.tsv``, ``.txt`` or ``.data`` file, also with ``.gz`` behind it, or a ``.parquet`` file.
+    columns
+        Names of the columns, for a text file without a header.
+    separator
+        One character; by default a tab for ``.tsv`` and a comma otherwise.
+    encoding
+        Encoding of a text file.
+    missing_markers
+        Cells that stand for a missing value, such as ``"?"``.
+
+    Returns
+    -------
+    polars.DataFrame
+        From text: text columns, cells without surrounding blanks, empty cells and missing markers null.
+        From Parquet: typed columns, missing markers null in text columns.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise InputError(f"'{path}' is a folder: name the file in it.")
+    if not path.exists():
+        raise InputError(f"There is no file '{path}': check the path.")
+    extension = _extension(path)
+    if extension == ".parquet":
+        if columns is not None:
+            raise ParameterError(
+                f"'{path.name}' is Parquet and names its columns itself: leave 'columns' out."
+            )
+        frame = _read_parquet(path, missing_markers)
+    else:
+        markers = [marker.strip(BLANKS) for marker in missing_markers]
+        fallback = "\t" if extension == ".tsv" else ","
+        text = Text.open(path, encoding)
+        frame = parse(text, separator=separator or fallback, columns=columns, markers=markers)
+    if frame.height == 0:
+        raise EmptyTableError(f"'{path.name}' has column names and no rows: there is nothing to work on.")
+    return frame
+
+
+def read_exact(path: Path) -> pl.DataFrame:
+    """Read back what :func:`write_frame` wrote: every CSV cell as it stands; no rows at all is fine."""
+    if path.suffix == ".parquet":
+        return _read_parquet(path, ())
+    return parse(Text.open(path, "utf-8"), separator=",", columns=None, markers=None)
+
+
+def write_frame(frame: pl.DataFrame, path: str | Path, format: str = "csv") -> None:
+    """Write a frame; equal frames give equal bytes. In CSV a null cell is written as ``<missing>``."""
+    if choice("the output", "format", format, FORMATS) == "csv":
+        frame.write_csv(path, null_value=MISSING, check_extension=False)
+    else:
+        # One chunk a column, or the bytes would depend on how the frame was put together.
+        frame.rechunk().write_parquet(path)
+
+
+def _extension(path: Path) -> str:
+    """What the name says the file holds, whether it is compressed or not."""
+    endings = [suffix.lower() for suffix in path.suffixes]
+    if endings[-1:] == [".parquet"]:
+        return ".parquet"
+    if endings[-1:] == [".gz"]:
+        endings.pop()
+    if endings and endings[-1] in TEXT_EXTENSIONS:
+        return endings[-1]
+    known = ", ".join(TEXT_EXTENSIONS)
+    raise InputError(
+        f"The kind of '{path.name}' is unknown: its name must end in {known} (or .gz) or .parquet."
+    )
+
+
+def _read_parquet(path: Path, markers: Sequence[str]) -> pl.DataFrame:
+    try:
+        frame = pl.read_parquet(path, glob=False, hive_partitioning=False)
+    except (pl.exceptions.PolarsError, OSError):
+        raise InputError(f"'{path.name}' cannot be read as Parquet: check that it is whole.") from None
+    frame = clean(frame, f"'{path.name}'")
+    if markers:
+        text = pl.col(pl.String)
+        frame = frame.with_columns(pl.when(text.is_in(list(markers)).not_()).then(text))
+    return frame

@@ -1,0 +1,162 @@
+"""Frames of pandas, Polars and PyArrow in, the same kind out, through narwhals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import narwhals as nw
+import polars as pl
+
+from shoal.errors import InputError, MissingExtraError
+
+_LIBRARIES = ("pandas", "polars", "pyarrow")
+_ADVICE = "convert it to text, numbers or dates"
+
+
+@dataclass(frozen=True)
+class Backend:
+    """Where a frame came from.
+
+    Attributes
+    ----------
+    library
+        ``"pandas"``, ``"polars"`` or ``"pyarrow"``.
+    index
+        Row labels of a pandas frame, for the publisher's own side only; None for every other library.
+    """
+
+    library: str = "polars"
+    index: Any = field(default=None, repr=False, compare=False)
+
+
+def to_polars(frame: Any) -> tuple[pl.DataFrame, Backend]:
+    """Convert a frame of any supported library.
+
+    Category columns become text, so that levels without rows go; NaN in pandas means missing; the index of a
+    pandas frame is no column.
+
+    Returns
+    -------
+    tuple of polars.DataFrame and Backend
+        The rows, and what :func:`from_polars` needs to hand the same kind of frame back.
+    """
+    try:
+        wrapped = nw.from_native(frame)
+    except nw.exceptions.DuplicateError:
+        raise InputError("The frame has two columns of the same name: rename one.") from None
+    except TypeError:
+        kind = type(frame).__name__
+        raise InputError(f"A {kind} is not a frame: give a pandas, Polars or PyArrow one.") from None
+    library = wrapped.implementation.value
+    if library not in _LIBRARIES:
+        raise InputError(f"Frames of {library} are not read directly: convert it to Polars or pandas.")
+    native = wrapped.to_native()
+    if isinstance(native, pl.LazyFrame):
+        native = _collected(native)
+    else:
+        _check_names(wrapped.columns)
+    if library == "polars":
+        return clean(native, "the frame"), Backend("polars")
+    converted = _converted(native, library)
+    return clean(converted, "the frame"), Backend(library, native.index if library == "pandas" else None)
+
+
+def from_polars(frame: pl.DataFrame, backend: Backend) -> Any:
+    """Convert to the library that ``backend`` names: fresh index, no categories, no metadata."""
+    if backend.library == "pandas":
+        return _to_pandas(frame)
+    if backend.library == "pyarrow":
+        return frame.to_arrow()
+    return frame
+
+
+def clean(frame: pl.DataFrame, where: str) -> pl.DataFrame:
+    """Columns of text, numbers, truth values and dates; everything else is refused.
+
+    Categories become text, columns without any value become text, NaN and infinities are refused with their
+    count. ``where`` names the frame or file in messages.
+    """
+    _check_names(frame.columns)
+    plain: list[pl.Expr] = []
+    for name, dtype in frame.schema.items():
+        if dtype in (pl.Categorical, pl.Enum, pl.Null):
+            plain.append(pl.col(name).cast(pl.String))
+        elif not (dtype.is_numeric() or dtype in (pl.String, pl.Boolean, pl.Date, pl.Datetime)):
+            shown = str(dtype.base_type()).lower()
+            raise InputError(f"Column '{name}' of {where} holds {shown} values: {_ADVICE}.")
+    _check_finite(frame, where)
+    return frame.with_columns(plain)
+
+
+def _check_names(names: list[Any]) -> None:
+    if not names:
+        raise InputError("The frame has no columns: there is nothing to read.")
+    for position, name in enumerate(names, start=1):
+        if not isinstance(name, str):
+            raise InputError(
+                f"The name of column {position} is not text but {type(name).__name__}: rename it."
+            )
+        if not name.strip():
+            raise InputError(f"Column {position} has no name: rename it.")
+
+
+def _check_finite(frame: pl.DataFrame, where: str) -> None:
+    floats = [name for name, dtype in frame.schema.items() if dtype.is_float()]
+    for what, count in (
+        ("NaN", frame.select(pl.col(floats).is_nan().sum())),
+        ("infinite", frame.select(pl.col(floats).is_infinite().sum())),
+    ):
+        for name, found in zip(floats, count.row(0) if floats else (), strict=True):
+            if found:
+                raise InputError(
+                    f"Column '{name}' of {where} has {found} {what} cells: correct them or make them null."
+                )
+
+
+def _collected(lazy: pl.LazyFrame) -> pl.DataFrame:
+    try:
+        return lazy.collect()
+    except pl.exceptions.PolarsError as error:
+        # Its message may quote cells.
+        raise InputError(f"The lazy frame cannot be collected: it raises {type(error).__name__}.") from None
+
+
+def _converted(native: Any, library: str) -> pl.DataFrame:
+    convert = pl.from_pandas if library == "pandas" else pl.from_arrow
+    _require_pyarrow()
+    try:
+        return convert(native)
+    except (Exception, pl.exceptions.PanicException):
+        pass
+    # Which column it was is not in the message, while one of its cells may be.
+    for name in list(native.columns) if library == "pandas" else native.column_names:
+        try:
+            convert(native[[name]] if library == "pandas" else native.select([name]))
+        except (Exception, pl.exceptions.PanicException):
+            raise InputError(
+                f"Column '{name}' of the frame holds mixed or unknown types: {_ADVICE}."
+            ) from None
+    raise InputError("The frame cannot be converted: give it as a Polars frame.")
+
+
+def _to_pandas(frame: pl.DataFrame) -> Any:
+    _require_pyarrow()
+    import pandas as pd
+
+    result = frame.to_pandas(date_as_object=True)
+    for name, dtype in frame.schema.items():
+        column = frame[name]
+        # pandas would turn whole numbers with gaps into floats, so that 1 is published as 1.0.
+        if column.null_count() and (dtype.is_integer() or dtype == pl.Boolean):
+            array = pd.arrays.BooleanArray if dtype == pl.Boolean else pd.arrays.IntegerArray
+            values = column.fill_null(False if dtype == pl.Boolean else 0).to_numpy(writable=True)
+            result[name] = array(values, column.is_null().to_numpy(writable=True))
+    return result
+
+
+def _require_pyarrow() -> None:
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("A pandas frame", "pyarrow", "arrow") from None

@@ -1,0 +1,60 @@
+"""Pricing extents of codes: width of an interval, leaves of a node, size of a set."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+from numba import njit
+
+from shoal.kernels.extents import popcount
+
+INTERVAL, TREE, FLAT = range(3)
+
+# One entry a column: kind, card, missing (its code or -1), scale (1 / domain width, 0 for a constant column), weight.
+# place: positions of interval columns, one after another from place_at. tree, leaves: level x code matrices of tree
+# columns from tree_at. word_at: where a flat column's words of bits start in a row of bits; its last entry counts all.
+Geometry = namedtuple("Geometry", "kind card missing scale weight place place_at tree leaves tree_at word_at")
+
+
+@njit(cache=True)
+def price(geo: Geometry, a: int, low: int, high: int) -> float:
+    """Loss of an interval or tree cell between two codes, 0 for one value and 1 for everything."""
+    if low == high:
+        return 0.0
+    if geo.kind[a] == INTERVAL:
+        if high == geo.missing[a]:
+            return 1.0
+        at = geo.place_at[a]
+        return min(1.0, (geo.place[at + high] - geo.place[at + low]) * geo.scale[a])
+    at = geo.tree_at[a]
+    card = geo.card[a]
+    while geo.tree[at + low] != geo.tree[at + high]:
+        at += card
+    return (geo.leaves[at + low] - 1.0) * geo.scale[a]
+
+
+@njit(cache=True)
+def price_set(geo: Geometry, a: int, bits: np.ndarray) -> float:
+    """Loss of a flat column's cell; ``bits`` holds the words of all flat columns."""
+    found = 0
+    for w in range(geo.word_at[a], geo.word_at[a + 1]):
+        found += popcount(bits[w])
+    if found <= 1:
+        return 0.0
+    missing = geo.missing[a]
+    if missing >= 0 and (bits[geo.word_at[a] + (missing >> 6)] >> np.uint64(missing & 63)) & np.uint64(1):
+        return 1.0
+    return (found - 1.0) * geo.scale[a]
+
+
+@njit(cache=True)
+def group_price(geo: Geometry, low: np.ndarray, high: np.ndarray, bits: np.ndarray) -> float:
+    """Weighted loss of one record of a group with the given extent."""
+    total = 0.0
+    for a in range(geo.kind.size):
+        if geo.kind[a] == FLAT:
+            total += geo.weight[a] * price_set(geo, a, bits)
+        else:
+            total += geo.weight[a] * price(geo, a, low[a], high[a])
+    return total

@@ -1,0 +1,271 @@
+"""Mondrian: cut a set of rows in two along one column, again and again, in place.
+
+Rows are moved, not only numbered, so that every pass over a part reads memory in order. Parts lie side by side, so
+several cores can work on them with the same result as one.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+from numba import njit, prange
+
+from shoal.kernels.bestcut import best_cuts
+from shoal.kernels.geometry import FLAT, Geometry, price
+from shoal.kernels.rules import Rules
+from shoal.kernels.segments import Sensitive, failing, rule_values, segment_ok
+
+# codes, spare: (n, m) int32, the rows' codes and room to move them; order, spare_order: the input row of each;
+# ends: 1 at the last row of a finished part.
+Work = namedtuple("Work", "codes spare order spare_order ends")
+# k: rows each side needs at least; relaxed: rows equal to the median may go to either side; best: cheapest cut instead
+# of the widest column's median; fallback: try "below" when "up to" the median leaves a side empty; judge: rules matter.
+Options = namedtuple("Options", "k relaxed best fallback judge")
+
+_TASKS = 32
+_CANDIDATES = 32
+_ALL = np.iinfo(np.int64).max
+
+
+@njit(cache=True)
+def _ranges(codes: np.ndarray, lo: int, hi: int, low: np.ndarray, high: np.ndarray) -> None:
+    for a in range(codes.shape[1]):
+        low[a] = codes[lo, a]
+        high[a] = codes[lo, a]
+    for i in range(lo + 1, hi):
+        for a in range(codes.shape[1]):
+            x = codes[i, a]
+            if x < low[a]:
+                low[a] = x
+            elif x > high[a]:
+                high[a] = x
+
+
+@njit(cache=True)
+def _distinct(codes: np.ndarray, lo: int, hi: int, a: int, first: int, last: int) -> int:
+    seen = np.zeros(last - first + 1, dtype=np.uint8)
+    found = 0
+    for i in range(lo, hi):
+        place = codes[i, a] - first
+        if seen[place] == 0:
+            seen[place] = 1
+            found += 1
+    return found
+
+
+@njit(cache=True)
+def _widths(codes: np.ndarray, lo: int, hi: int, geo: Geometry, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    widths = np.zeros(codes.shape[1])
+    for a in range(codes.shape[1]):
+        if low[a] == high[a]:
+            continue
+        if geo.kind[a] == FLAT:
+            found = _distinct(codes, lo, hi, a, low[a], high[a])
+            widths[a] = geo.weight[a] * (1.0 if high[a] == geo.missing[a] else (found - 1.0) * geo.scale[a])
+        else:
+            widths[a] = geo.weight[a] * price(geo, a, low[a], high[a])
+    return widths
+
+
+@njit(cache=True)
+def _lower_median(codes: np.ndarray, lo: int, hi: int, a: int, first: int, last: int) -> tuple:
+    """Element number ceil(n/2) of the column, and how many rows lie below it."""
+    n = hi - lo
+    rank = (n + 1) // 2
+    if last - first < 4 * n:
+        counts = np.zeros(last - first + 1, dtype=np.int64)
+        for i in range(lo, hi):
+            counts[codes[i, a] - first] += 1
+        below = 0
+        value = 0
+        while below + counts[value] < rank:
+            below += counts[value]
+            value += 1
+        return value + first, below
+    values = np.empty(n, dtype=np.int32)
+    for i in range(lo, hi):
+        values[i - lo] = codes[i, a]
+    median = np.partition(values, rank - 1)[rank - 1]
+    below = 0
+    for i in range(n):
+        if values[i] < median:
+            below += 1
+    return median, below
+
+
+@njit(cache=True)
+def _move(work: Work, lo: int, hi: int, a: int, value: int, ties: int) -> int:
+    """Stable partition: below ``value`` and the first ``ties`` equal to it come first; returns where the rest starts."""
+    m = work.codes.shape[1]
+    at = lo
+    right = lo
+    for i in range(lo, hi):
+        x = work.codes[i, a]
+        left = x < value
+        if x == value and ties > 0:
+            ties -= 1
+            left = True
+        if left:
+            if at != i:
+                for b in range(m):
+                    work.codes[at, b] = work.codes[i, b]
+                work.order[at] = work.order[i]
+            at += 1
+        else:
+            for b in range(m):
+                work.spare[right, b] = work.codes[i, b]
+            work.spare_order[right] = work.order[i]
+            right += 1
+    work.codes[at:hi] = work.spare[lo:right]
+    work.order[at:hi] = work.spare_order[lo:right]
+    return at
+
+
+@njit(cache=True)
+def _allowed(
+    work: Work, lo: int, hi: int, cut: tuple, rules: Rules, data: Sensitive, freed: np.ndarray
+) -> bool:
+    """Whether both sides of a cut satisfy the rules; nothing is moved."""
+    a, value, ties = cut
+    at = lo
+    end = hi
+    for i in range(lo, hi):
+        x = work.codes[i, a]
+        left = x < value
+        if x == value and ties > 0:
+            ties -= 1
+            left = True
+        if left:
+            work.spare_order[at] = work.order[i]
+            at += 1
+        else:
+            end -= 1
+            work.spare_order[end] = work.order[i]
+    values = np.empty(rules.op.size)
+    if not segment_ok(work.spare_order[lo:at], rules, data, freed, values):
+        return False
+    return segment_ok(work.spare_order[at:hi], rules, data, freed, values)
+
+
+@njit(cache=True)
+def _freed(work: Work, lo: int, hi: int, rules: Rules, data: Sensitive) -> np.ndarray:
+    """Rules that a cut need not keep: those that merging does not preserve and that fail here already."""
+    freed = np.zeros(rules.op.size, dtype=np.uint8)
+    if rules.strict_parent.any():
+        values = np.empty(rules.op.size)
+        rule_values(work.order[lo:hi], rules, data, values)
+        for r in range(rules.op.size):
+            if rules.strict_parent[r] and failing(rules, values, r):
+                freed[r] = 1
+    return freed
+
+
+@njit(cache=True)
+def _cut_median(
+    work: Work, lo: int, hi: int, geo: Geometry, rules: Rules, data: Sensitive, options: Options, freed: np.ndarray
+) -> int:
+    """Cut at the median of the widest column that allows it; returns the middle, or lo when none does."""
+    m = work.codes.shape[1]
+    low = np.empty(m, dtype=np.int32)
+    high = np.empty(m, dtype=np.int32)
+    _ranges(work.codes, lo, hi, low, high)
+    widths = _widths(work.codes, lo, hi, geo, low, high)
+    n = hi - lo
+    for _ in range(m):
+        a = int(np.argmax(widths))
+        if widths[a] <= 0.0:
+            return lo
+        widths[a] = 0.0
+        value, below = _lower_median(work.codes, lo, hi, a, low[a], high[a])
+        for attempt in range(2):
+            if options.relaxed:
+                ties = n // 2 - below
+                left = n // 2
+            elif attempt == 0:
+                ties = _ALL
+                left = below
+                for i in range(lo, hi):
+                    if work.codes[i, a] == value:
+                        left += 1
+            else:
+                ties = 0
+                left = below
+            enough = left >= options.k and n - left >= options.k
+            if enough and (not options.judge or _allowed(work, lo, hi, (a, value, ties), rules, data, freed)):
+                return _move(work, lo, hi, a, value, ties)
+            if options.relaxed or not options.fallback:
+                break
+    return lo
+
+
+@njit(cache=True)
+def _cut_best(
+    work: Work, lo: int, hi: int, geo: Geometry, rules: Rules, data: Sensitive, options: Options, freed: np.ndarray
+) -> int:
+    """The cheapest of all cuts between values that is allowed; relaxed mode may then still halve ties."""
+    losses, columns, values = best_cuts(work.codes, lo, hi, geo, options.k)
+    for _ in range(min(_CANDIDATES, losses.size)):
+        pick = int(np.argmin(losses))
+        if not np.isfinite(losses[pick]):
+            break
+        losses[pick] = np.inf
+        a = columns[pick]
+        if not options.judge or _allowed(work, lo, hi, (a, values[pick], _ALL), rules, data, freed):
+            return _move(work, lo, hi, a, values[pick], _ALL)
+    if options.relaxed:
+        return _cut_median(work, lo, hi, geo, rules, data, options, freed)
+    return lo
+
+
+@njit(cache=True)
+def _cut(
+    work: Work, lo: int, hi: int, geo: Geometry, rules: Rules, data: Sensitive, options: Options
+) -> int:
+    if hi - lo < 2 * options.k:
+        return lo
+    freed = _freed(work, lo, hi, rules, data) if options.judge else np.zeros(0, dtype=np.uint8)
+    if options.best:
+        return _cut_best(work, lo, hi, geo, rules, data, options, freed)
+    return _cut_median(work, lo, hi, geo, rules, data, options, freed)
+
+
+@njit(cache=True)
+def _finish(
+    work: Work, lo: int, hi: int, geo: Geometry, rules: Rules, data: Sensitive, options: Options
+) -> None:
+    """Cut one part to the end; the smaller side goes first, which keeps the stack logarithmic."""
+    stack = np.empty((128, 2), dtype=np.int64)
+    stack[0, 0], stack[0, 1] = lo, hi
+    depth = 1
+    while depth:
+        depth -= 1
+        a, b = stack[depth, 0], stack[depth, 1]
+        middle = _cut(work, a, b, geo, rules, data, options)
+        if middle == a:
+            work.ends[b - 1] = 1
+            continue
+        if middle - a > b - middle:
+            stack[depth, 0], stack[depth, 1] = a, middle
+            stack[depth + 1, 0], stack[depth + 1, 1] = middle, b
+        else:
+            stack[depth, 0], stack[depth, 1] = middle, b
+            stack[depth + 1, 0], stack[depth + 1, 1] = a, middle
+        depth += 2
+
+
+@njit(cache=True, parallel=True)
+def partition(work: Work, geo: Geometry, rules: Rules, data: Sensitive, options: Options) -> None:
+    """Cut all rows to the end: level by level until there are enough parts to share out, then part by part."""
+    starts = np.array([0, work.order.size], dtype=np.int64)
+    while starts.size - 1 < _TASKS:
+        parts = starts.size - 1
+        middles = np.empty(parts, dtype=np.int64)
+        for p in prange(parts):
+            middles[p] = _cut(work, starts[p], starts[p + 1], geo, rules, data, options)
+        found = np.unique(np.concatenate((starts, middles)))
+        if found.size == starts.size:
+            break
+        starts = found
+    for p in prange(starts.size - 1):
+        _finish(work, starts[p], starts[p + 1], geo, rules, data, options)

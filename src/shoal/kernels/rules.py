@@ -1,0 +1,308 @@
+"""The closed set of conditions on one group that models are made of.
+
+A rule looks at one attribute's sparse histogram (codes ascending) and gives a value to compare with a limit.
+Judging whole tables and growing groups call the same functions, so a model is computed in one way only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+
+import numpy as np
+from numba import njit
+
+SIZE, DISTINCT, ENTROPY, TAIL, SHARE, TOTAL_VARIATION, KL, ORDERED, TREE, SPREAD, VARIANCE, WINDOW, CLOSENESS = range(13)
+AT_LEAST, AT_MOST, BELOW = range(3)
+TOLERANCE = 1e-12
+
+# op, attr, sense, limit, p0, p1: one entry a rule. combine: how many following rules (this one included) are
+# averaged into one value, 0 for the followers. strict_parent: 1 when a failing parent frees its children.
+# ref, ref_at: concatenated float references of the rules and where each starts (two a rule: with and without
+# unknown values). tree, tree_at, tree_rows: concatenated level x code matrices. unknown, unknown_at: flags a code
+# of each attribute. card: codes of each attribute.
+Rules = namedtuple(
+    "Rules",
+    "op attr sense limit p0 p1 combine strict_parent ref ref_at tree tree_at tree_rows unknown unknown_at card",
+)
+
+
+@njit(cache=True)
+def passes(value: float, sense: int, limit: float) -> bool:
+    """Compare with the spec's absolute tolerance; the strict comparison has none."""
+    if sense == AT_LEAST:
+        return value >= limit - TOLERANCE
+    if sense == AT_MOST:
+        return value <= limit + TOLERANCE
+    return value < limit
+
+
+@njit(cache=True)
+def _entropy(counts: np.ndarray, total: float) -> float:
+    entropy = 0.0
+    for i in range(counts.size):
+        share = counts[i] / total
+        entropy -= share * math.log(share)
+    return entropy
+
+
+@njit(cache=True)
+def _tail_ratio(counts: np.ndarray, total: float, l: int) -> float:  # noqa: E741
+    """Largest count over the sum from the l-th largest on; infinite when that sum is nothing."""
+    if counts.size < l:
+        return math.inf
+    ordered = np.sort(counts)[::-1]
+    tail = total
+    for i in range(l - 1):
+        tail -= ordered[i]
+    return ordered[0] / tail
+
+
+@njit(cache=True)
+def _variation(codes: np.ndarray, counts: np.ndarray, total: float, q: np.ndarray) -> float:
+    """Half the sum of absolute differences; values absent from the group add their share of the table."""
+    gap = 0.0
+    covered = 0.0
+    for i in range(codes.size):
+        share = q[codes[i]]
+        gap += abs(counts[i] / total - share)
+        covered += share
+    return 0.5 * (gap + max(0.0, 1.0 - covered))
+
+
+@njit(cache=True)
+def _divergence(codes: np.ndarray, counts: np.ndarray, total: float, q: np.ndarray) -> float:
+    value = 0.0
+    for i in range(codes.size):
+        if q[codes[i]] <= 0.0:
+            return math.inf
+        p = counts[i] / total
+        value += p * math.log(p / q[codes[i]])
+    return max(0.0, value)
+
+
+@njit(cache=True)
+def _ordered(codes: np.ndarray, counts: np.ndarray, total: float, ref: np.ndarray, card: int) -> float:
+    """Earth mover's distance over ranks.
+
+    ``ref`` holds, for the M values present in the table: the position of each code (card entries), M, the
+    cumulative shares (M), and their prefix sums (M + 1), so that a stretch where the group's cumulative share
+    stands still costs one binary search.
+    """
+    m = int(ref[card])
+    if m <= 1:
+        return 0.0
+    cumulative = ref[card + 1 : card + 1 + m]
+    prefix = ref[card + 1 + m : card + 2 + 2 * m]
+    distance = 0.0
+    share = 0.0
+    start = 0
+    for i in range(codes.size + 1):
+        stop = int(ref[codes[i]]) if i < codes.size else m - 1
+        stop = min(stop, m - 1)
+        if stop > start:
+            cross = start + np.searchsorted(cumulative[start:stop], share)
+            distance += share * (cross - start) - (prefix[cross] - prefix[start])
+            distance += (prefix[stop] - prefix[cross]) - share * (stop - cross)
+            start = stop
+        if i < codes.size:
+            share += counts[i] / total
+    return distance / (m - 1)
+
+
+@njit(cache=True)
+def _tree_distance(
+    codes: np.ndarray, counts: np.ndarray, total: float, q: np.ndarray, tree: np.ndarray, card: int
+) -> float:
+    """Hierarchical earth mover's distance: at every node, the smaller of what its children have over and under.
+
+    ``tree`` is (levels, card), flattened: the node of each code a level; ``q`` the table's share of each node,
+    a level after another, card entries each. Only nodes above the group's values can hold an excess.
+    """
+    levels = tree.size // card
+    nodes = codes.copy()
+    shares = counts / total
+    live = codes.size
+    distance = 0.0
+    for level in range(1, levels):
+        found = 0
+        over = 0.0
+        for i in range(live):
+            first = i == 0
+            parent = tree[level * card + codes[i]]
+            excess = shares[i] - q[(level - 1) * card + nodes[i]]
+            if first or parent != tree[level * card + codes[found - 1]]:
+                if not first:
+                    distance += _node_cost(over, shares[found - 1], q[level * card + nodes[found - 1]], level, levels)
+                over = max(0.0, excess)
+                codes[found] = codes[i]
+                nodes[found] = parent
+                shares[found] = shares[i]
+                found += 1
+            else:
+                over += max(0.0, excess)
+                shares[found - 1] += shares[i]
+        if found:
+            distance += _node_cost(over, shares[found - 1], q[level * card + nodes[found - 1]], level, levels)
+        live = found
+    return distance
+
+
+@njit(cache=True, inline="always")
+def _node_cost(over: float, share: float, q: float, level: int, levels: int) -> float:
+    under = over - (share - q)
+    return level / (levels - 1) * max(0.0, min(over, under))
+
+
+@njit(cache=True)
+def _window(codes: np.ndarray, counts: np.ndarray, total: float, rule: tuple, ref: np.ndarray) -> float:
+    """Largest share of the group within eps of one of its own records."""
+    eps, relative = rule
+    worst = 0.0
+    for i in range(codes.size):
+        centre = ref[codes[i]]
+        reach = eps * abs(centre) if relative else eps
+        reach += TOLERANCE * max(1.0, reach)
+        near = 0.0
+        for step in (-1, 1):
+            j = i if step < 0 else i + 1
+            while 0 <= j < codes.size and abs(ref[codes[j]] - centre) <= reach:
+                near += counts[j]
+                j += step
+        worst = max(worst, near / total)
+    return worst
+
+
+@njit(cache=True)
+def _variance(codes: np.ndarray, counts: np.ndarray, total: float, ref: np.ndarray) -> float:
+    mean = 0.0
+    for i in range(codes.size):
+        mean += counts[i] * ref[codes[i]]
+    mean /= total
+    value = 0.0
+    for i in range(codes.size):
+        value += counts[i] * (ref[codes[i]] - mean) ** 2
+    return value / total
+
+
+@njit(cache=True)
+def _closeness(codes: np.ndarray, kind: int, scale: float, ref: np.ndarray, tree: np.ndarray, card: int) -> float:
+    """S-diversity: one minus the spread of the values over their domain (kind 0 positions, 1 tree, 2 count)."""
+    if scale <= 0.0:
+        return 1.0
+    last = codes.size - 1
+    if kind == 0:
+        return 1.0 - (ref[codes[last]] - ref[codes[0]]) / scale
+    if kind == 2:
+        return 1.0 - (codes.size - 1) / scale
+    level = 0
+    while tree[level * card + codes[0]] != tree[level * card + codes[last]]:
+        level += 1
+    return 1.0 - (ref[level * card + codes[0]] - 1.0) / scale
+
+
+@njit(cache=True)
+def _evaluate(
+    rules: Rules, r: int, codes: np.ndarray, counts: np.ndarray, denominator: float, ref: np.ndarray, tree: np.ndarray
+) -> float:
+    op = rules.op[r]
+    card = rules.card[rules.attr[r]]
+    if op == DISTINCT:
+        return float(codes.size)
+    if op == SHARE:
+        worst = 0.0
+        for i in range(codes.size):
+            worst = max(worst, counts[i] / (denominator * ref[codes[i]]))
+        return worst
+    if op == SPREAD:
+        return ref[codes[codes.size - 1]] - ref[codes[0]]
+    if op == CLOSENESS:
+        return _closeness(codes, int(rules.p1[r]), rules.p0[r], ref, tree, card)
+    total = 0.0
+    for i in range(counts.size):
+        total += counts[i]
+    if op == ENTROPY:
+        return _entropy(counts, total)
+    if op == TAIL:
+        return _tail_ratio(counts, total, int(rules.p0[r]))
+    if op == TOTAL_VARIATION:
+        return _variation(codes, counts, total, ref)
+    if op == KL:
+        return _divergence(codes, counts, total, ref)
+    if op == ORDERED:
+        return _ordered(codes, counts, total, ref, card)
+    if op == TREE:
+        return _tree_distance(codes.copy(), counts, total, ref, tree, card)
+    if op == VARIANCE:
+        return _variance(codes, counts, total, ref)
+    return _window(codes, counts, total, (rules.p0[r], rules.p1[r] > 0.0), ref)
+
+
+@njit(cache=True)
+def _both_ways(op: int) -> bool:
+    """Whether a rule must hold with unknown values present as well as removed."""
+    return op in (ENTROPY, TAIL, TOTAL_VARIATION, KL, ORDERED, TREE)
+
+
+@njit(cache=True)
+def rule_value(rules: Rules, r: int, codes: np.ndarray, counts: np.ndarray, known: float) -> float:
+    """Value of rule ``r`` on one histogram; ``known`` is the number of records with a known value.
+
+    NaN says that the group has no known value, which passes every rule.
+    """
+    attr = rules.attr[r]
+    flags = rules.unknown[rules.unknown_at[attr] : rules.unknown_at[attr + 1]]
+    some = False
+    for i in range(codes.size):
+        if flags[codes[i]] != 0:
+            some = True
+            break
+    ref = rules.ref[rules.ref_at[r, 1] : rules.ref_at[r, 2]]
+    tree = rules.tree[rules.tree_at[r] : rules.tree_at[r + 1]]
+    if not some:
+        if codes.size == 0:
+            return math.nan
+        # A table with unknown values elsewhere compares with both of its distributions.
+        value = _evaluate(rules, r, codes, counts, known, ref, tree)
+        if rules.ref_at[r, 0] == rules.ref_at[r, 1]:
+            return value
+        return _worse(rules, r, value, _evaluate(rules, r, codes, counts, known, _full(rules, r), tree))
+    kept = 0
+    left_codes = np.empty(codes.size, dtype=codes.dtype)
+    left_counts = np.empty(codes.size, dtype=counts.dtype)
+    for i in range(codes.size):
+        if flags[codes[i]] == 0:
+            left_codes[kept] = codes[i]
+            left_counts[kept] = counts[i]
+            kept += 1
+    if kept == 0:
+        return math.nan
+    value = _evaluate(rules, r, left_codes[:kept], left_counts[:kept], known, ref, tree)
+    if _both_ways(rules.op[r]):
+        value = _worse(rules, r, value, _evaluate(rules, r, codes, counts, known, _full(rules, r), tree))
+    return value
+
+
+@njit(cache=True, inline="always")
+def _full(rules: Rules, r: int) -> np.ndarray:
+    """The reference with unknown values present; the same array when the table has none."""
+    if rules.ref_at[r, 0] == rules.ref_at[r, 1]:
+        return rules.ref[rules.ref_at[r, 1] : rules.ref_at[r, 2]]
+    return rules.ref[rules.ref_at[r, 0] : rules.ref_at[r, 1]]
+
+
+@njit(cache=True, inline="always")
+def _worse(rules: Rules, r: int, a: float, b: float) -> float:
+    return min(a, b) if rules.sense[r] == AT_LEAST else max(a, b)
+
+
+@njit(cache=True)
+def judge_rule(
+    rules: Rules, r: int, indptr: np.ndarray, codes: np.ndarray, counts: np.ndarray, known: np.ndarray
+) -> np.ndarray:
+    """Value of rule ``r`` for every group of compressed histograms."""
+    values = np.empty(indptr.size - 1, dtype=np.float64)
+    for g in range(values.size):
+        a, b = indptr[g], indptr[g + 1]
+        values[g] = rule_value(rules, r, codes[a:b], counts[a:b], float(known[g]))
+    return values

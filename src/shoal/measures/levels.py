@@ -1,0 +1,86 @@
+"""Measures of generalisation levels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.measures.base import Measure
+from shoal.recoding.columns import IntervalCells
+from shoal.recoding.released import PriceStats
+
+
+def _without_levels(stats: PriceStats) -> str | None:
+    """A column that has no hierarchy and was published in intervals has no level to count."""
+    for cells in stats.cells:
+        if isinstance(cells, IntervalCells):
+            partial = (cells.spread() > 0) & ~cells.star
+            if partial.any():
+                return f"column '{cells.column.name}' has intervals but no hierarchy, so its cells have no level"
+    return None
+
+
+def _cost(stats: PriceStats) -> float:
+    cost = float(stats.n_suppressed) * sum(1 for cells in stats.cells if cells.height > 0)
+    for cells in stats.cells:
+        if cells.height > 0:
+            cost += float((stats.sizes * (cells.levels() / cells.height)).sum())
+    return cost
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeneralisationCost(Measure):
+    """Sum over records and columns of level over height; a suppressed record costs 1 a column (Def. 2.1.4)."""
+
+    name: ClassVar[str] = "genc"
+
+    def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
+        """The sum, and its share of the largest possible."""
+        cost = _cost(stats)
+        return cost, {"normalised": cost / (stats.n * len(stats.cells))}
+
+    def bounds(self, stats: PriceStats) -> tuple[float, float]:
+        """Nothing to every cell at its root."""
+        return 0.0, float(stats.n * len(stats.cells))
+
+    def undefined(self, stats: PriceStats) -> str | None:
+        """Intervals without a hierarchy have no level."""
+        return _without_levels(stats)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Precision(Measure):
+    """One minus the normalised generalisation cost (Sweeney)."""
+
+    name: ClassVar[str] = "precision"
+    better: ClassVar[str] = "up"
+
+    def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
+        """1 where nothing was generalised."""
+        return 1.0 - _cost(stats) / (stats.n * len(stats.cells)), {}
+
+    def undefined(self, stats: PriceStats) -> str | None:
+        """Intervals without a hierarchy have no level."""
+        return _without_levels(stats)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Height(Measure):
+    """Sum of the levels of a full-domain recoding (Samarati)."""
+
+    name: ClassVar[str] = "height"
+
+    def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
+        """The sum, and each column's level beside it."""
+        assert stats.levels is not None
+        return float(sum(stats.levels.values())), {name: float(level) for name, level in stats.levels.items()}
+
+    def bounds(self, stats: PriceStats) -> tuple[float, float]:
+        """Nothing to every column at its top."""
+        return 0.0, float(np.sum([max(cells.height, 1) for cells in stats.cells]))
+
+    def undefined(self, stats: PriceStats) -> str | None:
+        """Only full-domain recodings have one level a column."""
+        return None if stats.levels is not None else "only a full-domain recoding has a height"

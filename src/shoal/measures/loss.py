@@ -1,0 +1,158 @@
+"""Measures of what cells no longer say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.measures.base import NOTHING_RELEASED, Measure
+from shoal.recoding.columns import CellColumn
+from shoal.recoding.released import PriceStats
+
+
+def _weighted_sum(stats: PriceStats, price: Callable[[CellColumn], np.ndarray]) -> float:
+    """Sum over released records and columns of weight times price."""
+    return float(
+        sum(
+            weight * float((stats.sizes * price(cells)).sum())
+            for weight, cells in zip(stats.weights, stats.cells, strict=True)
+        )
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class NormalisedCertaintyPenalty(Measure):
+    """NCP (Xu et al.): weighted share of the domain that each cell covers, 0 for a single value."""
+
+    name: ClassVar[str] = "ncp"
+
+    def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
+        """The sum, and its share of the largest possible."""
+        total = float(stats.weights.sum())
+        penalty = _weighted_sum(stats, lambda cells: cells.penalty()) + stats.n_suppressed * total
+        return penalty, {"normalised": penalty / (stats.n * total)}
+
+    def bounds(self, stats: PriceStats) -> tuple[float, float]:
+        """Every cell exact to every cell everything."""
+        return 0.0, float(stats.n * stats.weights.sum())
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossMetric(Measure):
+    """Mean loss of a cell (Iyengar): width or leaves less one over the domain's; 1 for a suppressed record."""
+
+    name: ClassVar[str] = "lm"
+
+    def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
+        """Weighted mean over all cells; the mean over released records stands beside."""
+        total = float(stats.weights.sum())
+        loss = _weighted_sum(stats, lambda cells: cells.spread())
+        released = loss / (stats.n_released * total) if stats.n_released else None
+        return (loss + stats.n_suppressed * total) / (stats.n * total), {"released": released}
+
+
+@dataclass(frozen=True, kw_only=True)
+class InformationLoss(Measure):
+    """Weighted sum over cells of (values covered - 1) / domain size (Xiao & Tao)."""
+
+    name: ClassVar[str] = "ilm"
+
+    def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
+        """The sum; a suppressed record costs what a cell that covers everything does."""
+        suppressed = sum(
+            weight * _whole_cell(cells) for weight, cells in zip(stats.weights, stats.cells, strict=True)
+        )
+        return _weighted_sum(stats, _leaf_price) + stats.n_suppressed * float(suppressed), {}
+
+    def bounds(self, stats: PriceStats) -> tuple[float, float]:
+        """Every cell exact to every cell everything."""
+        return 0.0, float(stats.n * stats.weights.sum())
+
+
+def _leaf_price(cells: CellColumn) -> np.ndarray:
+    covered = cells.covered()
+    if np.isnan(covered).any():
+        return cells.spread()
+    return (covered - 1.0) / cells.column.domain_size
+
+
+def _whole_cell(cells: CellColumn) -> float:
+    if np.isnan(cells.covered()).any():
+        return 1.0
+    return (cells.column.domain_size - 1.0) / cells.column.domain_size
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ambiguity(Measure):
+    """Mean number of value combinations that a record's cells could stand for (Loukides, Sec. 2.1.1)."""
+
+    name: ClassVar[str] = "am"
+
+    def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
+        """Mean product of values covered; its share of the whole domain and its log10 beside it."""
+        logs = np.zeros(stats.sizes.size)
+        whole = 0.0
+        for cells in stats.cells:
+            logs += np.log(cells.covered())
+            whole += math.log(cells.column.domain_size)
+        # Shares of the whole domain stay finite where the products themselves would not.
+        share = (float((stats.sizes * np.exp(logs - whole)).sum()) + stats.n_suppressed) / stats.n
+        log10 = (math.log(share) + whole) / math.log(10)
+        return math.exp(math.log(share) + whole) if log10 < 300 else math.inf, {"normalised": share, "log10": log10}
+
+    def bounds(self, stats: PriceStats) -> tuple[float, float]:
+        """One combination to all of them."""
+        logs = sum(math.log(cells.column.domain_size) for cells in stats.cells)
+        return 1.0, math.exp(logs) if logs < 690 else math.inf
+
+    def undefined(self, stats: PriceStats) -> str | None:
+        """Intervals of real numbers cover no countable set."""
+        for cells in stats.cells:
+            if np.isnan(cells.covered()).any():
+                return f"column '{cells.column.name}' has real numbers, whose intervals cover no countable set"
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class UtilityMeasure(Measure):
+    """UM (Loukides, Def. 3.1.2): mean over classes, whatever their size, of mean Q-diversity.
+
+    Smaller is better despite its name. It ignores suppressed records and class sizes, so the mean weighted by
+    records stands beside it.
+    """
+
+    name: ClassVar[str] = "um"
+
+    def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
+        """Unweighted and record-weighted mean."""
+        diversity = np.mean([cells.spread() for cells in stats.cells], axis=0)
+        weighted = float((diversity * stats.sizes).sum() / stats.n_released)
+        return float(diversity.mean()), {"tuple-weighted": weighted}
+
+    def undefined(self, stats: PriceStats) -> str | None:
+        """An empty release has no classes."""
+        return None if stats.sizes.size else NOTHING_RELEASED
+
+
+@dataclass(frozen=True, kw_only=True)
+class NonUniformEntropy(Measure):
+    """Bits that cells hide: minus log2 of a value's share among all rows whose value its cell covers."""
+
+    name: ClassVar[str] = "entropy"
+
+    def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
+        """Sum over all cells; a suppressed record's cells cover everything."""
+        bits = 0.0
+        for place, cells in enumerate(stats.cells):
+            hidden = stats.surprise(place) + stats.sizes * np.log2(np.maximum(cells.mass(), 1.0) / stats.n)
+            bits += float(hidden.sum()) + stats.whole_surprise(place, suppressed=True)
+        most = self.bounds(stats)[1]
+        return max(0.0, min(bits, most)), {"normalised": bits / most if most > 0 else 0.0}
+
+    def bounds(self, stats: PriceStats) -> tuple[float, float]:
+        """Nothing hidden to everything hidden."""
+        return 0.0, sum(stats.whole_surprise(place, suppressed=False) for place in range(len(stats.cells)))

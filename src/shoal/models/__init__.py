@@ -1,0 +1,1 @@
+"""Privacy models: each states its condition on a class as rules; kernels compute them, the verifier repeats them."""

@@ -1,0 +1,109 @@
+"""The (alpha, k) family: a value's share of a class is capped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shoal.errors import ParameterError
+from shoal.kernels import rules as kernel
+from shoal.models.base import Model, Reference, Rule, size_rule
+from shoal.params import real, whole
+from shoal.table.stats import Attribute
+
+
+@dataclass(frozen=True, kw_only=True)
+class _AlphaK(Model):
+    main: ClassVar[str] = "alpha"
+    alpha: Any
+    k: int
+    on: str | Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", whole(type(self).__name__, "k", self.k, least=2))
+        self._check_alpha()
+
+    def _check_alpha(self) -> None:
+        real(type(self).__name__, "alpha", self.alpha, low=0.0, high=1.0, open_low=True)
+
+    def size_limit(self) -> int:
+        """Its own k."""
+        return self.k
+
+    def rules(self, one: Attribute, reference: Reference) -> list[Rule]:
+        """Largest share over its cap, then size."""
+        caps, scale = self._caps(one)
+        share = Rule(op=kernel.SHARE, sense=kernel.AT_MOST, limit=1.0, attribute=one, ref=caps, scale=scale)
+        return [share, size_rule(self.k)]
+
+    def _caps(self, one: Attribute) -> tuple[np.ndarray, float]:
+        """Cap of every code (infinite: none) and the factor that turns the ratio back into a share."""
+        raise NotImplementedError
+
+    def _code(self, one: Attribute, value: Any) -> int:
+        """Code of a named value."""
+        if one.column is None:
+            raise ParameterError(f"Model '{self.name}' names a value, which a tuple of attributes has not: set one 'on'.")
+        codes = (one.column.texts == str(value)).arg_true()
+        if codes.len() == 0:
+            raise ParameterError(f"Model '{self.name}' names a value that column '{one.names[0]}' never has: check it.")
+        return int(codes[0])
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlphaKSimple(_AlphaK):
+    """One value's share is at most alpha in every class of at least k (Wong et al.)."""
+
+    name: ClassVar[str] = "alpha-k-simple"
+    value: Any = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.value is None:
+            raise ParameterError("AlphaKSimple needs the 'value' that it protects.")
+
+    def _caps(self, one: Attribute) -> tuple[np.ndarray, float]:
+        caps = np.full(one.card, np.inf)
+        caps[self._code(one, self.value)] = self.alpha
+        return caps, float(self.alpha)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlphaKGeneral(_AlphaK):
+    """Every value's share is at most alpha in every class of at least k."""
+
+    name: ClassVar[str] = "alpha-k-general"
+
+    def _caps(self, one: Attribute) -> tuple[np.ndarray, float]:
+        return np.full(one.card, float(self.alpha)), float(self.alpha)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlphaKComplete(_AlphaK):
+    """Each value has its own alpha (``default`` for those not named), in every class of at least k."""
+
+    name: ClassVar[str] = "alpha-k-complete"
+    alpha: Mapping[str, float] = field(default_factory=dict)
+    default: float = 1.0
+
+    def _check_alpha(self) -> None:
+        if not isinstance(self.alpha, Mapping):
+            raise ParameterError("The 'alpha' of AlphaKComplete must be a table of value = share.")
+        for share in [*self.alpha.values(), self.default]:
+            real("AlphaKComplete", "alpha", share, low=0.0, high=1.0, open_low=True)
+
+    def __hash__(self) -> int:
+        return hash((self.name, tuple(sorted(self.alpha.items())), self.default, self.k, str(self.on)))
+
+    def parameters(self) -> dict[str, Any]:
+        """The model as a recipe writes it."""
+        return super().parameters() | {"alpha": dict(self.alpha)}
+
+    def _caps(self, one: Attribute) -> tuple[np.ndarray, float]:
+        caps = np.full(one.card, float(self.default))
+        for value, share in self.alpha.items():
+            caps[self._code(one, value)] = share
+        return caps, 1.0

@@ -1,0 +1,277 @@
+"""What a privacy model is, and the judge that holds several of them against group statistics."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shoal.errors import ParameterError
+from shoal.kernels import rules as kernel
+from shoal.table.column import Column
+from shoal.table.stats import Attribute, GroupStats, Key, attribute
+from shoal.table.table import Table
+
+_EMPTY = np.empty(0, dtype=np.float64)
+_NO_TREE = np.empty((0, 0), dtype=np.int32)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Rule:
+    """One condition of the kernels' closed set, on one attribute (None: on the group's size).
+
+    ``ref`` is the reference without unknown values, ``ref_full`` the one with them where it differs.
+    ``scale`` turns the kernel's value and limit into the figures that reports show.
+    """
+
+    op: int
+    sense: int
+    limit: float
+    attribute: Attribute | None = None
+    p0: float = 0.0
+    p1: float = 0.0
+    ref: np.ndarray = field(default_factory=lambda: _EMPTY)
+    ref_full: np.ndarray | None = None
+    tree: np.ndarray = field(default_factory=lambda: _NO_TREE)
+    combine: int = 1
+    scale: float = 1.0
+    exponential: bool = False
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Reference:
+    """The distribution classes are compared with: histograms of one group, the whole reference table."""
+
+    table: Table
+    stats: GroupStats
+
+    def counts(self, attribute: Attribute) -> np.ndarray:
+        """Count of every code in the reference."""
+        histogram = self.stats.histograms[attribute.key]
+        counts = np.zeros(attribute.card, dtype=np.int64)
+        counts[histogram.codes] = histogram.counts
+        return counts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """A privacy model with its parameters; data arrives only with the judge.
+
+    Class attributes
+    ----------------
+    name
+        As in recipes.
+    main
+        The parameter that ``NAME=VALUE`` on the command line sets.
+    monotone
+        ``"up"``: merging classes that satisfy it gives one that does; ``"down"``: splitting does; ``"none"``.
+    inherited
+        Whether every subset of a failing class fails too.
+    """
+
+    name: ClassVar[str]
+    main: ClassVar[str]
+    monotone: ClassVar[str] = "up"
+    inherited: ClassVar[bool] = False
+    numeric: ClassVar[bool] = False
+
+    def parameters(self) -> dict[str, Any]:
+        """The model as a recipe writes it."""
+        given = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        given = {key: list(value) if isinstance(value, tuple) else value for key, value in given.items()}
+        return {"name": self.name} | {key: value for key, value in given.items() if value is not None}
+
+    def targets(self, table: Table) -> list[tuple[str, ...]]:
+        """The attributes it is judged on, each a tuple of column names; empty for size alone."""
+        on = getattr(self, "on", None)
+        if on is not None:
+            return [(on,) if isinstance(on, str) else tuple(on)]
+        if not table.schema.sensitive:
+            raise ParameterError(f"Model '{self.name}' needs a sensitive attribute: name one under 'sensitive'.")
+        return [(name,) for name in table.schema.sensitive]
+
+    def attributes(self, table: Table) -> list[Attribute]:
+        """Attributes whose histograms it needs."""
+        found = [attribute(table, names) for names in self.targets(table)]
+        if self.numeric:
+            for one in found:
+                numeric_column(self, one)
+        return found
+
+    def size_limit(self) -> int:
+        """Smallest class it allows."""
+        return 1
+
+    def rules(self, one: Attribute, reference: Reference) -> list[Rule]:
+        """Conditions on one attribute; the first gives the figure that reports show."""
+        raise NotImplementedError
+
+    def all_rules(self, reference: Reference) -> list[list[Rule]]:
+        """Conditions for every attribute it is judged on."""
+        return [self.rules(one, reference) for one in self.attributes(reference.table)]
+
+
+def numeric_column(model: Model, one: Attribute) -> Column:
+    """The numeric column behind an attribute, or the sentence that says it is none."""
+    column = one.column
+    if column is None or column.type not in ("numeric", "date") or column.numbers is None:
+        names = "', '".join(one.names)
+        raise ParameterError(f"Model '{model.name}' needs a single numeric attribute, and '{names}' is none: set 'on'.")
+    return column
+
+
+def size_rule(k: int) -> Rule:
+    """At least k people."""
+    return Rule(op=kernel.SIZE, sense=kernel.AT_LEAST, limit=float(k))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Judgement:
+    """One model on one attribute over all groups.
+
+    ``values`` are the figures as reports show them (NaN where a group has no known value), ``ok`` the verdicts.
+    """
+
+    model: Model
+    on: tuple[str, ...] | None
+    values: np.ndarray
+    limit: float
+    ok: np.ndarray
+    better: str
+
+    @property
+    def worst(self) -> float:
+        """The figure of the worst group."""
+        known = self.values[~np.isnan(self.values)]
+        if known.size == 0:
+            return math.nan
+        return float(known.min() if self.better == "up" else known.max())
+
+
+class Judge:
+    """Several models compiled once for one table and reference.
+
+    Parameters
+    ----------
+    models
+        What every class must satisfy.
+    reference
+        Statistics of the whole table as one group.
+    """
+
+    def __init__(self, models: Sequence[Model], reference: Reference) -> None:
+        self.models = list(models)
+        self.reference = reference
+        self._sets = [(model, rules) for model in models for rules in model.all_rules(reference)]
+        self._flat = [rule for _, rules in self._sets for rule in rules]
+        found: dict[Key, Attribute] = {}
+        for rule in self._flat:
+            if rule.attribute is not None:
+                found.setdefault(rule.attribute.key, rule.attribute)
+        self.attributes = list(found.values())
+        self.rules = _compile(self._sets, self.attributes)
+
+    @property
+    def k(self) -> int:
+        """Smallest class any of the models allows."""
+        return max([1, *(model.size_limit() for model in self.models)])
+
+    def judge(self, stats: GroupStats) -> list[Judgement]:
+        """One judgement a model and attribute."""
+        values = [self._values(index, rule, stats) for index, rule in enumerate(self._flat)]
+        result = []
+        start = 0
+        for model, rules in self._sets:
+            mine = values[start : start + len(rules)]
+            result.append(_judgement(model, rules, mine, stats.sizes.size))
+            start += len(rules)
+        return result
+
+    def ok(self, stats: GroupStats) -> np.ndarray:
+        """Which groups satisfy every model."""
+        good = np.ones(stats.sizes.size, dtype=bool)
+        for judgement in self.judge(stats):
+            good &= judgement.ok
+        return good
+
+    def _values(self, index: int, rule: Rule, stats: GroupStats) -> np.ndarray:
+        if rule.attribute is None:
+            return stats.sizes.astype(np.float64)
+        histogram = stats.histograms[rule.attribute.key]
+        return kernel.judge_rule(
+            self.rules, index, histogram.indptr, histogram.codes, histogram.counts, histogram.known
+        )
+
+
+def _judgement(model: Model, rules: Sequence[Rule], values: Sequence[np.ndarray], groups: int) -> Judgement:
+    ok = np.ones(groups, dtype=bool)
+    shown = np.zeros(groups)
+    at = 0
+    while at < len(rules):
+        rule = rules[at]
+        value = values[at]
+        if rule.combine > 1:
+            value = np.nan_to_num(np.stack(values[at : at + rule.combine])).mean(axis=0)
+        ok &= _compare(value, rule) | np.isnan(value)
+        if at == 0:
+            shown = np.exp(value) if rule.exponential else value * rule.scale
+        at += max(rule.combine, 1)
+    first = rules[0]
+    limit = math.exp(first.limit) if first.exponential else first.limit * first.scale
+    names = tuple(name for rule in rules[: max(first.combine, 1)] if rule.attribute for name in rule.attribute.names)
+    better = "up" if first.sense == kernel.AT_LEAST else "down"
+    return Judgement(model=model, on=names or None, values=shown, limit=limit, ok=ok, better=better)
+
+
+def _compare(values: np.ndarray, rule: Rule) -> np.ndarray:
+    if rule.sense == kernel.AT_LEAST:
+        return values >= rule.limit - kernel.TOLERANCE
+    if rule.sense == kernel.AT_MOST:
+        return values <= rule.limit + kernel.TOLERANCE
+    return values < rule.limit
+
+
+def _compile(sets: Sequence[tuple[Model, Sequence[Rule]]], attributes: Sequence[Attribute]) -> kernel.Rules:
+    """Pack rules into flat arrays for the kernels."""
+    index = {one.key: number for number, one in enumerate(attributes)}
+    pairs = [(model, rule) for model, rules in sets for rule in rules]
+    refs: list[np.ndarray] = []
+    ref_at = np.zeros((len(pairs), 3), dtype=np.int64)
+    trees: list[np.ndarray] = []
+    tree_at = np.zeros(len(pairs) + 1, dtype=np.int64)
+    total = 0
+    for r, (_, rule) in enumerate(pairs):
+        ref_at[r, 0] = total
+        if rule.ref_full is not None:
+            refs.append(rule.ref_full)
+            total += rule.ref_full.size
+        ref_at[r, 1] = total
+        refs.append(rule.ref)
+        total += rule.ref.size
+        ref_at[r, 2] = total
+        trees.append(rule.tree.ravel())
+        tree_at[r + 1] = tree_at[r] + rule.tree.size
+    unknown_at = np.cumsum([0, *(one.card for one in attributes)], dtype=np.int64)
+    rules = [rule for _, rule in pairs]
+    return kernel.Rules(
+        op=np.array([rule.op for rule in rules], dtype=np.int64),
+        attr=np.array([-1 if rule.attribute is None else index[rule.attribute.key] for rule in rules], dtype=np.int64),
+        sense=np.array([rule.sense for rule in rules], dtype=np.int64),
+        limit=np.array([rule.limit for rule in rules], dtype=np.float64),
+        p0=np.array([rule.p0 for rule in rules], dtype=np.float64),
+        p1=np.array([rule.p1 for rule in rules], dtype=np.float64),
+        combine=np.array([rule.combine for rule in rules], dtype=np.int64),
+        strict_parent=np.array([model.monotone != "up" for model, _ in pairs], dtype=np.int64),
+        ref=np.concatenate([_EMPTY, *refs]).astype(np.float64),
+        ref_at=ref_at,
+        tree=np.concatenate([np.empty(0, dtype=np.int32), *trees]).astype(np.int32),
+        tree_at=tree_at,
+        tree_rows=np.array([rule.tree.shape[0] for rule in rules], dtype=np.int64),
+        unknown=np.concatenate([np.empty(0, dtype=np.uint8), *(one.unknown for one in attributes)]),
+        unknown_at=unknown_at,
+        card=np.array([one.card for one in attributes], dtype=np.int64),
+    )

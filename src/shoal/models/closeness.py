@@ -1,0 +1,87 @@
+"""t-closeness: a class's distribution is near the table's, under a distance that is always named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.errors import ParameterError
+from shoal.kernels import rules as kernel
+from shoal.models.base import Model, Reference, Rule
+from shoal.params import choice, real
+from shoal.table.stats import Attribute
+
+DISTANCES = ("equal", "ordered", "hierarchical", "variational", "kl")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TCloseness(Model):
+    """Every class's distribution is within t of the table's (Li, Li & Venkatasubramanian).
+
+    Parameters
+    ----------
+    distance
+        ``equal`` and ``variational`` (half the sum of differences), ``ordered`` (earth mover over ranks),
+        ``hierarchical`` (earth mover over the hierarchy), ``kl``. By default ordered for numbers, dates and
+        ordinal values, hierarchical where there is a hierarchy, equal otherwise.
+    """
+
+    name: ClassVar[str] = "t-closeness"
+    main: ClassVar[str] = "t"
+    t: float
+    distance: str | None = None
+    on: str | Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        real("TCloseness", "t", self.t, low=0.0)
+        if self.distance is not None:
+            choice("TCloseness", "distance", self.distance, DISTANCES)
+
+    def distance_for(self, one: Attribute) -> str:
+        """The distance used for one attribute, and why another is impossible."""
+        column = one.column
+        ranked = column is not None and (column.numbers is not None or column.type == "ordinal")
+        treed = column is not None and column.hierarchy is not None
+        if self.distance is None:
+            return "ordered" if ranked else "hierarchical" if treed else "equal"
+        names = "', '".join(one.names)
+        if self.distance == "ordered" and not ranked:
+            raise ParameterError(f"'{names}' has no order for the ordered distance: declare it numeric, date or ordinal.")
+        if self.distance == "hierarchical" and not treed:
+            raise ParameterError(f"'{names}' has no hierarchy for the hierarchical distance: give it one.")
+        return self.distance
+
+    def rules(self, one: Attribute, reference: Reference) -> list[Rule]:
+        """Distance to the reference, with unknown values present and removed."""
+        distance = self.distance_for(one)
+        counts = reference.counts(one)
+        known = np.where(one.unknown == 0, counts, 0)
+        differs = bool((counts != known).any())
+        tree = np.empty((0, 0), dtype=np.int32)
+        if distance == "hierarchical":
+            tree = one.column.hierarchy.ancestors  # type: ignore[union-attr]
+        op = {"ordered": kernel.ORDERED, "hierarchical": kernel.TREE, "kl": kernel.KL}.get(distance, kernel.TOTAL_VARIATION)
+        return [
+            Rule(
+                op=op, sense=kernel.AT_MOST, limit=float(self.t), attribute=one, tree=tree,
+                ref=_reference(op, known, tree),
+                ref_full=_reference(op, counts, tree) if differs else None,
+            )
+        ]
+
+
+def _reference(op: int, counts: np.ndarray, tree: np.ndarray) -> np.ndarray:
+    """What the kernel compares with: shares a code, shares a node, or ranks with cumulative shares."""
+    shares = counts / max(counts.sum(), 1)
+    if op == kernel.TREE:
+        return np.concatenate([np.bincount(level, weights=shares, minlength=shares.size) for level in tree])
+    if op != kernel.ORDERED:
+        return shares
+    present = counts > 0
+    ranks = np.cumsum(present) - 1
+    cumulative = np.cumsum(shares[present])
+    prefix = np.concatenate([[0.0], np.cumsum(cumulative)])
+    return np.concatenate([ranks.astype(np.float64), [float(present.sum())], cumulative, prefix])

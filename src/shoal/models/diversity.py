@@ -1,0 +1,93 @@
+"""The l-diversities and p-sensitivity: a class must not give its sensitive value away."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shoal.kernels import rules as kernel
+from shoal.models.base import Model, Reference, Rule, size_rule
+from shoal.params import real, whole
+from shoal.table.stats import Attribute
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistinctL(Model):
+    """At least l distinct known values in every class (Machanavajjhala et al.)."""
+
+    name: ClassVar[str] = "distinct-l"
+    main: ClassVar[str] = "l"
+    inherited: ClassVar[bool] = True
+    l: int  # noqa: E741
+    on: str | Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "l", whole("DistinctL", "l", self.l, least=2))
+
+    def rules(self, one: Attribute, reference: Reference) -> list[Rule]:
+        """Distinct values."""
+        return [Rule(op=kernel.DISTINCT, sense=kernel.AT_LEAST, limit=float(self.l), attribute=one)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EntropyL(Model):
+    """The entropy of every class is at least ln l; l may be any number from 1."""
+
+    name: ClassVar[str] = "entropy-l"
+    main: ClassVar[str] = "l"
+    l: float  # noqa: E741
+    on: str | Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        real("EntropyL", "l", self.l, low=1.0, open_low=True)
+
+    def rules(self, one: Attribute, reference: Reference) -> list[Rule]:
+        """Entropy in nats, shown as the number of equally likely values."""
+        limit = math.log(self.l)
+        return [Rule(op=kernel.ENTROPY, sense=kernel.AT_LEAST, limit=limit, attribute=one, exponential=True)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecursiveCL(Model):
+    """The commonest value is rarer than c times all from the l-th commonest on, strictly."""
+
+    name: ClassVar[str] = "recursive-cl"
+    main: ClassVar[str] = "l"
+    c: float
+    l: int  # noqa: E741
+    on: str | Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        real("RecursiveCL", "c", self.c, low=0.0, open_low=True)
+        object.__setattr__(self, "l", whole("RecursiveCL", "l", self.l, least=2))
+
+    def rules(self, one: Attribute, reference: Reference) -> list[Rule]:
+        """Largest count over the tail's sum."""
+        return [Rule(op=kernel.TAIL, sense=kernel.BELOW, limit=float(self.c), attribute=one, p0=float(self.l))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PSensitive(Model):
+    """At least p distinct known values in every class of at least k."""
+
+    name: ClassVar[str] = "p-sensitive"
+    main: ClassVar[str] = "p"
+    inherited: ClassVar[bool] = True
+    p: int
+    k: int
+    on: str | Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "p", whole("PSensitive", "p", self.p, least=2))
+        object.__setattr__(self, "k", whole("PSensitive", "k", self.k, least=2))
+
+    def size_limit(self) -> int:
+        """Its own k."""
+        return self.k
+
+    def rules(self, one: Attribute, reference: Reference) -> list[Rule]:
+        """Distinct values, then size."""
+        distinct = Rule(op=kernel.DISTINCT, sense=kernel.AT_LEAST, limit=float(self.p), attribute=one)
+        return [distinct, size_rule(self.k)]

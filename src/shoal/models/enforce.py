@@ -1,0 +1,42 @@
+"""After recoding: judge the classes, suppress those that fail, within the limit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from shoal.engines.base import Engine
+from shoal.errors import InfeasibleError
+from shoal.models.base import Judge
+from shoal.models.feasible import whole_reference
+from shoal.recoding.released import Released
+
+
+def enforce(released: Released, judge: Judge, engine: Engine, limit: float) -> Released:
+    """Suppress failing classes until all hold, against the input and against what is released."""
+    table = released.table
+    while True:
+        stats = engine.group_stats(table, released.classes, released.n_classes, judge.attributes)
+        good = judge.ok(stats)
+        if good.all() and released.n_suppressed:
+            rows = np.flatnonzero(released.classes >= 0)
+            among = Judge(judge.models, whole_reference(table, judge.models, engine, rows))
+            good = among.ok(stats)
+        if good.all():
+            return replace(released, k=judge.k)
+        failing = [one for one in judge.judge(stats) if not one.ok.all()]
+        released = released.suppress(~good)
+        share = released.n_suppressed / table.n
+        if released.n_classes == 0 or share > limit + 1e-12:
+            raise InfeasibleError(_too_much(released, share, limit, sorted({one.model.name for one in failing})))
+
+
+def _too_much(released: Released, share: float, limit: float, names: list[str]) -> str:
+    which = f" (failing: {', '.join(names)})" if names else ""
+    if released.n_classes == 0:
+        return f"No class satisfies the models{which}, so everything would be suppressed: relax them or generalise more."
+    return (
+        f"{released.n_suppressed} of {released.table.n} rows ({share:.2%}) would have to be suppressed{which}, and the "
+        f"suppression_limit is {limit:.2%}: raise it, relax the models, or generalise more."
+    )

@@ -1,0 +1,81 @@
+"""Asked before anything runs: can the models be met at all, and can each of them fail?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shoal.engines.base import Engine
+from shoal.errors import InfeasibleError
+from shoal.models.base import Judge, Judgement, Model, Reference
+from shoal.table.stats import Attribute, GroupStats, Histogram, Key
+from shoal.table.table import Table
+
+
+def whole_reference(table: Table, models: list[Model], engine: Engine, rows: np.ndarray | None = None) -> Reference:
+    """Statistics of the whole table (or of some rows) as one group, for everything the models look at."""
+    found: dict[Key, Attribute] = {}
+    for model in models:
+        for one in model.attributes(table) if model.targets(table) else []:
+            found.setdefault(one.key, one)
+    ids = np.zeros(table.n, dtype=np.int32)
+    if rows is not None:
+        ids[:] = -1
+        ids[rows] = 0
+    return Reference(table=table, stats=engine.group_stats(table, ids, 1, list(found.values())))
+
+
+def refuse_infeasible(judge: Judge, suppression_limit: float) -> None:
+    """Say so when not even one class of everybody would do.
+
+    That proves infeasibility for models that merging preserves, as long as nothing may be suppressed or every
+    subset of a failing class fails too.
+    """
+    table = judge.reference.table
+    people = int(judge.reference.stats.sizes[0])
+    if people < judge.k:
+        what = "people" if table.subjects is not None else "rows"
+        raise InfeasibleError(f"k = {judge.k} cannot be met: the table has only {people} {what}; lower k.")
+    for judgement in judge.judge(judge.reference.stats):
+        model = judgement.model
+        hopeless = model.monotone == "up" and (suppression_limit == 0 or model.inherited)
+        if hopeless and not judgement.ok[0]:
+            raise InfeasibleError(describe_failure(judgement))
+
+
+def describe_failure(judgement: Judgement) -> str:
+    """One sentence on a model that the whole table fails, with the nearest limit it meets."""
+    where = f" on '{', '.join(judgement.on)}'" if judgement.on else ""
+    bound = "at most" if judgement.better == "up" else "at least"
+    return (
+        f"Model '{judgement.model.name}'{where} cannot be met: the whole table as one class reaches {judgement.worst:.6g}, "
+        f"and the limit is {judgement.limit:.6g}; set it to {bound} {judgement.worst:.6g}."
+    )
+
+
+def vacuous(judge: Judge) -> list[tuple[Model, tuple[str, ...] | None]]:
+    """Models that no class of this table can fail, with what they are set on.
+
+    The distances and shares are convex, so a model that every single value passes is passed by every class.
+    """
+    found = []
+    for model in judge.models:
+        alone = Judge([model], judge.reference)
+        if not alone.attributes:
+            continue
+        values = max(one.card for one in alone.attributes)
+        stats = GroupStats(
+            sizes=np.full(values, np.iinfo(np.int32).max, dtype=np.int64),
+            rows=np.ones(values, dtype=np.int64),
+            histograms={one.key: _single_values(one, values) for one in alone.attributes},
+        )
+        found += [(model, judgement.on) for judgement in alone.judge(stats) if judgement.ok.all()]
+    return found
+
+
+def _single_values(one: Attribute, groups: int) -> Histogram:
+    """Group g holds the g-th known value alone (the last one again where an attribute has fewer)."""
+    known = np.flatnonzero(one.unknown == 0)
+    picks = known if known.size else np.arange(one.card)
+    codes = picks[np.minimum(np.arange(groups), picks.size - 1)].astype(np.int32)
+    ones = np.ones(groups, dtype=np.int64)
+    return Histogram(np.arange(groups + 1, dtype=np.int64), codes, ones, ones)

@@ -1,0 +1,158 @@
+"""Models of numeric attributes: spread, variance and crowding within a class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.kernels import rules as kernel
+from shoal.models.base import Model, Reference, Rule, numeric_column
+from shoal.params import real, whole
+from shoal.table.column import INTERVAL, TREE
+from shoal.table.stats import Attribute, attribute
+from shoal.table.table import Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class KE(Model):
+    """At least k distinct numbers that span at least e in every class (Zhang et al.)."""
+
+    name: ClassVar[str] = "k-e"
+    main: ClassVar[str] = "e"
+    inherited: ClassVar[bool] = True
+    numeric: ClassVar[bool] = True
+    k: int
+    e: float
+    on: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", whole("KE", "k", self.k, least=2))
+        real("KE", "e", self.e, low=0.0)
+
+    def rules(self, one: Attribute, reference: Reference) -> list[Rule]:
+        """Span, then distinct values."""
+        places = numeric_column(self, one).positions
+        spread = Rule(op=kernel.SPREAD, sense=kernel.AT_LEAST, limit=float(self.e), attribute=one, ref=places)
+        return [spread, Rule(op=kernel.DISTINCT, sense=kernel.AT_LEAST, limit=float(self.k), attribute=one)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variance(Model):
+    """The population variance of a numeric attribute is at least v in every class; counted by rows."""
+
+    name: ClassVar[str] = "variance"
+    main: ClassVar[str] = "v"
+    monotone: ClassVar[str] = "none"
+    numeric: ClassVar[bool] = True
+    v: float
+    on: str | None = None
+
+    def __post_init__(self) -> None:
+        real("Variance", "v", self.v, low=0.0)
+
+    def attributes(self, table: Table) -> list[Attribute]:
+        """Row counts, even where there are subjects."""
+        return [attribute(table, one.names, people=False) for one in super().attributes(table)]
+
+    def rules(self, one: Attribute, reference: Reference) -> list[Rule]:
+        """Population variance."""
+        places = numeric_column(self, one).positions
+        return [Rule(op=kernel.VARIANCE, sense=kernel.AT_LEAST, limit=float(self.v), attribute=one, ref=places)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpsM(Model):
+    """At most 1/m of a class lies within eps of any of its records (Li, Tao & Xiao); counted by rows.
+
+    Not preserved by merging, so it never prunes a search.
+    """
+
+    name: ClassVar[str] = "eps-m"
+    main: ClassVar[str] = "m"
+    monotone: ClassVar[str] = "none"
+    numeric: ClassVar[bool] = True
+    eps: float
+    m: int
+    relative: bool = False
+    on: str | None = None
+
+    def __post_init__(self) -> None:
+        real("EpsM", "eps", self.eps, low=0.0)
+        object.__setattr__(self, "m", whole("EpsM", "m", self.m, least=2))
+
+    def attributes(self, table: Table) -> list[Attribute]:
+        """Row counts, even where there are subjects."""
+        return [attribute(table, one.names, people=False) for one in super().attributes(table)]
+
+    def size_limit(self) -> int:
+        """A record is near itself, so a class needs m of them."""
+        return self.m
+
+    def rules(self, one: Attribute, reference: Reference) -> list[Rule]:
+        """Largest share near one record."""
+        column = numeric_column(self, one)
+        # Relative distances need the numbers themselves, not offsets from the lowest.
+        places = column.positions
+        if self.relative and column.numbers is not None and column.numbers.size:
+            places = places + float(column.numbers[0])
+        return [
+            Rule(
+                op=kernel.WINDOW, sense=kernel.AT_MOST, limit=1.0 / self.m, attribute=one, ref=places,
+                p0=float(self.eps), p1=float(self.relative),
+            )
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaxRange(Model):
+    """The mean S-diversity of every class is at most the limit (Loukides, Defs 3.1.3 and 3.1.4).
+
+    ``on`` lists the attributes averaged, all sensitive ones by default. S-diversity is one minus spread over
+    domain, so 0 is widest apart and 1 says nothing was hidden; it sees only the two extremes of a class.
+    """
+
+    name: ClassVar[str] = "max-range"
+    main: ClassVar[str] = "limit"
+    limit: float
+    on: str | Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        real("MaxRange", "limit", self.limit, low=0.0, high=1.0)
+
+    def targets(self, table: Table) -> list[tuple[str, ...]]:
+        """Each attribute by itself."""
+        found = super().targets(table)
+        return [(name,) for names in found for name in names]
+
+    def all_rules(self, reference: Reference) -> list[list[Rule]]:
+        """One averaged condition over all of them."""
+        attributes = self.attributes(reference.table)
+        return [
+            [
+                _closeness_rule(one, reference, self.limit, len(attributes) if place == 0 else 0)
+                for place, one in enumerate(attributes)
+            ]
+        ]
+
+
+def _closeness_rule(one: Attribute, reference: Reference, limit: float, combine: int) -> Rule:
+    column = one.column
+    assert column is not None  # targets are single columns
+    tree = np.empty((0, 0), dtype=np.int32)
+    known = one.card - int(column.missing >= 0)
+    if column.kind == INTERVAL:
+        kind, scale, ref = 0, column.span, column.positions
+    elif column.kind == TREE:
+        assert column.hierarchy is not None
+        tree = column.hierarchy.ancestors
+        kind, scale, ref = 1, float(known - 1), column.hierarchy.leaf_counts.astype(np.float64).ravel()
+    else:
+        present = (reference.counts(one) > 0) & (one.unknown == 0)
+        kind, scale, ref = 2, float(present.sum() - 1), np.empty(0)
+    return Rule(
+        op=kernel.CLOSENESS, sense=kernel.AT_MOST, limit=float(limit), attribute=one, p0=scale, p1=float(kind),
+        ref=ref, tree=tree, combine=combine,
+    )

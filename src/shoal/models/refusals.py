@@ -1,0 +1,45 @@
+"""What is refused until the recipe acknowledges it by its warning code."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from shoal.errors import RefusalError
+from shoal.models.base import Model
+from shoal.table.table import Table
+
+IDENTITY = ("k", "p-sensitive", "alpha-k-simple", "alpha-k-general", "alpha-k-complete")
+
+
+def refuse_unprotected(
+    table: Table,
+    models: Sequence[Model],
+    vacuous: Sequence[tuple[Model, tuple[str, ...] | None]],
+    acknowledged: Collection[str],
+) -> None:
+    """Refuse a release without an identity model, or with a sensitive column that no model protects."""
+    if not any(model.name in IDENTITY for model in models) and "W-NO-K" not in acknowledged:
+        raise RefusalError("No model protects identity, so people may be unique in the release: add model 'k'.", ["W-NO-K"])
+    covered: set[str] = set()
+    empty = {(model, on) for model, on in vacuous}
+    for model in models:
+        targets = model.targets(table)
+        for names in targets:
+            on = names if model.name != "max-range" else tuple(name for one in targets for name in one)
+            if (model, on) not in empty:
+                covered |= set(names)
+    for name in table.schema.sensitive:
+        code = f"W-UNMODELLED:{name}"
+        if name not in covered and code not in acknowledged:
+            void = [model.name for model, on in vacuous if on and name in on]
+            why = f"only models that cannot fail on this table ({', '.join(void)}: vacuous)" if void else "no model"
+            raise RefusalError(f"The sensitive column '{name}' has {why}: add one that protects it.", [code])
+
+
+def refuse_settings(table: Table, order: str, acknowledged: Collection[str]) -> None:
+    """Refuse settings that give the source's order or the classes' exact extremes away."""
+    if order == "kept" and "W-ORDER" not in acknowledged:
+        raise RefusalError("order = \"kept\" publishes the rows in the order of the source.", ["W-ORDER"])
+    tight = [column.name for column in table.quasi if column.spec.snap == "off"]
+    if tight and "W-TIGHT" not in acknowledged:
+        raise RefusalError(f"snap = \"off\" publishes the exact extremes of classes in '{tight[0]}'.", ["W-TIGHT"])

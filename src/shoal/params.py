@@ -1,0 +1,65 @@
+"""One-sentence parameter checks shared by every spec."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any
+
+from shoal.errors import ParameterError
+
+
+def whole(owner: str, name: str, value: Any, *, least: int) -> int:
+    """Return ``value`` as an int, or say that it must be a whole number of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        if not (isinstance(value, float) and value.is_integer()):
+            raise ParameterError(_must(owner, name, f"a whole number of at least {least}", value))
+    if value < least:
+        raise ParameterError(_must(owner, name, f"a whole number of at least {least}", value))
+    return int(value)
+
+
+def real(
+    owner: str,
+    name: str,
+    value: Any,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    open_low: bool = False,
+) -> float:
+    """Return ``value`` as a float inside ``low``..``high`` (``open_low`` leaves ``low`` itself out)."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ParameterError(_must(owner, name, _span(low, high, open_low), value))
+    if value < low or value > high or (open_low and value == low):
+        raise ParameterError(_must(owner, name, _span(low, high, open_low), value))
+    return float(value)
+
+
+def choice(owner: str, name: str, value: Any, options: Iterable[str]) -> str:
+    """Return ``value`` if it is one of ``options``; the message proposes the nearest one."""
+    known = list(options)
+    if value in known:
+        return str(value)
+    near = nearest(str(value), known)
+    hint = f" Did you mean '{near}'?" if near else ""
+    raise ParameterError(_must(owner, name, f"one of {', '.join(known)}", value) + hint)
+
+
+def nearest(word: str, options: Iterable[str]) -> str | None:
+    """Return the option most like ``word``, or None when nothing is close."""
+    found = get_close_matches(word, list(options), n=1, cutoff=0.6)
+    return found[0] if found else None
+
+
+def _must(owner: str, name: str, what: str, value: Any) -> str:
+    return f"The '{name}' of {owner} must be {what}. Got {value!r}."
+
+
+def _span(low: float, high: float, open_low: bool) -> str:
+    if math.isinf(low) and math.isinf(high):
+        return "a finite number"
+    if math.isinf(high):
+        return f"a number {'above' if open_low else 'of at least'} {low:g}"
+    return f"a number {'above' if open_low else 'from'} {low:g} {'and up to' if open_low else 'to'} {high:g}"

@@ -1,0 +1,298 @@
+r"""The text of generalised cells: one grammar, written and read here.
+
+==============  ====================================================================================
+kind            text
+==============  ====================================================================================
+every kind      ``*`` is everything, ``<missing>`` a missing value
+``interval``    a value, or ``[lo,hi]``, both ends included
+``set``         a value, or ``{a|b}`` in the order of the column
+``value``       a value
+``label``       a hierarchy label exactly as it is, to be looked up and never parsed
+==============  ====================================================================================
+
+In values of text a backslash escapes ``\ { } |`` and a leading ``*``, ``[`` or ``<``; between the brackets
+of an interval also a comma. Numbers and dates hold none of these. A cell has one text and a text one cell.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from operator import index
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import InputError, InternalError
+from shoal.params import choice
+
+if TYPE_CHECKING:
+    import polars as pl
+
+STAR = "*"
+MISSING = "<missing>"
+KINDS = ("interval", "label", "set", "value")
+TYPES = ("numeric", "date", "ordinal", "categorical")
+
+_SPECIAL = re.compile(r"[\\{}|]")
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_WHOLE = re.compile(r"(?:[^\\]|\\.)*", re.DOTALL)
+_NUMBER = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d{1,6})?", re.ASCII)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+# A run without a bare comma: anything but backslash and comma, or a backslash with what it escapes.
+_BOUNDS = re.compile(r"((?:[^\\,]|\\.)*),((?:[^\\,]|\\.)*)", re.DOTALL)
+_MEMBER = re.compile(r"((?:[^\\|]|\\.)*)(\||\Z)", re.DOTALL)
+_EPOCH = date(1970, 1, 1).toordinal()
+_LAST_DAY = date.max.toordinal()
+
+
+@dataclass(frozen=True)
+class Star:
+    """Everything, missing values too."""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A missing value."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """One exact value."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Interval:
+    """All values from one to another, both included."""
+
+    lo_text: str
+    hi_text: str
+
+
+@dataclass(frozen=True)
+class Label:
+    """A hierarchy label, never parsed."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Set:
+    """Two or more values, in the order of the column."""
+
+    values: tuple[str, ...]
+
+
+Cell = Star | Missing | Value | Interval | Label | Set
+
+
+def format_number(x: int | float | Decimal) -> str:
+    """The one text of a number: equal numbers give equal text, whatever their type.
+
+    Shortest digits that read back exactly; written out from 1e-7 to below 1e41, with an exponent beyond.
+
+    Examples
+    --------
+    >>> [format_number(x) for x in (3.0, Decimal("1.50"), -0.0, 0.1, 10**20, 1e300, 5e-324)]
+    ['3', '1.5', '0', '0.1', '100000000000000000000', '1e300', '5e-324']
+    """
+    if not isinstance(x, float | Decimal):
+        x = index(x)  # numpy's integers too
+    if isinstance(x, float):
+        if not math.isfinite(x):
+            raise InputError("A number must be finite to be written: declare infinities and NaN as missing.")
+        x = int(x) if x.is_integer() and abs(x) < 1e15 else Decimal(float.__repr__(x))
+    if isinstance(x, int) and abs(x) < 10**41:
+        return str(x)
+    sign, digits, exponent = Decimal(x).as_tuple()
+    if not isinstance(exponent, int):
+        raise InputError("A number must be finite to be written: declare infinities and NaN as missing.")
+    figures = "".join(map(str, digits)).lstrip("0")
+    exponent += len(figures) - len(figures.rstrip("0"))
+    return ("-" if sign and figures else "") + _positional(figures.rstrip("0"), exponent)
+
+
+def format_date(days: int) -> str:
+    """ISO date of a day counted from 1970-01-01.
+
+    Examples
+    --------
+    >>> format_date(0), format_date(-719162)
+    ('1970-01-01', '0001-01-01')
+    """
+    day = int(days) + _EPOCH
+    if not 1 <= day <= _LAST_DAY:
+        raise InputError("A date must lie in the years 1 to 9999: declare others as missing.")
+    return date.fromordinal(day).isoformat()
+
+
+def escape(text: str) -> str:
+    r"""Write a value so that no grammar of cells can take it for anything else.
+
+    Examples
+    --------
+    >>> print(escape("a|b"), escape("*"), escape("2*3"))
+    a\|b \* 2*3
+    """
+    text = _SPECIAL.sub(r"\\\g<0>", text)
+    return "\\" + text if text.startswith(("*", "[", "<")) else text
+
+
+def unescape(text: str) -> str:
+    """Undo :func:`escape`."""
+    if "\\" not in text:
+        return text
+    if not _WHOLE.fullmatch(text):
+        raise InputError("A cell ends in a bare backslash: check how the file was written.")
+    return _ESCAPED.sub(r"\1", text)
+
+
+def format_interval(lo_text: str, hi_text: str) -> str:
+    """The interval from one value's text to another's; the value alone when they are equal.
+
+    Examples
+    --------
+    >>> format_interval("17", "35"), format_interval("17", "17")
+    ('[17,35]', '17')
+    """
+    if lo_text == hi_text:
+        return escape(lo_text)
+    return f"[{_bound(lo_text)},{_bound(hi_text)}]"
+
+
+def format_set(values: Sequence[str]) -> str:
+    """The set of values in the order given; a value alone when there is one.
+
+    Examples
+    --------
+    >>> format_set(["a", "b"]), format_set(["a"])
+    ('{a|b}', 'a')
+    """
+    if not values:
+        raise InternalError("A set cell needs at least one value.")
+    if len(values) == 1:
+        return escape(values[0])
+    return "{" + "|".join(map(escape, values)) + "}"
+
+
+def interval_texts(low_texts: pl.Series | Sequence[str], high_texts: pl.Series | Sequence[str]) -> pl.Series:
+    """:func:`format_interval` over two columns of equal length; nulls stay null."""
+    import polars as pl
+
+    low = pl.Series("low", low_texts, dtype=pl.String)
+    high = pl.Series("high", high_texts, dtype=pl.String)
+    if len(low) != len(high):
+        raise InternalError(f"Intervals need as many low ends as high ends: got {len(low)} and {len(high)}.")
+    alone, lo, hi = (
+        pl.col(name).str.replace_all(special, r"\${0}").str.replace(r"^[*\[<]", r"\${0}")
+        for name, special in (("low", r"[\\{}|]"), ("low", r"[\\{}|,]"), ("high", r"[\\{}|,]"))
+    )
+    cell = pl.when(pl.col("low") == pl.col("high")).then(alone).otherwise(pl.format("[{},{}]", lo, hi))
+    return pl.DataFrame([low, high]).select(cell.alias("cell"))["cell"]
+
+
+def parse(cell: str, kind: str, type: str) -> Cell:
+    """Read a cell back.
+
+    Parameters
+    ----------
+    cell
+        Its text.
+    kind
+        The column's cells: ``interval``, ``label``, ``set`` or ``value``.
+    type
+        The column's type: ``numeric``, ``date``, ``ordinal`` or ``categorical``.
+
+    Raises
+    ------
+    InputError
+        When the text is not exactly what this module writes. The message holds no part of the cell.
+    """
+    choice("a column", "cells", kind, KINDS)
+    choice("a column", "type", type, TYPES)
+    if cell == STAR:
+        return Star()
+    if cell == MISSING:
+        return Missing()
+    if kind == "label":
+        return Label(cell)
+    if kind == "interval" and cell.startswith("["):
+        return _parse_interval(cell, type)
+    if kind == "set" and cell.startswith("{"):
+        return _parse_set(cell)
+    if type in ("ordinal", "categorical") or kind == "set":
+        return Value(_read(cell, escape))
+    if kind == "interval":
+        _quantity(cell, type)
+    return Value(cell)
+
+
+def _positional(figures: str, exponent: int) -> str:
+    """Text of 0.figures x 10^... without leading or closing zeros in ``figures``."""
+    point = len(figures) + exponent  # digits before the decimal point
+    if not figures:
+        return "0"
+    if not -7 <= point - 1 <= 40:
+        return figures[0] + ("." + figures[1:] if len(figures) > 1 else "") + f"e{point - 1}"
+    if exponent >= 0:
+        return figures + "0" * exponent
+    if point <= 0:
+        return "0." + "0" * -point + figures
+    return f"{figures[:point]}.{figures[point:]}"
+
+
+def _bound(text: str) -> str:
+    return escape(text).replace(",", "\\,")
+
+
+def _read(text: str, write: Callable[[str], str]) -> str:
+    """The value that ``write`` writes as exactly this text."""
+    value = unescape(text)
+    if write(value) != text:
+        raise InputError("A cell has a character that is wrongly escaped, or wrongly not: check the file.")
+    return value
+
+
+def _parse_interval(cell: str, type: str) -> Interval:
+    found = _BOUNDS.fullmatch(cell[1:-1]) if cell.endswith("]") else None
+    if found is None:
+        raise InputError("A cell begins like an interval but is not written as '[lo,hi]': check the file.")
+    low, high = (_read(bound, _bound) for bound in found.groups())
+    if low == high:
+        raise InputError(
+            "A cell is an interval of one value, which stands alone when written: check the file."
+        )
+    if type in ("numeric", "date") and _quantity(low, type) > _quantity(high, type):
+        raise InputError("A cell is an interval whose ends are in the wrong order: check the file.")
+    return Interval(low, high)
+
+
+def _parse_set(cell: str) -> Set:
+    inner = cell[1:-1]
+    members, place, more = [], 0, True
+    while more:
+        found = _MEMBER.match(inner, place)
+        if found is None:
+            raise InputError("A cell begins like a set but is not written as '{a|b}': check the file.")
+        members.append(_read(found[1], escape))
+        place, more = found.end(), found[2] == "|"
+    if not cell.endswith("}") or len(members) < 2 or len(set(members)) < len(members):
+        raise InputError("A cell begins like a set but does not list two or more values: check the file.")
+    return Set(tuple(members))
+
+
+def _quantity(text: str, type: str) -> Any:
+    """The number or date that a text stands for."""
+    if type == "numeric" and _NUMBER.fullmatch(text):
+        return Decimal(text)
+    if type == "date" and _DATE.fullmatch(text):
+        try:
+            return date.fromisoformat(text)
+        except ValueError:
+            pass
+    what = "number" if type == "numeric" else "date"
+    raise InputError(f"A cell of a {type} column holds text that is no {what}: check the file.")

@@ -1,0 +1,40 @@
+"""What an algorithm hands over: frozen data that says how to generalise, and nothing about how it was found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Grouping:
+    """Records in groups; each group is generalised to the extent of its members.
+
+    Attributes
+    ----------
+    ids
+        int32 group of each row, -1 for a suppressed one.
+    groups
+        Number of groups.
+    """
+
+    ids: np.ndarray
+    groups: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class FullDomain:
+    """One level a column, the same for every record.
+
+    Attributes
+    ----------
+    levels
+        Column to level; 0 leaves values as they are. Columns without a hierarchy have levels 0 and 1 (``*``).
+    """
+
+    levels: Mapping[str, int]
+
+
+Recoding = Grouping | FullDomain

@@ -1,0 +1,199 @@
+"""Applying a recoding: classes of equal cells, and what models and measures need to know about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from shoal.errors import ParameterError
+from shoal.kernels.extents import group_bits, group_ranges, group_sums
+from shoal.kernels.grouping import group_rows
+from shoal.recoding.columns import CellColumn, IntervalCells, SetCells, TreeCells, all_bits, one_bit
+from shoal.recoding.recodings import FullDomain, Grouping, Recoding
+from shoal.table.column import FLAT, TREE, Column
+from shoal.table.table import Table
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Released:
+    """A coded release: every row's class, and every class's cells.
+
+    Attributes
+    ----------
+    classes
+        int32 class of each input row, -1 for a suppressed one. Groups with equal cells are one class.
+    n_classes
+        Number of classes.
+    cells
+        Quasi-identifier to its cells, one a class.
+    levels
+        Level a column of a full-domain recoding, None for others.
+    groups
+        Groups the algorithm made, before equal cells were merged.
+    k
+        Smallest class the models allow; the unit of average class size.
+    """
+
+    table: Table
+    classes: np.ndarray
+    n_classes: int
+    cells: Mapping[str, CellColumn]
+    levels: Mapping[str, int] | None
+    groups: int
+    k: int = 1
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """Rows of each class."""
+        return np.bincount(self.classes[self.classes >= 0], minlength=self.n_classes)
+
+    @property
+    def n_suppressed(self) -> int:
+        """Rows in no class."""
+        return int((self.classes < 0).sum())
+
+    def suppress(self, bad: np.ndarray) -> Released:
+        """The same release without the flagged classes."""
+        if not bad.any():
+            return self
+        number = np.where(bad, -1, np.cumsum(~bad) - 1).astype(np.int32)
+        classes = np.where(self.classes >= 0, number[self.classes], -1).astype(np.int32)
+        kept = np.flatnonzero(~bad)
+        cells = {name: column.take(kept) for name, column in self.cells.items()}
+        return replace(self, classes=classes, n_classes=kept.size, cells=cells)
+
+    def price_stats(self) -> PriceStats:
+        """What measures see."""
+        return PriceStats(self)
+
+    def quasi_texts(self, rows: np.ndarray) -> dict[str, pl.Series]:
+        """Published cells of some rows (none of them suppressed), column by column."""
+        index = self.classes[rows]
+        return {name: column.texts().gather(index).alias(name) for name, column in self.cells.items()}
+
+
+class PriceStats:
+    """Sizes, cells and label counts of a release's classes: all that a measure may use."""
+
+    def __init__(self, released: Released) -> None:
+        self._released = released
+        self.n = released.table.n
+        self.sizes = released.sizes
+        self.n_suppressed = released.n_suppressed
+        self.n_released = self.n - self.n_suppressed
+        self.cells: Sequence[CellColumn] = list(released.cells.values())
+        self.weights = released.table.quasi_weights
+        self.levels = released.levels
+        self.k = released.k
+        self.sensitive = list(released.table.schema.sensitive)
+
+    def majority(self, name: str) -> np.ndarray:
+        """Rows of each class that carry its commonest value of a sensitive attribute."""
+        table = self._released.table
+        if name not in table.schema.sensitive:
+            raise ParameterError(f"'{name}' is not a sensitive attribute of the table: choose another target.")
+        column = table.columns[name]
+        ids, first, counts = group_rows(
+            np.stack([self._released.classes + 1, column.codes]), np.array([self.sizes.size + 1, column.card])
+        )
+        best = np.zeros(self.sizes.size + 1, dtype=np.int64)
+        np.maximum.at(best, self._released.classes[first] + 1, counts)
+        return best[1:]
+
+    def surprise(self, place: int) -> np.ndarray:
+        """Sum over each class's rows of minus log2 of their value's share of the table."""
+        column = self._released.table.quasi[place]
+        shares = column.frequencies / max(self.n, 1)
+        with np.errstate(divide="ignore"):
+            bits = -np.log2(np.where(shares > 0, shares, 1.0))
+        return group_sums(bits[column.codes], self._released.classes, self.sizes.size)
+
+    def whole_surprise(self, place: int, suppressed: bool) -> float:
+        """The same over suppressed rows (or all), as if their cells covered everything."""
+        column = self._released.table.quasi[place]
+        shares = column.frequencies / max(self.n, 1)
+        bits = -np.log2(np.where(shares > 0, shares, 1.0))
+        rows = self._released.classes < 0 if suppressed else slice(None)
+        return float(bits[column.codes[rows]].sum())
+
+
+def apply_recoding(table: Table, recoding: Recoding) -> Released:
+    """Generalise every record, then number the classes of equal cells."""
+    if isinstance(recoding, Grouping):
+        cells = [_extent_cells(column, recoding) for column in table.quasi]
+        return _merge(table, recoding.ids, recoding.groups, cells, None)
+    levels = {column.name: _checked_level(column, recoding) for column in table.quasi}
+    codes = np.stack([_codes_at(column, levels[column.name]) for column in table.quasi])
+    ids, first, _ = group_rows(codes, codes.max(axis=1, initial=0) + 1)
+    cells = [_level_cells(column, column.codes[first], levels[column.name]) for column in table.quasi]
+    return _merge(table, ids, first.size, cells, levels)
+
+
+def _merge(
+    table: Table, ids: np.ndarray, groups: int, cells: list[CellColumn], levels: Mapping[str, int] | None
+) -> Released:
+    keys = np.stack([column.keys for column in cells]) if groups else np.zeros((len(cells), 0), dtype=np.int32)
+    class_of, first, _ = group_rows(keys, keys.max(axis=1, initial=0) + 1)
+    lookup = np.append(class_of, -1).astype(np.int32)
+    return Released(
+        table=table,
+        classes=lookup[ids],
+        n_classes=first.size,
+        cells={column.column.name: column.take(first) for column in cells},
+        levels=levels,
+        groups=groups,
+    )
+
+
+def _extent_cells(column: Column, grouping: Grouping) -> CellColumn:
+    if column.kind == FLAT:
+        return SetCells.of(column, group_bits(column.codes, grouping.ids, grouping.groups, column.card))
+    low, high = group_ranges(column.codes, grouping.ids, grouping.groups)
+    return TreeCells.of(column, low, high) if column.kind == TREE else IntervalCells.of(column, low, high)
+
+
+def top_level(column: Column) -> int:
+    """Highest level of a column: its hierarchy's height, or 1 for a column that is published or starred."""
+    return column.hierarchy.height if column.kind == TREE and column.hierarchy is not None else 1
+
+
+def _checked_level(column: Column, recoding: FullDomain) -> int:
+    level = recoding.levels.get(column.name, 0)
+    top = top_level(column)
+    if not isinstance(level, int) or isinstance(level, bool) or not 0 <= level <= top:
+        raise ParameterError(f"The level of '{column.name}' must be a whole number from 0 to {top}. Got {level!r}.")
+    return level
+
+
+def _codes_at(column: Column, level: int) -> np.ndarray:
+    if column.kind == TREE:
+        return column.hierarchy.ancestors[level][column.codes]  # type: ignore[union-attr]
+    return column.codes if level == 0 else np.zeros_like(column.codes)
+
+
+def _level_cells(column: Column, leaves: np.ndarray, level: int) -> CellColumn:
+    if column.kind == TREE:
+        return TreeCells.at_level(column, leaves, level)
+    if column.kind == FLAT:
+        if level == 0:
+            return SetCells(column, one_bit(leaves, column.card))
+        return SetCells(column, np.repeat(all_bits(column.card)[None, :], leaves.size, axis=0))
+    star = np.full(leaves.size, level == 1)
+    return ExactCells(column, leaves, leaves, star)
+
+
+class ExactCells(IntervalCells):
+    """Single values published as they are: the user's own choice of level 0, so nothing is snapped."""
+
+    @cached_property
+    def _bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        values = self.column.numbers[np.minimum(self.low, max(self.column.numbers.size - 1, 0))]  # type: ignore
+        return values, values
+
+    def take(self, index: np.ndarray) -> ExactCells:
+        """The cells of some groups."""
+        return ExactCells(self.column, self.low[index], self.high[index], self.star[index])

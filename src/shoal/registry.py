@@ -1,0 +1,88 @@
+"""Names to classes, loaded only when asked for.
+
+Built-ins stand in the table below and plug-ins call :func:`register`: one door for both. A target is
+``"module:attribute"``, so that listing names imports nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from shoal.errors import ParameterError
+from shoal.params import nearest
+
+_TABLE: dict[str, dict[str, tuple[str, str]]] = {
+    "algorithm": {
+        "mondrian": ("shoal.algorithms.partition.mondrian:Mondrian", "Multidimensional partitioning by median or best cut."),
+        "none": ("shoal.algorithms.none:NoAlgorithm", "Your own generalisation levels, gated like any other release."),
+    },
+    "model": {
+        "k": ("shoal.models.size:KAnonymity", "Every class has at least k records (or people)."),
+        "distinct-l": ("shoal.models.diversity:DistinctL", "Every class has at least l distinct sensitive values."),
+        "entropy-l": ("shoal.models.diversity:EntropyL", "The entropy of every class is at least ln l."),
+        "recursive-cl": ("shoal.models.diversity:RecursiveCL", "The commonest value is rarer than c times the tail from the l-th."),
+        "t-closeness": ("shoal.models.closeness:TCloseness", "Every class's distribution is within t of the table's."),
+        "alpha-k-simple": ("shoal.models.alpha:AlphaKSimple", "One value's share is at most alpha in every class of at least k."),
+        "alpha-k-general": ("shoal.models.alpha:AlphaKGeneral", "Every value's share is at most alpha in every class of at least k."),
+        "alpha-k-complete": ("shoal.models.alpha:AlphaKComplete", "Each value has its own alpha, in every class of at least k."),
+        "p-sensitive": ("shoal.models.diversity:PSensitive", "At least p distinct values in every class of at least k."),
+        "k-e": ("shoal.models.numeric:KE", "At least k distinct numbers that span at least e in every class."),
+        "variance": ("shoal.models.numeric:Variance", "The variance of a numeric attribute is at least v in every class."),
+        "eps-m": ("shoal.models.numeric:EpsM", "At most 1/m of a class lies within eps of any of its records."),
+        "max-range": ("shoal.models.numeric:MaxRange", "The mean S-diversity of every class is at most the limit."),
+    },
+    "measure": {
+        "dm": ("shoal.measures.classes:Discernability", "Discernability: squared class sizes, n for every suppressed record."),
+        "c-avg": ("shoal.measures.classes:AverageClassSize", "Average class size over k."),
+        "cm": ("shoal.measures.classes:Classification", "Share of records outside their class's majority label."),
+        "genc": ("shoal.measures.levels:GeneralisationCost", "Sum of levels over hierarchy heights."),
+        "precision": ("shoal.measures.levels:Precision", "One minus the normalised generalisation cost."),
+        "height": ("shoal.measures.levels:Height", "Sum of the levels of a full-domain recoding."),
+        "ncp": ("shoal.measures.loss:NormalisedCertaintyPenalty", "Normalised certainty penalty, weighted."),
+        "lm": ("shoal.measures.loss:LossMetric", "Mean loss of a cell: 0 exact, 1 everything."),
+        "ilm": ("shoal.measures.loss:InformationLoss", "Leaves less one over domain size, a cell, weighted sum."),
+        "am": ("shoal.measures.loss:Ambiguity", "Mean number of value combinations a record could stand for."),
+        "um": ("shoal.measures.loss:UtilityMeasure", "Mean over classes of mean Q-diversity."),
+        "entropy": ("shoal.measures.loss:NonUniformEntropy", "Bits lost by every cell, given the column's own frequencies."),
+    },
+    "engine": {
+        "memory": ("shoal.engines.memory:MemoryEngine", "Everything in this process, with compiled kernels."),
+    },
+    "io": {
+        "aligned": ("shoal.io.output:aligned", "The publisher's side of a release, in input order."),
+        "write-release": ("shoal.io.output:write_release", "Write a release folder and its evidence."),
+    },
+}
+
+
+def register(kind: str, name: str, target: str, summary: str) -> None:
+    """Add a plug-in, for example ``register("measure", "mine", "my.module:Mine", "One line.")``."""
+    if name in _TABLE.setdefault(kind, {}):
+        raise ParameterError(f"The {kind} '{name}' is already registered: choose another name.")
+    _TABLE[kind][name] = (target, summary)
+
+
+def names(kind: str) -> list[str]:
+    """All registered names of one kind, in the order of registration."""
+    return list(_TABLE.get(kind, {}))
+
+
+def summary(kind: str, name: str) -> str:
+    """The one-line description of a name."""
+    return _entry(kind, name)[1]
+
+
+def load(kind: str, name: str) -> Any:
+    """Import and return what ``name`` stands for; an unknown name proposes the nearest one."""
+    module, _, attribute = _entry(kind, name)[0].partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def _entry(kind: str, name: str) -> tuple[str, str]:
+    table = _TABLE.get(kind, {})
+    if name not in table:
+        near = nearest(str(name), table)
+        hint = f"Did you mean '{near}'?" if near else f"Known are: {', '.join(table)}."
+        raise ParameterError(f"There is no {kind} called '{name}'. {hint}")
+    return table[name]

@@ -1,0 +1,232 @@
+"""What a run gives back: plain data, no behaviour of its own beyond looking things up.
+
+``Release`` reaches measures and writers through the registry by name, so that this module imports neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoal.registry import load
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+
+    from shoal.recoding.released import Released
+    from shoal.table.table import Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One thing the gate or the re-check looked at.
+
+    Attributes
+    ----------
+    name
+        Short name, such as ``"coverage"`` or ``"entropy-l on occupation"``.
+    passed
+        Whether it held.
+    detail
+        One sentence fit for the public: column names, counts and class sizes, never a value.
+    """
+
+    name: str
+    passed: bool
+    detail: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """How one model fares on the worst class.
+
+    Attributes
+    ----------
+    model
+        The model as written in a recipe, for example ``{"name": "k", "k": 5}``.
+    on
+        The sensitive attribute or attributes judged, None for models of class size alone.
+    holds
+        Whether every class meets the limit.
+    by
+        ``"rechecked"`` (derivable from file and manifest) or ``"attested"`` (needed the input).
+    value, limit
+        The worst class's figure and what it is compared with.
+    classes
+        Number of classes that fail.
+    smallest
+        Rows in the smallest failing class, 0 when none fails.
+    """
+
+    model: Mapping[str, Any]
+    on: str | Sequence[str] | None
+    holds: bool
+    by: str
+    value: float
+    limit: float
+    classes: int = 0
+    smallest: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """The value of one measure on one release.
+
+    Attributes
+    ----------
+    name
+        The measure's name.
+    value
+        The figure, or None when it is undefined (``reason`` says why).
+    better
+        ``"down"`` when smaller is better, else ``"up"``.
+    low, high
+        Bounds that the value cannot leave.
+    suppression
+        Share of records suppressed; it stands beside every utility figure.
+    also
+        Related figures, such as the tuple-weighted mean beside UM.
+    """
+
+    name: str
+    value: float | None
+    better: str
+    low: float
+    high: float
+    suppression: float
+    also: Mapping[str, float | None] = field(default_factory=dict)
+    reason: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Risk:
+    """A risk estimate with its confidence interval."""
+
+    value: float
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GateCase:
+    """All that the gate looks at: the input as it was read, the release as it would be written.
+
+    Attributes
+    ----------
+    original
+        Input rows in source order, as read (text for CSV, typed for frames), missing cells null, rows dropped
+        for missing cells already gone. Columns: every quasi, sensitive and neutral one, before any coding.
+    released
+        The frame that would be written, in release order.
+    source
+        For each released row the row of ``original`` it comes from.
+    suppressed
+        Rows of ``original`` that were suppressed. With ``suppressed = "star"`` in the manifest they are in
+        ``released`` (and ``source``) as all-star rows.
+    n_read, n_dropped
+        Rows read from the source, and rows dropped for missing cells.
+    identifiers
+        Identifier columns of the same rows as ``original`` (may have no columns).
+    subject
+        The subject of each row of ``original``, or None.
+    manifest
+        The manifest to be published, without ``verdicts``, ``classes`` and the hash in ``data``.
+    neutral_limit
+        Largest share of released rows that may be unique on quasi + neutral without ``W-NEUTRAL``.
+    acknowledged
+        Warning codes accepted by the recipe.
+    """
+
+    original: pl.DataFrame
+    released: pl.DataFrame
+    source: np.ndarray
+    suppressed: np.ndarray
+    n_read: int
+    n_dropped: int
+    identifiers: pl.DataFrame
+    subject: pl.Series | None
+    manifest: Mapping[str, Any]
+    neutral_limit: float = 0.05
+    acknowledged: Sequence[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GateReport:
+    """What the gate found: its checks, the verdicts and class figures for the manifest."""
+
+    checks: Sequence[Check]
+    verdicts: Sequence[Verdict]
+    classes: Mapping[str, Any]
+
+    @property
+    def passed(self) -> bool:
+        """True when every check passed and every verdict holds."""
+        return all(check.passed for check in self.checks) and all(verdict.holds for verdict in self.verdicts)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Release:
+    """A gated release, not yet written.
+
+    Attributes
+    ----------
+    frame
+        What may be published: same library as the input, shuffled, fresh index.
+    manifest
+        The public description that goes with it.
+    verdict
+        One :class:`Verdict` a model and attribute.
+    checks
+        What the gate looked at.
+    evidence
+        Private facts: counts, secret, timings, exact measures. Never to be published.
+    """
+
+    frame: Any
+    manifest: Mapping[str, Any]
+    verdict: Sequence[Verdict]
+    checks: Sequence[Check]
+    evidence: Mapping[str, Any] = field(repr=False)
+    released: Released = field(repr=False)
+    table: Table = field(repr=False)
+    source: np.ndarray = field(repr=False)
+
+    def measure(self, name: str, **parameters: Any) -> Score:
+        """Price the release by one measure, for example ``release.measure("ncp")``."""
+        return load("measure", name)(**parameters).score(self.released.price_stats())
+
+    def aligned(self) -> Any:
+        """The publisher's side: input order, null rows where suppressed. Never to be published."""
+        return load("io", "aligned")(self)
+
+    def write(self, folder: str | Path, *, replace: bool = False, format: str = "csv") -> Path:
+        """Write data, manifest and report to ``folder`` and the evidence beside it, whole or not at all."""
+        return load("io", "write-release")(self, Path(folder), replace=replace, format=format)
+
+
+class MappingTable:
+    """A secret correspondence between values and codes.
+
+    Its repr is redacted and it cannot be pickled: the only ways out are :meth:`reveal` and a vault.
+    """
+
+    __slots__ = ("_mapping", "column")
+
+    def __init__(self, column: str, mapping: Mapping[str, str]) -> None:
+        self.column = column
+        self._mapping = dict(mapping)
+
+    def reveal(self) -> dict[str, str]:
+        """The secret itself, for the trusted side."""
+        return dict(self._mapping)
+
+    def __len__(self) -> int:
+        return len(self._mapping)
+
+    def __repr__(self) -> str:
+        return f"MappingTable(column={self.column!r}, {len(self)} values, redacted)"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("A MappingTable is secret and cannot be serialised: put it in a vault.")

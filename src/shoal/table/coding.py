@@ -1,0 +1,189 @@
+"""From text or typed columns to sorted dictionaries and codes, exactly: no value is rounded on the way in."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+
+import numpy as np
+import polars as pl
+
+from shoal.errors import DomainError, InputError, SchemaError
+from shoal.hierarchy.values import format_number
+from shoal.table.schema import ColumnSpec
+
+_SAMPLE = 1000
+# A float keeps every decimal number of up to 15 significant digits apart.
+_FLOAT_DIGITS = 15
+_DENSE_RANGE = 1 << 22
+
+
+def infer_type(name: str, series: pl.Series, spec: ColumnSpec) -> str:
+    """Type of a column: as declared, else from its dtype or, for text, from what every cell parses as."""
+    if spec.type is not None:
+        return spec.type
+    if spec.order:
+        return "ordinal"
+    dtype = series.dtype
+    if dtype.is_numeric():
+        return "numeric"
+    if dtype == pl.Date:
+        return "date"
+    if dtype != pl.String:
+        return "categorical"
+    if spec.format is not None:
+        return "date"
+    sample = series.drop_nulls().head(_SAMPLE)
+    if sample.is_empty():
+        return "categorical"
+    for kind, parses in (("numeric", _all_numbers), ("date", _all_dates)):
+        if parses(sample) and parses(series):
+            return kind
+    return "categorical"
+
+
+def _all_numbers(series: pl.Series) -> bool:
+    """Every cell is a number, and none has a leading zero that a number would lose (postcodes)."""
+    if series.cast(pl.Float64, strict=False).null_count() > series.null_count():
+        return False
+    return not series.str.contains(r"^[+-]?0\d").any()
+
+
+def _all_dates(series: pl.Series) -> bool:
+    return series.str.to_date("%Y-%m-%d", strict=False).null_count() == series.null_count()
+
+
+def code_numbers(name: str, series: pl.Series) -> tuple[np.ndarray, np.ndarray]:
+    """Codes (missing = number of values) and sorted exact values of a numeric column."""
+    if series.dtype == pl.String:
+        return _code_number_text(name, series)
+    if series.dtype.is_integer() and series.dtype != pl.UInt64 and series.dtype.to_python() is int:
+        return _rank(series.cast(pl.Int64))
+    if series.dtype.is_float():
+        _refuse_nonfinite(name, series)
+        return _rank(series.cast(pl.Float64))
+    if series.dtype.is_numeric():
+        return _code_number_text(name, series.cast(pl.String))
+    raise SchemaError(f"Column '{name}' is declared numeric but holds {series.dtype} values: check its type.")
+
+
+def _refuse_nonfinite(name: str, series: pl.Series) -> None:
+    bad = int((~series.is_finite()).sum() or 0)
+    if bad:
+        raise InputError(
+            f"Column '{name}' has {bad} cells that are NaN or infinite: clean them, or name them in missing_markers."
+        )
+
+
+def _code_number_text(name: str, series: pl.Series) -> tuple[np.ndarray, np.ndarray]:
+    whole = series.cast(pl.Int64, strict=False)
+    if whole.null_count() == series.null_count():
+        return _rank(whole)
+    real = series.cast(pl.Float64, strict=False)
+    wrong = real.null_count() - series.null_count()
+    if wrong:
+        row = int((real.is_null() & series.is_not_null()).arg_true()[0]) + 1
+        raise InputError(
+            f"Column '{name}' is numeric but {wrong} cells are not numbers, the first in row {row}: "
+            "declare it categorical or clean it."
+        )
+    _refuse_nonfinite(name, real)
+    digits = series.str.replace_all(r"[eE].*$", "").str.replace_all(r"\D", "").str.strip_chars_start("0").str.len_bytes()
+    if (digits.max() or 0) <= _FLOAT_DIGITS:
+        return _rank(real)
+    return _rank_exact(name, series)
+
+
+def _rank_exact(name: str, series: pl.Series) -> tuple[np.ndarray, np.ndarray]:
+    """Python integers and decimals, for numbers that a float would merge."""
+    texts = series.drop_nulls().unique()
+    parsed: dict[str, int | Decimal] = {}
+    for text in texts:
+        try:
+            number = Decimal(text)
+        except InvalidOperation as error:
+            raise InputError(f"Column '{name}' has a cell that is not a number: declare it categorical.") from error
+        parsed[text] = int(number) if number == number.to_integral_value() else number
+    values = sorted(set(parsed.values()))
+    rank = {value: code for code, value in enumerate(values)}
+    mapping = pl.DataFrame({"text": list(parsed), "code": [rank[v] for v in parsed.values()]})
+    codes = series.to_frame("text").join(mapping, on="text", how="left", maintain_order="left")["code"]
+    numbers = np.empty(len(values), dtype=object)
+    numbers[:] = values
+    return codes.fill_null(len(values)).cast(pl.Int32).to_numpy(), numbers
+
+
+def _rank(series: pl.Series) -> tuple[np.ndarray, np.ndarray]:
+    """Dense ranks; a small range of whole numbers is ranked by counting instead of sorting."""
+    known = series.drop_nulls()
+    values = known.to_numpy()
+    if values.size == 0:
+        return np.zeros(series.len(), dtype=np.int32), values
+    if values.dtype.kind == "f":
+        values = values + 0.0  # negative zero equals zero
+    low, high = values.min(), values.max()
+    if values.dtype.kind == "i" and int(high) - int(low) < _DENSE_RANGE:
+        seen = np.zeros(int(high) - int(low) + 1, dtype=bool)
+        seen[values - low] = True
+        rank = np.cumsum(seen, dtype=np.int32) - 1
+        distinct = np.flatnonzero(seen).astype(np.int64) + low
+        ranks = rank[values - low]
+    else:
+        distinct, inverse = np.unique(values, return_inverse=True)
+        ranks = inverse.astype(np.int32)
+    if known.len() == series.len():
+        return ranks, distinct
+    codes = np.full(series.len(), distinct.size, dtype=np.int32)
+    codes[series.is_not_null().to_numpy()] = ranks
+    return codes, distinct
+
+
+def code_dates(name: str, series: pl.Series, spec: ColumnSpec) -> tuple[np.ndarray, np.ndarray]:
+    """Codes and sorted days since 1970 of a date column."""
+    if series.dtype == pl.String:
+        dates = series.str.to_date(spec.format or "%Y-%m-%d", strict=False)
+        wrong = dates.null_count() - series.null_count()
+        if wrong:
+            row = int((dates.is_null() & series.is_not_null()).arg_true()[0]) + 1
+            raise InputError(
+                f"Column '{name}' is a date column but {wrong} cells are not dates of the form "
+                f"{spec.format or 'YYYY-MM-DD'}, the first in row {row}: give its 'format'."
+            )
+    elif series.dtype == pl.Date:
+        dates = series
+    elif series.dtype.is_temporal() and series.dtype.base_type() == pl.Datetime:
+        dates = series.cast(pl.Date)
+        if (dates.cast(series.dtype) != series).any():
+            raise InputError(f"Column '{name}' holds times of day: cast it to dates first, or drop the column.")
+    else:
+        raise SchemaError(f"Column '{name}' is declared a date but holds {series.dtype} values: check its type.")
+    return _rank(dates.cast(pl.Int32).cast(pl.Int64))
+
+
+def code_texts(name: str, series: pl.Series, order: list[str] | None) -> tuple[np.ndarray, list[str]]:
+    """Codes and dictionary of text; ``order`` fixes the dictionary (ordinal columns, hierarchy leaves)."""
+    texts = series if series.dtype == pl.String else canonical_text(series)
+    if order is None:
+        values = texts.drop_nulls().unique().sort().to_list()
+    else:
+        values = list(order)
+        unknown = set(texts.drop_nulls().unique().to_list()) - set(values)
+        if unknown:
+            raise DomainError(
+                f"Column '{name}' has {len(unknown)} values that are not in its declared list: add them to it."
+            )
+    if not values:
+        return np.zeros(texts.len(), dtype=np.int32), values
+    codes = texts.cast(pl.Enum(values)).to_physical().cast(pl.Int32)
+    return codes.fill_null(len(values)).to_numpy(), values
+
+
+def canonical_text(series: pl.Series) -> pl.Series:
+    """The text by which hierarchies, sets and messages know a typed value."""
+    if series.dtype == pl.String:
+        return series
+    if series.dtype.is_float():
+        _refuse_nonfinite(series.name, series)
+        distinct = series.drop_nulls().unique()
+        texts = pl.Series([format_number(x) for x in distinct.to_list()], dtype=pl.String)
+        return series.replace_strict(distinct, texts, default=None, return_dtype=pl.String)
+    return series.cast(pl.String)

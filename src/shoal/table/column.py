@@ -1,0 +1,114 @@
+"""One coded column: integer codes, a dictionary, and the geometry that prices its generalised cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shoal.table.schema import ColumnSpec
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.hierarchy.hierarchy import Hierarchy
+
+INTERVAL, TREE, FLAT = "interval", "tree", "flat"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Column:
+    """Codes and dictionary of one quasi-identifier or sensitive attribute.
+
+    Attributes
+    ----------
+    kind
+        ``"interval"`` (ordered, priced by width), ``"tree"`` (hierarchy) or ``"flat"`` (set of values).
+    codes
+        int32, one a row. Sorted rank for ordered columns, depth-first leaf number for tree columns. The missing
+        value, if there is one, has the last code.
+    texts
+        Canonical text of every code (``"<missing>"`` for the missing one).
+    numbers
+        Exact values of a numeric (int64, float64 or Python numbers) or date column (days since 1970), without
+        the missing one; None for other types.
+    missing
+        Code of the missing value, -1 when the column has none.
+    hierarchy
+        With the missing leaf already in it, where there is one.
+    """
+
+    name: str
+    role: str
+    type: str
+    kind: str
+    codes: np.ndarray
+    texts: pl.Series
+    numbers: np.ndarray | None
+    missing: int
+    hierarchy: Hierarchy | None
+    spec: ColumnSpec
+    declared: tuple[object, object] | None = None
+
+    @property
+    def card(self) -> int:
+        """Number of codes, the missing one included."""
+        return len(self.texts)
+
+    @property
+    def cells(self) -> str:
+        """Cell kind in a release: interval, label, set, or value for columns that are never generalised."""
+        if self.role != "quasi":
+            return "value"
+        if self.kind == TREE:
+            return "label"
+        return "interval" if self.kind == INTERVAL and self.type in ("numeric", "date") else "set"
+
+    @cached_property
+    def positions(self) -> np.ndarray:
+        """Place of every code on the column's axis: its number, its day, or its rank; the missing one at infinity.
+
+        Positions are offsets from the lowest value, so that very large numbers keep their differences.
+        """
+        known = self.card - (self.missing >= 0)
+        if self.numbers is None:
+            places = np.arange(known, dtype=np.float64)
+        elif self.numbers.dtype == object:
+            base = self.numbers[0] if known else 0
+            places = np.array([float(x - base) for x in self.numbers], dtype=np.float64)
+        else:
+            base = self.numbers[0] if known else 0
+            places = (self.numbers - base).astype(np.float64)
+        return np.append(places, np.inf) if self.missing >= 0 else places
+
+    @cached_property
+    def span(self) -> float:
+        """Width of the domain: declared bounds, else the values observed (ranks for ordinal columns)."""
+        known = self.card - (self.missing >= 0)
+        if known == 0:
+            return 0.0
+        if self.declared is not None and self.numbers is not None:
+            low, high = self.declared
+            return float(high - low)  # type: ignore[operator]
+        return float(self.positions[known - 1] - self.positions[0])
+
+    @cached_property
+    def domain_size(self) -> int:
+        """Number of values a cell can cover: leaves, distinct values, or whole numbers of the span."""
+        if self.kind == INTERVAL and self.whole:
+            return int(round(self.span)) + 1
+        return self.card
+
+    @property
+    def whole(self) -> bool:
+        """Whether every value is a whole number (or a day), so that an interval covers a countable set."""
+        if self.numbers is None:
+            return True
+        return self.numbers.dtype.kind == "i" or all(x == int(x) for x in self.numbers)
+
+    @cached_property
+    def frequencies(self) -> np.ndarray:
+        """Rows of every code."""
+        return np.bincount(self.codes, minlength=self.card)

@@ -1,0 +1,135 @@
+"""Roles, types and per-column settings, checked against each other before any data is coded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from shoal.errors import ParameterError, SchemaError
+from shoal.params import choice, nearest
+
+TYPES = ("numeric", "date", "ordinal", "categorical")
+LIST_ROLES = ("identifiers", "quasi", "sensitive", "neutral", "drop")
+SINGLE_ROLES = ("subject", "weight", "key")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnSpec:
+    """Settings of one column; every entry is optional.
+
+    Attributes
+    ----------
+    type
+        ``numeric``, ``date``, ``ordinal`` or ``categorical``; found from the data when None.
+    format
+        strptime format of a date column, ISO when None.
+    order
+        The values of an ordinal column, lowest first.
+    domain
+        Declared lowest and highest value of a numeric or date column; public.
+    snap
+        ``"auto"``, ``"off"`` or a grid width for released intervals.
+    use
+        ``"interval"`` prices and cuts a numeric column by width although it has a hierarchy.
+    non_answers
+        Values of a sensitive column that say nothing, such as ``"refused"``.
+    """
+
+    type: str | None = None
+    format: str | None = None
+    order: Sequence[str] | None = None
+    domain: Sequence[Any] | None = None
+    style: str = "auto"
+    snap: str | float = "auto"
+    use: str | None = None
+    non_answers: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if self.type is not None:
+            choice("a column", "type", self.type, TYPES)
+        choice("a column", "style", self.style, ("auto",))
+        if self.use is not None:
+            choice("a column", "use", self.use, ("interval",))
+        if isinstance(self.snap, str):
+            choice("a column", "snap", self.snap, ("auto", "off"))
+        elif not self.snap > 0:
+            raise ParameterError(f"The 'snap' of a column must be 'auto', 'off' or a positive width. Got {self.snap}.")
+        if self.domain is not None and len(self.domain) != 2:
+            raise ParameterError("The 'domain' of a column must be its lowest and its highest value.")
+        if self.type == "ordinal" and not self.order:
+            raise ParameterError("An ordinal column needs its 'order': the list of its values, lowest first.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """Which column plays which role.
+
+    Examples
+    --------
+    >>> Schema(quasi=["age", "sex"], sensitive=["disease"]).role("age")
+    'quasi'
+    """
+
+    identifiers: Sequence[str] = ()
+    quasi: Sequence[str] = ()
+    sensitive: Sequence[str] = ()
+    neutral: Sequence[str] = ()
+    drop: Sequence[str] = ()
+    subject: str | None = None
+    weight: str | None = None
+    key: str | None = None
+    specs: Mapping[str, ColumnSpec] = field(default_factory=dict)
+
+    def roles(self) -> dict[str, str]:
+        """Column name to role, refusing a column in two roles."""
+        found: dict[str, str] = {}
+        for role in LIST_ROLES:
+            for name in getattr(self, role):
+                self._claim(found, name, "identifier" if role == "identifiers" else role)
+        for role in SINGLE_ROLES:
+            if (name := getattr(self, role)) is not None:
+                self._claim(found, name, role)
+        return found
+
+    def role(self, name: str) -> str | None:
+        """Role of a column, None when it has none."""
+        return self.roles().get(name)
+
+    def spec(self, name: str) -> ColumnSpec:
+        """Settings of a column, the defaults when none are given."""
+        return self.specs.get(name, ColumnSpec())
+
+    @property
+    def released(self) -> list[str]:
+        """Columns of a release, quasi first, in the order given."""
+        return [*self.quasi, *self.sensitive, *self.neutral]
+
+    def check(self, columns: Sequence[str]) -> None:
+        """Refuse unknown columns, columns without a role, and a table without quasi-identifiers."""
+        roles = self.roles()
+        known = set(columns)
+        for name in [*roles, *self.specs]:
+            if name not in known:
+                near = nearest(name, columns)
+                hint = f"Did you mean '{near}'?" if near else f"The columns are: {', '.join(columns)}."
+                raise SchemaError(f"There is no column '{name}' in the table. {hint}")
+        without = [name for name in columns if name not in roles]
+        if without:
+            raise SchemaError(
+                f"{_listed(without)} no role: add {'it' if len(without) == 1 else 'each'} to identifiers, quasi, "
+                "sensitive, neutral or drop."
+            )
+        if not self.quasi:
+            raise SchemaError("The table has no quasi-identifier: name at least one column under 'quasi'.")
+
+    @staticmethod
+    def _claim(found: dict[str, str], name: str, role: str) -> None:
+        if name in found:
+            raise SchemaError(f"Column '{name}' has two roles, {found[name]} and {role}: keep one.")
+        found[name] = role
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(f"'{name}'" for name in names[:5]) + (" and others" if len(names) > 5 else "")
+    return f"Column {shown} has" if len(names) == 1 else f"Columns {shown} have"

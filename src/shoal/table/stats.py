@@ -1,0 +1,113 @@
+"""Group statistics: all that models and measures ever see of the data.
+
+An `Attribute` is what a model looks at: one sensitive column, or a tuple of them as one. A `Histogram` counts its
+values a group, in compressed rows. `GroupStats` holds sizes and histograms of one grouping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoal.errors import SchemaError
+from shoal.kernels.grouping import group_rows
+from shoal.table.column import Column
+from shoal.table.table import Table
+
+Key = tuple[tuple[str, ...], bool]
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """One sensitive attribute, or a tuple of several as one.
+
+    Attributes
+    ----------
+    names
+        The columns it is made of.
+    people
+        Whether values are counted by distinct subjects (else by rows).
+    codes
+        int32 code of each row.
+    card
+        Number of codes.
+    unknown
+        uint8 flag a code: missing, ``*`` or a declared non-answer.
+    column
+        The column itself when it is a single one.
+    """
+
+    names: tuple[str, ...]
+    people: bool
+    codes: np.ndarray
+    card: int
+    unknown: np.ndarray
+    column: Column | None
+
+    @property
+    def key(self) -> Key:
+        """What histograms are filed under."""
+        return self.names, self.people
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """Compressed rows of counts: group g holds ``codes[indptr[g]:indptr[g+1]]``, ascending, with ``counts``.
+
+    ``known`` is the number of records (people) of each group whose value is known.
+    """
+
+    indptr: np.ndarray
+    codes: np.ndarray
+    counts: np.ndarray
+    known: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class GroupStats:
+    """Statistics of one grouping of rows.
+
+    Attributes
+    ----------
+    sizes
+        People (rows, when there is no subject column) in each group.
+    rows
+        Rows in each group.
+    histograms
+        By attribute key.
+    """
+
+    sizes: np.ndarray
+    rows: np.ndarray
+    histograms: Mapping[Key, Histogram]
+
+
+def attribute(table: Table, names: Sequence[str], *, people: bool | None = None) -> Attribute:
+    """The attribute made of the named sensitive columns; by people when the table has subjects."""
+    people = table.subjects is not None if people is None else people
+    columns = []
+    for name in names:
+        if name not in table.schema.sensitive:
+            raise SchemaError(f"A model is set on '{name}', which is not a sensitive attribute: give it that role.")
+        columns.append(table.columns[name])
+    if len(columns) == 1:
+        column = columns[0]
+        return Attribute((column.name,), people, column.codes, column.card, unknown_flags(column), column)
+    stacked = np.stack([column.codes for column in columns])
+    codes, first, _ = group_rows(stacked, np.array([column.card for column in columns]))
+    unknown = np.zeros(first.size, dtype=np.uint8)
+    for column in columns:
+        unknown |= unknown_flags(column)[column.codes[first]]
+    return Attribute(tuple(names), people, codes, first.size, unknown, None)
+
+
+def unknown_flags(column: Column) -> np.ndarray:
+    """Codes that never count towards diversity: missing, ``*`` and declared non-answers."""
+    flags = np.zeros(column.card, dtype=np.uint8)
+    if column.missing >= 0:
+        flags[column.missing] = 1
+    wanted = {"*", *(str(value) for value in column.spec.non_answers)}
+    flags[column.texts.is_in(list(wanted)).to_numpy()] = 1
+    return flags

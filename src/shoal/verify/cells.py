@@ -1,0 +1,158 @@
+"""The verifier's own reading of released quasi-identifier cells.
+
+Grammar: ``*`` covers everything and ``<missing>`` a missing value; an interval column holds ``x`` or
+``[lo,hi]``, closed; a label column holds nodes of the manifest's hierarchy, never parsed; a set column
+holds a text or ``{a|b}``; a value column holds a text. In texts ``\\`` escapes ``\\ { } |`` and a leading
+``*``, ``[`` or ``<``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from shoal.verify.claims import Column
+from shoal.verify.values import MISSING, STAR, canonical
+
+_PIECE = r"(?:[^\\{}|]|\\[\\{}|*\[<])*"
+_TEXT = re.compile(rf"(?![*\[<]){_PIECE}", re.DOTALL)
+_SET = re.compile(rf"\{{({_PIECE}(?:\|{_PIECE})+)\}}", re.DOTALL)
+_SPLIT = re.compile(rf"{_PIECE}", re.DOTALL)
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The distinct cells of one column, read.
+
+    Attributes
+    ----------
+    texts
+        Distinct cell texts.
+    valid
+        Whether each can be read as its column's kind demands.
+    star, missing
+        Whether each is ``*`` or ``<missing>``.
+    low, high
+        Ends of interval cells (days for dates, ranks for ordinal columns), nan otherwise.
+    members
+        For set and value cells, pairs (cell, canonical text of a member) as two aligned columns.
+    """
+
+    texts: pl.Series
+    valid: np.ndarray
+    star: np.ndarray
+    missing: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    members: pl.DataFrame
+
+
+def read_cells(column: Column, texts: pl.Series) -> Cells:
+    """Read the distinct cells of a quasi-identifier."""
+    star = (texts == STAR).to_numpy()
+    missing = (texts == MISSING).to_numpy()
+    low = high = np.full(len(texts), np.nan)
+    members = pl.DataFrame(schema={"cell": pl.Int64, "text": pl.String})
+    if column.cells == "label":
+        nodes = {label for row in column.hierarchy or () for label in row}
+        valid = texts.is_in(list(nodes)).to_numpy()
+    elif column.cells == "interval":
+        low, high = _ranks(column, texts) if column.type == "ordinal" else _bounds(column, texts)
+        valid = low <= high
+    else:
+        members = _members(column, texts)
+        valid = np.isin(np.arange(len(texts)), members["cell"].to_numpy())
+    return Cells(
+        texts=texts,
+        valid=valid | star | missing,
+        star=star,
+        missing=missing,
+        low=low,
+        high=high,
+        members=members,
+    )
+
+
+def outside_domain(column: Column, cells: Cells) -> int:
+    """How many distinct interval cells leave the column's declared domain."""
+    if column.domain is None or column.cells != "interval":
+        return 0
+    low, high = column.domain
+    return int(((cells.low < low) | (cells.high > high)).sum())
+
+
+def parse_text(cell: str) -> str | None:
+    """The value behind a text cell, None when the cell is malformed."""
+    return _ESCAPE.sub(r"\1", cell) if _TEXT.fullmatch(cell) else None
+
+
+def parse_set(cell: str) -> list[str] | None:
+    """The values of a set cell or of a text alone, None when the cell is malformed."""
+    match = _SET.fullmatch(cell)
+    if match is None:
+        value = parse_text(cell)
+        return None if value is None else [value]
+    pieces, rest = [], match[1]
+    while True:
+        piece = _SPLIT.match(rest)[0]  # type: ignore[index]
+        pieces.append(parse_text(piece))
+        if len(piece) == len(rest):
+            break
+        rest = rest[len(piece) + 1 :]
+    return None if None in pieces else pieces  # type: ignore[return-value]
+
+
+def _bounds(column: Column, texts: pl.Series) -> tuple[np.ndarray, np.ndarray]:
+    """Ends of number and date intervals; a value alone is both its ends."""
+    pattern = r"^\[([^,\[\]]+),([^,\[\]]+)\]$"
+    closed = texts.str.contains(pattern)
+    ends = []
+    for part in (1, 2):
+        end = pl.select(pl.when(closed).then(texts.str.extract(pattern, part)).otherwise(texts)).to_series()
+        ends.append(canonical(end, column.type)[1])
+    return ends[0], ends[1]
+
+
+def _ranks(column: Column, texts: pl.Series) -> tuple[np.ndarray, np.ndarray]:
+    """Ends of an ordinal column's intervals as ranks; values may hold commas, so every split is tried."""
+    rank = {text: float(place) for place, text in enumerate(column.order or ())}
+    low, high = np.full(len(texts), np.nan), np.full(len(texts), np.nan)
+    for index, cell in enumerate(texts.to_list()):
+        alone = parse_text(cell)
+        found = [(rank[alone], rank[alone])] if alone in rank else []
+        if cell.startswith("[") and cell.endswith("]"):
+            pieces = cell[1:-1].split(",")
+            for cut in range(1, len(pieces)):
+                ends = parse_text(",".join(pieces[:cut])), parse_text(",".join(pieces[cut:]))
+                if ends[0] in rank and ends[1] in rank:
+                    found.append((rank[ends[0]], rank[ends[1]]))
+        if len(found) == 1:
+            low[index], high[index] = found[0]
+    return low, high
+
+
+def _members(column: Column, texts: pl.Series) -> pl.DataFrame:
+    """Every value that a set or value cell stands for; malformed cells have none."""
+    cells: list[int] = []
+    values: list[str] = []
+    for index, cell in enumerate(texts.to_list()):
+        if cell in (STAR, MISSING):
+            continue
+        parsed = parse_set(cell) if column.cells == "set" else _single(cell, column.type)
+        for value in parsed or ():
+            cells.append(index)
+            values.append(value)
+    found, numbers = canonical(pl.Series(values, dtype=pl.String), column.type)
+    readable = ~np.isnan(numbers) if column.type in ("numeric", "date") else found.is_not_null().to_numpy()
+    frame = pl.DataFrame({"cell": pl.Series(cells, dtype=pl.Int64), "text": found})
+    broken = frame.filter(~pl.Series(readable, dtype=pl.Boolean))["cell"].unique()
+    return frame.filter(~pl.col("cell").is_in(broken.to_list()))
+
+
+def _single(cell: str, kind: str) -> list[str] | None:
+    value = cell if kind in ("numeric", "date") else parse_text(cell)
+    return None if value is None else [value]

@@ -1,0 +1,231 @@
+"""The manifest as a set of claims: read it once, strictly, into plain data.
+
+Anything missing or of the wrong type is a :class:`~shoal.errors.VerificationError`, since a claim that cannot
+be read cannot be verified.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.errors import VerificationError
+from shoal.verify.terms import NUMERIC_ONLY, check_model
+from shoal.verify.values import canonical
+
+ROLES = ("quasi", "sensitive", "neutral")
+TYPES = ("numeric", "date", "ordinal", "categorical")
+CELLS = ("interval", "label", "set", "value")
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column of the release, as the manifest describes it."""
+
+    name: str
+    role: str
+    type: str
+    cells: str
+    hierarchy: Sequence[Sequence[str]] | None
+    order: Sequence[str] | None
+    domain: tuple[float, float] | None
+    non_answers: Sequence[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Claims:
+    """What a manifest says about a release."""
+
+    columns: tuple[Column, ...]
+    models: tuple[Mapping[str, Any], ...]
+    suppressed: str
+    order: str
+    people: bool
+    rows: int | None
+
+    @property
+    def names(self) -> list[str]:
+        """Column names in file order."""
+        return [column.name for column in self.columns]
+
+    def role(self, role: str) -> list[Column]:
+        """The columns of one role, in file order."""
+        return [column for column in self.columns if column.role == role]
+
+    def column(self, name: str) -> Column:
+        """The column of this name."""
+        return next(column for column in self.columns if column.name == name)
+
+
+def read_claims(manifest: Mapping[str, Any]) -> Claims:
+    """Read the parts of a manifest that the verifier relies on."""
+    if not isinstance(manifest, Mapping):
+        raise VerificationError("The manifest is not a JSON object.")
+    entries = field(manifest, "columns", Sequence)
+    columns = tuple(_column(entry) for entry in entries)
+    twice = [name for name, times in Counter(column.name for column in columns).items() if times > 1]
+    if twice:
+        raise VerificationError(f"The manifest lists the column '{twice[0]}' twice.")
+    if any(column.name == "quasi" and column.role == "sensitive" for column in columns):
+        raise VerificationError("A sensitive column called 'quasi' cannot be verified: rename it.")
+    data = manifest.get("data", {})
+    rows = data.get("rows") if isinstance(data, Mapping) else None
+    if rows is not None and (not isinstance(rows, int) or isinstance(rows, bool) or rows < 0):
+        raise VerificationError("The manifest's 'data.rows' must be a whole number.")
+    claims = Claims(
+        columns=columns,
+        models=tuple(check_model(model) for model in field(manifest, "models", Sequence)),
+        suppressed=choice(manifest, "suppressed", ("drop", "star"), "The manifest"),
+        order=choice(manifest, "order", ("shuffled", "kept"), "The manifest"),
+        people=field(manifest, "people", bool),
+        rows=rows,
+    )
+    for model in claims.models:
+        _check_target(claims, model)
+    return claims
+
+
+def field(entry: Mapping[str, Any], key: str, kind: type, where: str = "The manifest") -> Any:
+    """A required entry of a given type."""
+    value = entry.get(key)
+    if not isinstance(value, kind) or (kind is Sequence and isinstance(value, str | bytes)):
+        raise VerificationError(f"{where} lacks a valid '{key}', so the release cannot be verified.")
+    return value
+
+
+def choice(entry: Mapping[str, Any], key: str, allowed: Sequence[str], where: str) -> str:
+    """A required entry that is one of a few words."""
+    value = field(entry, key, str, where)
+    if value not in allowed:
+        raise VerificationError(f"{where} has an unknown '{key}': it must be one of {', '.join(allowed)}.")
+    return value
+
+
+def _column(entry: Any) -> Column:
+    if not isinstance(entry, Mapping):
+        raise VerificationError("The manifest has a column that is not a JSON object.")
+    name = field(entry, "name", str)
+    where = f"The manifest's column '{name}'"
+    kind = choice(entry, "type", TYPES, where)
+    column = Column(
+        name=name,
+        role=choice(entry, "role", ROLES, where),
+        type=kind,
+        cells=choice(entry, "cells", CELLS, where),
+        hierarchy=_hierarchy(entry.get("hierarchy"), where),
+        order=_texts(entry.get("order"), "order", where),
+        domain=_domain(entry.get("domain"), kind, where),
+        non_answers=_texts(entry.get("non_answers"), "non_answers", where) or (),
+    )
+    if column.role != "quasi" and column.cells != "value":
+        raise VerificationError(f"{where} is {column.role}, so its cells must be of kind 'value'.")
+    if column.cells == "label" and column.hierarchy is None:
+        raise VerificationError(f"{where} has label cells but no hierarchy.")
+    if column.cells == "interval" and kind == "categorical":
+        raise VerificationError(f"{where} is categorical, so its cells cannot be intervals.")
+    if (
+        kind == "ordinal"
+        and column.order is None
+        and (column.cells == "interval" or column.role == "sensitive")
+    ):
+        raise VerificationError(f"{where} is ordinal but has no order.")
+    return column
+
+
+def _texts(value: Any, key: str, where: str) -> Sequence[str] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list | tuple) or not all(isinstance(text, str) for text in value):
+        raise VerificationError(f"{where} needs a list of texts as its '{key}'.")
+    if len(set(value)) < len(value):
+        raise VerificationError(f"{where} repeats an entry of its '{key}'.")
+    return value
+
+
+def _domain(value: Any, kind: str, where: str) -> tuple[float, float] | None:
+    if value is None or kind not in ("numeric", "date"):
+        return None
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise VerificationError(f"{where} needs two ends as its 'domain'.")
+    low, high = canonical(pl.Series([str(end) for end in value]), kind)[1]
+    if np.isnan(low) or np.isnan(high) or low > high:
+        raise VerificationError(f"{where} has a 'domain' whose ends are not in order or not readable.")
+    return float(low), float(high)
+
+
+def _hierarchy(rows: Any, where: str) -> Sequence[Sequence[str]] | None:
+    """Rows leaf..root, checked to be one tree whose labels each name one set of leaves."""
+    if rows is None:
+        return None
+    if (
+        not isinstance(rows, list | tuple)
+        or not rows
+        or not all(isinstance(row, list | tuple) for row in rows)
+    ):
+        raise VerificationError(f"{where} has a hierarchy that is not a list of rows.")
+    depth = len(rows[0])
+    if depth < 1 or any(
+        len(row) != depth or not all(isinstance(label, str) for label in row) for row in rows
+    ):
+        raise VerificationError(
+            f"{where} has a hierarchy whose rows differ in length or hold other things than texts."
+        )
+    if len({row[0] for row in rows}) < len(rows):
+        raise VerificationError(f"{where} has a hierarchy with the same leaf twice.")
+    if len({row[-1] for row in rows}) > 1:
+        raise VerificationError(f"{where} has a hierarchy with more than one root.")
+    leaves = Counter(label for row in rows for label in set(row))
+    for level in range(depth):
+        here = Counter(row[level] for row in rows)
+        if any(leaves[label] != count for label, count in here.items()):
+            raise VerificationError(
+                f"{where} has a hierarchy with a label that names two different sets of leaves."
+            )
+        if level and len({(row[level - 1], row[level]) for row in rows}) > len(
+            {row[level - 1] for row in rows}
+        ):
+            raise VerificationError(f"{where} has a hierarchy with a label that has two parents.")
+    return rows
+
+
+def _check_target(claims: Claims, model: Mapping[str, Any]) -> None:
+    """Every model must judge something, and something it is defined for."""
+    name = model["name"]
+    if name == "k":
+        if not claims.role("quasi"):
+            raise VerificationError("The manifest claims k but has no quasi-identifier.")
+        return
+    sensitive = {column.name: column for column in claims.role("sensitive")}
+    on = model.get("on")
+    names = list(sensitive) if on is None else [on] if isinstance(on, str) else on
+    if not isinstance(names, list | tuple) or not names or any(part not in list(sensitive) for part in names):
+        raise VerificationError(
+            f"The manifest's model '{name}' does not name sensitive columns of the release."
+        )
+    if len(set(names)) < len(names):
+        raise VerificationError(f"The manifest's model '{name}' names a sensitive column twice.")
+    joint = on is not None and len(names) > 1
+    if joint and name in ("alpha-k-simple", "alpha-k-complete"):
+        raise VerificationError(f"The manifest's model '{name}' is claimed on several columns together.")
+    if name in NUMERIC_ONLY and (
+        joint or any(sensitive[part].type not in ("numeric", "date") for part in names)
+    ):
+        raise VerificationError(
+            f"The manifest's model '{name}' is claimed on something that is not one numeric column."
+        )
+    distance = model.get("distance")
+    for part in names:
+        column = sensitive[part]
+        if distance == "ordered" and (joint or (column.type == "categorical")):
+            raise VerificationError(
+                f"The manifest claims an ordered distance on '{part}', which has no order."
+            )
+        if distance == "hierarchical" and (joint or column.hierarchy is None):
+            raise VerificationError(
+                f"The manifest claims a hierarchical distance on '{part}', which has no hierarchy."
+            )

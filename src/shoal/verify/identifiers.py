@@ -1,0 +1,102 @@
+"""Whether anything that names a person is left in the release or its manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.results import Check
+from shoal.verify.values import MISSING, STAR, canonical
+
+# Equal short numbers happen by chance; a column is suspect when they meet in their own row far more often.
+_CHANCE_BASE, _CHANCE_FACTOR = 3, 3
+
+
+def check_identifier_values(released: pl.DataFrame, identifiers: pl.DataFrame) -> Check:
+    """Look for each row's identifiers in the cells of the same row.
+
+    A text of at least three characters with a letter fails when it equals a text cell of its row or is part
+    of one. Other identifiers fail by the column, when they equal a cell of their own row clearly more often
+    than one of the next row.
+
+    Parameters
+    ----------
+    released, identifiers
+        Aligned row by row.
+    """
+    if not identifiers.width:
+        return Check(name="identifier values", passed=True, detail="The input has no identifier.")
+    cells = {name: _texts(released[name]) for name in released.columns}
+    text_columns = [name for name in released.columns if not _is_numeric(released[name].dtype)]
+    problems = []
+    for name in identifiers.columns:
+        own = _texts(identifiers[name])
+        telling = (own.str.contains(r"\p{L}") & (own.str.len_chars() >= 3)).fill_null(False)
+        for column in text_columns:
+            rows = _contained(own, telling, cells[column])
+            if rows:
+                problems.append(f"{rows:,} cells of '{column}' hold their row's '{name}'")
+        rest = pl.select(pl.when(~telling).then(own)).to_series()
+        for column, texts in cells.items():
+            if _meets_too_often(rest, texts):
+                problems.append(f"'{column}' repeats '{name}' more often than chance")
+    detail = (
+        f"Identifiers are left in the release: {'; '.join(problems)}."
+        if problems
+        else ("No identifier value stands in a cell of its own row.")
+    )
+    return Check(name="identifier values", passed=not problems, detail=detail)
+
+
+def check_identifier_names(
+    columns: Sequence[str], manifest: Mapping[str, Any], identifiers: Sequence[str]
+) -> Check:
+    """Look for identifier columns by name in the release and in the manifest."""
+    left = [name for name in identifiers if name in columns]
+    told = [name for name in identifiers if name not in left and name and _mentions(manifest, name)]
+    detail = "No identifier column is in the release or its manifest."
+    if left:
+        detail = f"The identifier column '{left[0]}' is in the release."
+    elif told:
+        detail = f"The manifest names the identifier column '{told[0]}'."
+    return Check(name="identifier columns", passed=not left and not told, detail=detail)
+
+
+def _contained(own: pl.Series, telling: pl.Series, texts: pl.Series) -> int:
+    frame = pl.DataFrame({"own": own, "text": texts}).filter(telling)
+    return int(frame.select(pl.col("text").str.contains(pl.col("own"), literal=True).sum()).item() or 0)
+
+
+def _meets_too_often(own: pl.Series, texts: pl.Series) -> bool:
+    if own.null_count() == len(own):
+        return False
+    turned = own.gather(np.roll(np.arange(len(own)), 1))
+    here, chance = int((own == texts).sum() or 0), int((turned == texts).sum() or 0)
+    return here > _CHANCE_BASE + _CHANCE_FACTOR * chance
+
+
+def _texts(column: pl.Series) -> pl.Series:
+    """Cells as trimmed texts, null for missing ones and for the verifier's own ``*`` and ``<missing>``."""
+    if _is_numeric(column.dtype):
+        return canonical(column, "numeric")[0]
+    text = column.cast(pl.String).str.strip_chars()
+    return pl.select(pl.when(~text.is_in([STAR, MISSING, ""])).then(text)).to_series()
+
+
+def _is_numeric(dtype: pl.DataType) -> bool:
+    return dtype.is_numeric()
+
+
+def _mentions(manifest: Mapping[str, Any], name: str) -> bool:
+    """Whether a manifest names a column: in a list of columns, in a model, or in quotes in a sentence."""
+    columns = [entry.get("name") for entry in manifest.get("columns", ())]
+    targets: list[Any] = []
+    for entry in (*manifest.get("models", ()), *manifest.get("verdicts", ())):
+        on = entry.get("on")
+        targets.extend(on if isinstance(on, list | tuple) else [on])
+    sentences = [manifest.get("statement", ""), *manifest.get("not_protected", ())]
+    quoted = any(f"{mark}{name}{mark}" in str(sentence) for sentence in sentences for mark in ("'", '"', "`"))
+    return name in columns or name in targets or quoted

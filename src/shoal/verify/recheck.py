@@ -1,0 +1,220 @@
+"""The re-check: a release and its manifest, without the input.
+
+It derives every ``rechecked`` verdict and all class figures again, compares them with the manifest, and says
+which verdicts rest on the publisher's evidence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from shoal.errors import VerificationError
+from shoal.results import Check, GateReport, Verdict
+from shoal.verify.checks import (
+    check_cells,
+    check_classes,
+    check_columns,
+    check_sensitive,
+    class_figures,
+    no_figures,
+)
+from shoal.verify.claims import Claims, field, read_claims
+from shoal.verify.classes import Classes, find_classes
+from shoal.verify.facts import Facts
+from shoal.verify.judge import Slot, judge, size_asked, slots, verdict_check
+from shoal.verify.terms import limit
+
+_CLOSE = 1e-9
+
+
+def recheck(frame: pl.DataFrame, manifest: Mapping[str, Any]) -> GateReport:
+    """Verify a published release.
+
+    Parameters
+    ----------
+    frame
+        The release as read back: from CSV every column as text (null for ``<missing>`` in value columns),
+        from Parquet as stored.
+    manifest
+        The manifest published with it.
+
+    Returns
+    -------
+    GateReport
+        Attested verdicts are repeated from the manifest.
+
+    Raises
+    ------
+    VerificationError
+        When the manifest cannot be read or lacks what has to be compared.
+    """
+    claims = read_claims(manifest)
+    claimed = _claimed_verdicts(manifest)
+    figures = _claimed_figures(manifest, claims)
+    if claims.rows is None:
+        raise VerificationError("The manifest lacks a valid 'data.rows', so the release cannot be verified.")
+    checks = [check_columns(frame, claims), _check_rows(frame, claims)]
+    if any(name not in frame.columns for name in claims.names):
+        return GateReport(checks=checks, verdicts=(), classes=no_figures())
+
+    frame = frame.select(claims.names)
+    classes = find_classes(frame, claims)
+    facts = Facts(frame=frame, claims=claims, classes=classes)
+    ours = class_figures(facts)
+    checks += [check_cells(claims, classes)[0], check_classes(classes), check_sensitive(facts)]
+    wanted = slots(claims)
+    checks += _check_figures(ours, figures, wanted, classes)
+    checks.append(_check_list(wanted, claimed))
+    verdicts = []
+    # With a wrong list of verdicts nothing can be compared one by one; the models are judged all the same.
+    pairs = zip(wanted, claimed, strict=True) if checks[-1].passed else ((slot, None) for slot in wanted)
+    for slot, claim in pairs:
+        if slot.by == "rechecked":
+            verdict = judge(slot, facts)
+            checks.append(_compared(verdict_check(slot, verdict, claims.people), verdict, claim))
+        else:
+            verdict = _attested(slot, claim)
+            checks.append(_check_attested(slot, verdict, claims, classes))
+        verdicts.append(verdict)
+    return GateReport(checks=checks, verdicts=verdicts, classes=ours)
+
+
+def _claimed_verdicts(manifest: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    found = field(manifest, "verdicts", Sequence)
+    for entry in found:
+        complete = isinstance(entry, Mapping) and {"model", "on", "holds", "by", "value", "limit"} <= set(
+            entry
+        )
+        if not complete or not isinstance(entry["model"], Mapping) or not isinstance(entry["holds"], bool):
+            raise VerificationError("The manifest has a verdict that is incomplete.")
+        figures = (
+            (entry["limit"],)
+            if entry["by"] == "attested" and entry["value"] is None
+            else (entry["limit"], entry["value"])
+        )
+        if not all(isinstance(figure, int | float) and not isinstance(figure, bool) for figure in figures):
+            raise VerificationError("The manifest has a verdict whose value or limit is not a number.")
+    return found
+
+
+def _claimed_figures(manifest: Mapping[str, Any], claims: Claims) -> Mapping[str, Any]:
+    figures = field(manifest, "classes", Mapping)
+    field(figures, "count", int, "The manifest's 'classes'")
+    field(figures, "smallest", int, "The manifest's 'classes'")
+    digest = field(figures, "digest", Mapping, "The manifest's 'classes'")
+    for key in ("quasi", *(column.name for column in claims.role("sensitive"))):
+        field(digest, key, str, "The manifest's digest of the classes")
+    return figures
+
+
+def _check_rows(frame: pl.DataFrame, claims: Claims) -> Check:
+    right = frame.height == claims.rows
+    detail = f"The release has {frame.height:,} rows" + (
+        ", as the manifest says." if right else f", the manifest says {claims.rows:,}."
+    )
+    return Check(name="rows", passed=right, detail=detail)
+
+
+def _check_figures(
+    ours: Mapping[str, Any], theirs: Mapping[str, Any], wanted: Sequence[Slot], classes: Classes
+) -> list[Check]:
+    """The classes and the counts of every sensitive column are those that passed the gate."""
+    same = (
+        all(ours[key] == theirs[key] for key in ("count", "smallest"))
+        and ours["digest"]["quasi"] == theirs["digest"]["quasi"]
+    )
+    smallest = f"smallest class {classes.smallest:,} rows"
+    sized = [slot.label for slot in wanted if size_asked(slot.model)] or ["classes"]
+    detail = (
+        "The classes are those that passed the gate."
+        if same
+        else (f"{', '.join(sized)}: the classes are not those that passed the gate ({smallest}).")
+    )
+    checks = [Check(name="digest of the classes", passed=same, detail=detail)]
+    for name, digest in ours["digest"].items():
+        if name == "quasi":
+            continue
+        same = digest == theirs["digest"][name]
+        touched = list(dict.fromkeys(slot.label for slot in wanted if name in slot.names)) or [name]
+        detail = (
+            f"The counts of '{name}' are those that passed the gate."
+            if same
+            else (
+                f"{', '.join(touched)}: the counts per class are not those that passed the gate ({smallest})."
+            )
+        )
+        checks.append(Check(name=f"digest of {name}", passed=same, detail=detail))
+    return checks
+
+
+def _check_list(wanted: Sequence[Slot], claimed: Sequence[Mapping[str, Any]]) -> Check:
+    """There is one verdict for each model and attribute, none missing, added or altered."""
+    asked = [(_plain(slot.model), _plain(slot.on), slot.by) for slot in wanted]
+    given = [(_plain(entry["model"]), _plain(entry["on"]), entry["by"]) for entry in claimed]
+    right = asked == given
+    detail = (
+        f"The manifest has the {len(asked)} verdicts its models ask for."
+        if right
+        else (f"The manifest's {len(given)} verdicts are not the {len(asked)} that its models ask for.")
+    )
+    return Check(name="verdicts", passed=right, detail=detail)
+
+
+def _compared(check: Check, verdict: Verdict, claim: Mapping[str, Any] | None) -> Check:
+    """A check of a re-derived verdict, failed as well when the manifest claims another figure."""
+    if claim is None or not check.passed:
+        return check
+    if (
+        claim["holds"] is True
+        and _close(claim["value"], verdict.value)
+        and _close(claim["limit"], verdict.limit)
+    ):
+        return check
+    return Check(
+        name=check.name,
+        passed=False,
+        detail=f"{check.name}: the manifest's figures are not those of the release.",
+    )
+
+
+def _attested(slot: Slot, claim: Mapping[str, Any] | None) -> Verdict:
+    bound = limit(slot.model)
+    holds, value = False, math.nan
+    if claim is not None:
+        holds = claim["holds"] is True and _close(claim["limit"], bound)
+        value = math.nan if claim["value"] is None else float(claim["value"])
+    return Verdict(model=slot.model, on=slot.on, holds=holds, by="attested", value=value, limit=bound)
+
+
+def _check_attested(slot: Slot, verdict: Verdict, claims: Claims, classes: Classes) -> Check:
+    """A verdict that rests on evidence; people in a class are at most its rows, which is checked."""
+    asked = size_asked(slot.model)
+    if asked > classes.smallest:
+        below = classes.sizes[classes.sizes < asked]
+        fewer = "1 class has" if len(below) == 1 else f"{len(below):,} classes have"
+        detail = f"{slot.promise} fails: {fewer} fewer than {asked} rows, the smallest {classes.smallest:,}."
+        return Check(name=slot.label, passed=False, detail=detail)
+    if not verdict.holds:
+        return Check(
+            name=slot.label, passed=False, detail=f"{slot.promise} is not claimed to hold by the manifest."
+        )
+    counted = " (people are counted)" if claims.people and slot.side != "input" else ""
+    detail = (
+        f"{slot.promise} rests on the publisher's evidence{counted}: it cannot be derived from the release."
+    )
+    return Check(name=slot.label, passed=True, detail=detail)
+
+
+def _plain(value: Any) -> Any:
+    """Lists and tuples alike, mappings as plain dicts."""
+    if isinstance(value, Mapping):
+        return {key: _plain(entry) for key, entry in value.items()}
+    return [_plain(entry) for entry in value] if isinstance(value, list | tuple) else value
+
+
+def _close(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=_CLOSE, abs_tol=_CLOSE)

@@ -1,0 +1,114 @@
+"""What each model's entry in a manifest must say, and what its figure is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from shoal.errors import VerificationError
+
+DISTANCES = ("equal", "ordered", "hierarchical", "variational", "kl")
+NUMERIC_ONLY = ("k-e", "variance", "eps-m")
+# Models whose figure counts people when a subject column is given; the others look at values or rows.
+COUNTS_PEOPLE = (
+    "k", "entropy-l", "recursive-cl", "t-closeness", "alpha-k-simple", "alpha-k-general", "alpha-k-complete",
+    "p-sensitive",
+)  # fmt: skip
+# Models that ask for a class size of at least their 'k' (the 'k' of k-e counts distinct values).
+ASKS_SIZE = ("k", "alpha-k-simple", "alpha-k-general", "alpha-k-complete", "p-sensitive")
+
+
+def _number(value: Any) -> bool:
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and value == value
+        and abs(value) < float("inf")
+    )
+
+
+def _count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _at_least(low: float) -> Callable[[Any], bool]:
+    return lambda value: _number(value) and value >= low
+
+
+def _positive(value: Any) -> bool:
+    return _number(value) and value > 0
+
+
+def _share(value: Any) -> bool:
+    return _number(value) and 0 <= value <= 1
+
+
+def _shares(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(k, str) and _share(v) for k, v in value.items())
+
+
+def _scalar(value: Any) -> bool:
+    return isinstance(value, str) or _number(value)
+
+
+_REQUIRED: dict[str, dict[str, Callable[[Any], bool]]] = {
+    "k": {"k": _count},
+    "distinct-l": {"l": _count},
+    "entropy-l": {"l": _at_least(1)},
+    "recursive-cl": {"c": _positive, "l": _count},
+    "t-closeness": {"t": _at_least(0)},
+    "alpha-k-simple": {"alpha": _share, "k": _count, "value": _scalar},
+    "alpha-k-general": {"alpha": _share, "k": _count},
+    "alpha-k-complete": {"alpha": _shares, "k": _count},
+    "p-sensitive": {"p": _count, "k": _count},
+    "k-e": {"k": _count, "e": _at_least(0)},
+    "variance": {"v": _at_least(0)},
+    "eps-m": {"eps": _at_least(0), "m": _at_least(1)},
+    "max-range": {"limit": _at_least(0)},
+}
+_OPTIONAL: dict[str, dict[str, Callable[[Any], bool]]] = {
+    "t-closeness": {"distance": lambda value: value is None or value in DISTANCES},
+    "alpha-k-complete": {"default": _share},
+    "eps-m": {"relative": lambda value: isinstance(value, bool)},
+}
+_LIMIT: dict[str, Callable[[Mapping[str, Any]], float]] = {
+    "k": lambda m: m["k"],
+    "distinct-l": lambda m: m["l"],
+    "entropy-l": lambda m: m["l"],
+    "recursive-cl": lambda m: m["c"],
+    "t-closeness": lambda m: m["t"],
+    "alpha-k-simple": lambda m: m["alpha"],
+    "alpha-k-general": lambda m: m["alpha"],
+    "alpha-k-complete": lambda m: 1.0,
+    "p-sensitive": lambda m: m["p"],
+    "k-e": lambda m: m["e"],
+    "variance": lambda m: m["v"],
+    "eps-m": lambda m: 1.0 / m["m"],
+    "max-range": lambda m: m["limit"],
+}
+
+
+def limit(model: Mapping[str, Any]) -> float:
+    """The number a model's figure is compared with."""
+    return float(_LIMIT[model["name"]](model))
+
+
+def check_model(model: Any) -> Mapping[str, Any]:
+    """Refuse a model that cannot be verified: an unknown name, a missing, unknown or impossible parameter."""
+    if not isinstance(model, Mapping) or not isinstance(model.get("name"), str):
+        raise VerificationError("The manifest has a model without a name, so it cannot be verified.")
+    name = model["name"]
+    if name not in _REQUIRED:
+        raise VerificationError(f"The manifest claims the model '{name}', which this version cannot verify.")
+    required, optional = _REQUIRED[name], _OPTIONAL.get(name, {})
+    for parameter, allowed in (required | optional).items():
+        if parameter in model and not allowed(model[parameter]):
+            raise VerificationError(f"The manifest's model '{name}' has an impossible '{parameter}'.")
+        if parameter in required and parameter not in model:
+            raise VerificationError(f"The manifest's model '{name}' lacks its parameter '{parameter}'.")
+    extra = set(model) - set(required) - set(optional) - {"name"} - (set() if name == "k" else {"on"})
+    if extra:
+        raise VerificationError(
+            f"The manifest's model '{name}' has an unknown parameter '{min(map(str, extra))}'."
+        )
+    return model

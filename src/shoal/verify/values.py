@@ -1,0 +1,164 @@
+"""Values as the verifier reads them: one canonical text each, and a number where there is one.
+
+A release read back from CSV is all text, the frame that passed the gate was not, so both are brought to the
+same canonical texts first: ``3``, ``3.0`` and ``"3.0"`` are one number, dates are ISO, and a missing value is
+null. Work is done on distinct values only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from shoal.errors import VerificationError
+
+STAR = "*"
+MISSING = "<missing>"
+
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_WHOLE = r"^[+-]?\d{1,18}$"
+_DAY = 86_400_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """A column as codes into its distinct canonical values.
+
+    Attributes
+    ----------
+    codes
+        For each row, the position of its value in ``texts``.
+    texts
+        Distinct canonical texts; null stands for missing.
+    numbers
+        The number (days, for dates) behind each text, nan where there is none.
+    """
+
+    codes: np.ndarray
+    texts: pl.Series
+    numbers: np.ndarray
+
+
+def group_rows(frame: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Number the distinct rows of a frame, by exact equality; null equals null.
+
+    Returns
+    -------
+    tuple
+        For each row the number of its group, and for each group its first row (ascending).
+    """
+    renamed = frame.rename({name: f"c{place}" for place, name in enumerate(frame.columns)})
+    first = renamed.with_row_index("row").select(pl.first("row").over(renamed.columns)).to_series().to_numpy()
+    is_first = np.zeros(frame.height, dtype=bool)
+    is_first[first] = True
+    return (np.cumsum(is_first) - 1)[first], np.flatnonzero(is_first)
+
+
+def encode(values: pl.Series) -> tuple[np.ndarray, pl.Series]:
+    """Codes and distinct values, by exact equality; null is a value of its own."""
+    codes, first = group_rows(values.to_frame())
+    return codes, values.gather(first)
+
+
+def read_values(column: pl.Series, kind: str) -> Values:
+    """Read a column of type ``kind`` (numeric, date, ordinal or categorical)."""
+    raw, distinct = encode(column)
+    texts, numbers = canonical(distinct, kind)
+    merged, unique = encode(texts)
+    number = np.full(len(unique), np.nan)
+    number[merged] = numbers
+    return Values(codes=merged[raw], texts=unique, numbers=number)
+
+
+def read_together(released: pl.Series, original: pl.Series, kind: str) -> tuple[Values, np.ndarray]:
+    """Read a released and an input column into one dictionary; gives the former and the latter's codes."""
+    ours, theirs = read_values(released, kind), read_values(original, kind)
+    merged, texts = encode(pl.concat([ours.texts, theirs.texts]))
+    numbers = np.full(len(texts), np.nan)
+    numbers[merged] = np.concatenate([ours.numbers, theirs.numbers])
+    split = len(ours.texts)
+    return Values(codes=merged[:split][ours.codes], texts=texts, numbers=numbers), merged[split:][
+        theirs.codes
+    ]
+
+
+def canonical(values: pl.Series, kind: str) -> tuple[pl.Series, np.ndarray]:
+    """Canonical texts (null for missing) and numbers (nan for none) of some values.
+
+    A text that is no number or date in a column of that type keeps its own text and has no number.
+    """
+    if values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object):
+        raise VerificationError(
+            f"The column '{values.name}' holds {values.dtype} values, which cannot be verified: "
+            "use text, numbers or dates."
+        )
+    if isinstance(values.dtype, pl.Categorical | pl.Enum) or values.dtype == pl.Null:
+        values = values.cast(pl.String)
+    reader = {"numeric": _numeric, "date": _date}.get(kind, _text)
+    text, number = reader(values)
+    text = text.rename("").replace(MISSING, None)
+    found = number.fill_null(float("nan")).to_numpy().astype(np.float64)
+    return text, np.where(np.isfinite(found), found, np.nan)
+
+
+def _numeric(values: pl.Series) -> tuple[pl.Series, pl.Series]:
+    if values.dtype.is_integer() or values.dtype == pl.Boolean:
+        whole = values.cast(pl.Int64) if values.dtype == pl.Boolean else values
+        return whole.cast(pl.String), whole.cast(pl.Float64)
+    if values.dtype == pl.Float64:
+        number = values.fill_nan(None)
+        return _number_text(number, number.cast(pl.String)), number
+    # Float32 and Decimal go through their texts, which is what a CSV file would hold.
+    raw = values.cast(pl.String).str.strip_chars()
+    number = (
+        pl.select(pl.when(raw.str.contains(_NUMBER)).then(raw)).to_series().cast(pl.Float64, strict=False)
+    )
+    whole = pl.select(pl.when(raw.str.contains(_WHOLE)).then(raw.str.strip_prefix("+"))).to_series()
+    exact = whole.cast(pl.Int64, strict=False).cast(pl.String)
+    return pl.select(pl.coalesce(exact, _number_text(number, raw))).to_series(), number
+
+
+def _number_text(number: pl.Series, fallback: pl.Series) -> pl.Series:
+    """Whole numbers in digits; others as their exact bits, as float formatting may change with versions."""
+    bits = number.fill_null(0).to_numpy().view(np.int64)
+    frame = pl.DataFrame({"x": number, "raw": fallback, "bits": bits})
+    x = pl.col("x")
+    whole = x.is_finite() & (x == x.floor()) & (x.abs() < 2.0**63)
+    digits = pl.when(whole).then(x).cast(pl.Int64, strict=False).cast(pl.String)
+    exact = pl.lit("\x00") + pl.col("bits").cast(pl.String)
+    text = pl.when(whole).then(digits).when(x.is_finite()).then(exact).otherwise(pl.col("raw"))
+    return frame.select(text.alias("text")).to_series()
+
+
+def _date(values: pl.Series) -> tuple[pl.Series, pl.Series]:
+    if values.dtype == pl.Date:
+        moment, raw = values.cast(pl.Datetime("us")), values.cast(pl.String)
+    elif isinstance(values.dtype, pl.Datetime):
+        moment = values.dt.replace_time_zone(None).cast(pl.Datetime("us"))
+        raw = values.cast(pl.String)
+    else:
+        raw = values.cast(pl.String).str.strip_chars()
+        day = raw.str.to_date("%Y-%m-%d", strict=False).cast(pl.Datetime("us"))
+        time = raw.str.replace(" ", "T", literal=True).str.to_datetime(
+            "%Y-%m-%dT%H:%M:%S%.f", time_unit="us", strict=False
+        )
+        moment = pl.select(pl.coalesce(day, time)).to_series()
+    frame = pl.DataFrame({"moment": moment, "raw": raw})
+    stamp, micro = pl.col("moment"), pl.col("moment").dt.epoch("us")
+    text = pl.coalesce(
+        pl.when(micro % _DAY == 0).then(stamp.dt.strftime("%Y-%m-%d")),
+        stamp.dt.strftime("%Y-%m-%dT%H:%M:%S%.6f"),
+        pl.col("raw"),
+    )
+    columns = frame.select(text.alias("text"), (micro / _DAY).alias("days"))
+    return columns["text"], columns["days"]
+
+
+def _text(values: pl.Series) -> tuple[pl.Series, pl.Series]:
+    none = pl.Series([None], dtype=pl.Float64).new_from_index(0, len(values))
+    if values.dtype.is_float():
+        values = values.fill_nan(None)
+    # A category stored as a float is written "1.0" by one writer and "1" by another.
+    return values.cast(pl.String).str.replace(r"^(-?\d+)\.0$", "$1"), none

@@ -1,0 +1,220 @@
+"""The shape of the code: who imports whom, how long a file is, what loads when, and what is documented."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import typer
+import typer.main
+
+from shoal import registry
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "shoal"
+DOCS = ROOT / "docs"
+FILES = sorted(SOURCE.rglob("*.py"))
+LONGEST = 600
+
+OPEN = {"errors", "params", "registry"}
+DATA = {"kernels", "hierarchy", "table", "recoding", "results"}
+BASES = {"engines.base", "models.base", "measures.base"}
+METHODS = {"models", "measures", "engines", "algorithms", "verify", "risk", "attacks", "evaluation"}
+BELOW_PIPELINE = DATA | METHODS | {"io", "reports"}
+
+# The import table of docs/design.md. An entry is a package, or one module of it where only that is allowed.
+ALLOWED: dict[str, set[str]] = {
+    "errors": set(),
+    "params": OPEN,
+    "registry": OPEN,
+    "kernels": set(),
+    "census": OPEN,
+    "hierarchy": OPEN | {"kernels"},
+    "table": OPEN | {"kernels", "hierarchy"},
+    "recoding": OPEN | {"kernels", "hierarchy", "table"},
+    "results": OPEN | {"table", "recoding"},
+    "models": OPEN | DATA,
+    "measures": OPEN | DATA,
+    "engines": OPEN | DATA,
+    "algorithms": OPEN | DATA | BASES,
+    "verify": {"errors", "results"},
+    "risk": OPEN | DATA | {"models", "measures"},
+    "attacks": OPEN | DATA | {"models", "measures"},
+    "evaluation": OPEN | DATA | {"models", "measures"},
+    "io": OPEN | {"table", "hierarchy", "recoding", "results"},
+    "reports": OPEN | {"results"},
+    "pipeline": OPEN | BELOW_PIPELINE,
+    "vault": OPEN | BELOW_PIPELINE | {"pipeline"},
+    "papers": OPEN | BELOW_PIPELINE | {"pipeline", "census"},
+    "cli": OPEN | BELOW_PIPELINE | {"pipeline", "census", "vault"},
+    "web": OPEN | BELOW_PIPELINE | {"pipeline", "census", "vault"},
+}
+
+# Libraries that only these parts may load.
+ONLY_IN = {
+    "numba": {"kernels"},
+    "duckdb": {"engines/duckdb.py"},
+    "psycopg": {"engines/postgres.py"},
+    "adbc_driver_postgresql": {"engines/postgres.py"},
+    "pyspark": {"engines/spark.py"},
+}
+NOT_AT_START = {
+    "numba", "polars", "plotly", "duckdb", "pyspark", "sklearn", "scipy", "pandas", "pyarrow", "nicegui",
+    "fastapi",
+}  # fmt: skip
+DOCUMENTED = [("algorithm", "algorithms.md"), ("model", "models.md"), ("measure", "measures.md")]
+
+
+def where(path: Path) -> str:
+    return path.relative_to(SOURCE).as_posix()
+
+
+def package(path: Path) -> str:
+    """The line of the import table that a file falls under; ``""`` for the top level, which gathers names."""
+    first = path.relative_to(SOURCE).parts[0]
+    return "" if first == "__init__.py" else first.removesuffix(".py")
+
+
+def is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+
+
+def walk(tree: ast.AST, skip_types: bool) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(tree):
+        if not (skip_types and is_type_checking(child)):
+            yield child
+            yield from walk(child, skip_types)
+
+
+@cache
+def imported(path: Path) -> tuple[str, ...]:
+    """Every module a file imports, anywhere in it. Results are plain data and may name any type."""
+    tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+    found = []
+    for node in walk(tree, skip_types=where(path) == "results.py"):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            names = [alias.name for alias in node.names]
+            found += [f"{module}.{name}" if is_module(module, name) else module for name in names]
+    return tuple(found)
+
+
+def is_module(parent: str, name: str) -> bool:
+    folder = SOURCE.parent / parent.replace(".", "/")
+    return parent.startswith("shoal") and ((folder / f"{name}.py").is_file() or (folder / name).is_dir())
+
+
+def ours(path: Path) -> list[str]:
+    """The modules of ours that a file imports, without the leading ``shoal.``."""
+    return [name.removeprefix("shoal.") for name in imported(path) if name.startswith("shoal.")]
+
+
+def allowed(owner: str, target: str) -> bool:
+    """Whether a package may import a module; its own modules always, the root of a package like any other."""
+    head = target.split(".")[0]
+    return head == owner or head in ALLOWED[owner] or target in ALLOWED[owner]
+
+
+def run(code: str) -> list[str]:
+    """Run code in a fresh interpreter and return the modules it had loaded in the end."""
+    ending = "\nimport json, sys\nprint(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", code + ending],
+        env={"PYTHONPATH": str(SOURCE.parent), "PATH": "", "HOME": str(ROOT), "TERM": "dumb"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stderr.splitlines()[-1])
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if package(path)], ids=where)
+def test_imports_follow_the_table(path: Path) -> None:
+    owner = package(path)
+    assert owner in ALLOWED, f"{owner} is not in the import table: add it to docs/design.md and to this test."
+    wrong = [target for target in ours(path) if not allowed(owner, target)]
+    assert not wrong, f"{where(path)} may not import {', '.join(wrong)}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=where)
+def test_imports_are_absolute_and_never_from_the_top(path: Path) -> None:
+    relative = [name for name in imported(path) if name.startswith(".")]
+    assert not relative, f"{where(path)} imports {relative} by a relative path"
+    assert "shoal" not in imported(path), f"{where(path)} imports from the top-level package"
+
+
+@pytest.mark.parametrize("path", FILES, ids=where)
+def test_libraries_load_only_where_they_belong(path: Path) -> None:
+    parts = {package(path), where(path)}
+    wrong = [name for name in imported(path) if not ONLY_IN.get(name.split(".")[0], parts) & parts]
+    assert not wrong, f"{where(path)} may not load {', '.join(wrong)}"
+
+
+def test_the_verifier_stands_on_its_own() -> None:
+    libraries = {name.split(".")[0] for path in FILES if package(path) == "verify" for name in imported(path)}
+    foreign = libraries - {"shoal", "numpy", "polars"} - sys.stdlib_module_names
+    assert not foreign
+
+
+def test_the_pipeline_gets_concrete_classes_from_the_registry() -> None:
+    kinds = ("algorithm", "model", "measure", "engine")
+    targets = [registry._entry(kind, name)[0] for kind in kinds for name in registry.names(kind)]
+    concrete = {target.split(":")[0] for target in targets}
+    assert not concrete & set(imported(SOURCE / "pipeline.py"))
+
+
+@pytest.mark.parametrize("folder", ["src", "tests", "benchmarks"])
+def test_no_file_is_too_long(folder: str) -> None:
+    for path in (ROOT / folder).rglob("*.py"):
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        assert lines <= LONGEST, f"{path.relative_to(ROOT)} has {lines} lines: split it."
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import shoal",
+        "import runpy, sys\n"
+        "sys.argv = ['shoal', '--help']\n"
+        "try:\n    runpy.run_module('shoal.cli.main', run_name='__main__')\n"
+        "except SystemExit as ended:\n    assert not ended.code, ended.code\n"
+        "else:\n    raise AssertionError('--help did not end the program')",
+    ],
+    ids=["import shoal", "shoal --help"],
+)
+def test_nothing_heavy_loads_at_start(code: str) -> None:
+    loaded = {name.split(".")[0] for name in run(code)}
+    assert "shoal" in loaded
+    assert not loaded & NOT_AT_START
+
+
+@pytest.mark.parametrize("kind, page", DOCUMENTED)
+def test_every_registered_name_is_documented(kind: str, page: str) -> None:
+    sections = re.findall(r"^## `([^`]+)`\s*$", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(sections) == sorted(registry.names(kind))
+
+
+def test_every_command_is_documented() -> None:
+    module = import_module("shoal.cli.main")
+    apps = [value for value in vars(module).values() if isinstance(value, typer.Typer)]
+    group = typer.main.get_command(max(apps, key=lambda app: len(app.registered_commands)))
+    text = (DOCS / "cli.md").read_text(encoding="utf-8")
+    sections = re.findall(r"^## shoal ([a-z-]+)\s*$", text, re.MULTILINE)
+    assert sorted(sections) == sorted(group.list_commands(group.context_class(group)))
+
+
+def test_every_registered_name_loads() -> None:
+    for kind in ("algorithm", "model", "measure", "engine", "io"):
+        for name in registry.names(kind):
+            assert callable(registry.load(kind, name)), name
