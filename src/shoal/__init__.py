@@ -1,0 +1,60 @@
+"""Shoal publishes microdata so that the people in it stay hidden and the data stays useful.
+
+Examples
+--------
+>>> import shoal
+>>> people = shoal.example_census(200).select("name", "person", "age", "sex", "diagnosis")
+>>> table = shoal.read(people, identifiers=["name"], subject="person", quasi=["age", "sex"], sensitive=["diagnosis"])
+>>> release = shoal.anonymize(table, algorithm=shoal.Mondrian(k=5), models=[shoal.DistinctL(l=2)], seed=1)
+>>> release.manifest["statement"]
+'distinct 2-diverse on diagnosis, 5-anonymous'
+
+Names load what they need when they are first used, so that importing this package is cheap.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "read": "shoal.io.source",
+    "anonymize": "shoal.pipeline",
+    "run": "shoal.pipeline",
+    "verify_release": "shoal.pipeline",
+    "audit": "shoal.risk.audit",
+    "example_census": "shoal.census.generate:generate",
+    "Hierarchy": "shoal.hierarchy.hierarchy",
+    "Release": "shoal.results",
+    "ColumnSpec": "shoal.table.schema",
+    "Mondrian": "shoal.algorithms.partition.mondrian",
+    "NoAlgorithm": "shoal.algorithms.none",
+    "KAnonymity": "shoal.models.size",
+    "DistinctL": "shoal.models.diversity",
+    "EntropyL": "shoal.models.diversity",
+    "RecursiveCL": "shoal.models.diversity",
+    "PSensitive": "shoal.models.diversity",
+    "TCloseness": "shoal.models.closeness",
+    "AlphaKSimple": "shoal.models.alpha",
+    "AlphaKGeneral": "shoal.models.alpha",
+    "AlphaKComplete": "shoal.models.alpha",
+    "KE": "shoal.models.numeric",
+    "Variance": "shoal.models.numeric",
+    "EpsM": "shoal.models.numeric",
+    "MaxRange": "shoal.models.numeric",
+}
+_ALSO = {"ShoalError": "shoal.errors", "VERSION": "shoal.version"}
+
+__all__ = [*_HOMES, *_ALSO]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name) or _ALSO.get(name)
+    if home is None:
+        raise AttributeError(f"module 'shoal' has no attribute '{name}'")
+    module, _, attribute = home.partition(":")
+    return getattr(import_module(module), attribute or name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

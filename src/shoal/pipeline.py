@@ -6,8 +6,10 @@ and the verifier trusts none of them. A release that the gate does not pass is n
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -16,6 +18,9 @@ from shoal.algorithms.base import Algorithm, Problem
 from shoal.errors import GateError, ParameterError
 from shoal.io.describe import describe
 from shoal.io.frames import from_polars
+from shoal.io.output import read_release
+from shoal.io.recipes import Recipe, dump_recipe, load_recipe
+from shoal.io.source import read
 from shoal.models.base import Judge, Model
 from shoal.models.enforce import enforce
 from shoal.models.feasible import refuse_infeasible, vacuous, whole_reference
@@ -24,11 +29,11 @@ from shoal.models.refusals import refuse_settings, refuse_unprotected
 from shoal.params import choice
 from shoal.recoding.publish import publish
 from shoal.recoding.released import apply_recoding
-from shoal.registry import load, names
+from shoal.registry import load, make, names
 from shoal.results import GateCase, GateReport, Release
 from shoal.table.keys import Keys
 from shoal.table.table import Table
-from shoal.verify import gate
+from shoal.verify import gate, recheck
 from shoal.version import VERSION
 
 Progress = Callable[[str], None]
@@ -105,6 +110,45 @@ def anonymize(
         manifest=manifest, verdict=report.verdicts, checks=report.checks, evidence=evidence,
         released=released, table=table, source=source,
     )
+
+
+def run(recipe: Recipe | str | Path, *, replace: bool = False, progress: Progress = lambda step: None) -> Release:
+    """Read, anonymise, gate and write what a recipe describes; returns the release."""
+    if not isinstance(recipe, Recipe):
+        recipe = load_recipe(Path(recipe))
+    release = anonymize_recipe(recipe, progress=progress)
+    progress("writing")
+    release.write(recipe.base / recipe.output.folder, replace=replace, format=recipe.output.format)
+    return release
+
+
+def anonymize_recipe(recipe: Recipe, *, progress: Progress = lambda step: None) -> Release:
+    """The same without writing anything."""
+    algorithm, models = make("algorithm", recipe.algorithm), [make("model", spec) for spec in recipe.models]
+    progress("reading")
+    table = read_recipe_source(recipe)
+    release = anonymize(
+        table, algorithm=algorithm, models=models, seed=recipe.seed, acknowledge=recipe.acknowledge,
+        suppressed=recipe.output.suppressed, order=recipe.output.order, engine=recipe.engine.name, progress=progress,
+    )
+    return dataclasses.replace(release, evidence={**release.evidence, "recipe": dump_recipe(recipe)})
+
+
+def read_recipe_source(recipe: Recipe) -> Table:
+    """The table a recipe names, coded."""
+    source, roles = recipe.source, recipe.roles
+    return read(
+        source.path, name=source.name, columns=source.columns, separator=source.separator, encoding=source.encoding,
+        missing_markers=source.missing_markers, missing=source.missing, base=recipe.base, weights=recipe.weights,
+        hierarchies=recipe.hierarchies, settings={name: entry.model_dump() for name, entry in recipe.columns.items()},
+        **roles.model_dump(),
+    )
+
+
+def verify_release(folder: str | Path) -> GateReport:
+    """Re-derive what a written release promises, from its data and manifest alone."""
+    frame, manifest = read_release(Path(folder))
+    return recheck(frame, manifest)
 
 
 def _all_models(models: Sequence[Model], algorithm: Algorithm) -> list[Model]:

@@ -6,6 +6,8 @@ Built-ins stand in the table below and plug-ins call :func:`register`: one door 
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -86,3 +88,29 @@ def _entry(kind: str, name: str) -> tuple[str, str]:
         hint = f"Did you mean '{near}'?" if near else f"Known are: {', '.join(table)}."
         raise ParameterError(f"There is no {kind} called '{name}'. {hint}")
     return table[name]
+
+
+def make(kind: str, spec: Mapping[str, Any]) -> Any:
+    """Build what a recipe's table describes: its ``name``, and parameters by their names.
+
+    Examples
+    --------
+    >>> make("model", {"name": "k", "k": 5})
+    KAnonymity(k=5)
+    """
+    given = dict(spec)
+    name = given.pop("name", None)
+    if not isinstance(name, str):
+        raise ParameterError(f"A {kind} needs a 'name', one of: {', '.join(names(kind))}.")
+    made = load(kind, name)
+    known = {field.name: field for field in dataclasses.fields(made)}
+    for key in given:
+        if key not in known:
+            near = nearest(key, known)
+            hint = f"Did you mean '{near}'?" if near else f"It has: {', '.join(known) or 'none'}."
+            raise ParameterError(f"The {kind} '{name}' has no parameter '{key}'. {hint}")
+    for key, field in known.items():
+        needed = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        if needed and key not in given:
+            raise ParameterError(f"The {kind} '{name}' needs its parameter '{key}'.")
+    return made(**given)

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import shoal.recoding.cells
 from shoal.errors import InputError, InternalError, ParameterError
+from shoal.hierarchy.values import format_date, format_number
 from shoal.recoding.cells import (
     Interval,
     Label,
@@ -27,9 +28,7 @@ from shoal.recoding.cells import (
     Star,
     Value,
     escape,
-    format_date,
     format_interval,
-    format_number,
     format_set,
     interval_texts,
     parse,
@@ -175,9 +174,14 @@ def test_labels_are_never_parsed(text: str, type: str) -> None:
     assert parse(text, "label", type) == Label(text)
 
 
-@given(texts, st.sampled_from(["ordinal", "categorical"]), st.sampled_from(["interval", "set", "value"]))
+@given(texts, st.sampled_from(["ordinal", "categorical"]), st.sampled_from(["interval", "set"]))
 def test_values_of_text_read_back(text: str, type: str, kind: str) -> None:
     assert parse(escape(text), kind, type) == Value(text)
+
+
+@given(texts.filter(lambda text: text not in ("*", "<missing>")))
+def test_values_stand_as_they_are(text: str) -> None:
+    assert parse(text, "value", "categorical") == Value(text)
 
 
 @given(integers | floats | decimals, st.sampled_from(["interval", "set", "value"]))
@@ -239,7 +243,7 @@ def test_an_empty_set_is_our_fault() -> None:
         format_set([])
 
 
-@given(st.sampled_from(["interval", "set", "value"]), st.sampled_from(TYPES), texts)
+@given(st.sampled_from(["interval", "set"]), st.sampled_from(TYPES), texts)
 def test_what_reads_is_written_the_same_way(kind: str, type: str, text: str) -> None:
     try:
         cell = parse(text, kind, type)
@@ -273,9 +277,9 @@ def test_what_reads_is_written_the_same_way(kind: str, type: str, text: str) -> 
         ("{a|b", "set", "categorical"), ("{a}", "set", "categorical"), ("{}", "set", "categorical"),
         ("{", "set", "categorical"), ("{a|a}", "set", "categorical"), ("{a|b\\}", "set", "categorical"),
         ("{a|{b}", "set", "categorical"), ("{*|b}", "set", "categorical"),
-        ("a|b", "set", "categorical"), ("a}", "value", "categorical"), ("[a", "value", "categorical"),
-        ("<a", "value", "categorical"), ("*a", "value", "categorical"), ("a\\", "value", "categorical"),
-        ("a\\b", "value", "categorical"), ("a\\*", "value", "categorical"), ("a\\,b", "value", "categorical"),
+        ("a|b", "set", "categorical"), ("a}", "set", "categorical"), ("[a", "set", "categorical"),
+        ("<a", "set", "categorical"), ("*a", "set", "categorical"), ("a\\", "set", "categorical"),
+        ("a\\b", "set", "categorical"), ("a\\*", "set", "categorical"), ("a\\,b", "set", "categorical"),
     ],
 )  # fmt: skip
 def test_malformed_cells(cell: str, kind: str, type: str) -> None:
@@ -288,7 +292,7 @@ def test_malformed_cells(cell: str, kind: str, type: str) -> None:
     "cell", ["[secret", "[secret,secret]", "{secret", "{secret|secret}", "secret\\", "se|cret"]
 )
 def test_messages_do_not_show_the_cell(cell: str) -> None:
-    kind = {"[": "interval", "{": "set"}.get(cell[0], "value")
+    kind = {"[": "interval", "{": "set"}.get(cell[0], "set")
     with pytest.raises(InputError) as caught:
         parse(cell, kind, "categorical")
     assert "cret" not in str(caught.value)

@@ -116,6 +116,7 @@ on = "income"
 
 [algorithm]
 name = "mondrian"
+cut = "best"
 
 [output]
 folder = {folder}

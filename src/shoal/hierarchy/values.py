@@ -1,44 +1,67 @@
-"""Numbers and dates as text: the shortest form that reads back exactly, the same everywhere."""
+"""Numbers and dates as text: one text a value, which reads back exactly, the same everywhere."""
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+import math
+from datetime import date
 from decimal import Decimal
+from operator import index
 
-_EPOCH = date(1970, 1, 1)
+from shoal.errors import InputError
+
+_EPOCH = date(1970, 1, 1).toordinal()
+_LAST_DAY = date.max.toordinal()
 
 
-def format_number(number: int | float | Decimal) -> str:
-    """Shortest text that reads back as the same number.
+def format_number(x: int | float | Decimal) -> str:
+    """The one text of a number: equal numbers give equal text, whatever their type.
+
+    Shortest digits that read back exactly; written out from 1e-7 to below 1e41, with an exponent beyond.
 
     Examples
     --------
-    >>> [format_number(x) for x in (3.0, Decimal("1.50"), -0.0, 0.1, 10**20)]
-    ['3', '1.5', '0', '0.1', '100000000000000000000']
+    >>> [format_number(x) for x in (3.0, Decimal("1.50"), -0.0, 0.1, 10**20, 1e300, 5e-324)]
+    ['3', '1.5', '0', '0.1', '100000000000000000000', '1e300', '5e-324']
     """
-    if isinstance(number, int):
-        return str(number)
-    if isinstance(number, Decimal):
-        if number == number.to_integral_value() and number.adjusted() < 400:
-            return str(int(number))
-        text = str(number.normalize()) if len(number.as_tuple().digits) <= 28 else str(number)
-        return text.replace("E", "e")
-    if number == int(number) and abs(number) < 1e16:
-        return str(int(number))
-    return repr(float(number))
-
-
-def parse_number(text: str) -> int | Decimal:
-    """Exact value of a number's text."""
-    number = Decimal(text)
-    return int(number) if number == number.to_integral_value() and number.adjusted() < 400 else number
+    if not isinstance(x, float | Decimal):
+        x = index(x)  # numpy's integers too
+    if isinstance(x, float):
+        if not math.isfinite(x):
+            raise InputError("A number must be finite to be written: declare infinities and NaN as missing.")
+        x = int(x) if x.is_integer() and abs(x) < 1e15 else Decimal(float.__repr__(x))
+    if isinstance(x, int) and abs(x) < 10**41:
+        return str(x)
+    sign, digits, exponent = Decimal(x).as_tuple()
+    if not isinstance(exponent, int):
+        raise InputError("A number must be finite to be written: declare infinities and NaN as missing.")
+    figures = "".join(map(str, digits)).lstrip("0")
+    exponent += len(figures) - len(figures.rstrip("0"))
+    return ("-" if sign and figures else "") + _positional(figures.rstrip("0"), exponent)
 
 
 def format_date(days: int) -> str:
-    """ISO date of a day counted from 1970-01-01."""
-    return (_EPOCH + timedelta(days=days)).isoformat()
+    """ISO date of a day counted from 1970-01-01.
+
+    Examples
+    --------
+    >>> format_date(0), format_date(-719162)
+    ('1970-01-01', '0001-01-01')
+    """
+    day = int(days) + _EPOCH
+    if not 1 <= day <= _LAST_DAY:
+        raise InputError("A date must lie in the years 1 to 9999: declare others as missing.")
+    return date.fromordinal(day).isoformat()
 
 
-def parse_date(text: str) -> int:
-    """Day counted from 1970-01-01 of an ISO date."""
-    return (date.fromisoformat(text) - _EPOCH).days
+def _positional(figures: str, exponent: int) -> str:
+    """Text of 0.figures x 10^... without leading or closing zeros in ``figures``."""
+    point = len(figures) + exponent  # digits before the decimal point
+    if not figures:
+        return "0"
+    if not -7 <= point - 1 <= 40:
+        return figures[0] + ("." + figures[1:] if len(figures) > 1 else "") + f"e{point - 1}"
+    if exponent >= 0:
+        return figures + "0" * exponent
+    if point <= 0:
+        return "0." + "0" * -point + figures
+    return f"{figures[:point]}.{figures[point:]}"

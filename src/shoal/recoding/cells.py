@@ -6,7 +6,7 @@ kind            text
 every kind      ``*`` is everything, ``<missing>`` a missing value
 ``interval``    a value, or ``[lo,hi]``, both ends included
 ``set``         a value, or ``{a|b}`` in the order of the column
-``value``       a value
+``value``       a value exactly as it is: columns that are never generalised
 ``label``       a hierarchy label exactly as it is, to be looked up and never parsed
 ==============  ====================================================================================
 
@@ -16,23 +16,21 @@ of an interval also a comma. Numbers and dates hold none of these. A cell has on
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from operator import index
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InputError, InternalError
+from shoal.hierarchy.hierarchy import MISSING
+from shoal.hierarchy.hierarchy import ROOT as STAR
 from shoal.params import choice
 
 if TYPE_CHECKING:
     import polars as pl
 
-STAR = "*"
-MISSING = "<missing>"
 KINDS = ("interval", "label", "set", "value")
 TYPES = ("numeric", "date", "ordinal", "categorical")
 
@@ -44,8 +42,6 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 # A run without a bare comma: anything but backslash and comma, or a backslash with what it escapes.
 _BOUNDS = re.compile(r"((?:[^\\,]|\\.)*),((?:[^\\,]|\\.)*)", re.DOTALL)
 _MEMBER = re.compile(r"((?:[^\\|]|\\.)*)(\||\Z)", re.DOTALL)
-_EPOCH = date(1970, 1, 1).toordinal()
-_LAST_DAY = date.max.toordinal()
 
 
 @dataclass(frozen=True)
@@ -88,46 +84,6 @@ class Set:
 
 
 Cell = Star | Missing | Value | Interval | Label | Set
-
-
-def format_number(x: int | float | Decimal) -> str:
-    """The one text of a number: equal numbers give equal text, whatever their type.
-
-    Shortest digits that read back exactly; written out from 1e-7 to below 1e41, with an exponent beyond.
-
-    Examples
-    --------
-    >>> [format_number(x) for x in (3.0, Decimal("1.50"), -0.0, 0.1, 10**20, 1e300, 5e-324)]
-    ['3', '1.5', '0', '0.1', '100000000000000000000', '1e300', '5e-324']
-    """
-    if not isinstance(x, float | Decimal):
-        x = index(x)  # numpy's integers too
-    if isinstance(x, float):
-        if not math.isfinite(x):
-            raise InputError("A number must be finite to be written: declare infinities and NaN as missing.")
-        x = int(x) if x.is_integer() and abs(x) < 1e15 else Decimal(float.__repr__(x))
-    if isinstance(x, int) and abs(x) < 10**41:
-        return str(x)
-    sign, digits, exponent = Decimal(x).as_tuple()
-    if not isinstance(exponent, int):
-        raise InputError("A number must be finite to be written: declare infinities and NaN as missing.")
-    figures = "".join(map(str, digits)).lstrip("0")
-    exponent += len(figures) - len(figures.rstrip("0"))
-    return ("-" if sign and figures else "") + _positional(figures.rstrip("0"), exponent)
-
-
-def format_date(days: int) -> str:
-    """ISO date of a day counted from 1970-01-01.
-
-    Examples
-    --------
-    >>> format_date(0), format_date(-719162)
-    ('1970-01-01', '0001-01-01')
-    """
-    day = int(days) + _EPOCH
-    if not 1 <= day <= _LAST_DAY:
-        raise InputError("A date must lie in the years 1 to 9999: declare others as missing.")
-    return date.fromordinal(day).isoformat()
 
 
 def escape(text: str) -> str:
@@ -220,6 +176,8 @@ def parse(cell: str, kind: str, type: str) -> Cell:
         return Missing()
     if kind == "label":
         return Label(cell)
+    if kind == "value":
+        return Value(cell)
     if kind == "interval" and cell.startswith("["):
         return _parse_interval(cell, type)
     if kind == "set" and cell.startswith("{"):
@@ -229,20 +187,6 @@ def parse(cell: str, kind: str, type: str) -> Cell:
     if kind == "interval":
         _quantity(cell, type)
     return Value(cell)
-
-
-def _positional(figures: str, exponent: int) -> str:
-    """Text of 0.figures x 10^... without leading or closing zeros in ``figures``."""
-    point = len(figures) + exponent  # digits before the decimal point
-    if not figures:
-        return "0"
-    if not -7 <= point - 1 <= 40:
-        return figures[0] + ("." + figures[1:] if len(figures) > 1 else "") + f"e{point - 1}"
-    if exponent >= 0:
-        return figures + "0" * exponent
-    if point <= 0:
-        return "0." + "0" * -point + figures
-    return f"{figures[:point]}.{figures[point:]}"
 
 
 def _bound(text: str) -> str:

@@ -3,7 +3,7 @@
 Grammar: ``*`` covers everything and ``<missing>`` a missing value; an interval column holds ``x`` or
 ``[lo,hi]``, closed; a label column holds nodes of the manifest's hierarchy, never parsed; a set column
 holds a text or ``{a|b}``; a value column holds a text. In texts ``\\`` escapes ``\\ { } |`` and a leading
-``*``, ``[`` or ``<``.
+``*``, ``[`` or ``<``; between the brackets of an interval also a comma.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ _PIECE = r"(?:[^\\{}|]|\\[\\{}|*\[<])*"
 _TEXT = re.compile(rf"(?![*\[<]){_PIECE}", re.DOTALL)
 _SET = re.compile(rf"\{{({_PIECE}(?:\|{_PIECE})+)\}}", re.DOTALL)
 _SPLIT = re.compile(rf"{_PIECE}", re.DOTALL)
+# Inside the brackets of an interval of texts a comma is escaped too.
+_ENDS = re.compile(r"\[((?:[^\\,]|\\.)*),((?:[^\\,]|\\.)*)\]", re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
 
@@ -118,20 +120,15 @@ def _bounds(column: Column, texts: pl.Series) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _ranks(column: Column, texts: pl.Series) -> tuple[np.ndarray, np.ndarray]:
-    """Ends of an ordinal column's intervals as ranks; values may hold commas, so every split is tried."""
+    """Ends of an ordinal column's intervals as ranks; a value alone is both its ends."""
     rank = {text: float(place) for place, text in enumerate(column.order or ())}
     low, high = np.full(len(texts), np.nan), np.full(len(texts), np.nan)
     for index, cell in enumerate(texts.to_list()):
-        alone = parse_text(cell)
-        found = [(rank[alone], rank[alone])] if alone in rank else []
-        if cell.startswith("[") and cell.endswith("]"):
-            pieces = cell[1:-1].split(",")
-            for cut in range(1, len(pieces)):
-                ends = parse_text(",".join(pieces[:cut])), parse_text(",".join(pieces[cut:]))
-                if ends[0] in rank and ends[1] in rank:
-                    found.append((rank[ends[0]], rank[ends[1]]))
-        if len(found) == 1:
-            low[index], high[index] = found[0]
+        ends = _ENDS.fullmatch(cell)
+        if ends is not None:
+            low[index], high[index] = (rank.get(_ESCAPE.sub(r"\1", end), np.nan) for end in ends.groups())
+        else:
+            low[index] = high[index] = rank.get(parse_text(cell), np.nan)  # type: ignore[arg-type]
     return low, high
 
 

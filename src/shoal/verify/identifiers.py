@@ -97,6 +97,7 @@ def _mentions(manifest: Mapping[str, Any], name: str) -> bool:
     for entry in (*manifest.get("models", ()), *manifest.get("verdicts", ())):
         on = entry.get("on")
         targets.extend(on if isinstance(on, list | tuple) else [on])
+    accepted = [str(code).partition(":")[2] for code in manifest.get("acknowledged", ())]
     sentences = [manifest.get("statement", ""), *manifest.get("not_protected", ())]
     quoted = any(f"{mark}{name}{mark}" in str(sentence) for sentence in sentences for mark in ("'", '"', "`"))
-    return name in columns or name in targets or quoted
+    return name in [*columns, *targets, *accepted] or quoted

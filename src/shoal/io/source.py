@@ -1,0 +1,107 @@
+"""Reading a source into a coded table: a file or a frame, roles, settings and hierarchies in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from shoal.hierarchy.files import build
+from shoal.hierarchy.hierarchy import Hierarchy
+from shoal.io.files import read_frame
+from shoal.io.frames import to_polars
+from shoal.table.schema import ColumnSpec, Schema
+from shoal.table.table import Table, build_table
+
+
+def read(
+    source: Any,
+    *,
+    identifiers: Sequence[str] = (),
+    quasi: Sequence[str] = (),
+    sensitive: Sequence[str] = (),
+    neutral: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    subject: str | None = None,
+    weight: str | None = None,
+    key: str | None = None,
+    columns: Sequence[str] | None = None,
+    separator: str = ",",
+    encoding: str = "utf-8",
+    missing_markers: Sequence[str] = (),
+    missing: str = "error",
+    settings: Mapping[str, ColumnSpec | Mapping[str, Any]] | None = None,
+    hierarchies: Mapping[str, Any] | None = None,
+    weights: Mapping[str, float] | None = None,
+    name: str | None = None,
+    base: Path | None = None,
+) -> Table:
+    """Read a CSV or Parquet file, or a pandas, Polars or PyArrow frame, as a table.
+
+    Parameters
+    ----------
+    source
+        A path or a frame.
+    identifiers, quasi, sensitive, neutral, drop, subject, weight, key
+        The role of every column.
+    columns
+        Names of the columns of a file without a header.
+    missing_markers
+        Cells that mean "missing", besides empty ones.
+    missing
+        ``"error"``, ``"drop"`` (leave such rows out) or ``"value"`` (missing is a value of its own).
+    settings
+        Per column: type, format, order, domain, snap, use, non_answers.
+    hierarchies
+        Per column: a file, a `Hierarchy`, its rows, or a builder such as ``{"prefix": [4, 3]}``.
+    weights
+        Importance of quasi-identifiers, 1 by default.
+    """
+    if isinstance(source, str | Path):
+        frame = read_frame(
+            _under(base, source), columns=columns, separator=separator, encoding=encoding,
+            missing_markers=tuple(missing_markers),
+        )
+        backend = None
+        name = name or Path(source).stem
+    else:
+        frame, backend = to_polars(source)
+        frame = _without_markers(frame, missing_markers)
+    specs = {
+        column: spec if isinstance(spec, ColumnSpec) else ColumnSpec(**spec)
+        for column, spec in (settings or {}).items()
+    }
+    schema = Schema(
+        identifiers=list(identifiers), quasi=list(quasi), sensitive=list(sensitive), neutral=list(neutral),
+        drop=list(drop), subject=subject, weight=weight, key=key, specs=specs,
+    )
+    made = {column: _hierarchy(column, entry, base) for column, entry in (hierarchies or {}).items()}
+    return build_table(
+        frame, schema, hierarchies=made, missing=missing, name=name, backend=backend, weights=weights
+    )
+
+
+def _under(base: Path | None, path: str | Path) -> Path:
+    return Path(path) if base is None else base / path
+
+
+def _without_markers(frame: pl.DataFrame, markers: Sequence[str]) -> pl.DataFrame:
+    if not markers:
+        return frame
+    text = pl.selectors.string()
+    return frame.with_columns(pl.when(text.is_in(list(markers))).then(None).otherwise(text).name.keep())
+
+
+def _hierarchy(column: str, entry: Any, base: Path | None) -> Hierarchy | Callable[[list[str]], Hierarchy]:
+    """A hierarchy, or how to build it once the column's values are known."""
+    if isinstance(entry, Hierarchy):
+        return entry
+    if isinstance(entry, list | tuple):
+        return Hierarchy.from_rows(column, entry)
+    if isinstance(entry, str | Path):
+        entry = str(_under(base, entry))
+    elif isinstance(entry, Mapping) and "path" in entry:
+        entry = {**entry, "path": str(_under(base, entry["path"]))}
+    return lambda values: build(column, entry, values)

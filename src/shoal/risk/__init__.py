@@ -1,0 +1,1 @@
+"""What a table gives away, measured on any file made by any tool."""

@@ -1,0 +1,145 @@
+"""k, l, t and alpha of any table, whoever made it.
+
+Cells are compared as they stand, so a generalised file from any tool can be audited. Missing quasi-identifiers are
+counted twice over: as a value of their own, and as a wildcard that matches anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.engines.base import Engine
+from shoal.models.base import Judge, Model, Reference
+from shoal.models.feasible import whole_reference
+from shoal.registry import load
+from shoal.risk.wildcard import wildcard_stats
+from shoal.table.schema import ColumnSpec, Schema
+from shoal.table.stats import Attribute, GroupStats
+from shoal.table.table import Table, build_table
+
+
+@dataclass(frozen=True, kw_only=True)
+class SensitiveFigures:
+    """Figures of one sensitive attribute: the worst class's, except for the two shares of rows."""
+
+    distinct_l: int
+    entropy_l: float
+    recursive_c: float
+    t: float
+    distance: str
+    alpha: float
+    homogeneous_share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditFigures:
+    """Figures under one reading of missing cells."""
+
+    k: int
+    classes: int
+    unique_share: float
+    sensitive: dict[str, SensitiveFigures] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit:
+    """What `audit` found; ``wildcard`` is None when no quasi-identifier has a missing cell."""
+
+    rows: int
+    people: int
+    quasi: list[str]
+    own_value: AuditFigures
+    wildcard: AuditFigures | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)
+
+
+def audit(
+    frame: pl.DataFrame,
+    *,
+    quasi: Sequence[str],
+    sensitive: Sequence[str] = (),
+    subject: str | None = None,
+    engine: Engine | None = None,
+) -> Audit:
+    """Measure a table as it is.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"age": ["2*", "2*", "3*"], "disease": ["flu", "flu", "cold"]})
+    >>> audit(frame, quasi=["age"], sensitive=["disease"]).own_value.k
+    1
+    """
+    used = [*quasi, *sensitive, *([subject] if subject else [])]
+    specs = {name: ColumnSpec(type="categorical") for name in quasi}
+    schema = Schema(quasi=list(quasi), sensitive=list(sensitive), subject=subject, specs=specs)
+    missing = [name for name in used if name not in frame.columns]
+    table = build_table(frame.select(used) if not missing else frame, schema, missing="value")
+    counter: Engine = engine if engine is not None else load("engine", "memory")()
+    models = _probes(table)
+    reference = whole_reference(table, models, counter)
+    judge = Judge(models, reference)
+    ids, first, _ = counter.frequency(table)
+    stats = counter.group_stats(table, ids, first.size, judge.attributes)
+    wild = wildcard_stats(table, ids, first, stats, judge.attributes)
+    return Audit(
+        rows=table.n,
+        people=int(reference.stats.sizes[0]),
+        quasi=list(quasi),
+        own_value=_figures(judge, stats, stats.rows, reference),
+        wildcard=None if wild is None else _figures(judge, wild, stats.rows, reference),
+    )
+
+
+def _probes(table: Table) -> list[Model]:
+    """Models that cannot fail, for the figures they compute."""
+    if not table.schema.sensitive:
+        return []
+    made = {
+        "distinct-l": {"l": 2}, "entropy-l": {"l": 2.0}, "recursive-cl": {"c": 1.0, "l": 2},
+        "t-closeness": {"t": 1.0}, "alpha-k-general": {"alpha": 1.0, "k": 2},
+    }
+    return [load("model", name)(**parameters) for name, parameters in made.items()]
+
+
+def _figures(judge: Judge, stats: GroupStats, rows: np.ndarray, reference: Reference) -> AuditFigures:
+    """Worst class a figure; ``rows`` are the rows that see each group."""
+    found: dict[str, dict[str, Any]] = {}
+    for judgement in judge.judge(stats):
+        if judgement.on is not None:
+            entry = found.setdefault(judgement.on[0], {})
+            entry[judgement.model.name] = judgement.worst
+            if judgement.model.name == "distinct-l":
+                entry["homogeneous"] = float(rows[judgement.values == 1].sum() / rows.sum())
+            if judgement.model.name == "t-closeness":
+                entry["distance"] = judgement.model.distance_for(_attribute(judge, judgement.on))  # type: ignore[attr-defined]
+    return AuditFigures(
+        k=int(stats.sizes.min()),
+        classes=int(stats.sizes.size),
+        unique_share=float(rows[stats.sizes == 1].sum() / rows.sum()),
+        sensitive={name: _sensitive(entry) for name, entry in found.items()},
+    )
+
+
+def _attribute(judge: Judge, names: tuple[str, ...]) -> Attribute:
+    return next(one for one in judge.attributes if one.names == names)
+
+
+def _sensitive(entry: dict[str, Any]) -> SensitiveFigures:
+    distinct = entry["distinct-l"]
+    return SensitiveFigures(
+        distinct_l=int(distinct) if np.isfinite(distinct) else 0,
+        entropy_l=entry["entropy-l"],
+        recursive_c=entry["recursive-cl"],
+        t=entry["t-closeness"],
+        distance=entry["distance"],
+        alpha=entry["alpha-k-general"],
+        homogeneous_share=entry["homogeneous"],
+    )
