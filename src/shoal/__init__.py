@@ -45,7 +45,7 @@ _HOMES = {
 }
 _ALSO = {"ShoalError": "shoal.errors", "VERSION": "shoal.version"}
 
-__all__ = [*_HOMES, *_ALSO]  # noqa: PLE0604
+__all__ = [*_HOMES, *_ALSO]
 
 
 def __getattr__(name: str) -> Any:

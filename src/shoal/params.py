@@ -12,10 +12,8 @@ from shoal.errors import ParameterError
 
 def whole(owner: str, name: str, value: Any, *, least: int) -> int:
     """Return ``value`` as an int, or say that it must be a whole number of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        if not (isinstance(value, float) and value.is_integer()):
-            raise ParameterError(_must(owner, name, f"a whole number of at least {least}", value))
-    if value < least:
+    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not number or value != int(value) or value < least:
         raise ParameterError(_must(owner, name, f"a whole number of at least {least}", value))
     return int(value)
 

@@ -70,7 +70,7 @@ def anonymize(
     chosen = load("algorithm", algorithm)() if isinstance(algorithm, str) else algorithm
     choice("the output", "suppressed", suppressed, ("drop", "star"))
     choice("the output", "order", order, ("shuffled", "kept"))
-    wanted = _all_models(models, chosen)
+    wanted = _all_models(table, models, chosen)
     counter = load("engine", engine)()
     keys = keys or Keys.from_seed(seed)
 
@@ -88,10 +88,18 @@ def anonymize(
     progress("checking every cell at the gate")
     parameters = [model.parameters() for model in wanted]
     manifest = describe(
-        table, parameters, version=VERSION, suppressed=suppressed, order=order, acknowledged=sorted(acknowledge)
+        table,
+        parameters,
+        version=VERSION,
+        suppressed=suppressed,
+        order=order,
+        acknowledged=sorted(acknowledge),
     )
     report = _pass_gate(table, frame, source, released, manifest, neutral_limit, acknowledge)
-    manifest |= {"verdicts": [_plain(verdict) for verdict in report.verdicts], "classes": dict(report.classes)}
+    manifest |= {
+        "verdicts": [_plain(verdict) for verdict in report.verdicts],
+        "classes": dict(report.classes),
+    }
     progress("measuring")
     scores = {name: load("measure", name)().score(released.price_stats()) for name in names("measure")}
     evidence: dict[str, Any] = {
@@ -107,12 +115,19 @@ def anonymize(
     }
     return Release(
         frame=from_polars(frame, table.backend) if table.backend is not None else frame,
-        manifest=manifest, verdict=report.verdicts, checks=report.checks, evidence=evidence,
-        released=released, table=table, source=source,
+        manifest=manifest,
+        verdict=report.verdicts,
+        checks=report.checks,
+        evidence=evidence,
+        released=released,
+        table=table,
+        source=source,
     )
 
 
-def run(recipe: Recipe | str | Path, *, replace: bool = False, progress: Progress = lambda step: None) -> Release:
+def run(
+    recipe: Recipe | str | Path, *, replace: bool = False, progress: Progress = lambda step: None
+) -> Release:
     """Read, anonymise, gate and write what a recipe describes; returns the release."""
     if not isinstance(recipe, Recipe):
         recipe = load_recipe(Path(recipe))
@@ -128,8 +143,15 @@ def anonymize_recipe(recipe: Recipe, *, progress: Progress = lambda step: None) 
     progress("reading")
     table = read_recipe_source(recipe)
     release = anonymize(
-        table, algorithm=algorithm, models=models, seed=recipe.seed, acknowledge=recipe.acknowledge,
-        suppressed=recipe.output.suppressed, order=recipe.output.order, engine=recipe.engine.name, progress=progress,
+        table,
+        algorithm=algorithm,
+        models=models,
+        seed=recipe.seed,
+        acknowledge=recipe.acknowledge,
+        suppressed=recipe.output.suppressed,
+        order=recipe.output.order,
+        engine=recipe.engine.name,
+        progress=progress,
     )
     return dataclasses.replace(release, evidence={**release.evidence, "recipe": dump_recipe(recipe)})
 
@@ -138,9 +160,17 @@ def read_recipe_source(recipe: Recipe) -> Table:
     """The table a recipe names, coded."""
     source, roles = recipe.source, recipe.roles
     return read(
-        source.path, name=source.name, columns=source.columns, separator=source.separator, encoding=source.encoding,
-        missing_markers=source.missing_markers, missing=source.missing, base=recipe.base, weights=recipe.weights,
-        hierarchies=recipe.hierarchies, settings={name: entry.model_dump() for name, entry in recipe.columns.items()},
+        source.path,
+        name=source.name,
+        columns=source.columns,
+        separator=source.separator,
+        encoding=source.encoding,
+        missing_markers=source.missing_markers,
+        missing=source.missing,
+        base=recipe.base,
+        weights=recipe.weights,
+        hierarchies=recipe.hierarchies,
+        settings={name: entry.model_dump() for name, entry in recipe.columns.items()},
         **roles.model_dump(),
     )
 
@@ -151,20 +181,27 @@ def verify_release(folder: str | Path) -> GateReport:
     return recheck(frame, manifest)
 
 
-def _all_models(models: Sequence[Model], algorithm: Algorithm) -> list[Model]:
+def _all_models(table: Table, models: Sequence[Model], algorithm: Algorithm) -> list[Model]:
     """The models asked for and those an algorithm's shorthand stands for; a contradiction is an error."""
     wanted = list(models)
     for extra in algorithm.models():
         same = [model for model in wanted if model.name == extra.name]
         if same and same[0] != extra:
-            raise ParameterError(f"The algorithm and the models set '{extra.name}' differently: keep one of them.")
+            raise ParameterError(
+                f"The algorithm and the models set '{extra.name}' differently: keep one of them."
+            )
         if not same:
             wanted.append(extra)
-    return wanted
+    return [model for one in wanted for model in one.resolved(table)]
 
 
 def _pass_gate(
-    table: Table, frame: pl.DataFrame, source: Any, released: Any, manifest: dict[str, Any], neutral_limit: float,
+    table: Table,
+    frame: pl.DataFrame,
+    source: Any,
+    released: Any,
+    manifest: dict[str, Any],
+    neutral_limit: float,
     acknowledge: Collection[str],
 ) -> GateReport:
     roles = table.schema
@@ -192,13 +229,21 @@ def _pass_gate(
 def _plain(verdict: Any) -> dict[str, Any]:
     on = verdict.on if verdict.on is None or isinstance(verdict.on, str) else list(verdict.on)
     return {
-        "model": dict(verdict.model), "on": on, "holds": verdict.holds, "by": verdict.by,
-        "value": verdict.value, "limit": verdict.limit,
+        "model": dict(verdict.model),
+        "on": on,
+        "holds": verdict.holds,
+        "by": verdict.by,
+        "value": verdict.value,
+        "limit": verdict.limit,
     }
 
 
 def _counts(table: Table, released: Any) -> dict[str, int]:
     return {
-        "read": table.n_read, "dropped": table.n_dropped, "suppressed": released.n_suppressed,
-        "released": table.n - released.n_suppressed, "classes": released.n_classes, "clusters": released.groups,
+        "read": table.n_read,
+        "dropped": table.n_dropped,
+        "suppressed": released.n_suppressed,
+        "released": table.n - released.n_suppressed,
+        "classes": released.n_classes,
+        "clusters": released.groups,
     }

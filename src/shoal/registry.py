@@ -16,37 +16,91 @@ from shoal.params import nearest
 
 _TABLE: dict[str, dict[str, tuple[str, str]]] = {
     "algorithm": {
-        "mondrian": ("shoal.algorithms.partition.mondrian:Mondrian", "Multidimensional partitioning by median or best cut."),
-        "none": ("shoal.algorithms.none:NoAlgorithm", "Your own generalisation levels, gated like any other release."),
+        "mondrian": (
+            "shoal.algorithms.partition.mondrian:Mondrian",
+            "Multidimensional partitioning by median or best cut.",
+        ),
+        "none": (
+            "shoal.algorithms.none:NoAlgorithm",
+            "Your own generalisation levels, gated like any other release.",
+        ),
     },
     "model": {
         "k": ("shoal.models.size:KAnonymity", "Every class has at least k records (or people)."),
-        "distinct-l": ("shoal.models.diversity:DistinctL", "Every class has at least l distinct sensitive values."),
+        "distinct-l": (
+            "shoal.models.diversity:DistinctL",
+            "Every class has at least l distinct sensitive values.",
+        ),
         "entropy-l": ("shoal.models.diversity:EntropyL", "The entropy of every class is at least ln l."),
-        "recursive-cl": ("shoal.models.diversity:RecursiveCL", "The commonest value is rarer than c times the tail from the l-th."),
-        "t-closeness": ("shoal.models.closeness:TCloseness", "Every class's distribution is within t of the table's."),
-        "alpha-k-simple": ("shoal.models.alpha:AlphaKSimple", "One value's share is at most alpha in every class of at least k."),
-        "alpha-k-general": ("shoal.models.alpha:AlphaKGeneral", "Every value's share is at most alpha in every class of at least k."),
-        "alpha-k-complete": ("shoal.models.alpha:AlphaKComplete", "Each value has its own alpha, in every class of at least k."),
-        "p-sensitive": ("shoal.models.diversity:PSensitive", "At least p distinct values in every class of at least k."),
-        "k-e": ("shoal.models.numeric:KE", "At least k distinct numbers that span at least e in every class."),
-        "variance": ("shoal.models.numeric:Variance", "The variance of a numeric attribute is at least v in every class."),
-        "eps-m": ("shoal.models.numeric:EpsM", "At most 1/m of a class lies within eps of any of its records."),
-        "max-range": ("shoal.models.numeric:MaxRange", "The mean S-diversity of every class is at most the limit."),
+        "recursive-cl": (
+            "shoal.models.diversity:RecursiveCL",
+            "The commonest value is rarer than c times the tail from the l-th.",
+        ),
+        "t-closeness": (
+            "shoal.models.closeness:TCloseness",
+            "Every class's distribution is within t of the table's.",
+        ),
+        "alpha-k-simple": (
+            "shoal.models.alpha:AlphaKSimple",
+            "One value's share is at most alpha in every class of at least k.",
+        ),
+        "alpha-k-general": (
+            "shoal.models.alpha:AlphaKGeneral",
+            "Every value's share is at most alpha in every class of at least k.",
+        ),
+        "alpha-k-complete": (
+            "shoal.models.alpha:AlphaKComplete",
+            "Each value has its own alpha, in every class of at least k.",
+        ),
+        "p-sensitive": (
+            "shoal.models.diversity:PSensitive",
+            "At least p distinct values in every class of at least k.",
+        ),
+        "k-e": (
+            "shoal.models.numeric:KE",
+            "At least k distinct numbers that span at least e in every class.",
+        ),
+        "variance": (
+            "shoal.models.numeric:Variance",
+            "The variance of a numeric attribute is at least v in every class.",
+        ),
+        "eps-m": (
+            "shoal.models.numeric:EpsM",
+            "At most 1/m of a class lies within eps of any of its records.",
+        ),
+        "max-range": (
+            "shoal.models.numeric:MaxRange",
+            "The mean S-diversity of every class is at most the limit.",
+        ),
     },
     "measure": {
-        "dm": ("shoal.measures.classes:Discernability", "Discernability: squared class sizes, n for every suppressed record."),
+        "dm": (
+            "shoal.measures.classes:Discernability",
+            "Discernability: squared class sizes, n for every suppressed record.",
+        ),
         "c-avg": ("shoal.measures.classes:AverageClassSize", "Average class size over k."),
-        "cm": ("shoal.measures.classes:Classification", "Share of records outside their class's majority label."),
+        "cm": (
+            "shoal.measures.classes:Classification",
+            "Share of records outside their class's majority label.",
+        ),
         "genc": ("shoal.measures.levels:GeneralisationCost", "Sum of levels over hierarchy heights."),
         "precision": ("shoal.measures.levels:Precision", "One minus the normalised generalisation cost."),
         "height": ("shoal.measures.levels:Height", "Sum of the levels of a full-domain recoding."),
         "ncp": ("shoal.measures.loss:NormalisedCertaintyPenalty", "Normalised certainty penalty, weighted."),
         "lm": ("shoal.measures.loss:LossMetric", "Mean loss of a cell: 0 exact, 1 everything."),
-        "ilm": ("shoal.measures.loss:InformationLoss", "Leaves less one over domain size, a cell, weighted sum."),
-        "am": ("shoal.measures.loss:Ambiguity", "Mean number of value combinations a record could stand for."),
+        "ilm": (
+            "shoal.measures.loss:InformationLoss",
+            "Leaves less one over domain size, a cell, weighted sum.",
+        ),
+        "am": (
+            "shoal.measures.loss:Ambiguity",
+            "Mean number of value combinations a record could stand for.",
+        ),
         "um": ("shoal.measures.loss:UtilityMeasure", "Mean over classes of mean Q-diversity."),
-        "entropy": ("shoal.measures.loss:NonUniformEntropy", "Bits lost by every cell, given the column's own frequencies."),
+        "entropy": (
+            "shoal.measures.loss:NonUniformEntropy",
+            "Bits lost by every cell, given the column's own frequencies.",
+        ),
     },
     "engine": {
         "memory": ("shoal.engines.memory:MemoryEngine", "Everything in this process, with compiled kernels."),

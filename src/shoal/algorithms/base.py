@@ -60,7 +60,9 @@ class Algorithm:
 
     def parameters(self) -> dict[str, Any]:
         """The algorithm as a recipe writes it."""
-        given = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in self.shorthand}
+        given = {
+            f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in self.shorthand
+        }
         return {"name": self.name} | {key: value for key, value in given.items() if value is not None}
 
     def models(self) -> list[Model]:

@@ -32,7 +32,8 @@ class MemoryEngine:
         if table.subjects is not None:
             sizes = known_sizes(rows, offsets, table.subjects, _NO_FLAGS, _NOBODY)
         found = {
-            attribute.key: self._histogram(table, attribute, rows, offsets, tallies) for attribute in attributes
+            attribute.key: self._histogram(table, attribute, rows, offsets, tallies)
+            for attribute in attributes
         }
         return GroupStats(sizes=sizes, rows=tallies, histograms=found)
 

@@ -123,10 +123,11 @@ def _collected(lazy: pl.LazyFrame) -> pl.DataFrame:
 
 
 def _converted(native: Any, library: str) -> pl.DataFrame:
-    convert = pl.from_pandas if library == "pandas" else pl.from_arrow
+    convert: Any = pl.from_pandas if library == "pandas" else pl.from_arrow
     _require_pyarrow()
     try:
-        return convert(native)
+        converted: pl.DataFrame = convert(native)
+        return converted
     except (Exception, pl.exceptions.PanicException):
         pass
     # Which column it was is not in the message, while one of its cells may be.

@@ -61,7 +61,10 @@ def read(
     """
     if isinstance(source, str | Path):
         frame = read_frame(
-            _under(base, source), columns=columns, separator=separator, encoding=encoding,
+            _under(base, source),
+            columns=columns,
+            separator=separator,
+            encoding=encoding,
             missing_markers=tuple(missing_markers),
         )
         backend = None
@@ -74,8 +77,15 @@ def read(
         for column, spec in (settings or {}).items()
     }
     schema = Schema(
-        identifiers=list(identifiers), quasi=list(quasi), sensitive=list(sensitive), neutral=list(neutral),
-        drop=list(drop), subject=subject, weight=weight, key=key, specs=specs,
+        identifiers=list(identifiers),
+        quasi=list(quasi),
+        sensitive=list(sensitive),
+        neutral=list(neutral),
+        drop=list(drop),
+        subject=subject,
+        weight=weight,
+        key=key,
+        specs=specs,
     )
     made = {column: _hierarchy(column, entry, base) for column, entry in (hierarchies or {}).items()}
     return build_table(

@@ -15,6 +15,8 @@ _BLOCK = 2048
 _DIRECT_LIMIT = 1 << 12
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _KEY_LIMIT = 1 << 63
+# Below this many rows, waking a second core costs more than it saves.
+_PARALLEL_FROM = 1 << 16
 
 
 @njit(cache=True, inline="always")
@@ -24,20 +26,21 @@ def _hash(key: np.uint64) -> np.uint64:
     return key ^ (key >> np.uint64(29))
 
 
-@njit(cache=True, parallel=True)
-def _pack(codes: np.ndarray, radices: np.ndarray) -> np.ndarray:
-    m, n = codes.shape
-    keys = np.empty(n, dtype=np.uint64)
-    for block in prange((n + _BLOCK - 1) // _BLOCK):
-        start = block * _BLOCK
-        stop = min(n, start + _BLOCK)
+@njit(cache=True)
+def _pack_block(codes: np.ndarray, radices: np.ndarray, keys: np.ndarray, start: int, stop: int) -> None:
+    for i in range(start, stop):
+        keys[i] = np.uint64(codes[0, i])
+    for j in range(1, codes.shape[0]):
+        radix = radices[j]
         for i in range(start, stop):
-            keys[i] = np.uint64(codes[0, i])
-        for j in range(1, m):
-            radix = radices[j]
-            for i in range(start, stop):
-                keys[i] = keys[i] * radix + np.uint64(codes[j, i])
-    return keys
+            keys[i] = keys[i] * radix + np.uint64(codes[j, i])
+
+
+@njit(cache=True, parallel=True)
+def _pack_blocks(codes: np.ndarray, radices: np.ndarray, keys: np.ndarray) -> None:
+    n = keys.size
+    for block in prange((n + _BLOCK - 1) // _BLOCK):
+        _pack_block(codes, radices, keys, block * _BLOCK, min(n, (block + 1) * _BLOCK))
 
 
 @njit(cache=True)
@@ -107,10 +110,10 @@ def _split(keys: np.ndarray) -> tuple:
     parted = np.empty(n, dtype=np.uint64)
     for w in prange(workers):
         for i in range(w * size, min(n, (w + 1) * size)):
-            part = _hash(keys[i]) >> np.uint64(56)
-            rows[at[w, part]] = i
-            parted[at[w, part]] = keys[i]
-            at[w, part] += 1
+            bucket = _hash(keys[i]) >> np.uint64(56)
+            rows[at[w, bucket]] = i
+            parted[at[w, bucket]] = keys[i]
+            at[w, bucket] += 1
     return rows, parted, offsets
 
 
@@ -150,7 +153,12 @@ def _number_parts(rows: np.ndarray, parted: np.ndarray, offsets: np.ndarray, loc
 
 @njit(cache=True, parallel=True)
 def _gather_parts(
-    rows: np.ndarray, offsets: np.ndarray, local: np.ndarray, found: np.ndarray, firsts: np.ndarray, tallies: np.ndarray
+    rows: np.ndarray,
+    offsets: np.ndarray,
+    local: np.ndarray,
+    found: np.ndarray,
+    firsts: np.ndarray,
+    tallies: np.ndarray,
 ) -> tuple:
     base = np.zeros(_PARTS + 1, dtype=np.int64)
     for part in range(_PARTS):
@@ -203,7 +211,13 @@ def pack_keys(codes: np.ndarray, cards: np.ndarray) -> np.ndarray:
             return pack_keys(rest, np.concatenate(([first.size], cards[j:])))
     if codes.shape[0] == 0:
         return np.zeros(codes.shape[1], dtype=np.uint64)
-    return _pack(np.ascontiguousarray(codes), np.asarray(cards, dtype=np.uint64))
+    codes, radices = np.ascontiguousarray(codes), np.asarray(cards, dtype=np.uint64)
+    keys = np.empty(codes.shape[1], dtype=np.uint64)
+    if keys.size < _PARALLEL_FROM:
+        _pack_block(codes, radices, keys, 0, keys.size)
+    else:
+        _pack_blocks(codes, radices, keys)
+    return keys
 
 
 def group_rows(codes: np.ndarray, cards: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -25,6 +25,8 @@ Options = namedtuple("Options", "k relaxed best fallback judge")
 
 _TASKS = 32
 _CANDIDATES = 32
+# Below this many rows, waking a second core costs more than it saves.
+_PARALLEL_FROM = 1 << 13
 _ALL = np.iinfo(np.int64).max
 
 
@@ -55,7 +57,9 @@ def _distinct(codes: np.ndarray, lo: int, hi: int, a: int, first: int, last: int
 
 
 @njit(cache=True)
-def _widths(codes: np.ndarray, lo: int, hi: int, geo: Geometry, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+def _widths(
+    codes: np.ndarray, lo: int, hi: int, geo: Geometry, low: np.ndarray, high: np.ndarray
+) -> np.ndarray:
     widths = np.zeros(codes.shape[1])
     for a in range(codes.shape[1]):
         if low[a] == high[a]:
@@ -96,7 +100,7 @@ def _lower_median(codes: np.ndarray, lo: int, hi: int, a: int, first: int, last:
 
 @njit(cache=True)
 def _move(work: Work, lo: int, hi: int, a: int, value: int, ties: int) -> int:
-    """Stable partition: below ``value`` and the first ``ties`` equal to it come first; returns where the rest starts."""
+    """Stable partition: below ``value``, then the first ``ties`` equal to it, then the rest; returns its start."""
     m = work.codes.shape[1]
     at = lo
     right = lo
@@ -163,7 +167,14 @@ def _freed(work: Work, lo: int, hi: int, rules: Rules, data: Sensitive) -> np.nd
 
 @njit(cache=True)
 def _cut_median(
-    work: Work, lo: int, hi: int, geo: Geometry, rules: Rules, data: Sensitive, options: Options, freed: np.ndarray
+    work: Work,
+    lo: int,
+    hi: int,
+    geo: Geometry,
+    rules: Rules,
+    data: Sensitive,
+    options: Options,
+    freed: np.ndarray,
 ) -> int:
     """Cut at the median of the widest column that allows it; returns the middle, or lo when none does."""
     m = work.codes.shape[1]
@@ -201,7 +212,14 @@ def _cut_median(
 
 @njit(cache=True)
 def _cut_best(
-    work: Work, lo: int, hi: int, geo: Geometry, rules: Rules, data: Sensitive, options: Options, freed: np.ndarray
+    work: Work,
+    lo: int,
+    hi: int,
+    geo: Geometry,
+    rules: Rules,
+    data: Sensitive,
+    options: Options,
+    freed: np.ndarray,
 ) -> int:
     """The cheapest of all cuts between values that is allowed; relaxed mode may then still halve ties."""
     losses, columns, values = best_cuts(work.codes, lo, hi, geo, options.k)
@@ -219,9 +237,7 @@ def _cut_best(
 
 
 @njit(cache=True)
-def _cut(
-    work: Work, lo: int, hi: int, geo: Geometry, rules: Rules, data: Sensitive, options: Options
-) -> int:
+def _cut(work: Work, lo: int, hi: int, geo: Geometry, rules: Rules, data: Sensitive, options: Options) -> int:
     if hi - lo < 2 * options.k:
         return lo
     freed = _freed(work, lo, hi, rules, data) if options.judge else np.zeros(0, dtype=np.uint8)
@@ -254,9 +270,17 @@ def _finish(
         depth += 2
 
 
-@njit(cache=True, parallel=True)
 def partition(work: Work, geo: Geometry, rules: Rules, data: Sensitive, options: Options) -> None:
-    """Cut all rows to the end: level by level until there are enough parts to share out, then part by part."""
+    """Cut all rows to the end; one core or several give the same parts."""
+    if work.order.size < _PARALLEL_FROM:
+        _finish(work, 0, work.order.size, geo, rules, data, options)
+    else:
+        _partition_parallel(work, geo, rules, data, options)
+
+
+@njit(cache=True, parallel=True)
+def _partition_parallel(work: Work, geo: Geometry, rules: Rules, data: Sensitive, options: Options) -> None:
+    """Level by level until there are enough parts to share out, then part by part."""
     starts = np.array([0, work.order.size], dtype=np.int64)
     while starts.size - 1 < _TASKS:
         parts = starts.size - 1

@@ -12,7 +12,21 @@ from collections import namedtuple
 import numpy as np
 from numba import njit
 
-SIZE, DISTINCT, ENTROPY, TAIL, SHARE, TOTAL_VARIATION, KL, ORDERED, TREE, SPREAD, VARIANCE, WINDOW, CLOSENESS = range(13)
+(
+    SIZE,
+    DISTINCT,
+    ENTROPY,
+    TAIL,
+    SHARE,
+    TOTAL_VARIATION,
+    KL,
+    ORDERED,
+    TREE,
+    SPREAD,
+    VARIANCE,
+    WINDOW,
+    CLOSENESS,
+) = range(13)
 AT_LEAST, AT_MOST, BELOW = range(3)
 TOLERANCE = 1e-12
 
@@ -133,7 +147,9 @@ def _tree_distance(
             excess = shares[i] - q[(level - 1) * card + nodes[i]]
             if first or parent != tree[level * card + codes[found - 1]]:
                 if not first:
-                    distance += _node_cost(over, shares[found - 1], q[level * card + nodes[found - 1]], level, levels)
+                    distance += _node_cost(
+                        over, shares[found - 1], q[level * card + nodes[found - 1]], level, levels
+                    )
                 over = max(0.0, excess)
                 codes[found] = codes[i]
                 nodes[found] = parent
@@ -186,7 +202,9 @@ def _variance(codes: np.ndarray, counts: np.ndarray, total: float, ref: np.ndarr
 
 
 @njit(cache=True)
-def _closeness(codes: np.ndarray, kind: int, scale: float, ref: np.ndarray, tree: np.ndarray, card: int) -> float:
+def _closeness(
+    codes: np.ndarray, kind: int, scale: float, ref: np.ndarray, tree: np.ndarray, card: int
+) -> float:
     """S-diversity: one minus the spread of the values over their domain (kind 0 positions, 1 tree, 2 count)."""
     if scale <= 0.0:
         return 1.0
@@ -203,7 +221,13 @@ def _closeness(codes: np.ndarray, kind: int, scale: float, ref: np.ndarray, tree
 
 @njit(cache=True)
 def _evaluate(
-    rules: Rules, r: int, codes: np.ndarray, counts: np.ndarray, denominator: float, ref: np.ndarray, tree: np.ndarray
+    rules: Rules,
+    r: int,
+    codes: np.ndarray,
+    counts: np.ndarray,
+    denominator: float,
+    ref: np.ndarray,
+    tree: np.ndarray,
 ) -> float:
     op = rules.op[r]
     card = rules.card[rules.attr[r]]

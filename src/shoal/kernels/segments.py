@@ -64,7 +64,9 @@ def failing(rules: Rules, values: np.ndarray, r: int) -> bool:
 
 
 @njit(cache=True)
-def segment_ok(rows: np.ndarray, rules: Rules, data: Sensitive, freed: np.ndarray, values: np.ndarray) -> bool:
+def segment_ok(
+    rows: np.ndarray, rules: Rules, data: Sensitive, freed: np.ndarray, values: np.ndarray
+) -> bool:
     """Whether these rows satisfy every rule that is not freed; cheap size failures come first."""
     for r in range(rules.op.size):
         if rules.op[r] == SIZE and rows.size < rules.limit[r]:

@@ -38,7 +38,13 @@ class Measure:
         if value is not None and not math.isfinite(value):
             value, reason = None, "the figure is not finite on this release"
         return Score(
-            name=self.name, value=value, better=self.better, low=low, high=high, also=also, reason=reason,
+            name=self.name,
+            value=value,
+            better=self.better,
+            low=low,
+            high=high,
+            also=also,
+            reason=reason,
             suppression=stats.n_suppressed / stats.n if stats.n else 0.0,
         )
 

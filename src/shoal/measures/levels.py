@@ -18,7 +18,9 @@ def _without_levels(stats: PriceStats) -> str | None:
         if isinstance(cells, IntervalCells):
             partial = (cells.spread() > 0) & ~cells.star
             if partial.any():
-                return f"column '{cells.column.name}' has intervals but no hierarchy, so its cells have no level"
+                return (
+                    f"column '{cells.column.name}' has intervals but no hierarchy, so its cells have no level"
+                )
     return None
 
 

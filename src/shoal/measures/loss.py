@@ -102,7 +102,10 @@ class Ambiguity(Measure):
         # Shares of the whole domain stay finite where the products themselves would not.
         share = (float((stats.sizes * np.exp(logs - whole)).sum()) + stats.n_suppressed) / stats.n
         log10 = (math.log(share) + whole) / math.log(10)
-        return math.exp(math.log(share) + whole) if log10 < 300 else math.inf, {"normalised": share, "log10": log10}
+        return math.exp(math.log(share) + whole) if log10 < 300 else math.inf, {
+            "normalised": share,
+            "log10": log10,
+        }
 
     def bounds(self, stats: PriceStats) -> tuple[float, float]:
         """One combination to all of them."""
@@ -113,7 +116,9 @@ class Ambiguity(Measure):
         """Intervals of real numbers cover no countable set."""
         for cells in stats.cells:
             if np.isnan(cells.covered()).any():
-                return f"column '{cells.column.name}' has real numbers, whose intervals cover no countable set"
+                return (
+                    f"column '{cells.column.name}' has real numbers, whose intervals cover no countable set"
+                )
         return None
 
 

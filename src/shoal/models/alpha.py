@@ -46,10 +46,14 @@ class _AlphaK(Model):
     def _code(self, one: Attribute, value: Any) -> int:
         """Code of a named value."""
         if one.column is None:
-            raise ParameterError(f"Model '{self.name}' names a value, which a tuple of attributes has not: set one 'on'.")
+            raise ParameterError(
+                f"Model '{self.name}' names a value, which a tuple of attributes has not: set one 'on'."
+            )
         codes = (one.column.texts == str(value)).arg_true()
         if codes.len() == 0:
-            raise ParameterError(f"Model '{self.name}' names a value that column '{one.names[0]}' never has: check it.")
+            raise ParameterError(
+                f"Model '{self.name}' names a value that column '{one.names[0]}' never has: check it."
+            )
         return int(codes[0])
 
 

@@ -91,7 +91,9 @@ class Model:
         if on is not None:
             return [(on,) if isinstance(on, str) else tuple(on)]
         if not table.schema.sensitive:
-            raise ParameterError(f"Model '{self.name}' needs a sensitive attribute: name one under 'sensitive'.")
+            raise ParameterError(
+                f"Model '{self.name}' needs a sensitive attribute: name one under 'sensitive'."
+            )
         return [(name,) for name in table.schema.sensitive]
 
     def attributes(self, table: Table) -> list[Attribute]:
@@ -101,6 +103,10 @@ class Model:
             for one in found:
                 numeric_column(self, one)
         return found
+
+    def resolved(self, table: Table) -> list[Model]:
+        """The model with every choice that depends on the table written out."""
+        return [self]
 
     def size_limit(self) -> int:
         """Smallest class it allows."""
@@ -120,7 +126,9 @@ def numeric_column(model: Model, one: Attribute) -> Column:
     column = one.column
     if column is None or column.type not in ("numeric", "date") or column.numbers is None:
         names = "', '".join(one.names)
-        raise ParameterError(f"Model '{model.name}' needs a single numeric attribute, and '{names}' is none: set 'on'.")
+        raise ParameterError(
+            f"Model '{model.name}' needs a single numeric attribute, and '{names}' is none: set 'on'."
+        )
     return column
 
 
@@ -222,7 +230,9 @@ def _judgement(model: Model, rules: Sequence[Rule], values: Sequence[np.ndarray]
         at += max(rule.combine, 1)
     first = rules[0]
     limit = math.exp(first.limit) if first.exponential else first.limit * first.scale
-    names = tuple(name for rule in rules[: max(first.combine, 1)] if rule.attribute for name in rule.attribute.names)
+    names = tuple(
+        name for rule in rules[: max(first.combine, 1)] if rule.attribute for name in rule.attribute.names
+    )
     better = "up" if first.sense == kernel.AT_LEAST else "down"
     return Judgement(model=model, on=names or None, values=shown, limit=limit, ok=ok, better=better)
 
@@ -259,7 +269,9 @@ def _compile(sets: Sequence[tuple[Model, Sequence[Rule]]], attributes: Sequence[
     rules = [rule for _, rule in pairs]
     return kernel.Rules(
         op=np.array([rule.op for rule in rules], dtype=np.int64),
-        attr=np.array([-1 if rule.attribute is None else index[rule.attribute.key] for rule in rules], dtype=np.int64),
+        attr=np.array(
+            [-1 if rule.attribute is None else index[rule.attribute.key] for rule in rules], dtype=np.int64
+        ),
         sense=np.array([rule.sense for rule in rules], dtype=np.int64),
         limit=np.array([rule.limit for rule in rules], dtype=np.float64),
         p0=np.array([rule.p0 for rule in rules], dtype=np.float64),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from shoal.kernels import rules as kernel
 from shoal.models.base import Model, Reference, Rule
 from shoal.params import choice, real
 from shoal.table.stats import Attribute
+from shoal.table.table import Table
 
 DISTANCES = ("equal", "ordered", "hierarchical", "variational", "kl")
 
@@ -49,10 +50,19 @@ class TCloseness(Model):
             return "ordered" if ranked else "hierarchical" if treed else "equal"
         names = "', '".join(one.names)
         if self.distance == "ordered" and not ranked:
-            raise ParameterError(f"'{names}' has no order for the ordered distance: declare it numeric, date or ordinal.")
+            raise ParameterError(
+                f"'{names}' has no order for the ordered distance: declare it numeric, date or ordinal."
+            )
         if self.distance == "hierarchical" and not treed:
             raise ParameterError(f"'{names}' has no hierarchy for the hierarchical distance: give it one.")
         return self.distance
+
+    def resolved(self, table: Table) -> list[Model]:
+        """One model an attribute, each naming its distance."""
+        return [
+            replace(self, on=names[0] if len(names) == 1 else list(names), distance=self.distance_for(one))
+            for names, one in zip(self.targets(table), self.attributes(table), strict=True)
+        ]
 
     def rules(self, one: Attribute, reference: Reference) -> list[Rule]:
         """Distance to the reference, with unknown values present and removed."""
@@ -63,10 +73,16 @@ class TCloseness(Model):
         tree = np.empty((0, 0), dtype=np.int32)
         if distance == "hierarchical":
             tree = one.column.hierarchy.ancestors  # type: ignore[union-attr]
-        op = {"ordered": kernel.ORDERED, "hierarchical": kernel.TREE, "kl": kernel.KL}.get(distance, kernel.TOTAL_VARIATION)
+        op = {"ordered": kernel.ORDERED, "hierarchical": kernel.TREE, "kl": kernel.KL}.get(
+            distance, kernel.TOTAL_VARIATION
+        )
         return [
             Rule(
-                op=op, sense=kernel.AT_MOST, limit=float(self.t), attribute=one, tree=tree,
+                op=op,
+                sense=kernel.AT_MOST,
+                limit=float(self.t),
+                attribute=one,
+                tree=tree,
                 ref=_reference(op, known, tree),
                 ref_full=_reference(op, counts, tree) if differs else None,
             )

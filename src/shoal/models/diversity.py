@@ -65,7 +65,9 @@ class RecursiveCL(Model):
 
     def rules(self, one: Attribute, reference: Reference) -> list[Rule]:
         """Largest count over the tail's sum."""
-        return [Rule(op=kernel.TAIL, sense=kernel.BELOW, limit=float(self.c), attribute=one, p0=float(self.l))]
+        return [
+            Rule(op=kernel.TAIL, sense=kernel.BELOW, limit=float(self.c), attribute=one, p0=float(self.l))
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)

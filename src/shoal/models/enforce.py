@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from shoal.engines.base import Engine
 from shoal.errors import InfeasibleError
 from shoal.models.base import Judge
 from shoal.models.feasible import whole_reference
 from shoal.recoding.released import Released
+from shoal.table.stats import GroupCounter
 
 
-def enforce(released: Released, judge: Judge, engine: Engine, limit: float) -> Released:
+def enforce(released: Released, judge: Judge, engine: GroupCounter, limit: float) -> Released:
     """Suppress failing classes until all hold, against the input and against what is released."""
     table = released.table
     while True:
@@ -29,13 +29,15 @@ def enforce(released: Released, judge: Judge, engine: Engine, limit: float) -> R
         released = released.suppress(~good)
         share = released.n_suppressed / table.n
         if released.n_classes == 0 or share > limit + 1e-12:
-            raise InfeasibleError(_too_much(released, share, limit, sorted({one.model.name for one in failing})))
+            raise InfeasibleError(
+                _too_much(released, share, limit, sorted({one.model.name for one in failing}))
+            )
 
 
 def _too_much(released: Released, share: float, limit: float, names: list[str]) -> str:
     which = f" (failing: {', '.join(names)})" if names else ""
     if released.n_classes == 0:
-        return f"No class satisfies the models{which}, so everything would be suppressed: relax them or generalise more."
+        return f"No class satisfies the models{which}, so nothing could be released: relax them or generalise more."
     return (
         f"{released.n_suppressed} of {released.table.n} rows ({share:.2%}) would have to be suppressed{which}, and the "
         f"suppression_limit is {limit:.2%}: raise it, relax the models, or generalise more."

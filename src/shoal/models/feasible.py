@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.engines.base import Engine
 from shoal.errors import InfeasibleError
 from shoal.models.base import Judge, Judgement, Model, Reference
-from shoal.table.stats import Attribute, GroupStats, Histogram, Key
+from shoal.table.stats import Attribute, GroupCounter, GroupStats, Histogram, Key
 from shoal.table.table import Table
 
 
-def whole_reference(table: Table, models: list[Model], engine: Engine, rows: np.ndarray | None = None) -> Reference:
+def whole_reference(
+    table: Table, models: list[Model], engine: GroupCounter, rows: np.ndarray | None = None
+) -> Reference:
     """Statistics of the whole table (or of some rows) as one group, for everything the models look at."""
     found: dict[Key, Attribute] = {}
     for model in models:
@@ -47,8 +48,8 @@ def describe_failure(judgement: Judgement) -> str:
     where = f" on '{', '.join(judgement.on)}'" if judgement.on else ""
     bound = "at most" if judgement.better == "up" else "at least"
     return (
-        f"Model '{judgement.model.name}'{where} cannot be met: the whole table as one class reaches {judgement.worst:.6g}, "
-        f"and the limit is {judgement.limit:.6g}; set it to {bound} {judgement.worst:.6g}."
+        f"Model '{judgement.model.name}'{where} cannot be met: the whole table as one class "
+        f"reaches {judgement.worst:.6g}, and the limit is {judgement.limit:.6g}; set it to {bound} {judgement.worst:.6g}."
     )
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from shoal.engines.base import Engine
 from shoal.kernels.grouping import group_rows
 from shoal.models.base import Judge
 from shoal.recoding.released import Released
+from shoal.table.stats import GroupCounter
 
 
-def split_verdicts(released: Released, judge: Judge, engine: Engine) -> list[dict[str, Any]]:
+def split_verdicts(released: Released, judge: Judge, engine: GroupCounter) -> list[dict[str, Any]]:
     """Worst class of every model after splitting each class by each other sensitive attribute.
 
     Nothing is required to hold here; reports show it so that a publisher sees what an intruder who knows one
@@ -36,8 +36,11 @@ def split_verdicts(released: Released, judge: Judge, engine: Engine) -> list[dic
             worst = (values.min() if judgement.better == "up" else values.max()) if values.size else math.nan
             found.append(
                 {
-                    "model": judgement.model.name, "on": list(judgement.on), "known": column.name,
-                    "worst": float(worst), "limit": judgement.limit,
+                    "model": judgement.model.name,
+                    "on": list(judgement.on),
+                    "known": column.name,
+                    "worst": float(worst),
+                    "limit": judgement.limit,
                     "failing_rows": int(stats.rows[kept & ~judgement.ok].sum()),
                 }
             )

@@ -60,7 +60,9 @@ class Variance(Model):
     def rules(self, one: Attribute, reference: Reference) -> list[Rule]:
         """Population variance."""
         places = numeric_column(self, one).positions
-        return [Rule(op=kernel.VARIANCE, sense=kernel.AT_LEAST, limit=float(self.v), attribute=one, ref=places)]
+        return [
+            Rule(op=kernel.VARIANCE, sense=kernel.AT_LEAST, limit=float(self.v), attribute=one, ref=places)
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,8 +102,13 @@ class EpsM(Model):
             places = places + float(column.numbers[0])
         return [
             Rule(
-                op=kernel.WINDOW, sense=kernel.AT_MOST, limit=1.0 / self.m, attribute=one, ref=places,
-                p0=float(self.eps), p1=float(self.relative),
+                op=kernel.WINDOW,
+                sense=kernel.AT_MOST,
+                limit=1.0 / self.m,
+                attribute=one,
+                ref=places,
+                p0=float(self.eps),
+                p1=float(self.relative),
             )
         ]
 
@@ -153,6 +160,13 @@ def _closeness_rule(one: Attribute, reference: Reference, limit: float, combine:
         present = (reference.counts(one) > 0) & (one.unknown == 0)
         kind, scale, ref = 2, float(present.sum() - 1), np.empty(0)
     return Rule(
-        op=kernel.CLOSENESS, sense=kernel.AT_MOST, limit=float(limit), attribute=one, p0=scale, p1=float(kind),
-        ref=ref, tree=tree, combine=combine,
+        op=kernel.CLOSENESS,
+        sense=kernel.AT_MOST,
+        limit=float(limit),
+        attribute=one,
+        p0=scale,
+        p1=float(kind),
+        ref=ref,
+        tree=tree,
+        combine=combine,
     )

@@ -19,7 +19,9 @@ def refuse_unprotected(
 ) -> None:
     """Refuse a release without an identity model, or with a sensitive column that no model protects."""
     if not any(model.name in IDENTITY for model in models) and "W-NO-K" not in acknowledged:
-        raise RefusalError("No model protects identity, so people may be unique in the release: add model 'k'.", ["W-NO-K"])
+        raise RefusalError(
+            "No model protects identity, so people may be unique in the release: add model 'k'.", ["W-NO-K"]
+        )
     covered: set[str] = set()
     empty = {(model, on) for model, on in vacuous}
     for model in models:
@@ -32,14 +34,20 @@ def refuse_unprotected(
         code = f"W-UNMODELLED:{name}"
         if name not in covered and code not in acknowledged:
             void = [model.name for model, on in vacuous if on and name in on]
-            why = f"only models that cannot fail on this table ({', '.join(void)}: vacuous)" if void else "no model"
+            why = (
+                f"only models that cannot fail on this table ({', '.join(void)}: vacuous)"
+                if void
+                else "no model"
+            )
             raise RefusalError(f"The sensitive column '{name}' has {why}: add one that protects it.", [code])
 
 
 def refuse_settings(table: Table, order: str, acknowledged: Collection[str]) -> None:
     """Refuse settings that give the source's order or the classes' exact extremes away."""
     if order == "kept" and "W-ORDER" not in acknowledged:
-        raise RefusalError("order = \"kept\" publishes the rows in the order of the source.", ["W-ORDER"])
+        raise RefusalError('order = "kept" publishes the rows in the order of the source.', ["W-ORDER"])
     tight = [column.name for column in table.quasi if column.spec.snap == "off"]
     if tight and "W-TIGHT" not in acknowledged:
-        raise RefusalError(f"snap = \"off\" publishes the exact extremes of classes in '{tight[0]}'.", ["W-TIGHT"])
+        raise RefusalError(
+            f"snap = \"off\" publishes the exact extremes of classes in '{tight[0]}'.", ["W-TIGHT"]
+        )

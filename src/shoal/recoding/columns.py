@@ -76,7 +76,11 @@ class IntervalCells(CellColumn):
     @classmethod
     def of(cls, column: Column, low: np.ndarray, high: np.ndarray) -> IntervalCells:
         """Cells of given extents; one that mixes missing with anything else covers everything."""
-        star = (high == column.missing) & (low != high) if column.missing >= 0 else np.zeros(low.size, dtype=bool)
+        star = (
+            (high == column.missing) & (low != high)
+            if column.missing >= 0
+            else np.zeros(low.size, dtype=bool)
+        )
         return cls(column, low, high, star)
 
     def take(self, index: np.ndarray) -> IntervalCells:
@@ -158,7 +162,9 @@ class IntervalCells(CellColumn):
             high = np.searchsorted(self.column.numbers, ends[1], side="right") - 1
         inside = cumulative[high + 1] - cumulative[low]
         missing = frequencies[self.column.missing] if self.column.missing >= 0 else 0
-        return np.where(self.star, cumulative[-1], np.where(self._missing, missing, inside)).astype(np.float64)
+        return np.where(self.star, cumulative[-1], np.where(self._missing, missing, inside)).astype(
+            np.float64
+        )
 
     def levels(self) -> np.ndarray:
         """1 where a cell covers more than one value."""
@@ -320,5 +326,3 @@ def one_bit(codes: np.ndarray, card: int) -> np.ndarray:
     bits = np.zeros((codes.size, max(1, (card + 63) // 64)), dtype=np.uint64)
     bits[np.arange(codes.size), codes >> 6] = np.uint64(1) << (codes & 63).astype(np.uint64)
     return bits
-
-

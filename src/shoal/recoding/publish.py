@@ -16,7 +16,9 @@ def released_columns(table: Table) -> list[str]:
     return [name for name in table.frame.columns if name in wanted]
 
 
-def publish(released: Released, keys: Keys, *, suppressed: str, order: str) -> tuple[pl.DataFrame, np.ndarray]:
+def publish(
+    released: Released, keys: Keys, *, suppressed: str, order: str
+) -> tuple[pl.DataFrame, np.ndarray]:
     """The frame to publish and the input row of each of its rows.
 
     Quasi-identifiers are text, whatever they were. Sensitive and neutral columns keep their type, except that a
@@ -55,7 +57,8 @@ def true_values(table: Table, name: str) -> pl.Series:
 def _starred(released: Released, rows: np.ndarray, star: np.ndarray) -> dict[str, pl.Series]:
     index = np.where(star, 0, released.classes[rows])
     return {
-        name: _stars(column.texts().gather(index).alias(name), star) for name, column in released.cells.items()
+        name: _stars(column.texts().gather(index).alias(name), star)
+        for name, column in released.cells.items()
     }
 
 

@@ -95,7 +95,9 @@ class PriceStats:
         """Rows of each class that carry its commonest value of a sensitive attribute."""
         table = self._released.table
         if name not in table.schema.sensitive:
-            raise ParameterError(f"'{name}' is not a sensitive attribute of the table: choose another target.")
+            raise ParameterError(
+                f"'{name}' is not a sensitive attribute of the table: choose another target."
+            )
         column = table.columns[name]
         ids, first, counts = group_rows(
             np.stack([self._released.classes + 1, column.codes]), np.array([self.sizes.size + 1, column.card])
@@ -136,7 +138,9 @@ def apply_recoding(table: Table, recoding: Recoding) -> Released:
 def _merge(
     table: Table, ids: np.ndarray, groups: int, cells: list[CellColumn], levels: Mapping[str, int] | None
 ) -> Released:
-    keys = np.stack([column.keys for column in cells]) if groups else np.zeros((len(cells), 0), dtype=np.int32)
+    keys = (
+        np.stack([column.keys for column in cells]) if groups else np.zeros((len(cells), 0), dtype=np.int32)
+    )
     class_of, first, _ = group_rows(keys, keys.max(axis=1, initial=0) + 1)
     lookup = np.append(class_of, -1).astype(np.int32)
     return Released(
@@ -165,7 +169,9 @@ def _checked_level(column: Column, recoding: FullDomain) -> int:
     level = recoding.levels.get(column.name, 0)
     top = top_level(column)
     if not isinstance(level, int) or isinstance(level, bool) or not 0 <= level <= top:
-        raise ParameterError(f"The level of '{column.name}' must be a whole number from 0 to {top}. Got {level!r}.")
+        raise ParameterError(
+            f"The level of '{column.name}' must be a whole number from 0 to {top}. Got {level!r}."
+        )
     return level
 
 

@@ -59,7 +59,9 @@ def snap_outward(column: Column, low: np.ndarray, high: np.ndarray) -> tuple[np.
     return lower[lower_of], upper[upper_of]
 
 
-def _snap_distinct(numbers: np.ndarray, codes: np.ndarray, width: Decimal, side: int) -> tuple[np.ndarray, np.ndarray]:
+def _snap_distinct(
+    numbers: np.ndarray, codes: np.ndarray, width: Decimal, side: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Snap every distinct bound once; returns the snapped values and each code's place among them."""
     used, places = np.unique(codes, return_inverse=True)
     values = numbers[used]

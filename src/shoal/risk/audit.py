@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.engines.base import Engine
+from shoal.kernels.grouping import group_rows
 from shoal.models.base import Judge, Model, Reference
 from shoal.models.feasible import whole_reference
 from shoal.registry import load
 from shoal.risk.wildcard import wildcard_stats
 from shoal.table.schema import ColumnSpec, Schema
-from shoal.table.stats import Attribute, GroupStats
+from shoal.table.stats import Attribute, GroupCounter, GroupStats
 from shoal.table.table import Table, build_table
 
 
@@ -67,7 +67,7 @@ def audit(
     quasi: Sequence[str],
     sensitive: Sequence[str] = (),
     subject: str | None = None,
-    engine: Engine | None = None,
+    engine: GroupCounter | None = None,
 ) -> Audit:
     """Measure a table as it is.
 
@@ -80,13 +80,13 @@ def audit(
     used = [*quasi, *sensitive, *([subject] if subject else [])]
     specs = {name: ColumnSpec(type="categorical") for name in quasi}
     schema = Schema(quasi=list(quasi), sensitive=list(sensitive), subject=subject, specs=specs)
-    missing = [name for name in used if name not in frame.columns]
+    missing = [name for name in schema.roles() if name not in frame.columns]
     table = build_table(frame.select(used) if not missing else frame, schema, missing="value")
-    counter: Engine = engine if engine is not None else load("engine", "memory")()
+    counter: GroupCounter = engine if engine is not None else load("engine", "memory")()
     models = _probes(table)
     reference = whole_reference(table, models, counter)
     judge = Judge(models, reference)
-    ids, first, _ = counter.frequency(table)
+    ids, first, _ = group_rows(table.quasi_codes, np.array([column.card for column in table.quasi]))
     stats = counter.group_stats(table, ids, first.size, judge.attributes)
     wild = wildcard_stats(table, ids, first, stats, judge.attributes)
     return Audit(
@@ -102,9 +102,12 @@ def _probes(table: Table) -> list[Model]:
     """Models that cannot fail, for the figures they compute."""
     if not table.schema.sensitive:
         return []
-    made = {
-        "distinct-l": {"l": 2}, "entropy-l": {"l": 2.0}, "recursive-cl": {"c": 1.0, "l": 2},
-        "t-closeness": {"t": 1.0}, "alpha-k-general": {"alpha": 1.0, "k": 2},
+    made: dict[str, dict[str, Any]] = {
+        "distinct-l": {"l": 2},
+        "entropy-l": {"l": 2.0},
+        "recursive-cl": {"c": 1.0, "l": 2},
+        "t-closeness": {"t": 1.0},
+        "alpha-k-general": {"alpha": 1.0, "k": 2},
     }
     return [load("model", name)(**parameters) for name, parameters in made.items()]
 

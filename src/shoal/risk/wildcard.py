@@ -35,7 +35,9 @@ def wildcard_stats(
     return GroupStats(sizes=sizes, rows=rows, histograms=found)
 
 
-def _matches(codes: np.ndarray, cards: np.ndarray, gone: np.ndarray, pattern: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _matches(
+    codes: np.ndarray, cards: np.ndarray, gone: np.ndarray, pattern: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Pairs (combination, combination it could be), each with itself included."""
     members = [np.flatnonzero(pattern == p) for p in range(pattern.max() + 1)]
     left: list[np.ndarray] = []
@@ -66,7 +68,9 @@ def _sum(pairs: tuple[np.ndarray, np.ndarray], values: np.ndarray, groups: int) 
     return np.bincount(pairs[0], weights=values[pairs[1]], minlength=groups).astype(np.int64)
 
 
-def _expand(pairs: tuple[np.ndarray, np.ndarray], ids: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray]:
+def _expand(
+    pairs: tuple[np.ndarray, np.ndarray], ids: np.ndarray, groups: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Pairs (combination, row it could be)."""
     order = np.argsort(ids, kind="stable")
     counts = np.bincount(ids, minlength=groups)
@@ -77,20 +81,29 @@ def _expand(pairs: tuple[np.ndarray, np.ndarray], ids: np.ndarray, groups: int) 
     return group, order[np.repeat(starts[pairs[1]], repeats) + within]
 
 
-def _people(pairs: tuple[np.ndarray, np.ndarray], ids: np.ndarray, subjects: np.ndarray, groups: int) -> np.ndarray:
+def _people(
+    pairs: tuple[np.ndarray, np.ndarray], ids: np.ndarray, subjects: np.ndarray, groups: int
+) -> np.ndarray:
     group, row = _expand(pairs, ids, groups)
     distinct = np.unique(np.stack([group, subjects[row]]), axis=1)
     return np.bincount(distinct[0], minlength=groups)
 
 
 def _histogram(
-    table: Table, one: Attribute, pairs: tuple[np.ndarray, np.ndarray], ids: np.ndarray, own: Histogram, groups: int
+    table: Table,
+    one: Attribute,
+    pairs: tuple[np.ndarray, np.ndarray],
+    ids: np.ndarray,
+    own: Histogram,
+    groups: int,
 ) -> Histogram:
     if one.people and table.subjects is not None:
         group, row = _expand(pairs, ids, groups)
         triples = np.unique(np.stack([group, one.codes[row], table.subjects[row]]), axis=1)
         known = np.unique(triples[:, one.unknown[triples[1]] == 0][[0, 2]], axis=1)
-        return _compress(triples[0], triples[1], np.ones(triples.shape[1]), groups, np.bincount(known[0], minlength=groups))
+        return _compress(
+            triples[0], triples[1], np.ones(triples.shape[1]), groups, np.bincount(known[0], minlength=groups)
+        )
     lengths = np.diff(own.indptr)
     repeats = lengths[pairs[1]]
     group = np.repeat(pairs[0], repeats)
@@ -99,7 +112,9 @@ def _histogram(
     return _compress(group, own.codes[at], own.counts[at], groups, _sum(pairs, own.known, groups))
 
 
-def _compress(group: np.ndarray, codes: np.ndarray, counts: np.ndarray, groups: int, known: np.ndarray) -> Histogram:
+def _compress(
+    group: np.ndarray, codes: np.ndarray, counts: np.ndarray, groups: int, known: np.ndarray
+) -> Histogram:
     """Add up equal (group, code) pairs into compressed rows."""
     card = int(codes.max(initial=0)) + 1
     keys, places = np.unique(group.astype(np.int64) * card + codes, return_inverse=True)

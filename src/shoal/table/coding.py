@@ -87,8 +87,13 @@ def _code_number_text(name: str, series: pl.Series) -> tuple[np.ndarray, np.ndar
             "declare it categorical or clean it."
         )
     _refuse_nonfinite(name, real)
-    digits = series.str.replace_all(r"[eE].*$", "").str.replace_all(r"\D", "").str.strip_chars_start("0").str.len_bytes()
-    if (digits.max() or 0) <= _FLOAT_DIGITS:
+    digits = (
+        series.str.replace_all(r"[eE].*$", "")
+        .str.replace_all(r"\D", "")
+        .str.strip_chars_start("0")
+        .str.len_bytes()
+    )
+    if int(digits.fill_null(0).to_numpy().max(initial=0)) <= _FLOAT_DIGITS:
         return _rank(real)
     return _rank_exact(name, series)
 
@@ -101,7 +106,9 @@ def _rank_exact(name: str, series: pl.Series) -> tuple[np.ndarray, np.ndarray]:
         try:
             number = Decimal(text)
         except InvalidOperation as error:
-            raise InputError(f"Column '{name}' has a cell that is not a number: declare it categorical.") from error
+            raise InputError(
+                f"Column '{name}' has a cell that is not a number: declare it categorical."
+            ) from error
         parsed[text] = int(number) if number == number.to_integral_value() else number
     values = sorted(set(parsed.values()))
     rank = {value: code for code, value in enumerate(values)}
@@ -153,9 +160,13 @@ def code_dates(name: str, series: pl.Series, spec: ColumnSpec) -> tuple[np.ndarr
     elif series.dtype.is_temporal() and series.dtype.base_type() == pl.Datetime:
         dates = series.cast(pl.Date)
         if (dates.cast(series.dtype) != series).any():
-            raise InputError(f"Column '{name}' holds times of day: cast it to dates first, or drop the column.")
+            raise InputError(
+                f"Column '{name}' holds times of day: cast it to dates first, or drop the column."
+            )
     else:
-        raise SchemaError(f"Column '{name}' is declared a date but holds {series.dtype} values: check its type.")
+        raise SchemaError(
+            f"Column '{name}' is declared a date but holds {series.dtype} values: check its type."
+        )
     return _rank(dates.cast(pl.Int32).cast(pl.Int64))
 
 

@@ -36,7 +36,9 @@ class Keys:
 
     def stream(self, name: str) -> np.ndarray:
         """uint64, shape (2,): the key of a named stream."""
-        digest = hashlib.blake2b(name.encode(), key=self.secret, digest_size=16, person=b"shoal stream").digest()
+        digest = hashlib.blake2b(
+            name.encode(), key=self.secret, digest_size=16, person=b"shoal stream"
+        ).digest()
         return np.frombuffer(digest, dtype="<u8").astype(np.uint64)
 
     def bits(self, name: str, rows: np.ndarray, draw: int = 0) -> np.ndarray:

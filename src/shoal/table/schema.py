@@ -54,7 +54,9 @@ class ColumnSpec:
         if isinstance(self.snap, str):
             choice("a column", "snap", self.snap, ("auto", "off"))
         elif not self.snap > 0:
-            raise ParameterError(f"The 'snap' of a column must be 'auto', 'off' or a positive width. Got {self.snap}.")
+            raise ParameterError(
+                f"The 'snap' of a column must be 'auto', 'off' or a positive width. Got {self.snap}."
+            )
         if self.domain is not None and len(self.domain) != 2:
             raise ParameterError("The 'domain' of a column must be its lowest and its highest value.")
         if self.type == "ordinal" and not self.order:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -84,13 +85,25 @@ class GroupStats:
     histograms: Mapping[Key, Histogram]
 
 
+class GroupCounter(Protocol):
+    """Whatever can compute group statistics; every engine can."""
+
+    def group_stats(
+        self, table: Table, ids: np.ndarray, groups: int, attributes: Sequence[Attribute]
+    ) -> GroupStats:
+        """Sizes and histograms of rows grouped by ``ids`` (negative: in no group)."""
+        ...
+
+
 def attribute(table: Table, names: Sequence[str], *, people: bool | None = None) -> Attribute:
     """The attribute made of the named sensitive columns; by people when the table has subjects."""
     people = table.subjects is not None if people is None else people
     columns = []
     for name in names:
         if name not in table.schema.sensitive:
-            raise SchemaError(f"A model is set on '{name}', which is not a sensitive attribute: give it that role.")
+            raise SchemaError(
+                f"A model is set on '{name}', which is not a sensitive attribute: give it that role."
+            )
         columns.append(table.columns[name])
     if len(columns) == 1:
         column = columns[0]
@@ -109,5 +122,6 @@ def unknown_flags(column: Column) -> np.ndarray:
     if column.missing >= 0:
         flags[column.missing] = 1
     wanted = {"*", *(str(value) for value in column.spec.non_answers)}
-    flags[column.texts.is_in(list(wanted)).to_numpy()] = 1
+    for text in wanted:
+        flags[(column.texts == text).to_numpy()] = 1
     return flags

@@ -78,7 +78,9 @@ class Table:
         return np.array([float(self.weights.get(name, 1.0)) for name in self.schema.quasi])
 
     def __repr__(self) -> str:
-        return f"Table({self.n} rows, quasi={list(self.schema.quasi)}, sensitive={list(self.schema.sensitive)})"
+        return (
+            f"Table({self.n} rows, quasi={list(self.schema.quasi)}, sensitive={list(self.schema.sensitive)})"
+        )
 
 
 def build_table(
@@ -101,7 +103,9 @@ def build_table(
     hierarchies = dict(hierarchies or {})
     _check_names(schema, hierarchies, weights or {})
     row_keys = _row_keys(frame, schema)
-    kept = _handle_missing(frame, schema, choice("the source", "missing", missing, ("error", "drop", "value")))
+    kept = _handle_missing(
+        frame, schema, choice("the source", "missing", missing, ("error", "drop", "value"))
+    )
     if kept is not None:
         frame, row_keys = frame.filter(kept), row_keys[kept.to_numpy()]
     columns = {
@@ -127,10 +131,14 @@ def build_table(
 def _check_names(schema: Schema, hierarchies: Mapping[str, Any], weights: Mapping[str, float]) -> None:
     for column in hierarchies:
         if schema.role(column) not in ("quasi", "sensitive"):
-            raise SchemaError(f"There is a hierarchy for '{column}', which is neither quasi nor sensitive: remove it.")
+            raise SchemaError(
+                f"There is a hierarchy for '{column}', which is neither quasi nor sensitive: remove it."
+            )
     for column, weight in weights.items():
         if schema.role(column) != "quasi":
-            raise SchemaError(f"There is a weight for '{column}', which is not a quasi-identifier: remove it.")
+            raise SchemaError(
+                f"There is a weight for '{column}', which is not a quasi-identifier: remove it."
+            )
         if not weight > 0:
             raise ParameterError(f"The weight of '{column}' must be a number above 0. Got {weight}.")
 
@@ -139,9 +147,9 @@ def _handle_missing(frame: pl.DataFrame, schema: Schema, policy: str) -> pl.Seri
     """Rows to keep (None: all), after refusing missing cells that no policy covers."""
     needed = [*schema.released]
     for role in ("subject", "key", "weight"):
-        if (column := getattr(schema, role)) is not None:
-            if frame[column].null_count():
-                raise InputError(f"The {role} column '{column}' has {frame[column].null_count()} missing cells: fill them.")
+        column = getattr(schema, role)
+        if column is not None and (count := frame[column].null_count()):
+            raise InputError(f"The {role} column '{column}' has {count} missing cells: fill them.")
     counts = {column: frame[column].null_count() for column in needed}
     found = {column: count for column, count in counts.items() if count}
     if not found or policy == "value":
@@ -154,7 +162,9 @@ def _handle_missing(frame: pl.DataFrame, schema: Schema, policy: str) -> pl.Seri
         )
     keep = frame.select(pl.all_horizontal(pl.col(list(found)).is_not_null()).alias("keep"))["keep"]
     if not keep.any():
-        raise EmptyTableError("Every row has a missing cell, so dropping them leaves nothing: set missing to 'value'.")
+        raise EmptyTableError(
+            "Every row has a missing cell, so dropping them leaves nothing: set missing to 'value'."
+        )
     return keep
 
 
@@ -193,7 +203,9 @@ def _number_column(
 ) -> Column:
     codes, numbers = code_numbers(name, series) if kind == "numeric" else code_dates(name, series, spec)
     declared = _declared(name, kind, spec, numbers)
-    return _finish(name, role, kind, INTERVAL, codes, number_texts(kind, numbers), numbers, hierarchy, spec, declared)
+    return _finish(
+        name, role, kind, INTERVAL, codes, number_texts(kind, numbers), numbers, hierarchy, spec, declared
+    )
 
 
 def number_texts(kind: str, numbers: np.ndarray) -> pl.Series:
@@ -213,7 +225,9 @@ def _declared(name: str, kind: str, spec: ColumnSpec, numbers: np.ndarray) -> tu
     low, high = bounds[0], bounds[-1]
     outside = int(sum(1 for x in numbers if x < low or x > high)) if numbers.size else 0
     if outside:
-        raise DomainError(f"Column '{name}' has {outside} distinct values outside its declared domain: widen it.")
+        raise DomainError(
+            f"Column '{name}' has {outside} distinct values outside its declared domain: widen it."
+        )
     return low, high
 
 
@@ -238,8 +252,16 @@ def _tree_column(name: str, role: str, kind: str, series: pl.Series, source: Any
     missing = hierarchy.leaf_code.get(MISSING, -1)
     numbers = _leaf_numbers(kind, leaves[: missing if missing >= 0 else None], role)
     return Column(
-        name=name, role=role, type=kind, kind=TREE, codes=codes, texts=pl.Series(leaves, dtype=pl.String),
-        numbers=numbers, missing=missing, hierarchy=hierarchy, spec=spec,
+        name=name,
+        role=role,
+        type=kind,
+        kind=TREE,
+        codes=codes,
+        texts=pl.Series(leaves, dtype=pl.String),
+        numbers=numbers,
+        missing=missing,
+        hierarchy=hierarchy,
+        spec=spec,
     )
 
 
@@ -276,8 +298,16 @@ def _leaf_numbers(kind: str, leaves: Sequence[str], role: str) -> np.ndarray | N
 
 
 def _finish(
-    name: str, role: str, kind_of_data: str, kind: str, codes: np.ndarray, values: Sequence[str] | pl.Series,
-    numbers: np.ndarray | None, hierarchy: Hierarchy | None, spec: ColumnSpec, declared: Any = None,
+    name: str,
+    role: str,
+    kind_of_data: str,
+    kind: str,
+    codes: np.ndarray,
+    values: Sequence[str] | pl.Series,
+    numbers: np.ndarray | None,
+    hierarchy: Hierarchy | None,
+    spec: ColumnSpec,
+    declared: Any = None,
 ) -> Column:
     """Append the missing value as the last code where it occurs."""
     texts = pl.Series(values, dtype=pl.String) if not isinstance(values, pl.Series) else values
@@ -285,6 +315,15 @@ def _finish(
     if missing >= 0:
         texts = pl.concat([texts, pl.Series([MISSING])])
     return Column(
-        name=name, role=role, type=kind_of_data, kind=kind, codes=np.ascontiguousarray(codes, dtype=np.int32),
-        texts=texts.alias(name), numbers=numbers, missing=missing, hierarchy=hierarchy, spec=spec, declared=declared,
+        name=name,
+        role=role,
+        type=kind_of_data,
+        kind=kind,
+        codes=np.ascontiguousarray(codes, dtype=np.int32),
+        texts=texts.alias(name),
+        numbers=numbers,
+        missing=missing,
+        hierarchy=hierarchy,
+        spec=spec,
+        declared=declared,
     )

@@ -15,7 +15,7 @@ import polars as pl
 
 from shoal.errors import VerificationError
 from shoal.verify.claims import Claims
-from shoal.verify.values import MISSING, STAR, encode, group_rows
+from shoal.verify.values import MISSING, STAR, distinct, encode, group_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +124,7 @@ def digest_values(
     Classes are named by their rank, which the digest of the cells pins down, and values by their rank among
     the texts that occur.
     """
-    used = np.unique(value)
+    used = distinct(value)
     marked = texts.gather(used)
     marked = pl.select(
         pl.when(marked.is_null()).then(pl.lit("-")).otherwise(pl.lit("=") + marked)

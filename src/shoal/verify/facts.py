@@ -15,7 +15,7 @@ import polars as pl
 
 from shoal.verify.claims import Claims, Column
 from shoal.verify.classes import Classes
-from shoal.verify.values import STAR, canonical, encode, read_together, read_values
+from shoal.verify.values import STAR, canonical, distinct, encode, read_together, read_values
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,8 +136,10 @@ class Facts:
             attribute = self.attribute(key)
             group, value, count, rows = _pairs(self.classes.of_row, attribute.codes, self.subject)
             answered = attribute.known[attribute.codes]
-            who = None if self.subject is None else self.subject[answered]
-            known_size = _sizes(self.classes.of_row[answered], who, self.classes.count)
+            known_size = self.sizes
+            if not answered.all():
+                who = None if self.subject is None else self.subject[answered]
+                known_size = _sizes(self.classes.of_row[answered], who, self.classes.count)
             self._histograms[key] = Histogram(group, value, count, rows, attribute.known, known_size)
         return self._histograms[key]
 
@@ -248,12 +250,13 @@ def _pairs(
     """Distinct (group, value) pairs in order, with people (or rows) and rows of each."""
     values = int(value.max(initial=0)) + 1
     key = group * values + value
-    pairs, rows = np.unique(key, return_counts=True)
-    count = rows
-    if subject is not None:
-        _, compact = np.unique(key, return_inverse=True)
-        people = np.unique(compact * (int(subject.max(initial=0)) + 1) + subject)
-        count = np.bincount(people // (int(subject.max(initial=0)) + 1), minlength=len(pairs))
+    if subject is None:
+        pairs, rows = np.unique(key, return_counts=True)
+        return pairs // values, pairs % values, rows, rows
+    pairs, place, rows = np.unique(key, return_inverse=True, return_counts=True)
+    # Each person once in each pair.
+    subjects = int(subject.max(initial=0)) + 1
+    count = np.bincount(distinct(place * subjects + subject) // subjects, minlength=len(pairs))
     return pairs // values, pairs % values, count, rows
 
 

@@ -60,7 +60,7 @@ def gate(case: GateCase) -> GateReport:
     hidden = _hidden(case)
     checks = [
         check_columns(case.released, claims),
-        check_identifier_names(case.released.columns, case.manifest, hidden.columns),
+        check_identifier_names(case.released.columns, case.manifest, [column.name for column in hidden]),
         _check_rows(case, claims),
         _check_people(case, claims),
     ]
@@ -73,7 +73,7 @@ def gate(case: GateCase) -> GateReport:
     readable, cells = check_cells(claims, classes)
     checks += [
         _check_order(claims, source),
-        check_identifier_values(case.released, hidden[source] if hidden.width else hidden),
+        check_identifier_values(case.released, [column.gather(source) for column in hidden]),
         _check_values(case, claims, source),
         readable,
         _check_coverage(case, claims, classes, cells, source),
@@ -86,12 +86,10 @@ def gate(case: GateCase) -> GateReport:
     return GateReport(checks=checks, verdicts=[verdict for _, verdict in found], classes=class_figures(facts))
 
 
-def _hidden(case: GateCase) -> pl.DataFrame:
+def _hidden(case: GateCase) -> list[pl.Series]:
     """Identifier columns, and the subject column, which is never released either."""
-    hidden = case.identifiers
-    if case.subject is not None and case.subject.name not in hidden.columns:
-        hidden = hidden.with_columns(case.subject) if hidden.width else case.subject.to_frame()
-    return hidden
+    hidden = case.identifiers.get_columns()
+    return hidden if case.subject is None else [*hidden, case.subject]
 
 
 def _facts(case: GateCase, claims: Claims, classes: Classes, source: np.ndarray) -> Facts:

@@ -15,7 +15,7 @@ from shoal.verify.values import MISSING, STAR, canonical
 _CHANCE_BASE, _CHANCE_FACTOR = 3, 3
 
 
-def check_identifier_values(released: pl.DataFrame, identifiers: pl.DataFrame) -> Check:
+def check_identifier_values(released: pl.DataFrame, identifiers: Sequence[pl.Series]) -> Check:
     """Look for each row's identifiers in the cells of the same row.
 
     A text of at least three characters with a letter fails when it equals a text cell of its row or is part
@@ -27,13 +27,13 @@ def check_identifier_values(released: pl.DataFrame, identifiers: pl.DataFrame) -
     released, identifiers
         Aligned row by row.
     """
-    if not identifiers.width:
+    if not identifiers:
         return Check(name="identifier values", passed=True, detail="The input has no identifier.")
     cells = {name: _texts(released[name]) for name in released.columns}
     text_columns = [name for name in released.columns if not _is_numeric(released[name].dtype)]
     problems = []
-    for name in identifiers.columns:
-        own = _texts(identifiers[name])
+    for identifier in identifiers:
+        name, own = identifier.name, _texts(identifier)
         telling = (own.str.contains(r"\p{L}") & (own.str.len_chars() >= 3)).fill_null(False)
         for column in text_columns:
             rows = _contained(own, telling, cells[column])

@@ -13,7 +13,7 @@ import polars as pl
 
 from shoal.verify.facts import Attribute, Facts, Histogram, Sample
 from shoal.verify.outcome import Outcome, at_least, at_most
-from shoal.verify.values import MISSING, canonical
+from shoal.verify.values import MISSING, canonical, distinct
 
 
 def numbers_only(histogram: Histogram, attribute: Attribute) -> Histogram:
@@ -32,9 +32,9 @@ def k_e(model: Mapping[str, Any], sample: Sample) -> Outcome:
     view = numbers_only(sample.histogram, attribute)
     low, high = view.extremes(attribute.numbers[view.value])
     span = np.nan_to_num(high - low)
-    distinct = np.bincount(view.group, minlength=view.classes)
+    numbers = np.bincount(view.group, minlength=view.classes)
     return Outcome(
-        span, ~sample.judged | ((distinct >= model["k"]) & at_least(span, model["e"])), sample.judged, "low"
+        span, ~sample.judged | ((numbers >= model["k"]) & at_least(span, model["e"])), sample.judged, "low"
     )
 
 
@@ -56,7 +56,7 @@ def eps_m(model: Mapping[str, Any], sample: Sample) -> Outcome:
     """
     attribute = sample.attribute
     view = numbers_only(sample.histogram, attribute)
-    number = np.unique(attribute.numbers[view.value])
+    number = distinct(attribute.numbers[view.value])
     reach = model["eps"] * (np.abs(number) if model.get("relative", False) else 1.0)
     # A pair exactly eps apart is within eps, whatever the last bits of the subtraction say.
     reach = reach + 1e-12 + 1e-15 * np.abs(number)
@@ -119,8 +119,8 @@ def _spread(facts: Facts, name: str, answers: Histogram) -> np.ndarray:
             numbers = attribute.numbers[_input_values(attribute)]
             domain = float(np.nanmax(numbers) - np.nanmin(numbers)) if (~np.isnan(numbers)).any() else 0.0
         return _quotient(np.nan_to_num(high - low), domain)
-    distinct = np.bincount(answers.group, minlength=answers.classes)
-    return _quotient(np.maximum(distinct - 1, 0), len(_input_values(attribute)) - 1)
+    count = np.bincount(answers.group, minlength=answers.classes)
+    return _quotient(np.maximum(count - 1, 0), len(_input_values(attribute)) - 1)
 
 
 def _tree_spread(attribute: Attribute, answers: Histogram) -> np.ndarray:
@@ -150,7 +150,7 @@ def _input_values(attribute: Attribute) -> np.ndarray:
     """Codes of the answers that occur in the input."""
     if attribute.input_codes is None:
         raise ValueError("the input is only known at the gate")
-    codes = np.unique(attribute.input_codes)
+    codes = distinct(attribute.input_codes)
     return codes[attribute.known[codes]]
 
 

@@ -17,8 +17,8 @@ from shoal.errors import VerificationError
 STAR = "*"
 MISSING = "<missing>"
 
-_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
-_WHOLE = r"^[+-]?\d{1,18}$"
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_WHOLE = r"^([+-]?)0*([0-9]+)$"
 _DAY = 86_400_000_000
 
 
@@ -60,6 +60,12 @@ def encode(values: pl.Series) -> tuple[np.ndarray, pl.Series]:
     """Codes and distinct values, by exact equality; null is a value of its own."""
     codes, first = group_rows(values.to_frame())
     return codes, values.gather(first)
+
+
+def distinct(values: np.ndarray) -> np.ndarray:
+    """Sorted distinct numbers. numpy hashes them, which is ten times slower when most are distinct."""
+    ordered = np.sort(values)
+    return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
 
 
 def read_values(column: pl.Series, kind: str) -> Values:
@@ -115,8 +121,8 @@ def _numeric(values: pl.Series) -> tuple[pl.Series, pl.Series]:
     number = (
         pl.select(pl.when(raw.str.contains(_NUMBER)).then(raw)).to_series().cast(pl.Float64, strict=False)
     )
-    whole = pl.select(pl.when(raw.str.contains(_WHOLE)).then(raw.str.strip_prefix("+"))).to_series()
-    exact = whole.cast(pl.Int64, strict=False).cast(pl.String)
+    digits = raw.str.replace(_WHOLE, "${1}${2}").str.strip_prefix("+").replace("-0", "0")
+    exact = pl.select(pl.when(raw.str.contains(_WHOLE)).then(digits)).to_series()
     return pl.select(pl.coalesce(exact, _number_text(number, raw))).to_series(), number
 
 
@@ -129,7 +135,10 @@ def _number_text(number: pl.Series, fallback: pl.Series) -> pl.Series:
     digits = pl.when(whole).then(x).cast(pl.Int64, strict=False).cast(pl.String)
     exact = pl.lit("\x00") + pl.col("bits").cast(pl.String)
     text = pl.when(whole).then(digits).when(x.is_finite()).then(exact).otherwise(pl.col("raw"))
-    return frame.select(text.alias("text")).to_series()
+    found = frame.select(text.alias("text")).to_series()
+    # Beyond 64 bits every float is whole; there are few, so Python may write them out.
+    huge = (number.is_finite() & (number.abs() >= 2.0**63)).fill_null(False).arg_true()
+    return found.scatter(huge, [str(int(value)) for value in number.gather(huge)]) if len(huge) else found
 
 
 def _date(values: pl.Series) -> tuple[pl.Series, pl.Series]:
@@ -161,4 +170,4 @@ def _text(values: pl.Series) -> tuple[pl.Series, pl.Series]:
     if values.dtype.is_float():
         values = values.fill_nan(None)
     # A category stored as a float is written "1.0" by one writer and "1" by another.
-    return values.cast(pl.String).str.replace(r"^(-?\d+)\.0$", "$1"), none
+    return values.cast(pl.String).str.replace(r"^(-?[0-9]+)\.0$", "$1"), none

@@ -61,9 +61,13 @@ class Mondrian(Algorithm):
         problem.progress("cutting the table")
         order = problem.shuffled.astype(np.int32)
         codes = np.ascontiguousarray(table.quasi_codes.T[order])
-        work = Work(codes, np.empty_like(codes), order, np.empty_like(order), np.zeros(table.n, dtype=np.uint8))
+        work = Work(
+            codes, np.empty_like(codes), order, np.empty_like(order), np.zeros(table.n, dtype=np.uint8)
+        )
         rows_only = bool((judge.rules.op == SIZE).all()) and table.subjects is None
-        options = Options(judge.k, self.mode == "relaxed", self.cut == "best", self.fallback_lt, not rows_only)
+        options = Options(
+            judge.k, self.mode == "relaxed", self.cut == "best", self.fallback_lt, not rows_only
+        )
         partition(work, geometry(table), judge.rules, sensitive_codes(problem), options)
         ids = np.empty(table.n, dtype=np.int32)
         ids[order] = np.cumsum(work.ends) - work.ends

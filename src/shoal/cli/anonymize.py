@@ -1,0 +1,130 @@
+"""``shoal anonymize``: a recipe written as flags."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shoal.cli import options
+from shoal.cli.grammar import (
+    pairs,
+    parse_hierarchy,
+    parse_model,
+    separator_character,
+    split_columns,
+    typed_value,
+)
+from shoal.cli.run import carry_out
+from shoal.cli.show import show_json
+from shoal.cli.summary import release_data, show_release
+from shoal.errors import InputError
+
+if TYPE_CHECKING:
+    from shoal.io.recipes import Recipe
+
+
+def anonymize(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A CSV or Parquet file.", show_default=False)],
+    output: options.Output,
+    identifiers: options.Identifiers = None,
+    quasi: options.Quasi = None,
+    sensitive: options.Sensitive = None,
+    neutral: options.Neutral = None,
+    drop: options.Drop = None,
+    subject: options.Subject = None,
+    weight: options.Weight = None,
+    key: options.Key = None,
+    columns: options.Columns = None,
+    separator: options.Separator = None,
+    encoding: options.Encoding = None,
+    missing_markers: options.Markers = None,
+    missing: options.Missing = None,
+    types: options.Types = None,
+    hierarchies: options.Hierarchies = None,
+    models: options.Models = None,
+    algorithm: options.Algorithm = "mondrian",
+    settings: options.Settings = None,
+    acknowledge: options.Acknowledge = None,
+    seed: options.Seed = None,
+    format: options.Format = None,
+    suppressed: options.Suppressed = None,
+    order: options.Order = None,
+    save_recipe: options.SaveRecipe = None,
+    replace: options.Replace = False,
+    as_json: options.Json = False,
+) -> None:
+    """Anonymise a file by flags; every flag is an entry of a recipe."""
+    # The parameters above are read by name: most of them go into the recipe as they are.
+    data = recipe_data(context.params)
+    if save_recipe is not None and save_recipe.exists() and not replace:
+        raise InputError(f"'{save_recipe}' exists: choose another name for the recipe, or --replace it.")
+    release, folder = carry_out(as_recipe(data), replace=replace)
+    if save_recipe is not None:
+        _save(data, save_recipe)
+    if as_json:
+        saved = None if save_recipe is None else str(save_recipe)
+        show_json(release_data(release, folder) | {"recipe": saved})
+    else:
+        show_release(release, folder)
+
+
+def recipe_data(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The recipe that flags stand for, as nested plain data without empty entries; paths as given."""
+
+    def chosen(*names: str) -> dict[str, Any]:
+        return {name: given[name] for name in names if given[name] not in (None, [], ())}
+
+    source = chosen("encoding", "missing_markers", "missing") | {
+        "path": str(given["file"]),
+        "columns": split_columns(given["columns"]),
+        "separator": separator_character(given["separator"]),
+    }
+    roles = ("identifiers", "quasi", "sensitive", "neutral", "drop", "subject", "weight", "key")
+    parameters = {name: typed_value(text) for name, text in pairs("--set", given["settings"]).items()}
+    return chosen("acknowledge", "seed") | {
+        "source": {name: entry for name, entry in source.items() if entry is not None},
+        "roles": chosen(*roles),
+        "columns": {name: {"type": kind} for name, kind in pairs("--type", given["types"]).items()},
+        "hierarchies": {
+            name: parse_hierarchy(text) for name, text in pairs("--hierarchy", given["hierarchies"]).items()
+        },
+        "models": [parse_model(text) for text in given["models"] or ()],
+        "algorithm": parameters | {"name": given["algorithm"]},
+        "output": chosen("format", "suppressed", "order") | {"folder": str(given["output"])},
+    }
+
+
+def as_recipe(data: Mapping[str, Any], base: Path = Path()) -> Recipe:
+    """The recipe, checked as one from a file is."""
+    import tomlkit
+
+    from shoal.io.recipes import parse_recipe
+
+    return parse_recipe(tomlkit.dumps(data), base)
+
+
+def _save(data: Mapping[str, Any], path: Path) -> None:
+    """Write the recipe whole or not at all, with paths as seen from where it goes."""
+    from shoal.io.recipes import dump_recipe
+
+    def seen(entry: str) -> str:
+        return entry if os.path.isabs(entry) else Path(os.path.relpath(entry, path.parent)).as_posix()
+
+    moved = {
+        **data,
+        "source": {**data["source"], "path": seen(data["source"]["path"])},
+        "output": {**data["output"], "folder": seen(data["output"]["folder"])},
+        "hierarchies": {
+            name: seen(entry) if isinstance(entry, str) else entry for name, entry in data["hierarchies"].items()
+        },
+    }
+    text = dump_recipe(as_recipe(moved, path.parent))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    staged = path.with_name(f".{path.name}.new")
+    staged.write_text(text, "utf-8")
+    staged.replace(path)

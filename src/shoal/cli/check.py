@@ -1,0 +1,146 @@
+"""``shoal check``: a recipe, its source and its models, before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shoal.cli.options import Json
+from shoal.cli.show import error_data, model_label, say, show_error, show_json, show_table, steps, target_label
+from shoal.errors import InfeasibleError, RefusalError, ShoalError
+
+if TYPE_CHECKING:
+    from shoal.algorithms.base import Algorithm
+    from shoal.io.recipes import Recipe
+    from shoal.models.base import Judge
+    from shoal.table.table import Table
+
+
+def check(
+    recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="A recipe file (TOML).", show_default=False)],
+    as_json: Json = False,
+) -> None:
+    """Look at a recipe before anything runs: keys, columns, roles, hierarchies, models. Writes nothing."""
+    with steps() as step:
+        step("loading")
+        from shoal.io.recipes import load_recipe
+
+        data, problems = _examine(load_recipe(recipe), step)
+    if problems:
+        first = problems[0]
+        data["error"] = error_data(type(first).__name__, str(first), first.exit_code)
+    if as_json:
+        show_json(data)
+    else:
+        _show(data)
+        if problems:
+            show_error(str(problems[0]))
+    if problems:
+        raise typer.Exit(problems[0].exit_code)
+
+
+def _examine(recipe: Recipe, step: Callable[[str], None]) -> tuple[dict[str, Any], list[ShoalError]]:
+    """What a run would find; what it cannot get past at all is raised."""
+    from shoal.models.base import Judge
+    from shoal.models.feasible import vacuous, whole_reference
+    from shoal.pipeline import _all_models, read_recipe_source
+    from shoal.registry import load, make
+
+    algorithm: Algorithm = make("algorithm", recipe.algorithm)
+    models = _all_models([make("model", spec) for spec in recipe.models], algorithm)
+    step("reading")
+    table = read_recipe_source(recipe)
+    step("holding the models against the table")
+    judge = Judge(models, whole_reference(table, models, load("engine", recipe.engine.name)()))
+    empty = vacuous(judge)
+    problems = _problems(recipe, table, algorithm, judge, empty)
+    refusals = [problem for problem in problems if isinstance(problem, RefusalError)]
+    hopeless = [str(problem) for problem in problems if isinstance(problem, InfeasibleError)]
+    data = {
+        "rows": table.n,
+        "rows_dropped": table.n_dropped,
+        "people": table.n_subjects if table.subjects is not None else None,
+        "columns": _columns(table),
+        "algorithm": algorithm.parameters(),
+        "models": [model.parameters() for model in models],
+        "vacuous": [{"model": model.parameters(), "on": on} for model, on in empty],
+        "refusals": [{"message": str(one), "codes": one.codes} for one in refusals],
+        "infeasible": hopeless[0] if hopeless else None,
+        "output_free": _is_free(recipe.resolve(recipe.output.folder)),
+    }
+    return data, problems
+
+
+def _problems(
+    recipe: Recipe, table: Table, algorithm: Algorithm, judge: Judge, empty: list[Any]
+) -> list[ShoalError]:
+    """Every refusal, as if those before it had been acknowledged, then infeasibility; as a run meets them."""
+    from shoal.models.feasible import refuse_infeasible
+    from shoal.models.refusals import refuse_settings, refuse_unprotected
+
+    found: list[ShoalError] = []
+    accepted = set(recipe.acknowledge)
+    while True:
+        try:
+            refuse_unprotected(table, judge.models, empty, accepted)
+            refuse_settings(table, recipe.output.order, accepted)
+            refuse_infeasible(judge, algorithm.suppression_limit)
+        except RefusalError as error:
+            found.append(error)
+            accepted |= set(error.codes)
+        except InfeasibleError as error:
+            return [*found, error]
+        else:
+            return found
+
+
+def _columns(table: Table) -> list[dict[str, Any]]:
+    """Counts of every column, never a value."""
+    found = []
+    for name in table.frame.columns:
+        cells = table.frame[name]
+        entry: dict[str, Any] = {"name": name, "role": table.schema.role(name), "type": None, "kind": None}
+        entry |= {"distinct": cells.drop_nulls().n_unique(), "missing": cells.null_count()}
+        entry |= {"hierarchy": None}
+        column = table.columns.get(name)
+        if column is not None:
+            entry |= {"type": column.type, "kind": column.kind}
+            if column.hierarchy is not None:
+                entry["hierarchy"] = {"height": column.hierarchy.height, "leaves": column.hierarchy.n_leaves}
+        found.append(entry)
+    return found
+
+
+def _is_free(folder: Path) -> bool:
+    return not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+
+
+def _show(data: dict[str, Any]) -> None:
+    people = "" if data["people"] is None else f" about {data['people']:,} people"
+    dropped = f" ({data['rows_dropped']:,} more dropped for missing cells)" if data["rows_dropped"] else ""
+    say(f"{data['rows']:,} rows{people}{dropped}")
+    headings = ["column", "role", "type", "kind", ">distinct", ">missing", ">levels", ">leaves"]
+    show_table(headings, [_row(entry) for entry in data["columns"]])
+    say(f"Algorithm: {model_label(data['algorithm'])}")
+    for model in data["models"]:
+        say(f"Model: {model_label(model)}" + (f" on {target_label(model['on'])}" if "on" in model else ""))
+    for entry in data["vacuous"]:
+        say(f"Vacuous: '{entry['model']['name']}' on {target_label(entry['on'])} cannot fail on this table.")
+    for entry in data["refusals"]:
+        say(f"Refused: {entry['message']}")
+    if data["infeasible"] is not None:
+        say(f"Infeasible: {data['infeasible']}")
+    if not data["output_free"]:
+        say("The output folder is not empty: run needs --replace.")
+    if "error" not in data:
+        say("Nothing stands in the way of a run.")
+
+
+def _row(entry: dict[str, Any]) -> list[str]:
+    tree = entry["hierarchy"] or {}
+    shown = [entry["name"], entry["role"], entry["type"] or "-", entry["kind"] or "-"]
+    shown += [f"{entry['distinct']:,}", f"{entry['missing']:,}"]
+    return shown + [f"{tree[key]:,}" if tree else "-" for key in ("height", "leaves")]

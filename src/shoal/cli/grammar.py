@@ -1,0 +1,95 @@
+"""The small grammars of option values: lists of columns, ``key=value``, models."""
+
+from __future__ import annotations
+
+import csv
+import shlex
+import tomllib
+from collections.abc import Sequence
+from typing import Any
+
+from shoal.errors import ParameterError
+from shoal.registry import load
+
+
+def split_columns(text: str | None, option: str = "--columns") -> list[str] | None:
+    """The names in a comma-separated list; a name with a comma in it stands in double quotes."""
+    if text is None:
+        return None
+    names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+    if not names or not all(names):
+        raise ParameterError(f"{option} needs names with commas between them, none of them empty.")
+    return names
+
+
+def separator_character(text: str | None) -> str | None:
+    """The separator, with the two characters backslash and t read as a tab."""
+    return "\t" if text == r"\t" else text
+
+
+def pairs(option: str, entries: Sequence[str] | None) -> dict[str, str]:
+    """Entries of the form ``key=value``, each key given once."""
+    found: dict[str, str] = {}
+    for entry in entries or ():
+        key, equals, value = (part.strip() for part in entry.partition("="))
+        if not (key and equals and value):
+            raise ParameterError(f"{option} needs the form key=value. Got '{entry}'.")
+        if key in found:
+            raise ParameterError(f"{option} gives '{key}' twice: keep one.")
+        found[key] = value
+    return found
+
+
+def typed_value(text: str) -> Any:
+    """A number, true, false, list or table as a recipe writes it; anything else is text.
+
+    Examples
+    --------
+    >>> typed_value("0.02"), typed_value("lm"), typed_value("{age = 2}")
+    (0.02, 'lm', {'age': 2})
+    """
+    try:
+        found = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        return text
+    value = found["value"]
+    return value if len(found) == 1 and isinstance(value, bool | int | float | str | list | dict) else text
+
+
+def parse_hierarchy(text: str) -> Any:
+    """The path of a file, or a builder such as ``{prefix = [4, 3]}``."""
+    return typed_value(text) if text.startswith("{") else text
+
+
+def parse_model(text: str) -> dict[str, Any]:
+    """A model as a recipe writes it, from ``NAME[=MAIN] [key=value ...] [on COLUMN[,COLUMN...]]``.
+
+    Examples
+    --------
+    >>> parse_model("entropy-l=3 on occupation")
+    {'name': 'entropy-l', 'l': 3, 'on': 'occupation'}
+    """
+    words, on = _before_on(text)
+    if not words:
+        raise ParameterError(
+            f"--model needs the form NAME[=MAIN] [key=value ...] [on COLUMN]. Got '{text}'."
+        )
+    name, equals, main = words[0].partition("=")
+    if equals:
+        words = [f"{load('model', name).main}={main}", *words[1:]]
+    else:
+        words = words[1:]
+    given = {key: typed_value(value) for key, value in pairs(f"The model '{name}'", words).items()}
+    return {"name": name} | given | ({} if on is None else {"on": on[0] if len(on) == 1 else on})
+
+
+def _before_on(text: str) -> tuple[list[str], list[str] | None]:
+    """The words of a model up to ``on``, and the columns behind it."""
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        raise ParameterError(f"The model '{text}' has a quote that is not closed.") from None
+    if "on" not in words[1:]:
+        return words, None
+    at = words.index("on", 1)
+    return words[:at], split_columns(" ".join(words[at + 1 :]), f"'on' in the model '{text}'")

@@ -1,0 +1,112 @@
+"""The entry point: the commands, and how every failure becomes one line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Annotated, NoReturn
+
+import typer
+import typer.main
+
+from shoal.cli.anonymize import anonymize
+from shoal.cli.audit import audit
+from shoal.cli.check import check
+from shoal.cli.demo import demo
+from shoal.cli.listing import list_names
+from shoal.cli.measure import measure
+from shoal.cli.run import run
+from shoal.cli.show import error_data, show_error, show_json
+from shoal.cli.verify import verify
+from shoal.errors import ShoalError
+from shoal.version import VERSION
+
+MAKE, LOOK, FIND = "Make a release", "Look at one", "Find out what there is"
+_EPILOG = (
+    "Exit codes: 0 done, 1 our fault, 2 bad input or recipe, 3 no release can satisfy the models, "
+    "4 gate or verification failed."
+)
+
+app = typer.Typer(
+    name="shoal",
+    help="Publish microdata so that the people in it stay hidden and the data stays useful.",
+    epilog=_EPILOG,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for panel, commands in {MAKE: (demo, check, run, anonymize), LOOK: (verify, audit, measure)}.items():
+    for command in commands:
+        app.command(rich_help_panel=panel)(command)
+app.command(name="list", rich_help_panel=FIND)(list_names)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"shoal {VERSION}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _start(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and end the program with its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    code = execute(given)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
+
+
+def execute(arguments: list[str]) -> int:
+    """Run one command and return its exit code; what went wrong is said in one line."""
+    as_json = "--json" in arguments
+    try:
+        command = typer.main.get_command(app)
+        return command.main(args=arguments, prog_name="shoal", standalone_mode=False) or 0
+    except KeyboardInterrupt:
+        return 130
+    except ShoalError as error:
+        return _failed(type(error).__name__, str(error), error.exit_code, as_json)
+    except OSError as error:
+        if error.filename is None:
+            return _internal(error, as_json)
+        return _failed("InputError", f"'{error.filename}' cannot be used: {error.strerror}.", 2, as_json)
+    except Exception as error:
+        # What the parser of the flags raises, whichever version of it is installed.
+        if hasattr(error, "format_message"):
+            sentence = error.format_message().rstrip(".")
+            return _failed("UsageError", f"{sentence}. Try --help.", 2, as_json)
+        return _internal(error, as_json)
+
+
+def _internal(error: Exception, as_json: bool) -> int:
+    """A fault of our own. Its message is not shown, because it may hold somebody's values."""
+    if os.environ.get("SHOAL_DEBUG") == "1":
+        traceback.print_exception(error)
+    message = f"internal: {type(error).__name__}; rerun with SHOAL_DEBUG=1 for the traceback"
+    return _failed(type(error).__name__, message, 1, as_json)
+
+
+def _failed(kind: str, message: str, exit_code: int, as_json: bool) -> int:
+    if as_json:
+        show_json({"error": error_data(kind, message, exit_code)})
+    else:
+        show_error(message)
+    return exit_code
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""The options of the commands, each defined once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+_READ, _ROLES = "Reading the file", "Roles of the columns"
+_PROMISE, _WRITE = "What to promise, and how", "What to write"
+
+
+def _one(metavar: str, help: str, panel: str | None = None, *names: str) -> Any:
+    return typer.Option(*names, metavar=metavar, help=help, rich_help_panel=panel, show_default=False)
+
+
+def _many(metavar: str, help: str, panel: str, *names: str) -> Any:
+    return _one(metavar, f"{help} Can be repeated.", panel, *names)
+
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Swap an earlier release for this one.")]
+Seed = Annotated[
+    int | None, _one("NUMBER", "Only for tests and papers: the default is a fresh secret.", None, "--seed")
+]
+
+Columns = Annotated[str | None, _one("A,B,...", "Names of the columns, for a file without a header.", _READ)]
+Separator = Annotated[
+    str | None, _one("CHARACTER", r"A comma by default, a tab for .tsv; \t is a tab.", _READ)
+]
+Encoding = Annotated[str | None, _one("NAME", "Encoding of a text file, UTF-8 by default.", _READ)]
+Markers = Annotated[
+    list[str] | None, _many("TEXT", "A cell that stands for a missing value.", _READ, "--missing-marker")
+]
+Missing = Annotated[
+    str | None, _one("POLICY", "Missing cells: error (default), drop (the row) or value.", _READ)
+]
+Types = Annotated[
+    list[str] | None,
+    _many("COLUMN=TYPE", "numeric, date, ordinal or categorical.", _READ, "--type"),
+]
+Hierarchies = Annotated[
+    list[str] | None,
+    _many("COLUMN=FILE", "Or a builder as in a recipe, 'zip={prefix=[4,3]}'.", _READ, "--hierarchy"),
+]
+
+Identifiers = Annotated[list[str] | None, _many("COLUMN", "Names a person.", _ROLES, "--identifier")]
+Quasi = Annotated[list[str] | None, _many("COLUMN", "Could be known to somebody.", _ROLES)]
+Sensitive = Annotated[list[str] | None, _many("COLUMN", "Nobody should learn it.", _ROLES)]
+Neutral = Annotated[list[str] | None, _many("COLUMN", "Neither; released as it is.", _ROLES)]
+Drop = Annotated[list[str] | None, _many("COLUMN", "Not needed, not released.", _ROLES)]
+Subject = Annotated[str | None, _one("COLUMN", "Whose row it is: people are counted, not rows.", _ROLES)]
+Weight = Annotated[str | None, _one("COLUMN", "Survey weight, not released.", _ROLES)]
+Key = Annotated[str | None, _one("COLUMN", "Stable key of a row, for reproducible draws.", _ROLES)]
+
+Models = Annotated[
+    list[str] | None,
+    _many("MODEL", r"NAME\[=MAIN] \[key=value ...] \[on COLUMN], such as k=5.", _PROMISE, "--model"),
+]
+Algorithm = Annotated[str, typer.Option(metavar="NAME", help="The method.", rich_help_panel=_PROMISE)]
+Settings = Annotated[
+    list[str] | None, _many("KEY=VALUE", "A parameter of the algorithm.", _PROMISE, "--set")
+]
+Acknowledge = Annotated[list[str] | None, _many("CODE", "A warning that you accept.", _PROMISE)]
+
+Output = Annotated[Path, _one("FOLDER", "Where the release goes.", _WRITE, "--output", "-o")]
+Format = Annotated[str | None, _one("FORMAT", "csv (default) or parquet.", _WRITE, "--format")]
+Suppressed = Annotated[
+    str | None, _one("HOW", "Suppressed rows: drop (default) or star.", _WRITE)
+]
+Order = Annotated[str | None, _one("HOW", "Rows: shuffled (default) or kept.", _WRITE)]
+SaveRecipe = Annotated[Path | None, _one("FILE", "Write the equivalent recipe as well.", _WRITE)]

@@ -1,0 +1,117 @@
+"""A release and its measures, for people and for machines; shared by every command that makes one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoal.cli.show import ARROWS, figure, plain, say, share, show_table, target_label, verdict_rows
+
+if TYPE_CHECKING:
+    from shoal.results import Release
+
+
+def release_data(release: Release, folder: Path | None) -> dict[str, Any]:
+    """A release as plain data; ``folder`` is None when nothing was written."""
+    manifest, evidence = release.manifest, release.evidence
+    counts = evidence["counts"]
+    return {
+        "folder": None if folder is None else str(folder),
+        "evidence": None if folder is None else str(_private(folder)),
+        "rows": counts["released"],
+        "classes": manifest["classes"]["count"],
+        "smallest": manifest["classes"]["smallest"],
+        "statement": manifest["statement"],
+        "not_protected": manifest["not_protected"],
+        "acknowledged": manifest["acknowledged"],
+        "people": manifest["people"],
+        "counts": counts,
+        "suppression": _suppression(counts),
+        "models": manifest["models"],
+        "verdicts": manifest["verdicts"],
+        "split_verdicts": evidence["split_verdicts"],
+        "vacuous": evidence["vacuous"],
+        "checks": release.checks,
+        "measures": score_data(evidence["measures"]),
+        "algorithm": evidence["algorithm"],
+        "seconds": evidence["seconds"],
+    }
+
+
+def score_data(scores: Mapping[str, Any]) -> dict[str, Any]:
+    """Measures by name as plain data; bounds that are infinite are null."""
+    return {name: plain(score) for name, score in scores.items()}
+
+
+def show_release(release: Release, folder: Path | None) -> None:
+    """What was promised, what it cost, and where things are."""
+    manifest, evidence = release.manifest, release.evidence
+    counts, classes = evidence["counts"], manifest["classes"]
+    say(
+        f"The release is {manifest['statement']}.",
+        f"{counts['released']:,} rows in {classes['count']:,} classes, the smallest of {classes['smallest']:,} rows; "
+        f"{counts['suppressed']:,} rows suppressed ({share(_suppression(counts))}), "
+        f"{counts['dropped']:,} dropped for missing cells.",
+    )
+    show_table(["model", "on", "holds", "worst class", "limit", "by"], verdict_rows(release.verdict), title="Verdicts")
+    show_scores(score_data(evidence["measures"]))
+    for line in [*_vacuous_lines(evidence["vacuous"]), *_split_lines(evidence["split_verdicts"])]:
+        say(line)
+    say(f"All {len(release.checks)} checks of the gate passed.", "", "Not protected:")
+    say(*(f"  - {sentence}" for sentence in manifest["not_protected"]))
+    say("")
+    if folder is None:
+        say("Nothing was written.")
+    else:
+        say(f"To be published:    {folder}", f"Private (evidence): {_private(folder)}")
+
+
+def show_scores(scores: Mapping[str, Mapping[str, Any]]) -> None:
+    """A table of measures: figure, orientation, bounds, related figures and the share suppressed."""
+    rows = [
+        (
+            name,
+            figure(score["value"]),
+            f"{ARROWS[score['better']]} {'lower' if score['better'] == 'down' else 'higher'}",
+            _bounds(score["low"], score["high"]),
+            share(score["suppression"]),
+            score["reason"] or ", ".join(f"{key} {figure(entry)}" for key, entry in score["also"].items()),
+        )
+        for name, score in scores.items()
+    ]
+    show_table(["measure", ">value", "better", "bounds", ">suppressed", "beside it"], rows, title="Measures")
+
+
+def _bounds(low: float | None, high: float | None) -> str:
+    """The range of a measure; in plain data an infinite bound is None."""
+    start = "-∞" if low is None else figure(low)
+    return f"{start} to {'∞' if high is None else figure(high)}"
+
+
+def _vacuous_lines(found: Iterable[Mapping[str, Any]]) -> list[str]:
+    return [
+        f"Vacuous: '{entry['model']['name']}' on {target_label(entry['on'])} cannot fail on this table."
+        for entry in found
+    ]
+
+
+def _split_lines(found: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What somebody who knows one sensitive attribute still faces; nothing is promised about it."""
+    return [
+        f"Whoever knows {entry['known']}: '{entry['model']}' on {target_label(entry['on'])} falls to "
+        f"{figure(entry['worst'])} in the worst class (limit {figure(entry['limit'])}, {entry['failing_rows']:,} rows)."
+        for entry in found
+        if entry["failing_rows"]
+    ]
+
+
+def _suppression(counts: Mapping[str, int]) -> float:
+    taking_part = counts["released"] + counts["suppressed"]
+    return counts["suppressed"] / taking_part if taking_part else 0.0
+
+
+def _private(folder: Path) -> Path:
+    from shoal.io.evidence import evidence_folder
+
+    return evidence_folder(folder)

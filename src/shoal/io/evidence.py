@@ -1,0 +1,117 @@
+"""The private side of a release: recipe, secret, keyed hash of the input, exact figures.
+
+None of it may be published: the secret undoes the shuffle, and exact figures tell about suppressed people.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from shoal.errors import InputError
+from shoal.io.manifest import json_bytes
+
+RECIPE, SECRET, FACTS = "recipe.toml", "secret", "evidence.json"
+# What has a file of its own, or none: these never go into evidence.json.
+_APART = ("recipe", "secret", "report_html")
+_SLICE = 1 << 20  # rows hashed at a time, so that memory stays small and bytes do not depend on chunks
+
+
+def evidence_folder(folder: str | Path) -> Path:
+    """Where the evidence of a release folder goes: beside it, never inside."""
+    folder = Path(folder)
+    return folder.with_name(f"{folder.name}.evidence")
+
+
+def write_evidence(evidence: Mapping[str, Any], folder: Path) -> None:
+    """Write the evidence's files, readable by their owner alone, into an existing folder.
+
+    Parameters
+    ----------
+    evidence
+        ``recipe`` (TOML text) and ``secret`` (bytes, or hexadecimal text) go to files of their own;
+        ``report_html`` is public and stays out; everything else goes into ``evidence.json``.
+    """
+    folder.chmod(0o700)
+    facts = {key: value for key, value in evidence.items() if key not in _APART}
+    _write_private(folder / FACTS, json_bytes(facts))
+    if evidence.get("recipe") is not None:
+        _write_private(folder / RECIPE, str(evidence["recipe"]).encode())
+    if evidence.get("secret") is not None:
+        _write_private(folder / SECRET, f"{_key(evidence['secret']).hex()}\n".encode())
+
+
+def read_evidence(folder: str | Path) -> dict[str, Any]:
+    """What :func:`write_evidence` wrote, given the evidence folder or the release folder beside it.
+
+    The secret comes back as hexadecimal text.
+    """
+    folder = Path(folder)
+    if not (folder / FACTS).is_file():
+        folder = evidence_folder(folder)
+    try:
+        found: dict[str, Any] = json.loads((folder / FACTS).read_bytes())
+        for key, name in (("recipe", RECIPE), ("secret", SECRET)):
+            if (folder / name).is_file():
+                text = (folder / name).read_text("utf-8")
+                found[key] = text.removesuffix("\n") if key == "secret" else text
+    except FileNotFoundError:
+        raise InputError(f"'{folder}' holds no {FACTS}: name the evidence folder of a release.") from None
+    except OSError as error:
+        raise InputError(f"The evidence in '{folder}' cannot be read: {error.strerror}.") from None
+    except (ValueError, TypeError):
+        raise InputError(f"The evidence in '{folder}' is damaged: it cannot be used.") from None
+    return found
+
+
+def input_hash(frame: pl.DataFrame, secret: str | bytes) -> str:
+    """HMAC-SHA256 of a table's columns, names and types in order, as hexadecimal text.
+
+    Equal tables give equal hashes whatever their chunks; without the secret nobody can test a guess.
+    One pass over the data, O(cells).
+    """
+    digest = hmac.new(_key(secret), digestmod=hashlib.sha256)
+    digest.update(json_bytes([frame.height, [[name, str(dtype)] for name, dtype in frame.schema.items()]]))
+    for column in frame.iter_columns():
+        for start in range(0, column.len(), _SLICE):
+            for piece in _pieces(column.slice(start, _SLICE)):
+                digest.update(piece)
+    return digest.hexdigest()
+
+
+def _key(secret: str | bytes) -> bytes:
+    return bytes.fromhex(secret) if isinstance(secret, str) else secret
+
+
+def _pieces(column: pl.Series) -> Iterator[bytes]:
+    """Bytes that tell a column's cells apart: lengths then text, or a mask of gaps then numbers."""
+    if column.dtype == pl.Boolean:
+        column = column.cast(pl.UInt8)
+    elif column.dtype.is_temporal():
+        column = column.to_physical()
+    elif column.dtype.is_decimal() or column.dtype in (pl.Int128, pl.UInt128):
+        column = column.cast(pl.String)
+    if column.dtype == pl.String:
+        # No cell is this long, so a gap and an empty cell differ.
+        yield column.str.len_bytes().fill_null(2**32 - 1).to_numpy().tobytes()
+        yield (column.str.join("").item() or "").encode()
+    else:
+        yield column.is_null().cast(pl.UInt8).to_numpy().tobytes()
+        # Adding zero makes minus zero the zero it equals.
+        yield (column.fill_null(0).to_numpy() + 0).tobytes()
+
+
+def _write_private(path: Path, content: bytes) -> None:
+    # Created with its final mode: there is no moment at which others could open it.
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())

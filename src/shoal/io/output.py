@@ -1,0 +1,233 @@
+"""Write a release whole or not at all, and read one back."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.errors import InputError, UserError, VerificationError
+from shoal.io.evidence import FACTS, RECIPE, SECRET, evidence_folder, input_hash, write_evidence
+from shoal.io.files import FORMATS, read_exact, write_frame
+from shoal.io.frames import from_polars, to_polars
+from shoal.io.manifest import MANIFEST, manifest_bytes, read_manifest
+from shoal.params import choice
+from shoal.results import Release
+
+REPORT = "report.html"
+PUBLIC = (MANIFEST, REPORT, *(f"release.{format}" for format in FORMATS))
+PRIVATE = (RECIPE, SECRET, FACTS)
+
+
+def write_release(
+    release: Release, folder: str | Path, *, replace: bool = False, format: str = "csv"
+) -> Path:
+    """Write data, manifest and report to ``folder`` and the evidence to ``<folder>.evidence`` beside it.
+
+    Everything is written under temporary names first and renamed at the end; after a failure the disk is as
+    it was before.
+
+    Parameters
+    ----------
+    replace
+        Swap an earlier release and its evidence for this one; otherwise both folders must be absent or empty.
+    format
+        ``"csv"`` or ``"parquet"``.
+
+    Returns
+    -------
+    Path
+        The folder, as an absolute path.
+    """
+    choice("the output", "format", format, FORMATS)
+    folder = Path(folder).resolve()
+    private = evidence_folder(folder)
+    _check_place(folder, release.evidence.get("source_path"))
+    _check_free(folder, replace, PUBLIC)
+    _check_free(private, replace, PRIVATE)
+    try:
+        with ExitStack() as undo:
+            _make_parents(folder.parent, undo)
+            staged, staged_private = _stage(folder, undo), _stage(private, undo)
+            _fill(release, staged, format)
+            write_evidence(_private_facts(release), staged_private)
+            for path in (*staged.iterdir(), staged, staged_private):
+                _sync(path)
+            # The evidence goes first: a release without its secret would be worse than the reverse.
+            old = [_swap(staged_private, private, undo), _swap(staged, folder, undo)]
+            undo.pop_all()
+    except OSError as error:
+        raise InputError(f"The release cannot be written to '{folder}': {error.strerror}.") from None
+    for path in old:
+        shutil.rmtree(path, ignore_errors=True)
+    with suppress(OSError):
+        _sync(folder.parent)
+    return folder
+
+
+def aligned(release: Release) -> Any:
+    """The released rows in the order of the input, null where a row was suppressed. Never to be published.
+
+    A pandas frame gets its own index back, unless rows were dropped for missing cells.
+    """
+    frame, backend = to_polars(release.frame)
+    # No column can have the empty name, so it is free for the row number.
+    rows = pl.DataFrame({"": np.arange(release.table.n)}).join(
+        frame.with_columns(pl.Series("", release.source, dtype=pl.Int64)),
+        on="",
+        how="left",
+        maintain_order="left",
+    )
+    result = from_polars(rows.drop(""), backend)
+    index = getattr(release.table.backend, "index", None)
+    if backend.library == "pandas" and index is not None and len(index) == len(result):
+        result.index = index
+    return result
+
+
+def read_release(folder: str | Path) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """Read a written release, after checking that its data are those its manifest speaks of.
+
+    Returns
+    -------
+    tuple of polars.DataFrame and dict
+        The data (from CSV: text columns, every cell as it stands) and the manifest.
+    """
+    folder = Path(folder)
+    manifest = read_manifest(folder)
+    data = manifest["data"]
+    path = folder / data["file"]
+    try:
+        found = _sha256(path)
+    except OSError as error:
+        raise InputError(f"The data file '{path}' cannot be read: {error.strerror}.") from None
+    if found != data["sha256"]:
+        raise VerificationError(
+            f"'{data['file']}' is not the file that the manifest describes: its hash differs."
+        )
+    try:
+        frame = read_exact(path)
+    except UserError as error:
+        raise VerificationError(f"The data cannot be read back: {error}") from None
+    if frame.height != data["rows"]:
+        raise VerificationError(
+            f"'{data['file']}' has {frame.height} rows and the manifest says {data['rows']}."
+        )
+    return frame, manifest
+
+
+def _check_place(folder: Path, source: str | Path | None) -> None:
+    """Refuse a folder in which private and public things would mix, or the source be lost."""
+    if any(part.suffix == ".evidence" for part in (folder, *folder.parents)):
+        raise InputError(f"'{folder}' is inside an evidence folder, which is private: choose another folder.")
+    for parent in folder.parents:
+        if _is_release(parent):
+            raise InputError(f"'{folder}' is inside a release, which is public: choose another folder.")
+    if source is not None and Path(source).resolve().is_relative_to(folder):
+        raise InputError(f"'{folder}' holds the source itself: choose another folder.")
+
+
+def _check_free(folder: Path, replace: bool, ours: tuple[str, ...]) -> None:
+    """Refuse a folder in use; one that is to be replaced must hold nothing but files of ours."""
+    try:
+        found = sorted(path.name for path in folder.iterdir())
+    except FileNotFoundError:
+        return
+    except NotADirectoryError:
+        raise InputError(f"'{folder}' is a file: choose another folder.") from None
+    except OSError as error:
+        raise InputError(f"'{folder}' cannot be read: {error.strerror}.") from None
+    if found and not replace:
+        raise InputError(f"'{folder}' is not empty: choose another folder or ask to replace it.")
+    foreign = [name for name in found if name not in ours]
+    if foreign:
+        raise InputError(
+            f"'{folder}' also holds '{foreign[0]}', which is no part of a release, so it is not replaced: "
+            "move that away first."
+        )
+
+
+def _is_release(folder: Path) -> bool:
+    with suppress(OSError):
+        return b'"shoal"' in (folder / MANIFEST).read_bytes()
+    return False
+
+
+def _make_parents(parent: Path, undo: ExitStack) -> None:
+    missing = []
+    while not parent.exists():
+        missing.append(parent)
+        parent = parent.parent
+    for path in reversed(missing):
+        path.mkdir()
+        undo.callback(_quietly, path.rmdir)
+
+
+def _stage(folder: Path, undo: ExitStack) -> Path:
+    """An empty folder beside ``folder`` that only its owner can enter."""
+    staged = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    undo.callback(shutil.rmtree, staged, ignore_errors=True)
+    return staged
+
+
+def _fill(release: Release, folder: Path, format: str) -> None:
+    frame, _ = to_polars(release.frame)
+    data = folder / f"release.{format}"
+    write_frame(frame, data, format)
+    facts = {"file": data.name, "format": format, "sha256": _sha256(data), "rows": frame.height}
+    manifest: Mapping[str, Any] = {**release.manifest, "data": facts}
+    (folder / MANIFEST).write_bytes(manifest_bytes(manifest))
+    report = release.evidence.get("report_html")
+    if isinstance(report, str):
+        (folder / REPORT).write_text(report, "utf-8", newline="\n")
+    for path in folder.iterdir():
+        path.chmod(0o644)
+    folder.chmod(0o755)
+
+
+def _private_facts(release: Release) -> Mapping[str, Any]:
+    """The evidence, with the keyed hash of the rows that went in."""
+    secret = release.evidence.get("secret")
+    if secret is None:
+        return release.evidence
+    return {**release.evidence, "input_hash": input_hash(release.table.frame, secret)}
+
+
+def _swap(staged: Path, folder: Path, undo: ExitStack) -> Path:
+    """Put ``staged`` in the place of ``folder``; return where the old folder went."""
+    old = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.old")
+    if folder.exists():
+        folder.rename(old)
+        undo.callback(_quietly, old.rename, folder)
+    staged.rename(folder)
+    undo.callback(shutil.rmtree, folder, ignore_errors=True)
+    return old
+
+
+def _quietly(action: Any, *arguments: Any) -> None:
+    """Undo one step; the error that made it necessary is the one to report."""
+    with suppress(OSError):
+        action(*arguments)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _sync(path: Path) -> None:
+    """Have a file, or a folder's list of names, on disk before anything is renamed."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,382 @@
+"""Recipes: one TOML file that says what to read, what to promise and where to write.
+
+Models and algorithm stay plain tables here (a name and its parameters); the registry makes them into objects.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+import shlex
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tomlkit
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
+from tomlkit.items import AoT, Item
+
+from shoal.errors import ParameterError, RecipeError
+from shoal.params import nearest
+
+
+def _text(value: Any) -> Any:
+    """Codes such as 99 are texts like any other cell."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _domain(value: Any) -> Any:
+    if not isinstance(value, list) or len(value) != 2:
+        raise ValueError("must be a list of the lowest and the highest value")
+    value = [bound.isoformat() if isinstance(bound, datetime.date) else bound for bound in value]
+    if not all(_number(bound) or isinstance(bound, str) for bound in value):
+        raise ValueError("must be two numbers or two dates")
+    if all(map(_number, value)) and value[0] > value[1]:
+        raise ValueError("must give the lowest value first")
+    return value
+
+
+def _snap(value: Any) -> Any:
+    if value not in ("auto", "off") and not (_number(value) and value > 0):
+        raise ValueError("must be 'auto', 'off' or a positive width")
+    return value
+
+
+def _hierarchy(value: Any) -> Any:
+    if not isinstance(value, str | dict) or not value:
+        raise ValueError("must be a file name or a table such as { prefix = [4, 3, 2] }")
+    return value
+
+
+def _named(value: Any) -> Any:
+    if not isinstance(value, dict) or not isinstance(value.get("name"), str):
+        raise ValueError("must be a table with a 'name'")
+    return value
+
+
+Text = Annotated[str, BeforeValidator(_text)]
+Named = Annotated[dict[str, Any], BeforeValidator(_named)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Source(_Section):
+    """What to read; ``path`` is relative to the recipe."""
+
+    name: str | None = None
+    path: str
+    columns: list[str] | None = None
+    separator: str | None = None
+    encoding: str = "utf-8"
+    missing_markers: list[str] = []
+    missing: Literal["error", "drop", "value"] = "error"
+
+
+class Roles(_Section):
+    """Every column's role."""
+
+    identifiers: list[str] = []
+    quasi: list[str] = []
+    sensitive: list[str] = []
+    neutral: list[str] = []
+    drop: list[str] = []
+    subject: str | None = None
+    weight: str | None = None
+    key: str | None = None
+
+
+class ColumnSettings(_Section):
+    """What a column needs said about it, under ``[columns.NAME]``."""
+
+    type: Literal["numeric", "date", "ordinal", "categorical"] | None = None
+    format: str | None = None
+    order: list[Text] | None = None
+    domain: Annotated[list[Any], BeforeValidator(_domain)] | None = None
+    style: Literal["auto"] = "auto"
+    snap: Annotated[Any, BeforeValidator(_snap)] = "auto"
+    use: Literal["interval"] | None = None
+    non_answers: list[Text] = []
+
+
+class Engine(_Section):
+    """Who counts."""
+
+    name: str = "memory"
+
+
+class Output(_Section):
+    """Where the release goes, and how; ``folder`` is relative to the recipe."""
+
+    folder: str = "out"
+    format: Literal["csv", "parquet"] = "csv"
+    suppressed: Literal["drop", "star"] = "drop"
+    order: Literal["shuffled", "kept"] = "shuffled"
+
+
+class Recipe(_Section):
+    """A whole recipe.
+
+    Examples
+    --------
+    >>> parse_recipe('[source]\\npath = "patients.csv"\\n[roles]\\nquasi = ["age"]').roles.quasi
+    ['age']
+    """
+
+    acknowledge: list[str] = []
+    seed: int | None = None
+    source: Source
+    roles: Roles = Roles()
+    columns: dict[str, ColumnSettings] = {}
+    hierarchies: dict[str, Annotated[Any, BeforeValidator(_hierarchy)]] = {}
+    weights: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = {}
+    models: list[Named] = []
+    algorithm: Named = {"name": "mondrian"}
+    engine: Engine = Engine()
+    output: Output = Output()
+    _base: Path = PrivateAttr(default_factory=Path)
+
+    @property
+    def base(self) -> Path:
+        """The folder that relative paths start from: the recipe's own."""
+        return self._base
+
+    def resolve(self, path: str | Path) -> Path:
+        """A path of the recipe, seen from where we are."""
+        return self._base / path
+
+
+def load_recipe(path: str | Path) -> Recipe:
+    """Read a recipe file."""
+    path = Path(path)
+    try:
+        text = path.read_text("utf-8-sig")
+    except FileNotFoundError:
+        raise RecipeError(f"There is no recipe '{path}': check the path.") from None
+    except OSError as error:
+        raise RecipeError(f"The recipe '{path}' cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise RecipeError(f"The recipe '{path.name}' is not UTF-8: save it as UTF-8.") from None
+    return parse_recipe(text, path.parent)
+
+
+def parse_recipe(text: str, base: Path = Path()) -> Recipe:
+    """Read a recipe from text; relative paths in it start from ``base``."""
+    try:
+        recipe = Recipe.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise RecipeError(f"The recipe is not valid TOML: {error}.") from None
+    except ValidationError as error:
+        # A misspelt entry often leaves another one lacking, so it is the one to name.
+        found = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
+        raise RecipeError(_sentence(found[0])) from None
+    recipe._base = base
+    return recipe
+
+
+def dump_recipe(recipe: Recipe) -> str:
+    """A recipe as TOML text that :func:`parse_recipe` reads back to an equal recipe."""
+    document = tomlkit.document()
+    settings = recipe.model_dump(exclude_none=True, exclude={"columns"})
+    settings["columns"] = {
+        name: entry.model_dump(exclude_defaults=True) for name, entry in recipe.columns.items()
+    }
+    for key in Recipe.model_fields:
+        value = settings.get(key)
+        if key in ("source", "roles"):
+            value = {name: entry for name, entry in settings[key].items() if entry != []}
+        if value not in (None, [], {}):
+            document[key] = _item(value, _depth(key))
+    return tomlkit.dumps(document)
+
+
+def update_recipe(text: str, changes: Mapping[str, Any]) -> str:
+    """Change entries of a recipe's text and keep everything else, comments included.
+
+    Parameters
+    ----------
+    changes
+        As nested as the recipe: tables are merged entry by entry (``models`` is replaced whole), and None
+        removes an entry.
+    """
+    parse_recipe(text)
+    document = tomlkit.parse(text)
+    for key, value in changes.items():
+        _change(document, key, value, _depth(key))
+    changed = tomlkit.dumps(document)
+    parse_recipe(changed)
+    return changed
+
+
+def _depth(key: str) -> int:
+    """How many levels of a top-level entry are tables with headings of their own."""
+    return 2 if key == "columns" else 1
+
+
+def _change(table: Any, key: str, value: Any, depth: int) -> None:
+    present = table.get(key)
+    if value is None:
+        table.pop(key, None)
+    elif depth and isinstance(value, Mapping) and isinstance(present, Mapping):
+        for name, entry in value.items():
+            _change(present, name, entry, depth - 1)
+    elif present is None or present.unwrap() != value:
+        table[key] = _item(value, depth)
+
+
+def _item(value: Any, depth: int) -> Item:
+    """A value as TOML: tables with headings down to ``depth``, inline tables below."""
+    if depth and isinstance(value, list) and value and all(isinstance(entry, Mapping) for entry in value):
+        tables: AoT = tomlkit.aot()
+        for entry in value:
+            tables.append(_item(entry, depth))
+        return tables
+    if isinstance(value, Mapping):
+        table: Any = tomlkit.table() if depth else tomlkit.inline_table()
+        for name, entry in value.items():
+            table[name] = _item(entry, max(depth - 1, 0))
+        return table
+    if isinstance(value, list | tuple):
+        array = tomlkit.array()
+        for entry in value:
+            array.append(_item(entry, 0))
+        return array
+    return tomlkit.item(value)
+
+
+_SECTIONS: dict[str, type[_Section]] = {
+    "source": Source,
+    "roles": Roles,
+    "columns": ColumnSettings,
+    "engine": Engine,
+    "output": Output,
+}
+_KINDS = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "dict_type": "a table",
+    "model_type": "a table",
+    "greater_than": "above 0",
+}
+
+
+def _sentence(error: Mapping[str, Any]) -> str:
+    """One finding of pydantic as one sentence that names the entry and its table."""
+    table, key, below = _address(error["loc"])
+    entry = f"Entry {below[0] + 1} of '{key}'" if below and isinstance(below[0], int) else f"The '{key}'"
+    kind = error["type"]
+    if kind == "extra_forbidden":
+        section = _SECTIONS[str(error["loc"][0])] if len(error["loc"]) > 1 else Recipe
+        return f"There is no entry '{key}' in {table}. {_hint(key, list(section.model_fields))}"
+    if kind == "missing":
+        return f"The entry '{key}' is missing from {table}: add it."
+    if kind == "literal_error":
+        options = re.findall(r"'([^']*)'", error["ctx"]["expected"])
+        return f"{entry} in {table} must be {error['ctx']['expected']}. {_hint(str(error['input']), options)}"
+    if kind == "value_error":
+        return f"{entry} in {table} {error['ctx']['error']}."
+    return f"{entry} in {table} must be {_KINDS.get(kind, 'of another kind')}."
+
+
+def _address(place: tuple[Any, ...]) -> tuple[str, str, tuple[Any, ...]]:
+    """The table an entry stands in, its key, and what lies below it."""
+    if len(place) == 1 or place[0] == "models":
+        return "the recipe", str(place[0]), place[1:]
+    if place[0] == "columns" and len(place) > 2:
+        return f"[columns.{place[1]}]", str(place[2]), place[3:]
+    return f"[{place[0]}]", str(place[1]), place[2:]
+
+
+def _hint(word: str, options: list[str]) -> str:
+    near = nearest(word, options)
+    return f"Did you mean '{near}'?" if near else f"Possible are: {', '.join(options)}."
+
+
+def model_from_text(text: str, main: Mapping[str, str]) -> dict[str, Any]:
+    """A model as the command line writes it: ``NAME[=MAIN] [key=value ...] [on COLUMN[,COLUMN]]``.
+
+    Parameters
+    ----------
+    main
+        Model name to the parameter that ``NAME=MAIN`` sets.
+
+    Examples
+    --------
+    >>> model_from_text("entropy-l=3 on occupation", {"entropy-l": "l"})
+    {'name': 'entropy-l', 'l': 3, 'on': 'occupation'}
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        raise ParameterError(f"The model {text!r} has a quote that is not closed.") from None
+    on: list[str] = []
+    if "on" in words:
+        at = words.index("on")
+        on = [name.strip() for name in " ".join(words[at + 1 :]).split(",")]
+        words = words[:at]
+        if not all(on):
+            raise ParameterError(f"The model {text!r} names no column behind 'on'.")
+    if not words:
+        raise ParameterError("A model needs a name, for example 'k=5' or 'entropy-l=3 on disease'.")
+    name, given, value = words[0].partition("=")
+    model: dict[str, Any] = {"name": name}
+    if given:
+        if name not in main:
+            known = f"Did you mean '{near}'?" if (near := nearest(name, main)) else "Write key=value instead."
+            raise ParameterError(f"There is no model '{name}' with a main parameter. {known}")
+        model[main[name]] = value_from_text(value)
+    for word in words[1:]:
+        key, given, value = word.partition("=")
+        if not given or not key or key in model:
+            raise ParameterError(
+                f"The model {text!r} must be written as NAME[=MAIN] [key=value ...] [on COLUMN]."
+            )
+        model[key] = value_from_text(value)
+    if on:
+        model["on"] = on[0] if len(on) == 1 else on
+    return model
+
+
+def value_from_text(text: str) -> int | float | bool | str | list[Any]:
+    """A value as the command line writes it: ``5``, ``0.02``, ``true``, ``[4, 3, 2]`` or text.
+
+    Digits that would not come back as they were, such as the postcode ``01067``, stay text; so does anything
+    in quotes.
+    """
+    text = text.strip()
+    if text in ("true", "false"):
+        return text == "true"
+    if re.fullmatch(r"-?(0|[1-9][0-9]*)", text):
+        return int(text)
+    if re.fullmatch(r"-?((0|[1-9][0-9]*)(\.[0-9]+)?|\.[0-9]+)([eE][-+]?[0-9]+)?", text):
+        value = float(text)
+        return value if math.isfinite(value) else text
+    if text[:1] == "[" and text[-1:] == "]":
+        inside = text[1:-1].strip()
+        return [value_from_text(part) for part in _split(inside)] if inside else []
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        return text[1:-1]
+    return text
+
+
+def _split(text: str) -> list[str]:
+    """Parts between commas, leaving inner lists whole."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter == "[") - (letter == "]")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts

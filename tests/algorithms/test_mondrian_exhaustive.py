@@ -1,0 +1,105 @@
+"""Every table of up to 6 rows, 2 quasi-identifiers and 3 values, for k and distinct-l."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+import polars as pl
+import pytest
+
+from shoal.algorithms.base import Problem
+from shoal.algorithms.partition.mondrian import Mondrian
+from shoal.engines.memory import MemoryEngine
+from shoal.errors import InfeasibleError
+from shoal.models.base import Judge, Model
+from shoal.models.diversity import DistinctL
+from shoal.models.enforce import enforce
+from shoal.models.feasible import refuse_infeasible, whole_reference
+from shoal.models.size import KAnonymity
+from shoal.recoding.released import apply_recoding
+from shoal.table.column import Column
+from shoal.table.keys import Keys
+from shoal.table.schema import ColumnSpec, Schema
+from shoal.table.table import Table
+
+QUASI = list(product(range(3), repeat=2))
+ENGINE = MemoryEngine()
+KEYS = Keys.from_seed(3)
+
+
+def tables(sensitive: int, rows: int) -> Iterator[np.ndarray]:
+    """All multisets of rows (two quasi-identifiers and a sensitive value)."""
+    kinds = [(*quasi, value) for quasi in QUASI for value in range(sensitive)]
+    for picked in combinations_with_replacement(kinds, rows):
+        yield np.array(picked, dtype=np.int32)
+
+
+def coded(rows: np.ndarray) -> Table:
+    """A table whose dictionaries hold all three values, present or not."""
+    columns = {}
+    for place, (name, role) in enumerate([("a", "quasi"), ("b", "quasi"), ("s", "sensitive")]):
+        columns[name] = Column(
+            name=name, role=role, type="numeric" if place == 0 else "categorical",
+            kind="interval" if place == 0 else "flat", codes=np.ascontiguousarray(rows[:, place]),
+            texts=pl.Series(["0", "1", "2"]), numbers=np.arange(3) if place == 0 else None, missing=-1,
+            hierarchy=None, spec=ColumnSpec(),
+        )
+    return Table(
+        frame=pl.DataFrame({"row": np.arange(len(rows))}), schema=Schema(quasi=["a", "b"], sensitive=["s"]),
+        columns=columns, row_keys=np.arange(len(rows), dtype=np.uint64), subjects=None, n_subjects=0,
+        n_read=len(rows), n_dropped=0,
+    )
+
+
+def check(rows: np.ndarray, models: list[Model], algorithm: Mondrian, k: int, l: int) -> None:  # noqa: E741
+    table = coded(rows)
+    judge = Judge(models, whole_reference(table, models, ENGINE))
+    feasible = len(rows) >= k and len(set(rows[:, 2].tolist())) >= l
+    try:
+        refuse_infeasible(judge, 0.0)
+    except InfeasibleError:
+        assert not feasible, rows
+        return
+    assert feasible, rows
+    grouping = algorithm.run(Problem(table=table, judge=judge, engine=ENGINE, keys=KEYS))
+    released = enforce(apply_recoding(table, grouping), judge, ENGINE, 0.0)
+    interval, chosen = released.cells["a"], released.cells["b"]
+    low, high, bits = interval.low.tolist(), interval.high.tolist(), chosen.bits[:, 0].tolist()
+    classes = defaultdict(list)
+    for row, group in zip(rows.tolist(), released.classes.tolist(), strict=True):
+        assert low[group] <= row[0] <= high[group]
+        assert bits[group] >> row[1] & 1
+        classes[low[group], high[group], bits[group]].append(row[2])
+    assert len(classes) == released.n_classes
+    assert min(map(len, classes.values())) >= k, rows
+    assert min(len(set(values)) for values in classes.values()) >= l, rows
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("mode, cut", [("strict", "widest"), ("relaxed", "widest"), ("strict", "best")])
+def test_k(rows: int, mode: str, cut: str) -> None:
+    algorithm = Mondrian(mode=mode, cut=cut)
+    for k in (2, 3):
+        for table in tables(1, rows):
+            check(table, [KAnonymity(k=k)], algorithm, k, 1)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("mode", ["strict", "relaxed"])
+def test_distinct_l(rows: int, mode: str) -> None:
+    algorithm = Mondrian(mode=mode)
+    for table in tables(2, rows):
+        check(table, [KAnonymity(k=2), DistinctL(l=2)], algorithm, 2, 2)
+
+
+@pytest.mark.parametrize("first", range(9))
+def test_distinct_l_with_six_rows(first: int) -> None:
+    """Six rows in slices by the smallest, whose sensitive value is called 0: the other name changes nothing."""
+    algorithm = Mondrian()
+    kinds = [(*quasi, value) for quasi in QUASI for value in range(2)]
+    for rest in combinations_with_replacement(kinds[2 * first :], 5):
+        table = np.array([kinds[2 * first], *rest], dtype=np.int32)
+        check(table, [KAnonymity(k=2), DistinctL(l=2)], algorithm, 2, 2)

@@ -1,0 +1,86 @@
+"""From the worked examples to tables, releases and judgements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.engines.memory import MemoryEngine
+from shoal.io.source import read
+from shoal.models.base import Judge, Judgement
+from shoal.models.feasible import whole_reference
+from shoal.recoding.columns import IntervalCells
+from shoal.recoding.recodings import Grouping
+from shoal.recoding.released import Released, apply_recoding
+from shoal.registry import load, make
+from shoal.results import Score
+from shoal.table.table import Table
+
+ENGINE = MemoryEngine()
+
+
+def printed(frame: pl.DataFrame, sensitive: Sequence[str]) -> Table:
+    """A printed table: every other column a quasi-identifier whose cells are compared as they stand."""
+    quasi = [name for name in frame.columns if name not in sensitive]
+    return read(
+        frame, quasi=quasi, sensitive=sensitive, settings={name: {"type": "categorical"} for name in quasi}
+    )
+
+
+def of_groups(groups: Sequence[Sequence[Any]]) -> Table:
+    """Groups of sensitive values, with nothing else known about the records."""
+    rows = [(str(place), value) for place, values in enumerate(groups) for value in values]
+    return printed(pl.DataFrame(rows, schema=["group", "value"], orient="row"), ["value"])
+
+
+def judged(table: Table, **model: Any) -> Judgement:
+    """One model on the classes of equal cells, which are numbered by their first row."""
+    made = make("model", model)
+    judge = Judge([made], whole_reference(table, [made], ENGINE))
+    ids, first, _ = ENGINE.frequency(table)
+    (found,) = judge.judge(ENGINE.group_stats(table, ids, first.size, judge.attributes))
+    return found
+
+
+def judged_release(released: Released, **model: Any) -> Judgement:
+    """One model on the classes of a release."""
+    made = make("model", model)
+    judge = Judge([made], whole_reference(released.table, [made], ENGINE))
+    (found,) = judge.judge(
+        ENGINE.group_stats(released.table, released.classes, released.n_classes, judge.attributes)
+    )
+    return found
+
+
+def release(table: Table, groups: Sequence[Sequence[int]]) -> Released:
+    """Records in groups, each generalised to its extent."""
+    ids = np.full(table.n, -1, dtype=np.int32)
+    for group, rows in enumerate(groups):
+        ids[list(rows)] = group
+    return apply_recoding(table, Grouping(ids=ids, groups=len(groups)))
+
+
+def printed_release(
+    table: Table, groups: Sequence[Sequence[int]], bounds: Mapping[str, Sequence[tuple[int, int]]]
+) -> Released:
+    """Records in classes whose intervals are given, because they are wider than their members' extents."""
+    made = {}
+    for name, ends in bounds.items():
+        column = table.columns[name]
+        low, high = np.searchsorted(column.numbers, np.array(ends).T).astype(np.int32)
+        made[name] = IntervalCells.of(column, low, high)
+    return replace(release(table, groups), cells=made)
+
+
+def score(released: Released, name: str, **parameters: Any) -> Score:
+    """Price a release by one measure."""
+    return load("measure", name)(**parameters).score(released.price_stats())
+
+
+def cells(released: Released, column: str) -> list[str]:
+    """The published cells of one column, a class after another."""
+    return released.cells[column].texts().to_list()

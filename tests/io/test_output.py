@@ -1,0 +1,366 @@
+"""Releases on disk: whole or not at all, public and private apart, and checked when read back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from polars.testing import assert_frame_equal
+
+from shoal.errors import InputError, ParameterError, VerificationError
+from shoal.io.evidence import input_hash, read_evidence
+from shoal.io.frames import Backend, from_polars
+from shoal.io.manifest import manifest_bytes
+from shoal.io.output import aligned, read_release, write_release
+
+INPUT = pl.DataFrame({"name": ["Ann", "Bob", "Cas"], "age": [31, 35, 90]})
+FRAME = pl.DataFrame({"age": ["[31,35]", "[31,35]"], "sex": ["F", None]})
+
+
+def release(frame: Any = FRAME, **evidence: Any) -> Any:
+    """What write_release uses of a Release: two of three input rows, the second one first."""
+    return SimpleNamespace(
+        frame=frame,
+        manifest={
+            "shoal": "0.1.0",
+            "manifest": 1,
+            "kind": "generalised",
+            "source": "people",
+            "statement": "2-anonymous",
+            "not_protected": [],
+            "suppressed": "drop",
+            "order": "shuffled",
+            "people": False,
+            "columns": [
+                {"name": "age", "role": "quasi", "type": "numeric", "cells": "interval"},
+                {"name": "sex", "role": "neutral", "type": "categorical", "cells": "value"},
+            ],
+            "models": [{"name": "k", "k": 2}],
+            "verdicts": [],
+            "classes": {},
+            "acknowledged": [],
+        },
+        evidence={"secret": b"s" * 32, "recipe": "seed = 1\n", "counts": {"suppressed": 1}} | evidence,
+        source=np.array([1, 0], dtype=np.int64),
+        table=SimpleNamespace(n=3, frame=INPUT, backend=Backend("polars")),
+    )
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def snapshot(folder: Path) -> dict[str, bytes | None]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in folder.rglob("*")
+    }
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_what_is_written(tmp_path: Path, format: str) -> None:
+    folder = write_release(release(report_html="<p>fine</p>"), tmp_path / "out", format=format)
+    assert folder == tmp_path / "out"
+    assert names(tmp_path) == ["out", "out.evidence"]
+    assert names(folder) == ["manifest.json", f"release.{format}", "report.html"]
+    assert mode(folder) == 0o755
+    assert all(mode(path) == 0o644 for path in folder.iterdir())
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    data = (folder / f"release.{format}").read_bytes()
+    assert manifest["data"] == {
+        "file": f"release.{format}",
+        "format": format,
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "rows": 2,
+    }
+    assert (folder / "report.html").read_text() == "<p>fine</p>"
+    private = tmp_path / "out.evidence"
+    assert mode(private) == 0o700
+    assert names(private) == ["evidence.json", "recipe.toml", "secret"]
+    assert all(mode(path) == 0o600 for path in private.iterdir())
+    assert read_evidence(folder)["input_hash"] == input_hash(INPUT, b"s" * 32)
+    assert "report_html" not in read_evidence(folder)
+
+
+def test_modes_do_not_depend_on_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        write_release(release(), tmp_path / "tight")
+        os.umask(0)
+        write_release(release(), tmp_path / "loose")
+    finally:
+        os.umask(before)
+    for name in ("tight", "loose"):
+        assert mode(tmp_path / name) == 0o755
+        assert mode(tmp_path / name / "release.csv") == 0o644
+        assert mode(tmp_path / f"{name}.evidence") == 0o700
+        assert mode(tmp_path / f"{name}.evidence" / "secret") == 0o600
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_equal_releases_give_equal_bytes(tmp_path: Path, format: str) -> None:
+    for name in ("a", "b"):
+        write_release(release(), tmp_path / name, format=format)
+    assert snapshot(tmp_path / "a") == snapshot(tmp_path / "b")
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_every_library_gives_the_same_file(tmp_path: Path, library: str) -> None:
+    frame = FRAME.with_columns(hours=pl.Series([1, None]), on=pl.Series([True, None]))
+    write_release(release(from_polars(frame, Backend(library))), tmp_path / "out")
+    assert (tmp_path / "out" / "release.csv").read_text() == (
+        'age,sex,hours,on\n"[31,35]",F,1,true\n"[31,35]",<missing>,<missing>,<missing>\n'
+    )
+
+
+def test_parents_are_made_and_an_empty_folder_is_used(tmp_path: Path) -> None:
+    write_release(release(), tmp_path / "a" / "b" / "out")
+    (tmp_path / "empty").mkdir()
+    write_release(release(), tmp_path / "empty")
+    assert (tmp_path / "empty" / "release.csv").exists()
+
+
+def test_a_relative_folder_and_a_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert write_release(release(), "out") == tmp_path / "out"
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    assert write_release(release(), "link") == tmp_path / "real"
+    assert (tmp_path / "link").is_symlink()
+    assert names(tmp_path) == ["link", "out", "out.evidence", "real", "real.evidence"]
+
+
+def test_replace(tmp_path: Path) -> None:
+    write_release(release(), tmp_path / "out")
+    with pytest.raises(InputError, match="is not empty"):
+        write_release(release(), tmp_path / "out")
+    write_release(
+        release(FRAME[:1], counts={"suppressed": 2}), tmp_path / "out", replace=True, format="parquet"
+    )
+    assert names(tmp_path) == ["out", "out.evidence"]
+    assert names(tmp_path / "out") == ["manifest.json", "release.parquet"]
+    assert read_release(tmp_path / "out")[0].height == 1
+    assert read_evidence(tmp_path / "out")["counts"] == {"suppressed": 2}
+
+
+def _inside_evidence(folder: Path) -> Path:
+    write_release(release(), folder / "out")
+    return folder / "out.evidence" / "new"
+
+
+def _inside_release(folder: Path) -> Path:
+    write_release(release(), folder / "out")
+    return folder / "out" / "deep" / "new"
+
+
+def _evidence_left(folder: Path) -> Path:
+    (folder / "out.evidence").mkdir()
+    (folder / "out.evidence" / "secret").write_text("x")
+    return folder / "out"
+
+
+def _file(folder: Path) -> Path:
+    (folder / "out").write_text("x")
+    return folder / "out"
+
+
+def _foreign(folder: Path) -> Path:
+    (folder / "out").mkdir()
+    (folder / "out" / "thesis.doc").write_text("x")
+    return folder / "out"
+
+
+def _release_with_notes(folder: Path) -> Path:
+    write_release(release(), folder / "out")
+    (folder / "out" / "notes.txt").write_text("x")
+    return folder / "out"
+
+
+@pytest.mark.parametrize(
+    "prepare, replace, part",
+    [
+        (_inside_evidence, True, "private"),
+        (_inside_release, True, "public"),
+        (_evidence_left, False, "is not empty"),
+        (_file, True, "is a file"),
+        (_foreign, False, "is not empty"),
+        (_foreign, True, "thesis.doc"),
+        (_release_with_notes, True, "notes.txt"),
+        (lambda folder: folder / "x.evidence", False, "private"),
+    ],
+)
+def test_folders_that_are_refused(tmp_path: Path, prepare: Any, replace: bool, part: str) -> None:
+    folder = prepare(tmp_path)
+    before = snapshot(tmp_path)
+    with pytest.raises(InputError) as caught:
+        write_release(release(), folder, replace=replace)
+    assert part in str(caught.value)
+    assert snapshot(tmp_path) == before
+
+
+def test_the_source_is_never_replaced(tmp_path: Path) -> None:
+    folder = write_release(release(), tmp_path / "out")
+    with pytest.raises(InputError, match="holds the source"):
+        write_release(release(source_path=str(folder / "release.csv")), folder, replace=True)
+    write_release(release(source_path=tmp_path / "people.csv"), folder, replace=True)
+
+
+def test_an_unknown_format(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="format"):
+        write_release(release(), tmp_path / "out", format="xml")
+    assert names(tmp_path) == []
+
+
+STEPS = ["write_frame", "manifest_bytes", "write_evidence", "input_hash", "_sha256", "_sync"]
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize(
+    "error", [OSError(28, "No space left on device"), RuntimeError("bug"), KeyboardInterrupt()]
+)
+@pytest.mark.parametrize("step", STEPS)
+def test_a_failure_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, error: BaseException, replace: bool
+) -> None:
+    if replace:
+        write_release(release(), tmp_path / "a" / "out")
+    before = snapshot(tmp_path)
+
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(f"shoal.io.output.{step}", fail)
+    with pytest.raises(InputError if isinstance(error, OSError) else type(error)):
+        write_release(release(FRAME[:1]), tmp_path / "a" / "out", replace=replace)
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("allowed", [0, 1, 2, 3])
+def test_a_failure_between_renames_is_undone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, allowed: int, replace: bool
+) -> None:
+    if replace:
+        write_release(release(), tmp_path / "out")
+    before = snapshot(tmp_path)
+    rename, done = Path.rename, [0]
+
+    def fail_once(path: Path, target: Path) -> Path:
+        done[0] += 1
+        if done[0] == allowed + 1:
+            raise OSError(5, "Input/output error")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", fail_once)
+    if not replace and allowed > 1:
+        write_release(release(), tmp_path / "out")
+        assert done == [2]
+        return
+    with pytest.raises(InputError, match="Input/output error"):
+        write_release(release(FRAME[:1]), tmp_path / "out", replace=replace)
+    assert snapshot(tmp_path) == before
+
+
+def test_nobody_else_can_look_while_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+
+    def look(frame: pl.DataFrame, path: Path, format: str) -> None:
+        seen.append(mode(path.parent))
+        frame.write_csv(path)
+
+    monkeypatch.setattr("shoal.io.output.write_frame", look)
+    write_release(release(), tmp_path / "out")
+    assert seen == [0o700]
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_reading_back(tmp_path: Path, format: str) -> None:
+    write_release(release(), tmp_path / "out", format=format)
+    frame, manifest = read_release(tmp_path / "out")
+    expected = FRAME.with_columns(pl.col("sex").fill_null("<missing>")) if format == "csv" else FRAME
+    assert_frame_equal(frame, expected)
+    assert manifest["statement"] == "2-anonymous"
+
+
+def test_a_release_without_rows(tmp_path: Path) -> None:
+    write_release(release(FRAME.clear()), tmp_path / "out")
+    frame, manifest = read_release(tmp_path / "out")
+    assert_frame_equal(frame, FRAME.clear())
+    assert manifest["data"]["rows"] == 0
+
+
+def rewrite(folder: Path, content: bytes, rows: int) -> None:
+    """Put other data in, with hash and row count made to fit."""
+    (folder / "release.csv").write_bytes(content)
+    manifest = json.loads((folder / "manifest.json").read_bytes())
+    manifest["data"] |= {"sha256": hashlib.sha256(content).hexdigest(), "rows": rows}
+    (folder / "manifest.json").write_bytes(manifest_bytes(manifest))
+
+
+def test_tampering(tmp_path: Path) -> None:
+    folder = write_release(release(), tmp_path / "out")
+    content = (folder / "release.csv").read_bytes()
+    (folder / "release.csv").write_bytes(content.replace(b"F", b"M"))
+    with pytest.raises(VerificationError, match="hash differs"):
+        read_release(folder)
+    rewrite(folder, content, 3)
+    with pytest.raises(VerificationError, match="2 rows and the manifest says 3"):
+        read_release(folder)
+    rewrite(folder, content + b"ragged\n", 3)
+    with pytest.raises(VerificationError, match="cannot be read back"):
+        read_release(folder)
+    rewrite(folder, b"", 0)
+    with pytest.raises(VerificationError, match="empty"):
+        read_release(folder)
+    rewrite(folder, content, 2)
+    read_release(folder)
+
+
+def test_what_is_no_release(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"manifest\.json"):
+        read_release(tmp_path)
+    folder = write_release(release(), tmp_path / "out")
+    (folder / "release.csv").unlink()
+    with pytest.raises(InputError, match=r"release\.csv' cannot be read"):
+        read_release(folder)
+
+
+def test_aligned_is_in_input_order() -> None:
+    frame = pl.DataFrame({"age": ["second", "first"], "n": [2, 1]})
+    found = aligned(release(frame))
+    assert found.rows() == [("first", 1), ("second", 2), (None, None)]
+
+
+def test_aligned_in_other_libraries() -> None:
+    frame = pl.DataFrame({"age": ["second", "first"], "n": [2, 1]})
+    given = release(from_polars(frame, Backend("pandas")))
+    given.table.backend = Backend("pandas", pd.Index(["x", "y", "z"]))
+    found = aligned(given)
+    assert list(found.index) == ["x", "y", "z"]
+    assert found.loc["y", "age"] == "second"
+    assert found.loc["z"].isna().all()
+    given.table.backend = Backend("pandas", pd.Index(["too", "many", "labels", "here"]))
+    assert list(aligned(given).index) == [0, 1, 2]
+    table = aligned(release(frame.to_arrow()))
+    assert isinstance(table, pa.Table)
+    assert table.column("n").to_pylist() == [1, 2, None]
+
+
+def test_aligned_when_nothing_was_released() -> None:
+    given = release(FRAME.clear())
+    given.source = np.array([], dtype=np.int64)
+    assert aligned(given).rows() == [(None, None)] * 3

@@ -1,0 +1,121 @@
+"""Grouping rows by their codes: the same groups as a dictionary makes, whatever path the kernel takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoal.kernels.grouping import group_rows, number_keys, pack_keys
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """A single worker, and afterwards as many as before."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    yield
+    numba.set_num_threads(before)
+
+
+def reference(rows: list[tuple[int, ...]]) -> dict[tuple[int, ...], list[int]]:
+    found: dict[tuple[int, ...], list[int]] = {}
+    for number, row in enumerate(rows):
+        found.setdefault(row, []).append(number)
+    return found
+
+
+def assert_same_groups(codes: np.ndarray, cards: list[int]) -> None:
+    ids, first, counts = group_rows(codes, np.array(cards, dtype=np.int64))
+    expected = reference(list(map(tuple, codes.T.tolist())))
+    assert first.size == counts.size == len(expected)
+    for members in expected.values():
+        group = ids[members[0]]
+        assert (ids[members] == group).all()
+        assert (first[group], counts[group]) == (members[0], len(members))
+
+
+@st.composite
+def coded(draw: st.DrawFn) -> tuple[np.ndarray, list[int]]:
+    """Few rows of codes in columns of very different sizes, some beyond 64 bits together."""
+    cards = draw(st.lists(st.sampled_from([1, 2, 5, 1 << 20, (1 << 31) - 1]), min_size=1, max_size=7))
+    n = draw(st.integers(0, 40))
+    columns = []
+    for card in cards:
+        pool = sorted({0, card - 1, card // 2, min(1, card - 1)})
+        columns.append(draw(st.lists(st.sampled_from(pool), min_size=n, max_size=n)))
+    return np.array(columns, dtype=np.int32).reshape(len(cards), n), cards
+
+
+@given(coded())
+def test_few_groups(drawn: tuple[np.ndarray, list[int]]) -> None:
+    assert_same_groups(*drawn)
+
+
+def test_groups_are_numbered_by_first_appearance_when_they_are_few() -> None:
+    ids, first, counts = group_rows(np.array([[3, 1, 3, 0, 1]], dtype=np.int32), np.array([4]))
+    assert (ids.tolist(), first.tolist(), counts.tolist()) == ([0, 1, 0, 2, 1], [0, 1, 3], [2, 2, 1])
+
+
+@pytest.mark.parametrize("distinct", [4095, 4096, 4097, 20_000])
+def test_many_groups(distinct: int) -> None:
+    """Around the limit from which keys are split into parts before they are numbered."""
+    rng = np.random.default_rng(distinct)
+    values = np.concatenate([rng.permutation(distinct), rng.integers(0, distinct, 5000)])
+    assert_same_groups(np.stack([values // 100, values % 100]).astype(np.int32), [distinct // 100 + 1, 100])
+
+
+def test_many_groups_beyond_64_bits() -> None:
+    rng = np.random.default_rng(1)
+    card = (1 << 31) - 1
+    pool = rng.integers(0, card, (5, 6000))
+    codes = pool[:, rng.integers(0, 6000, 12_000)].astype(np.int32)
+    assert_same_groups(codes, [card] * 5)
+
+
+def test_equal_hashes_do_not_merge_keys() -> None:
+    """Keys that differ in their high or low bits only."""
+    keys = np.concatenate([np.arange(3000), np.arange(3000) << 32, np.arange(3000) << 50]).astype(np.uint64)
+    _, first, counts = number_keys(keys)
+    assert first.size == np.unique(keys).size
+    assert counts.sum() == keys.size
+
+
+def test_no_columns_is_one_group() -> None:
+    ids, first, counts = group_rows(np.empty((0, 5), dtype=np.int32), np.array([], dtype=np.int64))
+    assert (ids.tolist(), first.tolist(), counts.tolist()) == ([0] * 5, [0], [5])
+
+
+def test_no_rows_are_no_groups() -> None:
+    ids, first, counts = group_rows(np.empty((3, 0), dtype=np.int32), np.array([2, 3, 4]))
+    assert (ids.size, first.size, counts.size) == (0, 0, 0)
+
+
+def test_keys_are_mixed_radix() -> None:
+    keys = pack_keys(np.array([[1, 0], [2, 1], [3, 4]], dtype=np.int32), np.array([2, 3, 5]))
+    assert keys.tolist() == [(1 * 3 + 2) * 5 + 3, (0 * 3 + 1) * 5 + 4]
+
+
+def test_the_number_of_cores_changes_nothing(one_thread: None) -> None:
+    rng = np.random.default_rng(2)
+    keys = rng.integers(0, 30_000, 60_000).astype(np.uint64)
+    alone = number_keys(keys)
+    numba.set_num_threads(min(2, numba.config.NUMBA_NUM_THREADS))
+    for one, many in zip(alone, number_keys(keys), strict=True):
+        assert np.array_equal(one, many)
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**32 - 1))
+def test_ids_do_not_depend_on_what_codes_are_called(seed: int) -> None:
+    """Renaming the codes of a column leaves the groups as they were."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 50, (3, 200)).astype(np.int32)
+    renamed = codes.copy()
+    renamed[1] = rng.permutation(50)[codes[1]]
+    one, other = group_rows(codes, np.array([50] * 3))[0], group_rows(renamed, np.array([50] * 3))[0]
+    assert np.array_equal(one, other)

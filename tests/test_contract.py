@@ -1,0 +1,114 @@
+"""Contract of every algorithm: gated, verifiable, accountable, repeatable, and its input is left alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shoal
+from shoal.errors import InfeasibleError
+from shoal.io.output import read_release
+from shoal.registry import make, names
+from shoal.verify import recheck
+from tests.strategies import frames
+
+ALGORITHMS: list[dict[str, Any]] = [
+    {"name": "mondrian"},
+    {"name": "mondrian", "mode": "relaxed"},
+    {"name": "mondrian", "cut": "best"},
+    {"name": "mondrian", "cut": "best", "mode": "relaxed"},
+    {"name": "mondrian", "fallback_lt": True, "suppression_limit": 0.5},
+    {"name": "none", "suppression_limit": 1.0},
+]
+MODELS: list[list[dict[str, Any]]] = [
+    [{"name": "k", "k": 2}],
+    [{"name": "k", "k": 3}, {"name": "distinct-l", "l": 2}],
+    [{"name": "k", "k": 2}, {"name": "entropy-l", "l": 1.5}],
+    [{"name": "k", "k": 2}, {"name": "recursive-cl", "c": 2.0, "l": 2}],
+    [{"name": "k", "k": 2}, {"name": "t-closeness", "t": 0.4}],
+    [{"name": "alpha-k-general", "alpha": 0.7, "k": 2}],
+    [{"name": "p-sensitive", "p": 2, "k": 3}],
+    [{"name": "k", "k": 2}, {"name": "max-range", "limit": 0.6}],
+]
+
+
+def test_every_algorithm_has_a_contract_case() -> None:
+    assert {spec["name"] for spec in ALGORITHMS} == set(names("algorithm"))
+
+
+@settings(max_examples=40, deadline=None)
+@given(case=frames(), algorithm=st.sampled_from(ALGORITHMS), models=st.sampled_from(MODELS), seed=st.integers(0, 9))
+def test_release_or_documented_error(case: Any, algorithm: Any, models: Any, seed: int) -> None:
+    frame, roles = case
+    before = frame.clone()
+    table = shoal.read(frame, **roles)
+    arguments: dict[str, Any] = {
+        "algorithm": make("algorithm", algorithm),
+        "models": [make("model", spec) for spec in models],
+        "acknowledge": ["W-UNMODELLED:s"],
+    }
+    try:
+        release = shoal.anonymize(table, seed=seed, **arguments)
+    except InfeasibleError:
+        return
+    assert frame.equals(before)
+    again = shoal.anonymize(shoal.read(frame, **roles), seed=seed, **arguments)
+    assert again.frame.equals(release.frame)
+    assert again.manifest == release.manifest
+    counts = release.evidence["counts"]
+    assert counts["read"] == counts["dropped"] + counts["suppressed"] + counts["released"] == frame.height
+    assert release.frame.height == counts["released"]
+    assert all(check.passed for check in release.checks)
+    report = recheck(release.frame, {**release.manifest, "data": {"rows": release.frame.height}})
+    assert report.passed, [check for check in report.checks if not check.passed]
+
+
+@settings(max_examples=10, deadline=None)
+@given(case=frames(max_rows=25), starred=st.booleans(), format=st.sampled_from(["csv", "parquet"]))
+def test_written_releases_verify(case: Any, starred: bool, format: str, tmp_path_factory: Any) -> None:
+    frame, roles = case
+    folder = tmp_path_factory.mktemp("release") / "out"
+    algorithm = make("algorithm", {"name": "none", "suppression_limit": 1.0})
+    try:
+        release = shoal.anonymize(
+            shoal.read(frame, **roles), algorithm=algorithm, models=[shoal.KAnonymity(k=2)],
+            acknowledge=["W-UNMODELLED:s"], suppressed="star" if starred else "drop",
+        )
+    except InfeasibleError:
+        return
+    release.write(folder, format=format)
+    report = shoal.verify_release(folder)
+    assert report.passed, [check for check in report.checks if not check.passed]
+    back, manifest = read_release(folder)
+    assert back.height == manifest["data"]["rows"] == release.frame.height
+
+
+def test_one_subject_with_many_rows_never_makes_a_class_pass() -> None:
+    frame = pl.DataFrame({"who": ["p"] * 100 + ["q"], "age": [30] * 101, "s": ["a"] * 50 + ["b"] * 51})
+    table = shoal.read(frame, subject="who", quasi=["age"], sensitive=["s"])
+    with pytest.raises(InfeasibleError, match="only 2 people"):
+        shoal.anonymize(table, algorithm=shoal.Mondrian(k=3), acknowledge=["W-UNMODELLED:s"])
+
+
+@pytest.mark.parametrize("mode", ["strict", "relaxed"])
+def test_sorting_the_input_by_the_sensitive_value_changes_nothing(mode: str) -> None:
+    rng = np.random.default_rng(7)
+    frame = pl.DataFrame({"age": rng.integers(20, 26, 240), "sex": rng.integers(0, 2, 240), "s": rng.integers(0, 4, 240)})
+    shares = []
+    for one in (frame, frame.sort("s")):
+        table = shoal.read(one.with_columns(pl.col("s").cast(pl.String)), quasi=["age", "sex"], sensitive=["s"])
+        mine = []
+        for seed in range(100):
+            release = shoal.anonymize(
+                table, algorithm=shoal.Mondrian(k=2, mode=mode), seed=seed, acknowledge=["W-UNMODELLED:s"]
+            )
+            audit = shoal.audit(release.frame, quasi=["age", "sex"], sensitive=["s"])
+            mine.append(audit.own_value.sensitive["s"].homogeneous_share)
+        shares.append(np.array(mine))
+    error = np.sqrt(sum(share.var() / share.size for share in shares)) + 1e-12
+    assert abs(shares[0].mean() - shares[1].mean()) <= 4 * error
