@@ -8,7 +8,23 @@ from typing import Any
 import polars as pl
 from hypothesis import strategies as st
 
-AWKWARD = ["*", "[1,2]", "<missing>x", "{a|b}", "a|b", "\\", "\\*", " lead", "é漢", "", "a,b", '"q"', "line\nbreak", "-", "0"]
+AWKWARD = [
+    "*",
+    "[1,2]",
+    "<missing>x",
+    "{a|b}",
+    "a|b",
+    "\\",
+    "\\*",
+    " lead",
+    "é漢",
+    "",
+    "a,b",
+    '"q"',
+    "line\nbreak",
+    "-",
+    "0",
+]
 
 
 def values(kind: str) -> st.SearchStrategy[Any]:
@@ -47,7 +63,9 @@ def frames(draw: st.DrawFn, *, max_rows: int = 40, people: bool | None = None) -
     data["s"] = pl.Series(draw(st.lists(st.sampled_from("abc"), min_size=rows, max_size=rows)))
     roles: dict[str, Any] = {"quasi": [f"q{i}" for i in range(len(kinds))], "sensitive": ["s"], "missing": "value"}
     if people if people is not None else draw(st.booleans()):
-        data["who"] = pl.Series(draw(st.lists(st.integers(0, max(1, rows // 2)), min_size=rows, max_size=rows))).cast(pl.String)
+        data["who"] = pl.Series(draw(st.lists(st.integers(0, max(1, rows // 2)), min_size=rows, max_size=rows))).cast(
+            pl.String
+        )
         roles["subject"] = "who"
     return pl.DataFrame(data), roles
 

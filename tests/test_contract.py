@@ -76,8 +76,11 @@ def test_written_releases_verify(case: Any, starred: bool, format: str, tmp_path
     algorithm = make("algorithm", {"name": "none", "suppression_limit": 1.0})
     try:
         release = shoal.anonymize(
-            shoal.read(frame, **roles), algorithm=algorithm, models=[shoal.KAnonymity(k=2)],
-            acknowledge=["W-UNMODELLED:s"], suppressed="star" if starred else "drop",
+            shoal.read(frame, **roles),
+            algorithm=algorithm,
+            models=[shoal.KAnonymity(k=2)],
+            acknowledge=["W-UNMODELLED:s"],
+            suppressed="star" if starred else "drop",
         )
     except InfeasibleError:
         return
@@ -98,7 +101,9 @@ def test_one_subject_with_many_rows_never_makes_a_class_pass() -> None:
 @pytest.mark.parametrize("mode", ["strict", "relaxed"])
 def test_sorting_the_input_by_the_sensitive_value_changes_nothing(mode: str) -> None:
     rng = np.random.default_rng(7)
-    frame = pl.DataFrame({"age": rng.integers(20, 26, 240), "sex": rng.integers(0, 2, 240), "s": rng.integers(0, 4, 240)})
+    frame = pl.DataFrame(
+        {"age": rng.integers(20, 26, 240), "sex": rng.integers(0, 2, 240), "s": rng.integers(0, 4, 240)}
+    )
     shares = []
     for one in (frame, frame.sort("s")):
         table = shoal.read(one.with_columns(pl.col("s").cast(pl.String)), quasi=["age", "sex"], sensitive=["s"])

@@ -25,7 +25,7 @@ from shoal.models.base import Judge, Model
 from shoal.models.enforce import enforce
 from shoal.models.feasible import refuse_infeasible, vacuous, whole_reference
 from shoal.models.joint import split_verdicts
-from shoal.models.refusals import refuse_settings, refuse_unprotected
+from shoal.models.refusals import refuse_settings, refuse_unknown_codes, refuse_unprotected
 from shoal.params import choice
 from shoal.recoding.publish import publish
 from shoal.recoding.released import apply_recoding
@@ -70,7 +70,8 @@ def anonymize(
     chosen = load("algorithm", algorithm)() if isinstance(algorithm, str) else algorithm
     choice("the output", "suppressed", suppressed, ("drop", "star"))
     choice("the output", "order", order, ("shuffled", "kept"))
-    wanted = _all_models(table, models, chosen)
+    refuse_unknown_codes(acknowledge)
+    wanted = all_models(table, models, chosen)
     counter = load("engine", engine)()
     keys = keys or Keys.from_seed(seed)
 
@@ -181,7 +182,7 @@ def verify_release(folder: str | Path) -> GateReport:
     return recheck(frame, manifest)
 
 
-def _all_models(table: Table, models: Sequence[Model], algorithm: Algorithm) -> list[Model]:
+def all_models(table: Table, models: Sequence[Model], algorithm: Algorithm) -> list[Model]:
     """The models asked for and those an algorithm's shorthand stands for; a contradiction is an error."""
     wanted = list(models)
     for extra in algorithm.models():

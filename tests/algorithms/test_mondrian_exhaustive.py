@@ -42,15 +42,26 @@ def coded(rows: np.ndarray) -> Table:
     columns = {}
     for place, (name, role) in enumerate([("a", "quasi"), ("b", "quasi"), ("s", "sensitive")]):
         columns[name] = Column(
-            name=name, role=role, type="numeric" if place == 0 else "categorical",
-            kind="interval" if place == 0 else "flat", codes=np.ascontiguousarray(rows[:, place]),
-            texts=pl.Series(["0", "1", "2"]), numbers=np.arange(3) if place == 0 else None, missing=-1,
-            hierarchy=None, spec=ColumnSpec(),
+            name=name,
+            role=role,
+            type="numeric" if place == 0 else "categorical",
+            kind="interval" if place == 0 else "flat",
+            codes=np.ascontiguousarray(rows[:, place]),
+            texts=pl.Series(["0", "1", "2"]),
+            numbers=np.arange(3) if place == 0 else None,
+            missing=-1,
+            hierarchy=None,
+            spec=ColumnSpec(),
         )
     return Table(
-        frame=pl.DataFrame({"row": np.arange(len(rows))}), schema=Schema(quasi=["a", "b"], sensitive=["s"]),
-        columns=columns, row_keys=np.arange(len(rows), dtype=np.uint64), subjects=None, n_subjects=0,
-        n_read=len(rows), n_dropped=0,
+        frame=pl.DataFrame({"row": np.arange(len(rows))}),
+        schema=Schema(quasi=["a", "b"], sensitive=["s"]),
+        columns=columns,
+        row_keys=np.arange(len(rows), dtype=np.uint64),
+        subjects=None,
+        n_subjects=0,
+        n_read=len(rows),
+        n_dropped=0,
     )
 
 

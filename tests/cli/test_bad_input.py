@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -30,7 +30,7 @@ def refused(result, code: int, *expected: str) -> None:
 def attempt(shoal, tmp_path: Path, flags: list[str], secrets: list[str]) -> Callable:
     """Anonymise a file and see that nothing was written and no value of a record said."""
 
-    def call(path: Path, code: int, *expected: str, given: list[str] | None = None, extra: list[str] = ()) -> None:
+    def call(path: Path, code: int, *expected: str, given: list[str] | None = None, extra: Sequence[str] = ()) -> None:
         before = sorted(tmp_path.rglob("*"))
         result = shoal("anonymize", path, "-o", tmp_path / "out", *(flags if given is None else given), *extra)
         refused(result, code, *expected)

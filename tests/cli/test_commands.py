@@ -46,8 +46,13 @@ def test_demo_refuses_to_replace_unless_asked(shoal, tmp_path: Path) -> None:
 
 
 def test_demo_that_fails_leaves_nothing(shoal, tmp_path: Path) -> None:
-    assert shoal("demo", "--rows", 3, "-o", tmp_path / "out").code == 3
+    assert shoal("demo", "--rows", 3, "-o", tmp_path / "some" / "where" / "out").code == 3
     assert list(tmp_path.iterdir()) == []
+    (tmp_path / "out.source").mkdir()
+    (tmp_path / "out.source" / "census.csv").write_text("earlier")
+    assert shoal("demo", "--rows", 3, "-o", tmp_path / "out", "--replace").code == 3
+    assert (tmp_path / "out.source" / "census.csv").read_text() == "earlier"
+    assert [path.name for path in tmp_path.iterdir()] == ["out.source"]
 
 
 def test_run_repeats_the_demo_byte_for_byte(shoal, census: Path) -> None:
@@ -93,18 +98,30 @@ def test_saved_recipe_sees_relative_paths_from_its_own_folder(
     shoal, patients: Path, flags: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
     assert shoal("anonymize", patients.name, "-o", "out", *flags, "--save-recipe", "sub/recipe.toml").code == 0
     written = tomllib.loads((tmp_path / "sub" / "recipe.toml").read_text("utf-8"))
     assert written["source"]["path"] == "../patients.csv"
     assert written["output"]["folder"] == "../out"
-    again = shoal("anonymize", patients.name, "-o", "out2", *flags, "--save-recipe", "sub/recipe.toml")
-    assert (again.code, (tmp_path / "out2").exists()) == (2, False)
+    for name in ("sub/recipe.toml", "nowhere/recipe.toml", "sub"):
+        again = shoal("anonymize", patients.name, "-o", "out2", *flags, "--save-recipe", name)
+        assert (again.code, again.err.count("\n"), (tmp_path / "out2").exists()) == (2, 1, False)
+    assert [path.name for path in (tmp_path / "sub").iterdir()] == ["recipe.toml"]
 
 
 def test_anonymize_reads_a_file_without_header(shoal, tmp_path: Path, flags: list[str]) -> None:
     rows = "Anna;21;f;1000;flu\nBoris;?;m;1000;cold\nClara;23;f;1001;asthma\nDavid;24;m;1001;flu\nElena;31;f;10;cold\n"
     (tmp_path / "raw.data").write_text(rows, "utf-8")
-    reading = ["--columns", "name,age,sex,zip,disease", "--separator", ";", "--missing-marker", "?", "--missing", "drop"]
+    reading = [
+        "--columns",
+        "name,age,sex,zip,disease",
+        "--separator",
+        ";",
+        "--missing-marker",
+        "?",
+        "--missing",
+        "drop",
+    ]
     output = ["-o", tmp_path / "out", "--format", "parquet", "--json"]
     result = shoal("anonymize", tmp_path / "raw.data", *output, *flags, *reading)
     assert result.code == 0, result.err

@@ -17,7 +17,7 @@ from shoal.cli.show import clean, figure, model_label, plain
 from shoal.errors import ParameterError
 from shoal.version import VERSION
 
-HEAVY = {"numba", "polars", "plotly", "narwhals", "pandas", "pyarrow", "numpy", "pydantic"}
+HEAVY = {"numba", "polars", "plotly", "narwhals", "pandas", "pyarrow", "numpy"}
 COMMANDS = ["demo", "check", "run", "anonymize", "verify", "audit", "measure", "list"]
 
 
@@ -108,6 +108,11 @@ def test_interruption_is_quiet(shoal, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (result.code, result.out, result.err) == (130, "", "")
 
 
+def test_a_reader_that_goes_away_is_no_success(shoal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_module, "steps", broken(BrokenPipeError(32, "Broken pipe")))
+    assert shoal("run", "recipe.toml").code == 141
+
+
 def test_an_operating_system_error_is_bad_input(shoal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_module, "steps", broken(PermissionError(13, "Permission denied", "secret.csv")))
     result = shoal("run", "recipe.toml")
@@ -128,7 +133,10 @@ def test_progress_names_the_step_on_a_terminal(shoal, census: Path, monkeypatch:
         ("k=5", {"name": "k", "k": 5}),
         ("entropy-l=3 on occupation", {"name": "entropy-l", "l": 3, "on": "occupation"}),
         ("recursive-cl c=2 l=2", {"name": "recursive-cl", "c": 2, "l": 2}),
-        ("t-closeness=0.3 distance=equal on a, b", {"name": "t-closeness", "t": 0.3, "distance": "equal", "on": ["a", "b"]}),
+        (
+            "t-closeness=0.3 distance=equal on a, b",
+            {"name": "t-closeness", "t": 0.3, "distance": "equal", "on": ["a", "b"]},
+        ),
         ('distinct-l=2 on "main diagnosis"', {"name": "distinct-l", "l": 2, "on": "main diagnosis"}),
         ("distinct-l=2 on main diagnosis", {"name": "distinct-l", "l": 2, "on": "main diagnosis"}),
         (

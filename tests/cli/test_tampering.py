@@ -41,9 +41,7 @@ def narrow_a_cell(rows: Rows) -> Rows:
 
 def move_a_value(rows: Rows) -> Rows:
     """Two people of different classes had their diagnoses exchanged."""
-    other = next(
-        row for row in rows if class_of(row) != class_of(rows[0]) and row["diagnosis"] != rows[0]["diagnosis"]
-    )
+    other = next(row for row in rows if class_of(row) != class_of(rows[0]) and row["diagnosis"] != rows[0]["diagnosis"])
     rows[0]["diagnosis"], other["diagnosis"] = other["diagnosis"], rows[0]["diagnosis"]
     return rows
 

@@ -124,6 +124,14 @@ class NaiveColumn:
         return sum(value in cell for value in self.values)
 
 
+def record_price(columns: Sequence[NaiveColumn], rows: Sequence[int]) -> float:
+    """Weighted loss of one record of a group."""
+    return sum(
+        column.weight * float(column.spread(column.cell([column.values[row] for row in rows])))
+        for column in columns
+    )
+
+
 @dataclass
 class NaiveRelease:
     """Records by class of equal cells; groups that generalise alike are one class."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shoal.errors import VerificationError
 from shoal.results import GateCase
@@ -232,6 +235,27 @@ def test_two_clusters_with_equal_cells_are_one_class() -> None:
     assert report.verdicts[0].value == 6  # classes of zip and sex
     wider = wide.with_columns(zip=pl.lit("*"))
     assert gate(hospital_case(released=wider)).verdicts[0].value == 12
+
+
+@given(
+    rows=st.lists(
+        st.tuples(st.text(alphabet="a:1|\\\n,", max_size=3), st.text(alphabet="a:1 *[", max_size=3)),
+        min_size=1,
+    )
+)
+def test_classes_are_exactly_the_rows_with_equal_cells(rows: list[tuple[str, str]]) -> None:
+    columns = [{"name": name, "role": "quasi", "type": "categorical", "cells": "set"} for name in ("a", "b")]
+    frame = pl.DataFrame(rows, schema=["a", "b"], orient="row")
+    case = hospital_case(
+        original=frame, released=frame, source=np.arange(len(rows)), n_read=len(rows),
+        identifiers=pl.DataFrame(), manifest=manifest(columns, [{"name": "k", "k": 2}], order="kept"),
+    )  # fmt: skip
+    report = gate(case)
+    sizes = Counter(rows).values()
+    assert report.verdicts[0].value == min(sizes)
+    assert report.verdicts[0].holds is (min(sizes) >= 2)
+    assert report.verdicts[0].classes == sum(size < 2 for size in sizes)
+    assert report.classes["count"] == len(sizes)
 
 
 def test_people_and_manifest_must_agree() -> None:

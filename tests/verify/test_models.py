@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.verify import gate
-from tests.verify.cases import judged, sensitive_case
+from tests.verify.cases import check_of, judged, sensitive_case
 
 REFUSED = {"non_answers": ["refused"]}
 
@@ -192,6 +192,8 @@ def test_one_person_with_many_rows_is_one_person() -> None:
     verdict = judged(classes, model("k", k=2), subjects=subjects)
     assert (verdict.holds, verdict.value, verdict.by) == (False, 1, "attested")
     assert (verdict.classes, verdict.smallest) == (1, 100)
+    report = gate(sensitive_case(classes, model("k", k=2), subjects=subjects))
+    assert check_of(report, "k").detail == "k = 2 fails: 1 class has fewer, the smallest 1 person."
     for other in (
         model("p-sensitive", p=2, k=2),
         model("alpha-k-general", alpha=1, k=2),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -61,11 +62,8 @@ def anonymize(
     """Anonymise a file by flags; every flag is an entry of a recipe."""
     # The parameters above are read by name: most of them go into the recipe as they are.
     data = recipe_data(context.params)
-    if save_recipe is not None and save_recipe.exists() and not replace:
-        raise InputError(f"'{save_recipe}' exists: choose another name for the recipe, or --replace it.")
-    release, folder = carry_out(as_recipe(data), replace=replace)
-    if save_recipe is not None:
-        _save(data, save_recipe)
+    with _saved(data, save_recipe, replace):
+        release, folder = carry_out(as_recipe(data), replace=replace)
     if as_json:
         saved = None if save_recipe is None else str(save_recipe)
         show_json(release_data(release, folder) | {"recipe": saved})
@@ -108,23 +106,38 @@ def as_recipe(data: Mapping[str, Any], base: Path = Path()) -> Recipe:
     return parse_recipe(tomlkit.dumps(data), base)
 
 
-def _save(data: Mapping[str, Any], path: Path) -> None:
-    """Write the recipe whole or not at all, with paths as seen from where it goes."""
+@contextmanager
+def _saved(data: Mapping[str, Any], path: Path | None, replace: bool) -> Iterator[None]:
+    """Write the recipe under a temporary name first; it gets its own if all goes well."""
+    if path is None:
+        yield
+        return
+    if path.is_dir() or (path.exists() and not replace):
+        raise InputError(f"'{path}' exists: choose another name for the recipe, or --replace it.")
+    text = recipe_text(data, path.parent)
+    staged = path.with_name(f".{path.name}.new")
+    try:
+        staged.write_text(text, "utf-8")
+        yield
+        staged.replace(path)
+    finally:
+        staged.unlink(missing_ok=True)
+
+
+def recipe_text(data: Mapping[str, Any], folder: Path) -> str:
+    """The recipe as a file in ``folder``, with relative paths as seen from there."""
     from shoal.io.recipes import dump_recipe
 
     def seen(entry: str) -> str:
-        return entry if os.path.isabs(entry) else Path(os.path.relpath(entry, path.parent)).as_posix()
+        return entry if os.path.isabs(entry) else Path(os.path.relpath(entry, folder)).as_posix()
 
     moved = {
         **data,
         "source": {**data["source"], "path": seen(data["source"]["path"])},
         "output": {**data["output"], "folder": seen(data["output"]["folder"])},
         "hierarchies": {
-            name: seen(entry) if isinstance(entry, str) else entry for name, entry in data["hierarchies"].items()
+            name: seen(entry) if isinstance(entry, str) else entry
+            for name, entry in data["hierarchies"].items()
         },
     }
-    text = dump_recipe(as_recipe(moved, path.parent))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    staged = path.with_name(f".{path.name}.new")
-    staged.write_text(text, "utf-8")
-    staged.replace(path)
+    return dump_recipe(as_recipe(moved, folder))

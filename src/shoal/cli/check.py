@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli.options import Json
-from shoal.cli.show import error_data, model_label, say, show_error, show_json, show_table, steps, target_label
+from shoal.cli.show import (
+    error_data,
+    model_label,
+    say,
+    show_error,
+    show_json,
+    show_table,
+    steps,
+    target_label,
+)
 from shoal.errors import InfeasibleError, RefusalError, ShoalError
 
 if TYPE_CHECKING:
@@ -20,7 +29,9 @@ if TYPE_CHECKING:
 
 
 def check(
-    recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="A recipe file (TOML).", show_default=False)],
+    recipe: Annotated[
+        Path, typer.Argument(metavar="RECIPE", help="A recipe file (TOML).", show_default=False)
+    ],
     as_json: Json = False,
 ) -> None:
     """Look at a recipe before anything runs: keys, columns, roles, hierarchies, models. Writes nothing."""
@@ -46,13 +57,14 @@ def _examine(recipe: Recipe, step: Callable[[str], None]) -> tuple[dict[str, Any
     """What a run would find; what it cannot get past at all is raised."""
     from shoal.models.base import Judge
     from shoal.models.feasible import vacuous, whole_reference
-    from shoal.pipeline import _all_models, read_recipe_source
+    from shoal.pipeline import all_models, read_recipe_source
     from shoal.registry import load, make
 
     algorithm: Algorithm = make("algorithm", recipe.algorithm)
-    models = _all_models([make("model", spec) for spec in recipe.models], algorithm)
+    asked = [make("model", spec) for spec in recipe.models]
     step("reading")
     table = read_recipe_source(recipe)
+    models = all_models(table, asked, algorithm)
     step("holding the models against the table")
     judge = Judge(models, whole_reference(table, models, load("engine", recipe.engine.name)()))
     empty = vacuous(judge)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,9 +34,9 @@ def demo(
     folder = Path(os.path.abspath(output))
     source = folder.with_name(f"{folder.name}.source")
     _refuse_losses(source, replace)
-    with _staged(source) as staged:
-        write_census(staged, folder, rows, seed)
-        release, _ = carry_out(staged / "recipe.toml", replace=replace)
+    with _fresh(source):
+        write_census(source, folder, rows, seed)
+        release, _ = carry_out(source / "recipe.toml", replace=replace)
     if as_json:
         show_json(release_data(release, output) | {"source": str(_shown(output))})
         return
@@ -74,19 +74,28 @@ def _refuse_losses(source: Path, replace: bool) -> None:
     if not replace:
         raise InputError(f"'{source}' exists: choose another folder with -o, or --replace it.")
     if not source.is_dir() or {path.name for path in source.iterdir()} - _FILES:
-        raise InputError(f"'{source}' holds other files, so it is not replaced: choose another folder with -o.")
+        raise InputError(
+            f"'{source}' holds other files, so it is not replaced: choose another folder with -o."
+        )
 
 
 @contextmanager
-def _staged(folder: Path) -> Iterator[Path]:
-    """A new folder beside ``folder`` that takes its place if all goes well, and disappears if not."""
+def _fresh(folder: Path) -> Iterator[None]:
+    """Put an empty folder in the place of ``folder``; if something goes wrong, all is as it was."""
+    parents = [parent for parent in folder.parents if not parent.exists()]
     folder.parent.mkdir(parents=True, exist_ok=True)
-    staged = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    old = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.old") if folder.exists() else None
+    if old is not None:
+        folder.rename(old)
     try:
-        yield staged
-        if folder.exists():
-            shutil.rmtree(folder)
-        staged.rename(folder)
-        folder.chmod(0o755)
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)
+        folder.mkdir()
+        yield
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        if old is not None:
+            old.rename(folder)
+        for parent in parents:
+            parent.rmdir()
+        raise
+    if old is not None:
+        shutil.rmtree(old, ignore_errors=True)

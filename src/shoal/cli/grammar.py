@@ -71,9 +71,7 @@ def parse_model(text: str) -> dict[str, Any]:
     """
     words, on = _before_on(text)
     if not words:
-        raise ParameterError(
-            f"--model needs the form NAME[=MAIN] [key=value ...] [on COLUMN]. Got '{text}'."
-        )
+        raise ParameterError(f"--model needs the form NAME[=MAIN] [key=value ...] [on COLUMN]. Got '{text}'.")
     name, equals, main = words[0].partition("=")
     if equals:
         words = [f"{load('model', name).main}={main}", *words[1:]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import traceback
@@ -52,7 +53,8 @@ def _show_version(wanted: bool) -> None:
 def _start(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and stop.")
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and stop."),
     ] = False,
 ) -> None:
     if context.invoked_subcommand is None:
@@ -61,8 +63,10 @@ def _start(
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and end the program with its exit code."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    code = execute(given)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # an arrow must not fail where the encoding has none
+    code = execute(list(sys.argv[1:] if arguments is None else arguments))
     try:
         sys.stdout.flush()
     except BrokenPipeError:  # whoever read our output has seen enough
@@ -78,6 +82,9 @@ def execute(arguments: list[str]) -> int:
         return command.main(args=arguments, prog_name="shoal", standalone_mode=False) or 0
     except KeyboardInterrupt:
         return 130
+    except SystemExit:
+        # Typer's answer to a reader that went away, as of `| head`; as if the signal had ended the program.
+        return 128 + 13
     except ShoalError as error:
         return _failed(type(error).__name__, str(error), error.exit_code, as_json)
     except OSError as error:

@@ -20,7 +20,9 @@ from shoal.registry import summary
 def measure(
     target: Annotated[
         Path,
-        typer.Argument(metavar="RECIPE|FOLDER", help="A recipe, or the folder of a release.", show_default=False),
+        typer.Argument(
+            metavar="RECIPE|FOLDER", help="A recipe, or the folder of a release.", show_default=False
+        ),
     ],
     names: Annotated[
         list[str] | None,
@@ -35,7 +37,9 @@ def measure(
     scores, statement = _recorded(target) if target.is_dir() else _made(target)
     absent = [name for name in wanted if name not in scores]
     if absent:
-        raise InputError(f"The evidence of '{target}' has no measure '{absent[0]}': measure its recipe instead.")
+        raise InputError(
+            f"The evidence of '{target}' has no measure '{absent[0]}': measure its recipe instead."
+        )
     shown = {name: scores[name] for name in wanted or registered("measure") if name in scores}
     if as_json:
         show_json({"target": str(target), "statement": statement, "measures": shown})

@@ -59,15 +59,11 @@ Models = Annotated[
     _many("MODEL", r"NAME\[=MAIN] \[key=value ...] \[on COLUMN], such as k=5.", _PROMISE, "--model"),
 ]
 Algorithm = Annotated[str, typer.Option(metavar="NAME", help="The method.", rich_help_panel=_PROMISE)]
-Settings = Annotated[
-    list[str] | None, _many("KEY=VALUE", "A parameter of the algorithm.", _PROMISE, "--set")
-]
+Settings = Annotated[list[str] | None, _many("KEY=VALUE", "A parameter of the algorithm.", _PROMISE, "--set")]
 Acknowledge = Annotated[list[str] | None, _many("CODE", "A warning that you accept.", _PROMISE)]
 
 Output = Annotated[Path, _one("FOLDER", "Where the release goes.", _WRITE, "--output", "-o")]
 Format = Annotated[str | None, _one("FORMAT", "csv (default) or parquet.", _WRITE, "--format")]
-Suppressed = Annotated[
-    str | None, _one("HOW", "Suppressed rows: drop (default) or star.", _WRITE)
-]
+Suppressed = Annotated[str | None, _one("HOW", "Suppressed rows: drop (default) or star.", _WRITE)]
 Order = Annotated[str | None, _one("HOW", "Rows: shuffled (default) or kept.", _WRITE)]
 SaveRecipe = Annotated[Path | None, _one("FILE", "Write the equivalent recipe as well.", _WRITE)]

@@ -17,9 +17,13 @@ if TYPE_CHECKING:
 
 
 def run(
-    recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="A recipe file (TOML).", show_default=False)],
+    recipe: Annotated[
+        Path, typer.Argument(metavar="RECIPE", help="A recipe file (TOML).", show_default=False)
+    ],
     replace: Replace = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Anonymise and gate, but write nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Anonymise and gate, but write nothing.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Carry out a recipe: read, anonymise, gate, write."""

@@ -71,7 +71,9 @@ def say(*lines: str) -> None:
         target.print(clean(line), soft_wrap=not sys.stdout.isatty())
 
 
-def show_table(headings: Sequence[str], rows: Iterable[Sequence[object]], *, title: str | None = None) -> None:
+def show_table(
+    headings: Sequence[str], rows: Iterable[Sequence[object]], *, title: str | None = None
+) -> None:
     """Print a table; headings that begin with ``>`` are of columns of numbers."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table

@@ -50,11 +50,15 @@ def show_release(release: Release, folder: Path | None) -> None:
     counts, classes = evidence["counts"], manifest["classes"]
     say(
         f"The release is {manifest['statement']}.",
-        f"{counts['released']:,} rows in {classes['count']:,} classes, the smallest of {classes['smallest']:,} rows; "
-        f"{counts['suppressed']:,} rows suppressed ({share(_suppression(counts))}), "
+        f"{counts['released']:,} rows in {classes['count']:,} classes, the smallest of "
+        f"{classes['smallest']:,} rows; {counts['suppressed']:,} rows suppressed ({share(_suppression(counts))}), "
         f"{counts['dropped']:,} dropped for missing cells.",
     )
-    show_table(["model", "on", "holds", "worst class", "limit", "by"], verdict_rows(release.verdict), title="Verdicts")
+    show_table(
+        ["model", "on", "holds", "worst class", "limit", "by"],
+        verdict_rows(release.verdict),
+        title="Verdicts",
+    )
     show_scores(score_data(evidence["measures"]))
     for line in [*_vacuous_lines(evidence["vacuous"]), *_split_lines(evidence["split_verdicts"])]:
         say(line)
@@ -100,7 +104,8 @@ def _split_lines(found: Iterable[Mapping[str, Any]]) -> list[str]:
     """What somebody who knows one sensitive attribute still faces; nothing is promised about it."""
     return [
         f"Whoever knows {entry['known']}: '{entry['model']}' on {target_label(entry['on'])} falls to "
-        f"{figure(entry['worst'])} in the worst class (limit {figure(entry['limit'])}, {entry['failing_rows']:,} rows)."
+        f"{figure(entry['worst'])} in the worst class (limit {figure(entry['limit'])}, "
+        f"{entry['failing_rows']:,} rows)."
         for entry in found
         if entry["failing_rows"]
     ]

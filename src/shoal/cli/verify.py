@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def verify(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a release.", show_default=False)],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="The folder of a release.", show_default=False)
+    ],
     as_json: Json = False,
 ) -> None:
     """Check a release against its manifest, without the input."""

@@ -28,7 +28,7 @@ def read(
     weight: str | None = None,
     key: str | None = None,
     columns: Sequence[str] | None = None,
-    separator: str = ",",
+    separator: str | None = None,
     encoding: str = "utf-8",
     missing_markers: Sequence[str] = (),
     missing: str = "error",

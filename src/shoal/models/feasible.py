@@ -48,8 +48,8 @@ def describe_failure(judgement: Judgement) -> str:
     where = f" on '{', '.join(judgement.on)}'" if judgement.on else ""
     bound = "at most" if judgement.better == "up" else "at least"
     return (
-        f"Model '{judgement.model.name}'{where} cannot be met: the whole table as one class "
-        f"reaches {judgement.worst:.6g}, and the limit is {judgement.limit:.6g}; set it to {bound} {judgement.worst:.6g}."
+        f"Model '{judgement.model.name}'{where} cannot be met: the whole table as one class reaches "
+        f"{judgement.worst:.6g}, and the limit is {judgement.limit:.6g}; set it to {bound} {judgement.worst:.6g}."
     )
 
 

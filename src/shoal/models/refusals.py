@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from shoal.errors import RefusalError
+from shoal.errors import ParameterError, RefusalError
 from shoal.models.base import Model
 from shoal.table.table import Table
 
 IDENTITY = ("k", "p-sensitive", "alpha-k-simple", "alpha-k-general", "alpha-k-complete")
+
+
+CODES = ("W-NO-K", "W-ORDER", "W-TIGHT", "W-NEUTRAL", "W-UNMODELLED")
+
+
+def refuse_unknown_codes(acknowledged: Collection[str]) -> None:
+    """Say so when a code accepts nothing, instead of letting a slip pass for consent."""
+    for code in acknowledged:
+        if code.partition(":")[0] not in CODES:
+            raise ParameterError(
+                f"There is no warning code '{code}': there are {', '.join(CODES[:-1])} and {CODES[-1]}:column."
+            )
 
 
 def refuse_unprotected(

@@ -46,7 +46,7 @@ def check_identifier_values(released: pl.DataFrame, identifiers: Sequence[pl.Ser
     detail = (
         f"Identifiers are left in the release: {'; '.join(problems)}."
         if problems
-        else ("No identifier value stands in a cell of its own row.")
+        else "No identifier value stands in a cell of its own row."
     )
     return Check(name="identifier values", passed=not problems, detail=detail)
 

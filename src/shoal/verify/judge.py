@@ -82,7 +82,8 @@ class Slot:
     def promise(self) -> str:
         """The label with its main parameter, such as ``entropy-l = 3 on occupation``."""
         name = self.model["name"]
-        main = f" = {self.model[_MAIN[name]]:g}" if name in _MAIN else ""
+        figure = self.model[_MAIN[name]] if name in _MAIN else ""
+        main = f" = {figure:g}" if isinstance(figure, float) else f" = {figure}" if name in _MAIN else ""
         return name + main + self.label.removeprefix(name)
 
 
@@ -131,7 +132,9 @@ def verdict_check(slot: Slot, verdict: Verdict, people: bool) -> Check:
     elif not count:
         detail = f"{slot.promise} cannot hold: the release has no class."
     elif slot.model["name"] == "k":
-        smallest = f"{verdict.value:,.0f} people" if people else _rows(verdict.smallest)
+        smallest = _rows(verdict.smallest)
+        if people:
+            smallest = "1 person" if verdict.value == 1 else f"{verdict.value:,.0f} people"
         classes = "1 class has" if count == 1 else f"{count:,} classes have"
         detail = f"{slot.promise} fails: {classes} fewer, the smallest {smallest}."
     else:

@@ -1,0 +1,180 @@
+"""Mondrian against a recursive reference that looks at every record, every time."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoal.algorithms.base import Problem
+from shoal.algorithms.partition.mondrian import Mondrian
+from shoal.engines.memory import MemoryEngine
+from shoal.io.source import read
+from shoal.models.base import Judge
+from shoal.models.feasible import whole_reference
+from shoal.registry import make
+from shoal.table.keys import Keys
+from shoal.table.table import Table
+from tests.measures.naive import NaiveColumn, record_price
+from tests.table.random_tables import Case, cases
+
+ENGINE = MemoryEngine()
+Allowed = Callable[[list[int], list[int]], bool]
+
+
+def groups_of(table: Table, specs: Sequence[dict[str, Any]], **options: Any) -> set[frozenset[int]]:
+    """The parts that Mondrian makes of a table in its own order."""
+    models = [make("model", spec) for spec in specs]
+    judge = Judge(models, whole_reference(table, models, ENGINE))
+    problem = Problem(table=table, judge=judge, engine=ENGINE, keys=Keys.from_seed(1, identity=True))
+    recoding = Mondrian(**options).run(problem)
+    assert recoding.ids.min() == 0
+    assert recoding.ids.max() == recoding.groups - 1
+    return {frozenset(np.flatnonzero(recoding.ids == group).tolist()) for group in range(recoding.groups)}
+
+
+class Reference:
+    """Mondrian by the book: the specification's steps, one part at a time."""
+
+    def __init__(self, case: Case, allowed: Allowed, k: int, *, relaxed: bool, fallback: bool, best: bool) -> None:
+        self.columns = [NaiveColumn(case, name) for name in case.quasi]
+        self.codes = case.table().quasi_codes
+        self.allowed, self.k = allowed, k
+        self.relaxed, self.fallback, self.best = relaxed, fallback, best
+
+    def partition(self, rows: list[int]) -> set[frozenset[int]]:
+        for left, right in self.cuts(rows):
+            if min(len(left), len(right)) >= self.k and self.allowed(rows, left) and self.allowed(rows, right):
+                return self.partition(left) | self.partition(right)
+        return {frozenset(rows)}
+
+    def cuts(self, rows: list[int]) -> list[tuple[list[int], list[int]]]:
+        if self.best:
+            return self.best_cuts(rows) + (self.median_cuts(rows) if self.relaxed else [])
+        return self.median_cuts(rows)
+
+    def median_cuts(self, rows: list[int]) -> list[tuple[list[int], list[int]]]:
+        found = []
+        for a in self.by_width(rows):
+            codes = [int(self.codes[a, row]) for row in rows]
+            median = sorted(codes)[(len(rows) + 1) // 2 - 1]
+            if self.relaxed:
+                below = [row for row in rows if self.codes[a, row] < median]
+                equal = [row for row in rows if self.codes[a, row] == median]
+                left = below + equal[: len(rows) // 2 - len(below)]
+                found.append(left)
+            else:
+                found.append([row for row in rows if self.codes[a, row] <= median])
+                if self.fallback:
+                    found.append([row for row in rows if self.codes[a, row] < median])
+        return [(sorted(left), sorted(set(rows) - set(left))) for left in found]
+
+    def by_width(self, rows: list[int]) -> list[int]:
+        """Columns by the weighted width of the rows, widest first; of equals the first in the schema."""
+        widths = [
+            column.weight * float(column.spread(column.cell([column.values[row] for row in rows])))
+            for column in self.columns
+        ]
+        return [a for a in sorted(range(len(widths)), key=lambda a: -round(widths[a], 12)) if widths[a] > 0]
+
+    def best_cuts(self, rows: list[int]) -> list[tuple[list[int], list[int]]]:
+        found = []
+        for a in range(len(self.columns)):
+            for value in sorted({int(self.codes[a, row]) for row in rows})[:-1]:
+                left = [row for row in rows if self.codes[a, row] <= value]
+                right = [row for row in rows if self.codes[a, row] > value]
+                loss = sum(len(side) * record_price(self.columns, side) for side in (left, right))
+                found.append((round(loss, 9), len(found), left, right))
+        return [(left, right) for _, _, left, right in sorted(found)]
+
+
+def entropy(values: Sequence[Any]) -> float:
+    return -sum(n / len(values) * math.log(n / len(values)) for n in Counter(values).values())
+
+
+def variance(values: Sequence[float]) -> float:
+    mean = sum(values) / len(values)
+    return sum((x - mean) ** 2 for x in values) / len(values)
+
+
+def predicate(name: str, values: list[Any]) -> Allowed:
+    """Whether one side of a cut is good enough, given the whole part."""
+    pick = {
+        "k": lambda part, side: True,
+        "distinct-l": lambda part, side: len({values[row] for row in side}) >= 2,
+        "entropy-l": lambda part, side: entropy([values[row] for row in side]) >= math.log(1.5) - 1e-12,
+        # Merging does not preserve variance, so a part that fails already frees its cuts.
+        "variance": lambda part, side: (
+            variance([values[row] for row in part]) < 2 - 1e-12
+            or variance([values[row] for row in side]) >= 2 - 1e-12
+        ),
+    }
+    return pick[name]
+
+
+SPECS: dict[str, dict[str, Any]] = {
+    "k": {"name": "k", "k": 2},
+    "distinct-l": {"name": "distinct-l", "l": 2},
+    "entropy-l": {"name": "entropy-l", "l": 1.5},
+    "variance": {"name": "variance", "v": 2},
+}
+
+
+@settings(max_examples=120)
+@given(
+    case=cases(rows=(1, 14), sensitive=(1, 1), sensitive_kinds=["integer"], non_answers=False),
+    k=st.integers(2, 4),
+    model=st.sampled_from(list(SPECS)),
+    mode=st.sampled_from(["strict", "relaxed"]),
+    cut=st.sampled_from(["widest", "best"]),
+    fallback=st.booleans(),
+)
+def test_parts_are_those_of_the_reference(
+    case: Case, k: int, model: str, mode: str, cut: str, fallback: bool
+) -> None:
+    values = [value or 0 for value in case.data["s0"]]
+    case = Case(**(case.__dict__ | {"data": dict(case.data) | {"s0": values}}))
+    found = groups_of(
+        case.table(), [{"name": "k", "k": k}, SPECS[model]], mode=mode, cut=cut, fallback_lt=fallback
+    )
+    reference = Reference(
+        case, predicate(model, values), k, relaxed=mode == "relaxed", fallback=fallback, best=cut == "best"
+    )
+    assert found == reference.partition(list(range(case.n)))
+
+
+def test_of_equally_wide_columns_the_first_is_cut() -> None:
+    """Both columns are as wide as can be; 49 times one forty-ninth is not quite 1 in floats."""
+    frame = pl.DataFrame({"a": [0, 0, 49, 49], "b": [0, 2, 0, 2]})
+    assert groups_of(read(frame, quasi=["a", "b"]), [SPECS["k"]]) == {frozenset([0, 1]), frozenset([2, 3])}
+
+
+@pytest.mark.parametrize("cut", ["widest", "best"])
+def test_cores_and_task_sizes_change_nothing(cut: str) -> None:
+    """A table large enough to be shared out gives each part what cutting that part alone gives."""
+    rng = np.random.default_rng(3)
+    frame = pl.DataFrame({"a": rng.integers(0, 1000, 3000), "b": rng.integers(0, 30, 3000)})
+    table = read(frame, quasi=["a", "b"])
+    parts = groups_of(table, [{"name": "k", "k": 5}], cut=cut)
+    assert sum(len(part) for part in parts) == 3000
+    assert min(len(part) for part in parts) >= 5
+    assert groups_of(table, [{"name": "k", "k": 5}], cut=cut) == parts
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 6))
+def test_relaxed_parts_are_smaller_than_2k_unless_all_alike(seed: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    frame = pl.DataFrame({"a": rng.integers(0, 4, 60), "b": rng.integers(0, 3, 60)})
+    table = read(frame, quasi=["a", "b"])
+    for part in groups_of(table, [{"name": "k", "k": k}], mode="relaxed"):
+        alike = len(set(frame[sorted(part)].rows())) == 1
+        assert len(part) >= k
+        assert len(part) < 2 * k or alike

@@ -1,0 +1,64 @@
+"""Judging one set of rows while groups grow gives what judging whole groupings gives."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoal.algorithms.base import sensitive_codes
+from shoal.engines.memory import MemoryEngine
+from shoal.kernels.segments import failing, rule_values, segment_ok
+from shoal.models.base import Judge
+from shoal.models.feasible import whole_reference
+from shoal.registry import make
+from tests.table.random_tables import Case, cases, groupings
+
+ENGINE = MemoryEngine()
+MODELS: list[list[dict[str, Any]]] = [
+    [{"name": "k", "k": 2}],
+    [{"name": "k", "k": 3}, {"name": "distinct-l", "l": 2}, {"name": "entropy-l", "l": 1.5}],
+    [{"name": "recursive-cl", "c": 2, "l": 2}, {"name": "t-closeness", "t": 0.3}],
+    [{"name": "alpha-k-general", "alpha": 0.6, "k": 2}, {"name": "p-sensitive", "p": 2, "k": 2}],
+    [{"name": "t-closeness", "t": 0.4, "distance": "kl"}, {"name": "max-range", "limit": 0.5}],
+]
+
+
+@settings(max_examples=80)
+@given(st.data(), st.sampled_from(MODELS), st.booleans())
+def test_segments_are_judged_as_groups_are(data: st.DataObject, specs: list[dict[str, Any]], people: bool) -> None:
+    case: Case = data.draw(cases(sensitive=(1, 2), quasi=(1, 1), subjects=people))
+    ids = data.draw(groupings(case.n))
+    table = case.table()
+    models = [make("model", spec) for spec in specs]
+    judge = Judge(models, whole_reference(table, models, ENGINE))
+    packed = sensitive_codes(SimpleNamespace(judge=judge, table=table))  # type: ignore[arg-type]
+    groups = int(ids.max(initial=-1)) + 1
+    stats = ENGINE.group_stats(table, ids, groups, judge.attributes)
+    ok = judge.ok(stats)
+    found = judge.judge(stats)
+    nothing = np.zeros(judge.rules.op.size, dtype=np.uint8)
+    for group in range(groups):
+        rows = np.flatnonzero(ids == group).astype(np.int32)
+        values = np.empty(judge.rules.op.size)
+        assert segment_ok(rows, judge.rules, packed, nothing, values) == ok[group]
+        rule_values(rows, judge.rules, packed, values)
+        if len(found) == 1 and found[0].model.name == "k":
+            assert values[0] == found[0].values[group]
+        # Freeing every rule leaves only the cheap test of size.
+        free = np.ones(judge.rules.op.size, dtype=np.uint8)
+        assert segment_ok(rows, judge.rules, packed, free, values) == (rows.size >= judge.k)
+
+
+@pytest.mark.parametrize(
+    "values,fails", [([0.9, np.nan], True), ([0.4, 0.5], False), ([np.nan, np.nan], False), ([1.0, 0.2], True)]
+)
+def test_averaged_conditions(values: list[float], fails: bool) -> None:
+    """The mean S-diversity over the attributes that a class says anything about, at most one half."""
+    rules = SimpleNamespace(combine=[2, 0], sense=[1, 1], limit=[0.5, 0.5])
+    assert failing.py_func(rules, np.array(values), 0) is fails
+    assert failing.py_func(rules, np.array(values), 1) is False

@@ -1,0 +1,175 @@
+"""What the pipeline refuses, and what a release gives back."""
+
+from __future__ import annotations
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import shoal
+from shoal.errors import GateError, InfeasibleError, ParameterError, RefusalError
+from shoal.table.keys import Keys
+from shoal.table.table import Table
+
+ACCEPT = ["W-UNMODELLED:disease"]
+
+
+def people(rows: int = 60) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "name": [f"Person {i:03d}" for i in range(rows)],
+            "age": [20 + (7 * i) % 50 for i in range(rows)],
+            "sex": ["f" if i % 2 else "m" for i in range(rows)],
+            "disease": [("flu", "cold", "asthma", "gout")[(i // 3) % 4] for i in range(rows)],
+            "cost": [100 * (i % 9) for i in range(rows)],
+        }
+    )
+
+
+def table(frame: object = None, **changes: object) -> Table:
+    roles: dict[str, object] = {
+        "identifiers": ["name"], "quasi": ["age", "sex"], "sensitive": ["disease"], "drop": ["cost"],
+    } | changes  # fmt: skip
+    return shoal.read(people() if frame is None else frame, **roles)
+
+
+def test_a_sensitive_column_without_a_model_is_refused() -> None:
+    with pytest.raises(RefusalError, match="'disease' has no model") as caught:
+        shoal.anonymize(table(), algorithm=shoal.Mondrian(k=3))
+    assert caught.value.codes == ("W-UNMODELLED:disease",)
+
+
+def test_a_vacuous_model_protects_nothing() -> None:
+    with pytest.raises(RefusalError, match="vacuous"):
+        shoal.anonymize(table(), algorithm=shoal.Mondrian(k=3), models=[shoal.TCloseness(t=1.0)])
+
+
+def test_no_identity_model_is_refused() -> None:
+    with pytest.raises(RefusalError, match="W-NO-K"):
+        shoal.anonymize(table(), models=[shoal.DistinctL(l=2)])
+    release = shoal.anonymize(table(), models=[shoal.DistinctL(l=2)], acknowledge=["W-NO-K"])
+    assert any("Identity" in sentence for sentence in release.manifest["not_protected"])
+
+
+def test_order_and_tight_intervals_need_their_codes() -> None:
+    with pytest.raises(RefusalError, match="W-ORDER"):
+        shoal.anonymize(table(), algorithm=shoal.Mondrian(k=3), acknowledge=ACCEPT, order="kept")
+    tight = table(settings={"age": {"snap": "off"}})
+    with pytest.raises(RefusalError, match="W-TIGHT"):
+        shoal.anonymize(tight, algorithm=shoal.Mondrian(k=3), acknowledge=ACCEPT)
+
+
+def test_unknown_warning_codes_are_refused() -> None:
+    with pytest.raises(ParameterError, match="W-NO-K"):
+        shoal.anonymize(table(), algorithm=shoal.Mondrian(k=3), acknowledge=[*ACCEPT, "W-NOK"])
+
+
+def test_unique_neutral_columns_fail_the_gate() -> None:
+    neutral = table(neutral=["cost"], drop=[])
+    with pytest.raises(GateError, match="W-NEUTRAL|unique"):
+        shoal.anonymize(neutral, algorithm=shoal.Mondrian(k=3), acknowledge=ACCEPT)
+    shoal.anonymize(neutral, algorithm=shoal.Mondrian(k=3), acknowledge=[*ACCEPT, "W-NEUTRAL"])
+
+
+def test_the_algorithm_and_the_models_must_agree_on_k() -> None:
+    with pytest.raises(ParameterError, match="differently"):
+        shoal.anonymize(table(), algorithm=shoal.Mondrian(k=3), models=[shoal.KAnonymity(k=4)])
+
+
+@pytest.mark.parametrize(
+    "models, match",
+    [
+        ([shoal.KAnonymity(k=61)], "only 60 rows"),
+        ([shoal.KAnonymity(k=2), shoal.DistinctL(l=5)], "reaches 4"),
+        ([shoal.KAnonymity(k=2), shoal.EntropyL(l=4.5)], "reaches 4"),
+        ([shoal.AlphaKGeneral(k=2, alpha=0.2)], "at least 0.25"),
+    ],
+)
+def test_infeasible_models_name_the_nearest_limit(models: list, match: str) -> None:
+    with pytest.raises(InfeasibleError, match=match):
+        shoal.anonymize(table(), models=models, acknowledge=ACCEPT)
+
+
+def test_suppression_stays_within_its_limit() -> None:
+    exact = shoal.NoAlgorithm(suppression_limit=0.3)
+    with pytest.raises(InfeasibleError, match="suppression_limit"):
+        shoal.anonymize(table(), algorithm=exact, models=[shoal.KAnonymity(k=2)], acknowledge=ACCEPT)
+    starred = shoal.NoAlgorithm(levels={"age": 1}, suppression_limit=0.3)
+    release = shoal.anonymize(table(), algorithm=starred, models=[shoal.KAnonymity(k=2)], acknowledge=ACCEPT)
+    assert set(release.frame["age"]) == {"*"}
+    assert release.evidence["counts"]["suppressed"] == 0
+
+
+def test_t_closeness_holds_against_input_and_release_after_suppression() -> None:
+    frame = people(200)
+    some = shoal.NoAlgorithm(levels={"age": 1}, suppression_limit=0.9)
+    release = shoal.anonymize(
+        table(frame.with_columns(pl.when(pl.col("age") > 60).then(pl.lit("x")).otherwise(pl.col("sex")).alias("sex"))),
+        algorithm=some, models=[shoal.KAnonymity(k=45), shoal.TCloseness(t=0.2)],
+    )  # fmt: skip
+    assert release.evidence["counts"]["suppressed"] > 0
+    sides = {verdict.by for verdict in release.verdict if verdict.model["name"] == "t-closeness"}
+    assert sides == {"rechecked", "attested"}
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_the_same_kind_of_frame_comes_back(library: str) -> None:
+    frame = people()
+    given = {"pandas": frame.to_pandas, "polars": lambda: frame, "pyarrow": frame.to_arrow}[library]()
+    release = shoal.anonymize(table(given), algorithm=shoal.Mondrian(k=3), acknowledge=ACCEPT, seed=4)
+    kinds = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.Table}
+    assert isinstance(release.frame, kinds[library])
+    aligned = release.aligned()
+    assert len(aligned) == 60
+    if library == "pandas":
+        assert list(release.frame.index) == list(range(60))
+        assert list(aligned["disease"]) == frame["disease"].to_list()
+
+
+def test_categories_without_rows_do_not_leak() -> None:
+    frame = people().to_pandas()
+    frame["sex"] = pd.Categorical(frame["sex"], categories=["m", "f", "secret category"])
+    release = shoal.anonymize(table(frame), algorithm=shoal.Mondrian(k=3), acknowledge=ACCEPT)
+    assert not isinstance(release.frame["sex"].dtype, pd.CategoricalDtype)
+
+
+def test_a_seed_fixes_every_byte_and_a_secret_does_not() -> None:
+    def release(seed: int | None) -> pl.DataFrame:
+        return shoal.anonymize(table(), algorithm=shoal.Mondrian(k=3), acknowledge=ACCEPT, seed=seed).frame
+
+    assert release(5).equals(release(5))
+    assert not release(None).equals(release(None))
+
+
+def test_rows_keep_their_draws_when_they_have_keys() -> None:
+    frame = people()
+    keyed = {"identifiers": [], "key": "name"}
+
+    def classes(one: pl.DataFrame) -> dict[str, tuple]:
+        release = shoal.anonymize(
+            table(one, **keyed), algorithm=shoal.Mondrian(k=3, mode="relaxed"), acknowledge=ACCEPT, seed=2
+        )
+        cells = release.aligned().select("age", "sex").rows()
+        return dict(zip(one["name"].to_list(), cells, strict=True))
+
+    assert classes(frame) == classes(frame.reverse())
+
+
+def test_starred_rows_are_no_class() -> None:
+    frame = pl.DataFrame({"age": [1, 1, 1, 2], "s": ["a", "b", "a", "b"]})
+    release = shoal.anonymize(
+        shoal.read(frame, quasi=["age"], sensitive=["s"]), algorithm=shoal.NoAlgorithm(suppression_limit=0.5),
+        models=[shoal.KAnonymity(k=2)], acknowledge=["W-UNMODELLED:s"], suppressed="star",
+    )  # fmt: skip
+    assert sorted(release.frame["age"]) == ["*", "1", "1", "1"]
+    assert sorted(release.frame["s"]).count("*") == 1
+    assert release.manifest["classes"]["count"] == 1
+
+
+def test_the_manifest_holds_nothing_observed_from_suppressed_people() -> None:
+    frame = people().with_columns(pl.col("age") * 1000 + pl.int_range(pl.len()))
+    release = shoal.anonymize(table(frame), algorithm=shoal.Mondrian(k=3), acknowledge=ACCEPT, keys=Keys(b"\x01" * 32))
+    text = str(dict(release.manifest))
+    for word in ("seed", "secret", "seconds", "suppression", "Person", "dropped", "measures"):
+        assert word not in text
