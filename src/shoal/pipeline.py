@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.errors import GateError, ParameterError
+from shoal.errors import GateError, ParameterError, RefusalError
 from shoal.io.describe import describe
 from shoal.io.frames import from_polars
 from shoal.io.output import read_release
@@ -126,9 +126,7 @@ def anonymize(
     )
 
 
-def run(
-    recipe: Recipe | str | Path, *, replace: bool = False, progress: Progress = lambda step: None
-) -> Release:
+def run(recipe: Recipe | str | Path, *, replace: bool = False, progress: Progress = lambda step: None) -> Release:
     """Read, anonymise, gate and write what a recipe describes; returns the release."""
     if not isinstance(recipe, Recipe):
         recipe = load_recipe(Path(recipe))
@@ -151,10 +149,12 @@ def anonymize_recipe(recipe: Recipe, *, progress: Progress = lambda step: None) 
         acknowledge=recipe.acknowledge,
         suppressed=recipe.output.suppressed,
         order=recipe.output.order,
+        neutral_limit=recipe.output.neutral_limit,
         engine=recipe.engine.name,
         progress=progress,
     )
-    return dataclasses.replace(release, evidence={**release.evidence, "recipe": dump_recipe(recipe)})
+    private = {"recipe": dump_recipe(recipe), "source_path": str(recipe.resolve(recipe.source.path))}
+    return dataclasses.replace(release, evidence={**release.evidence, **private})
 
 
 def read_recipe_source(recipe: Recipe) -> Table:
@@ -188,9 +188,7 @@ def all_models(table: Table, models: Sequence[Model], algorithm: Algorithm) -> l
     for extra in algorithm.models():
         same = [model for model in wanted if model.name == extra.name]
         if same and same[0] != extra:
-            raise ParameterError(
-                f"The algorithm and the models set '{extra.name}' differently: keep one of them."
-            )
+            raise ParameterError(f"The algorithm and the models set '{extra.name}' differently: keep one of them.")
         if not same:
             wanted.append(extra)
     return [model for one in wanted for model in one.resolved(table)]
@@ -222,6 +220,8 @@ def _pass_gate(
     report = gate(case)
     if not report.passed:
         failed = [check.detail for check in report.checks if not check.passed]
+        if [check.name for check in report.checks if not check.passed] == ["neutral columns"]:
+            raise RefusalError(f"{failed[0].removesuffix('.')}: drop or generalise a neutral column.", ["W-NEUTRAL"])
         failed += [f"model {verdict.model['name']} fails" for verdict in report.verdicts if not verdict.holds]
         raise GateError(f"The gate refused the release, so nothing is written: {failed[0]}")
     return report

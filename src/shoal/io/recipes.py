@@ -119,6 +119,7 @@ class Output(_Section):
     format: Literal["csv", "parquet"] = "csv"
     suppressed: Literal["drop", "star"] = "drop"
     order: Literal["shuffled", "kept"] = "shuffled"
+    neutral_limit: Annotated[float, Field(ge=0, le=1, strict=False)] = 0.05
 
 
 class Recipe(_Section):
