@@ -18,7 +18,7 @@ from shoal.algorithms.base import Algorithm, Problem
 from shoal.errors import GateError, ParameterError, RefusalError
 from shoal.io.describe import describe
 from shoal.io.frames import from_polars
-from shoal.io.output import read_release
+from shoal.io.output import check_output, read_release
 from shoal.io.recipes import Recipe, dump_recipe, load_recipe
 from shoal.io.source import read
 from shoal.models.base import Judge, Model
@@ -32,7 +32,7 @@ from shoal.recoding.released import apply_recoding
 from shoal.registry import load, make, names
 from shoal.results import GateCase, GateReport, Release
 from shoal.table.keys import Keys
-from shoal.table.table import Table
+from shoal.table.table import Table, iso_dates
 from shoal.verify import gate, recheck
 from shoal.version import VERSION
 
@@ -130,9 +130,11 @@ def run(recipe: Recipe | str | Path, *, replace: bool = False, progress: Progres
     """Read, anonymise, gate and write what a recipe describes; returns the release."""
     if not isinstance(recipe, Recipe):
         recipe = load_recipe(Path(recipe))
+    folder = recipe.resolve(recipe.output.folder)
+    check_output(folder, recipe.resolve(recipe.source.path), replace=replace)
     release = anonymize_recipe(recipe, progress=progress)
     progress("writing")
-    release.write(recipe.base / recipe.output.folder, replace=replace, format=recipe.output.format)
+    release.write(folder, replace=replace, format=recipe.output.format)
     return release
 
 
@@ -205,7 +207,7 @@ def _pass_gate(
 ) -> GateReport:
     roles = table.schema
     case = GateCase(
-        original=table.frame.select(roles.released),
+        original=iso_dates(table).select(roles.released),
         released=frame,
         source=source,
         suppressed=(released.classes < 0).nonzero()[0],
@@ -228,13 +230,14 @@ def _pass_gate(
 
 
 def _plain(verdict: Any) -> dict[str, Any]:
+    """A verdict for the manifest; an attested figure would tell something about the input, so it stays private."""
     on = verdict.on if verdict.on is None or isinstance(verdict.on, str) else list(verdict.on)
     return {
         "model": dict(verdict.model),
         "on": on,
         "holds": verdict.holds,
         "by": verdict.by,
-        "value": verdict.value,
+        "value": verdict.value if verdict.by == "rechecked" else None,
         "limit": verdict.limit,
     }
 

@@ -182,7 +182,7 @@ def test_check_lists_every_refusal_and_ends_as_a_run_would(shoal, recipe: str, t
     assert "Vacuous: 't-closeness'" in shown.out
     (tmp_path / "weak.toml").write_text('acknowledge = ["W-NO-K"]\n' + text.replace("l = 2", "l = 2.9999"), "utf-8")
     assert shoal("check", tmp_path / "weak.toml").code == 3
-    assert shoal("run", tmp_path / "weak.toml").code == 3
+    assert shoal("run", tmp_path / "weak.toml", "--replace").code == 3
 
 
 def test_errors_are_one_json_object(shoal, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from shoal.results import GateCase
 from shoal.verify import gate
+from shoal.verify.identifiers import check_identifier_values
 from tests.verify.cases import COLUMNS, check_of, failed, hospital_case, manifest
 
 NAMES = [f"Person {row:03}" for row in range(24)]
@@ -103,3 +104,22 @@ def test_subjects_are_identifiers() -> None:
     )
     assert failed(gate(case)) == ["identifier values"]
     assert failed(gate(replace(case, subject=case.subject.alias("ward")))) == ["identifier columns"]
+
+
+def test_a_part_of_a_longer_word_is_no_match() -> None:
+    released = pl.DataFrame({"job": ["Sales", "Clerk", "Nurse"]})
+    assert check_identifier_values(released, [pl.Series("name", ["Sal", "Ann", "Bo Ek"])]).passed
+
+
+def test_words_in_a_longer_text_are_a_match() -> None:
+    released = pl.DataFrame({"note": ["seen by Ann Ek, twice", "fine", "fine"]})
+    check = check_identifier_values(released, [pl.Series("name", ["Ann Ek", "Bo Lund", "Cy Dal"])])
+    assert not check.passed
+    assert "Ann" not in check.detail
+
+
+def test_names_that_are_also_occupations_are_judged_by_chance() -> None:
+    jobs = pl.DataFrame({"job": ["Cook", "Baker"] * 50})
+    names = pl.Series("name", ["Cook", "Cook", "Ek", "Lund"] * 25)
+    assert check_identifier_values(jobs, [names]).passed
+    assert not check_identifier_values(pl.DataFrame({"job": names}), [names]).passed

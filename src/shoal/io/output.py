@@ -51,9 +51,7 @@ def write_release(
     choice("the output", "format", format, FORMATS)
     folder = Path(folder).resolve()
     private = evidence_folder(folder)
-    _check_place(folder, release.evidence.get("source_path"))
-    _check_free(folder, replace, PUBLIC)
-    _check_free(private, replace, PRIVATE)
+    check_output(folder, release.evidence.get("source_path"), replace=replace)
     try:
         with ExitStack() as undo:
             _make_parents(folder.parent, undo)
@@ -123,6 +121,14 @@ def read_release(folder: str | Path) -> tuple[pl.DataFrame, dict[str, Any]]:
             f"'{data['file']}' has {frame.height} rows and the manifest says {data['rows']}."
         )
     return frame, manifest
+
+
+def check_output(folder: str | Path, source: str | Path | None, *, replace: bool) -> None:
+    """Refuse a folder that a release cannot go to; cheap, so that it can be asked before any work is done."""
+    folder = Path(folder).resolve()
+    _check_place(folder, source)
+    _check_free(folder, replace, PUBLIC)
+    _check_free(evidence_folder(folder), replace, PRIVATE)
 
 
 def _check_place(folder: Path, source: str | Path | None) -> None:

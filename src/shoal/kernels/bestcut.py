@@ -34,7 +34,16 @@ def _distinct_values(codes: np.ndarray, lo: int, hi: int, a: int) -> tuple:
         for i in range(n):
             places[i] = slot[codes[lo + i, a] - first]
         return values, places
-    values = np.unique(codes[lo:hi, a].copy())
+    ordered = np.empty(n, dtype=np.int32)
+    for i in range(n):
+        ordered[i] = codes[lo + i, a]
+    ordered.sort()
+    found = 1
+    for i in range(1, n):
+        if ordered[i] != ordered[found - 1]:
+            ordered[found] = ordered[i]
+            found += 1
+    values = ordered[:found]
     for i in range(n):
         places[i] = np.searchsorted(values, codes[lo + i, a])
     return values, places
@@ -88,9 +97,13 @@ def _running_losses(
 def best_cuts(codes: np.ndarray, lo: int, hi: int, geo: Geometry, k: int) -> tuple:
     """Loss, column and last left value of every cut that leaves k rows on both sides."""
     m = codes.shape[1]
-    losses = np.empty(0)
-    columns = np.empty(0, dtype=np.int64)
-    values = np.empty(0, dtype=np.int32)
+    room = 0
+    for a in range(m):
+        room += min(hi - lo, geo.card[a])
+    losses = np.empty(room)
+    columns = np.empty(room, dtype=np.int64)
+    values = np.empty(room, dtype=np.int64)
+    found = 0
     for a in range(m):
         distinct, places = _distinct_values(codes, lo, hi, a)
         if distinct.size < 2:
@@ -98,16 +111,12 @@ def best_cuts(codes: np.ndarray, lo: int, hi: int, geo: Geometry, k: int) -> tup
         count, low, high, bits = _bucket_extents(codes, lo, places, distinct.size, geo)
         left = _running_losses(count, low, high, bits, geo, True)
         right = _running_losses(count, low, high, bits, geo, False)
-        mine = np.full(distinct.size - 1, np.inf)
         rows = 0
-        some = False
         for b in range(distinct.size - 1):
             rows += count[b]
             if rows >= k and hi - lo - rows >= k:
-                mine[b] = left[b] + right[b + 1]
-                some = True
-        if some:
-            losses = np.concatenate((losses, mine))
-            columns = np.concatenate((columns, np.full(mine.size, a)))
-            values = np.concatenate((values, distinct[:-1]))
-    return losses, columns, values
+                losses[found] = left[b] + right[b + 1]
+                columns[found] = a
+                values[found] = distinct[b]
+                found += 1
+    return losses[:found], columns[:found], values[:found]

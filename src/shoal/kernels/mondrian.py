@@ -86,16 +86,15 @@ def _lower_median(codes: np.ndarray, lo: int, hi: int, a: int, first: int, last:
         while below + counts[value] < rank:
             below += counts[value]
             value += 1
-        return value + first, below
+        return np.int64(value + first), below
     values = np.empty(n, dtype=np.int32)
     for i in range(lo, hi):
         values[i - lo] = codes[i, a]
-    median = np.partition(values, rank - 1)[rank - 1]
-    below = 0
-    for i in range(n):
-        if values[i] < median:
-            below += 1
-    return median, below
+    values.sort()
+    below = rank - 1
+    while below > 0 and values[below - 1] == values[rank - 1]:
+        below -= 1
+    return np.int64(values[rank - 1]), below
 
 
 @njit(cache=True)
@@ -121,17 +120,17 @@ def _move(work: Work, lo: int, hi: int, a: int, value: int, ties: int) -> int:
                 work.spare[right, b] = work.codes[i, b]
             work.spare_order[right] = work.order[i]
             right += 1
-    work.codes[at:hi] = work.spare[lo:right]
-    work.order[at:hi] = work.spare_order[lo:right]
+    # Loops, not slices: they compile in a fraction of the time.
+    for i in range(right - lo):
+        for b in range(m):
+            work.codes[at + i, b] = work.spare[lo + i, b]
+        work.order[at + i] = work.spare_order[lo + i]
     return at
 
 
 @njit(cache=True)
-def _allowed(
-    work: Work, lo: int, hi: int, cut: tuple, rules: Rules, data: Sensitive, freed: np.ndarray
-) -> bool:
-    """Whether both sides of a cut satisfy the rules; nothing is moved."""
-    a, value, ties = cut
+def _left_rows(work: Work, lo: int, hi: int, a: int, value: int, ties: int) -> int:
+    """Number the rows of both sides of a cut in ``spare_order``; returns where the right side starts."""
     at = lo
     end = hi
     for i in range(lo, hi):
@@ -146,104 +145,97 @@ def _allowed(
         else:
             end -= 1
             work.spare_order[end] = work.order[i]
+    return at
+
+
+@njit(cache=True)
+def _allowed(work: Work, lo: int, middle: int, hi: int, rules: Rules, data: Sensitive, freed: np.ndarray) -> bool:
+    """Whether both sides numbered in ``spare_order`` satisfy the rules."""
     values = np.empty(rules.op.size)
-    if not segment_ok(work.spare_order[lo:at], rules, data, freed, values):
-        return False
-    return segment_ok(work.spare_order[at:hi], rules, data, freed, values)
+    start, stop = lo, middle
+    for _ in range(2):
+        if not segment_ok(work.spare_order[start:stop], rules, data, freed, values):
+            return False
+        start, stop = middle, hi
+    return True
 
 
 @njit(cache=True)
 def _freed(work: Work, lo: int, hi: int, rules: Rules, data: Sensitive) -> np.ndarray:
     """Rules that a cut need not keep: those that merging does not preserve and that fail here already."""
     freed = np.zeros(rules.op.size, dtype=np.uint8)
-    if rules.strict_parent.any():
-        values = np.empty(rules.op.size)
-        rule_values(work.order[lo:hi], rules, data, values)
-        for r in range(rules.op.size):
-            if rules.strict_parent[r] and failing(rules, values, r):
-                freed[r] = 1
+    values = np.empty(rules.op.size)
+    rule_values(work.order[lo:hi], rules, data, values)
+    for r in range(rules.op.size):
+        if rules.strict_parent[r] and failing(rules, values, r):
+            freed[r] = 1
     return freed
 
 
 @njit(cache=True)
-def _cut_median(
-    work: Work,
-    lo: int,
-    hi: int,
-    geo: Geometry,
-    rules: Rules,
-    data: Sensitive,
-    options: Options,
-    freed: np.ndarray,
-) -> int:
-    """Cut at the median of the widest column that allows it; returns the middle, or lo when none does."""
-    m = work.codes.shape[1]
-    low = np.empty(m, dtype=np.int32)
-    high = np.empty(m, dtype=np.int32)
-    _ranges(work.codes, lo, hi, low, high)
-    widths = _widths(work.codes, lo, hi, geo, low, high)
-    n = hi - lo
-    for _ in range(m):
-        a = int(np.argmax(widths))
-        if widths[a] <= 0.0:
-            return lo
-        widths[a] = 0.0
-        value, below = _lower_median(work.codes, lo, hi, a, low[a], high[a])
-        for attempt in range(2):
-            if options.relaxed:
-                ties = n // 2 - below
-                left = n // 2
-            elif attempt == 0:
-                ties = _ALL
-                left = below
-                for i in range(lo, hi):
-                    if work.codes[i, a] == value:
-                        left += 1
-            else:
-                ties = 0
-                left = below
-            enough = left >= options.k and n - left >= options.k
-            if enough and (not options.judge or _allowed(work, lo, hi, (a, value, ties), rules, data, freed)):
-                return _move(work, lo, hi, a, value, ties)
-            if options.relaxed or not options.fallback:
-                break
-    return lo
-
-
-@njit(cache=True)
-def _cut_best(
-    work: Work,
-    lo: int,
-    hi: int,
-    geo: Geometry,
-    rules: Rules,
-    data: Sensitive,
-    options: Options,
-    freed: np.ndarray,
-) -> int:
-    """The cheapest of all cuts between values that is allowed; relaxed mode may then still halve ties."""
-    losses, columns, values = best_cuts(work.codes, lo, hi, geo, options.k)
-    for _ in range(min(_CANDIDATES, losses.size)):
-        pick = int(np.argmin(losses))
-        if not np.isfinite(losses[pick]):
-            break
-        losses[pick] = np.inf
-        a = columns[pick]
-        if not options.judge or _allowed(work, lo, hi, (a, values[pick], _ALL), rules, data, freed):
-            return _move(work, lo, hi, a, values[pick], _ALL)
-    if options.relaxed:
-        return _cut_median(work, lo, hi, geo, rules, data, options, freed)
-    return lo
+def _median_cut(work: Work, lo: int, hi: int, a: int, limits: tuple, relaxed: bool, below_only: bool) -> tuple:
+    """Value, ties to the left and size of the left side of a cut at the median of one column."""
+    value, below = _lower_median(work.codes, lo, hi, a, limits[0], limits[1])
+    if relaxed:
+        half = (hi - lo) // 2
+        return value, half - below, half
+    if below_only:
+        return value, 0, below
+    left = below
+    for i in range(lo, hi):
+        if work.codes[i, a] == value:
+            left += 1
+    return value, _ALL, left
 
 
 @njit(cache=True)
 def _cut(work: Work, lo: int, hi: int, geo: Geometry, rules: Rules, data: Sensitive, options: Options) -> int:
-    if hi - lo < 2 * options.k:
+    """Take the first allowed cut in order of preference; returns the middle, or lo when none is allowed.
+
+    The best cuts between values come first if asked for, then medians of the widest columns (for ``best`` only in
+    relaxed mode, where ties may still be halved).
+    """
+    n = hi - lo
+    if n < 2 * options.k:
         return lo
-    freed = _freed(work, lo, hi, rules, data) if options.judge else np.zeros(0, dtype=np.uint8)
+    m = work.codes.shape[1]
+    low = np.empty(m, dtype=np.int32)
+    high = np.empty(m, dtype=np.int32)
+    _ranges(work.codes, lo, hi, low, high)
+    freed = np.zeros(rules.op.size, dtype=np.uint8)
+    if options.judge and rules.strict_parent.any():
+        freed = _freed(work, lo, hi, rules, data)
+    losses = np.empty(0)
+    columns = np.empty(0, dtype=np.int64)
+    values = np.empty(0, dtype=np.int64)
     if options.best:
-        return _cut_best(work, lo, hi, geo, rules, data, options, freed)
-    return _cut_median(work, lo, hi, geo, rules, data, options, freed)
+        losses, columns, values = best_cuts(work.codes, lo, hi, geo, options.k)
+    widths = np.zeros(m)
+    if options.relaxed or not options.best:
+        widths = _widths(work.codes, lo, hi, geo, low, high)
+    tries = 0
+    again = False
+    while True:
+        pick = np.argmin(losses) if losses.size else -1
+        if pick >= 0 and losses[pick] < np.inf and tries < _CANDIDATES:
+            losses[pick] = np.inf
+            tries += 1
+            a, value, ties, left = columns[pick], values[pick], _ALL, options.k
+        else:
+            a = np.argmax(widths)
+            if widths[a] <= 0.0:
+                return lo
+            value, ties, left = _median_cut(work, lo, hi, a, (low[a], high[a]), options.relaxed, again)
+            again = options.fallback and not options.relaxed and not again
+            if not again:
+                widths[a] = 0.0
+        if left < options.k or n - left < options.k:
+            continue
+        if options.judge:
+            middle = _left_rows(work, lo, hi, a, value, ties)
+            if not _allowed(work, lo, middle, hi, rules, data, freed):
+                continue
+        return _move(work, lo, hi, a, value, ties)
 
 
 @njit(cache=True)

@@ -23,6 +23,7 @@ class _AlphaK(Model):
     on: str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "k", whole(type(self).__name__, "k", self.k, least=2))
         self._check_alpha()
 

@@ -79,6 +79,11 @@ class Model:
     inherited: ClassVar[bool] = False
     numeric: ClassVar[bool] = False
 
+    def __post_init__(self) -> None:
+        on = getattr(self, "on", None)
+        if on is not None and not isinstance(on, str):
+            object.__setattr__(self, "on", tuple(on) if len(on) != 1 else on[0])
+
     def parameters(self) -> dict[str, Any]:
         """The model as a recipe writes it."""
         given = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}

@@ -37,6 +37,7 @@ class TCloseness(Model):
     on: str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         real("TCloseness", "t", self.t, low=0.0)
         if self.distance is not None:
             choice("TCloseness", "distance", self.distance, DISTANCES)

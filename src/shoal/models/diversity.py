@@ -24,6 +24,7 @@ class DistinctL(Model):
     on: str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "l", whole("DistinctL", "l", self.l, least=2))
 
     def rules(self, one: Attribute, reference: Reference) -> list[Rule]:
@@ -41,6 +42,7 @@ class EntropyL(Model):
     on: str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         real("EntropyL", "l", self.l, low=1.0, open_low=True)
 
     def rules(self, one: Attribute, reference: Reference) -> list[Rule]:
@@ -60,6 +62,7 @@ class RecursiveCL(Model):
     on: str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         real("RecursiveCL", "c", self.c, low=0.0, open_low=True)
         object.__setattr__(self, "l", whole("RecursiveCL", "l", self.l, least=2))
 
@@ -82,6 +85,7 @@ class PSensitive(Model):
     on: str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "p", whole("PSensitive", "p", self.p, least=2))
         object.__setattr__(self, "k", whole("PSensitive", "k", self.k, least=2))
 

@@ -29,6 +29,7 @@ class KE(Model):
     on: str | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "k", whole("KE", "k", self.k, least=2))
         real("KE", "e", self.e, low=0.0)
 
@@ -51,6 +52,7 @@ class Variance(Model):
     on: str | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         real("Variance", "v", self.v, low=0.0)
 
     def attributes(self, table: Table) -> list[Attribute]:
@@ -82,6 +84,7 @@ class EpsM(Model):
     on: str | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         real("EpsM", "eps", self.eps, low=0.0)
         object.__setattr__(self, "m", whole("EpsM", "m", self.m, least=2))
 
@@ -127,6 +130,7 @@ class MaxRange(Model):
     on: str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         real("MaxRange", "limit", self.limit, low=0.0, high=1.0)
 
     def targets(self, table: Table) -> list[tuple[str, ...]]:

@@ -35,12 +35,11 @@ def refuse_unprotected(
             "No model protects identity, so people may be unique in the release: add model 'k'.", ["W-NO-K"]
         )
     covered: set[str] = set()
-    empty = {(model, on) for model, on in vacuous}
     for model in models:
         targets = model.targets(table)
         for names in targets:
             on = names if model.name != "max-range" else tuple(name for one in targets for name in one)
-            if (model, on) not in empty:
+            if (model, on) not in vacuous:
                 covered |= set(names)
     for name in table.schema.sensitive:
         code = f"W-UNMODELLED:{name}"

@@ -27,6 +27,7 @@ class KAnonymity(Model):
     k: int
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "k", whole("KAnonymity", "k", self.k, least=2))
 
     def targets(self, table: Table) -> list[tuple[str, ...]]:

@@ -128,6 +128,17 @@ def build_table(
     )
 
 
+def iso_dates(table: Table) -> pl.DataFrame:
+    """The rows as read, with dates of another format parsed, so that anybody can compare them."""
+    given = {name: spec.format for name, spec in table.schema.specs.items() if spec.format is not None}
+    dates = [
+        pl.col(name).str.to_date(given[name])
+        for name in given
+        if name in table.columns and table.frame[name].dtype == pl.String
+    ]
+    return table.frame.with_columns(dates)
+
+
 def _check_names(schema: Schema, hierarchies: Mapping[str, Any], weights: Mapping[str, float]) -> None:
     for column in hierarchies:
         if schema.role(column) not in ("quasi", "sensitive"):

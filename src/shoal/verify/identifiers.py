@@ -18,9 +18,10 @@ _CHANCE_BASE, _CHANCE_FACTOR = 3, 3
 def check_identifier_values(released: pl.DataFrame, identifiers: Sequence[pl.Series]) -> Check:
     """Look for each row's identifiers in the cells of the same row.
 
-    A text of at least three characters with a letter fails when it equals a text cell of its row or is part
-    of one. Other identifiers fail by the column, when they equal a cell of their own row clearly more often
-    than one of the next row.
+    A text of at least three characters with a letter fails when its words stand in a text cell of its row;
+    where they do so in the next row too, as surnames among occupations might, only when clearly more often.
+    Other identifiers fail by the column, when they equal a cell of their own row clearly more often than one
+    of the next row.
 
     Parameters
     ----------
@@ -51,9 +52,7 @@ def check_identifier_values(released: pl.DataFrame, identifiers: Sequence[pl.Ser
     return Check(name="identifier values", passed=not problems, detail=detail)
 
 
-def check_identifier_names(
-    columns: Sequence[str], manifest: Mapping[str, Any], identifiers: Sequence[str]
-) -> Check:
+def check_identifier_names(columns: Sequence[str], manifest: Mapping[str, Any], identifiers: Sequence[str]) -> Check:
     """Look for identifier columns by name in the release and in the manifest."""
     left = [name for name in identifiers if name in columns]
     told = [name for name in identifiers if name not in left and name and _mentions(manifest, name)]
@@ -66,8 +65,26 @@ def check_identifier_names(
 
 
 def _contained(own: pl.Series, telling: pl.Series, texts: pl.Series) -> int:
-    frame = pl.DataFrame({"own": own, "text": texts}).filter(telling)
-    return int(frame.select(pl.col("text").str.contains(pl.col("own"), literal=True).sum()).item() or 0)
+    """Rows whose identifier stands, word by word, in their own cell; 0 when the next row explains it."""
+    kept = pl.select(pl.when(telling).then(own)).to_series()
+    words = pl.DataFrame({"own": kept, "text": texts}).with_columns(
+        own=_words(pl.col("own")), text=_words(pl.col("text"))
+    )
+    here = _count_contained(words)
+    if not here:
+        return 0
+    chance = _count_contained(words.with_columns(pl.col("own").shift(1)))
+    return here if not chance or here > _CHANCE_BASE + _CHANCE_FACTOR * chance else 0
+
+
+def _words(text: pl.Expr) -> pl.Expr:
+    """Words between single blanks, so that a part of a longer word is no match."""
+    blank = pl.lit(" ")
+    return blank + text.str.replace_all(r"[^\p{L}\p{N}]+", " ").str.strip_chars() + blank
+
+
+def _count_contained(words: pl.DataFrame) -> int:
+    return int(words.select(pl.col("text").str.contains(pl.col("own"), literal=True).sum()).item() or 0)
 
 
 def _meets_too_often(own: pl.Series, texts: pl.Series) -> bool:

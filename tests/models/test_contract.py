@@ -1,0 +1,152 @@
+"""What the declared flags of every model promise, on random tables, and agreement with the verifier."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from shoal.errors import InfeasibleError
+from shoal.models.base import Judgement, Model
+from shoal.models.feasible import refuse_infeasible, vacuous
+from shoal.recoding.released import Released
+from shoal.registry import make
+from shoal.table.table import Table
+from tests.models.judging import (
+    ALL,
+    ENGINE,
+    NAMES_A_VALUE,
+    NUMERIC,
+    grouped,
+    judge_groups,
+    judge_of,
+    verdicts,
+)
+from tests.table.random_tables import Case, cases, groupings
+
+SPECS = st.sampled_from(ALL)
+
+
+def case_for(name: str, **options: Any) -> st.SearchStrategy[Case]:
+    """Tables that a model can be set on."""
+    if name in NUMERIC:
+        options["sensitive_kinds"] = ["integer", "real", "date"]
+    if name in NAMES_A_VALUE:
+        options["sensitive_kinds"] = ["flat"]
+    return cases(sensitive=(1, 2), quasi=(1, 2), **options)
+
+
+def fits(table: Table, spec: dict[str, Any]) -> bool:
+    """Whether the value that a model names occurs in every sensitive column."""
+    return spec["name"] not in NAMES_A_VALUE or all("b" in column.texts for column in table.sensitive)
+
+
+def ok(table: Table, ids: np.ndarray, model: Model) -> np.ndarray:
+    """Which groups satisfy a model on every attribute."""
+    return np.all([judgement.ok for judgement in judge_groups(table, ids, model)], axis=0)
+
+
+@settings(max_examples=250)
+@given(st.data(), SPECS)
+def test_merging_keeps_what_is_declared_to_be_kept(data: st.DataObject, spec: dict[str, Any]) -> None:
+    """``up``: where both of two classes satisfy the model, so does their union."""
+    model = make("model", spec)
+    assume(model.monotone == "up")
+    case = data.draw(case_for(spec["name"], missing=False, non_answers=False, rows=(4, 14)))
+    table = case.table()
+    assume(fits(table, spec))
+    ids = data.draw(groupings(case.n, suppressed=False))
+    before = ok(table, ids, model)
+    for one, other in zip(range(before.size - 1), range(1, before.size), strict=True):
+        if before[one] and before[other]:
+            union = np.where(np.isin(ids, [one, other]), 0, -1).astype(np.int32)
+            assert ok(table, union, model).all()
+
+
+@settings(max_examples=150)
+@given(st.data(), SPECS)
+def test_failing_is_inherited_where_it_is_declared_to_be(data: st.DataObject, spec: dict[str, Any]) -> None:
+    """``inherited``: no part of a failing class satisfies the model."""
+    model = make("model", spec)
+    assume(model.inherited)
+    case = data.draw(case_for(spec["name"], missing=False, non_answers=False, rows=(2, 14)))
+    table = case.table()
+    rows = np.array(data.draw(st.lists(st.integers(0, case.n - 1), min_size=1, unique=True)))
+    whole = np.full(case.n, -1, dtype=np.int32)
+    whole[rows] = 0
+    assume(not ok(table, whole, model).all())
+    part = np.full(case.n, -1, dtype=np.int32)
+    part[rows[: data.draw(st.integers(1, rows.size))]] = 0
+    assert not ok(table, part, model).all()
+
+
+@settings(max_examples=300)
+@given(st.data(), SPECS, st.booleans())
+def test_figures_are_the_verifiers(data: st.DataObject, spec: dict[str, Any], people: bool) -> None:
+    """Both readings of one contract give the same figure for the worst class, and the same verdict."""
+    case = data.draw(case_for(spec["name"], subjects=people))
+    table = case.table()
+    assume(fits(table, spec))
+    compare(table, data.draw(groupings(case.n)), spec)
+
+
+def compare(table: Table, ids: np.ndarray, spec: dict[str, Any]) -> None:
+    """Assert that models and verifier agree on every attribute, and for t-closeness on both tables."""
+    released = grouped(table, ids)
+    if released.n_classes == 0:
+        return
+    models = make("model", spec).resolved(table)
+    theirs = verdicts(released, models)
+    ours = [judgement for model in models for judgement in both_tables(released, model)]
+    for verdict, judgement in zip(theirs, ours, strict=True):
+        expected = verdict.limit if math.isnan(judgement.worst) else judgement.worst
+        assert (verdict.value, verdict.holds) == (pytest.approx(expected, abs=1e-9), bool(judgement.ok.all()))
+        assert verdict.limit == pytest.approx(judgement.limit)
+        assert verdict.classes == int((~judgement.ok).sum())
+
+
+def both_tables(released: Released, model: Model) -> list[Judgement]:
+    """In the verifier's order: an attribute after another, against the released rows and then the input."""
+    table, rows = released.table, np.flatnonzero(released.classes >= 0)
+    sides = [judge_of(table, model, rows=rows), judge_of(table, model)][model.name != "t-closeness" :]
+    found = [
+        judge.judge(ENGINE.group_stats(table, released.classes, released.n_classes, judge.attributes))
+        for judge in sides
+    ]
+    return [judgement for target in zip(*found, strict=True) for judgement in target]
+
+
+@settings(max_examples=120)
+@given(st.data(), SPECS)
+def test_what_is_called_infeasible_is(data: st.DataObject, spec: dict[str, Any]) -> None:
+    """No grouping of all rows satisfies a model that was refused before anything ran."""
+    case = data.draw(case_for(spec["name"], missing=False, non_answers=False, rows=(2, 8)))
+    table = case.table()
+    assume(fits(table, spec))
+    model = make("model", spec)
+    try:
+        refuse_infeasible(judge_of(table, model), 0.0)
+    except InfeasibleError:
+        for _ in range(3):
+            ids = data.draw(groupings(case.n, suppressed=False))
+            assert not ok(table, ids, model).all()
+
+
+@settings(max_examples=150)
+@given(st.data(), SPECS)
+def test_what_is_called_vacuous_cannot_fail(data: st.DataObject, spec: dict[str, Any]) -> None:
+    loose = {"t": 0.97, "v": 0.0, "limit": 1.0, "alpha": 1.0, "e": 0.0}
+    if data.draw(st.booleans()):
+        spec = spec | {key: value for key, value in loose.items() if isinstance(spec.get(key), float | int)}
+    case = data.draw(case_for(spec["name"]))
+    table = case.table()
+    assume(fits(table, spec))
+    model = make("model", spec)
+    void = {on for _, on in vacuous(judge_of(table, model))}
+    for judgement in judge_groups(table, data.draw(groupings(case.n, suppressed=False)), model):
+        if judgement.on in void and spec["name"] not in ("alpha-k-general", "alpha-k-complete", "alpha-k-simple"):
+            assert judgement.ok.all()

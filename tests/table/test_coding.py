@@ -1,0 +1,198 @@
+"""From cells to codes: exactly, in value order, with one sentence where that is impossible."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal.errors import DomainError, InputError, SchemaError, UserError
+from shoal.hierarchy.values import format_number
+from shoal.io.source import read
+from shoal.table.column import Column
+
+
+def column(values: Any, *, missing: str = "value", **settings: Any) -> Column:
+    """One quasi-identifier, coded."""
+    series = values if isinstance(values, pl.Series) else pl.Series(values)
+    table = read(pl.DataFrame({"a": series}), quasi=["a"], missing=missing, settings={"a": settings})
+    return table.columns["a"]
+
+
+def assert_exact(found: Column, values: list[Any]) -> None:
+    """Codes are ranks, and each code's number and text are the value's own."""
+    numbers = [None if value is None else Fraction(value) for value in values]
+    distinct = sorted({number for number in numbers if number is not None})
+    assert found.codes.dtype == np.int32
+    assert [Fraction(x) for x in found.numbers.tolist()] == distinct
+    expected = [len(distinct) if number is None else distinct.index(number) for number in numbers]
+    assert found.codes.tolist() == expected
+    assert [Fraction(text) for text in found.texts.to_list()[: len(distinct)]] == distinct
+
+
+@given(st.lists(st.integers(-(10**30), 10**30), min_size=1, max_size=20))
+def test_integers_of_any_size_are_kept_exactly(values: list[int]) -> None:
+    assert_exact(column([str(value) for value in values]), values)
+
+
+@given(st.lists(st.decimals(-(10**6), 10**6, places=25), min_size=1, max_size=12))
+def test_long_decimals_are_kept_exactly(values: list[Decimal]) -> None:
+    assert_exact(column([format(value, "f") for value in values]), values)
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
+def test_floats_are_kept_exactly(values: list[float]) -> None:
+    found = column(pl.Series(values, dtype=pl.Float64))
+    distinct = sorted({value + 0.0 for value in values})
+    assert found.numbers.tolist() == distinct
+    assert [float(text) for text in found.texts.to_list()] == distinct
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1)), min_size=1, max_size=20))
+def test_typed_integers_with_gaps(values: list[int | None]) -> None:
+    if any(value is not None for value in values):
+        found = column(pl.Series(values, dtype=pl.Int64))
+        assert_exact(found, values)
+        assert found.missing == (found.card - 1 if None in values else -1)
+
+
+def test_unsigned_integers_beyond_the_signed_range() -> None:
+    assert_exact(column(pl.Series([2**64 - 1, 0, 2**63], dtype=pl.UInt64)), [2**64 - 1, 0, 2**63])
+
+
+def test_integers_of_128_bits() -> None:
+    assert_exact(column(pl.Series([2**100, -(2**100), 1], dtype=pl.Int128)), [2**100, -(2**100), 1])
+
+
+def test_typed_decimals() -> None:
+    values = [Decimal("0.10"), Decimal("123456789012345678.91"), Decimal("-5.00")]
+    assert_exact(column(pl.Series(values, dtype=pl.Decimal(30, 2))), values)
+
+
+def test_numbers_that_a_float_would_merge_stay_apart() -> None:
+    assert column(["9007199254740992", "9007199254740993.5"]).texts.to_list() == [
+        "9007199254740992", "9007199254740993.5",
+    ]  # fmt: skip
+    assert column(["0.1", "0.10000000000000001"]).card == 2
+
+
+def test_texts_of_one_number_are_one_value() -> None:
+    found = column(["1", "1.0", "1.50", "1.5", "1e1", "10", "+10"])
+    assert found.texts.to_list() == ["1", "1.5", "10"]
+    assert found.codes.tolist() == [0, 0, 1, 1, 2, 2, 2]
+
+
+@pytest.mark.parametrize("values", [["-0.0", "0", "5.5"], [-0.0, 0.0, 5.5]])
+def test_negative_zero_is_zero(values: list[Any]) -> None:
+    assert column(values).texts.to_list() == ["0", "5.5"]
+
+
+def test_very_small_numbers_are_not_zero() -> None:
+    assert column(["1e-400", "0", "5"]).card == 3
+
+
+@pytest.mark.parametrize("values", [["01234", "56789"], ["1", "-007"], ["00", "1"]])
+def test_leading_zeros_stay_text(values: list[str]) -> None:
+    """A postcode is no number: as one it would lose its zeros."""
+    found = column(values)
+    assert (found.type, found.kind) == ("categorical", "flat")
+    assert sorted(found.texts.to_list()) == sorted(values)
+
+
+def test_zeros_inside_numbers_are_numbers() -> None:
+    assert column(["0", "0.5", "-0.25", "10"]).type == "numeric"
+
+
+def test_one_word_makes_a_column_text() -> None:
+    values = [str(number) for number in range(3000)] + ["many"]
+    assert column(values).type == "categorical"
+
+
+@pytest.mark.parametrize(
+    "series,expected",
+    [
+        (["2020-02-29", "1999-01-01"], "date"),
+        (["2020-02-30", "1999-01-01"], "categorical"),
+        (["yes", "no"], "categorical"),
+        ([True, False], "categorical"),
+        ([1, 2], "numeric"),
+        ([1.5, 2.5], "numeric"),
+        ([dt.date(2020, 1, 1)], "date"),
+        ([dt.datetime(2020, 1, 1), dt.datetime(2021, 1, 1)], "date"),
+        (pl.Series(["a", "b"], dtype=pl.Categorical), "categorical"),
+        (pl.Series([None, None], dtype=pl.String), "categorical"),
+    ],
+)  # fmt: skip
+def test_types_are_found(series: Any, expected: str) -> None:
+    assert column(series).type == expected
+
+
+def test_a_declared_type_wins() -> None:
+    assert column(["1", "2"], type="categorical").kind == "flat"
+    assert column([1, 2], type="categorical").texts.to_list() == ["1", "2"]
+
+
+def test_dates_are_days_in_order() -> None:
+    found = column(["2000-03-01", "1969-12-31", "2000-02-29", "1969-12-31"])
+    assert found.numbers.tolist() == [-1, 11016, 11017]
+    assert found.texts.to_list() == ["1969-12-31", "2000-02-29", "2000-03-01"]
+    assert found.codes.tolist() == [2, 0, 1, 0]
+
+
+def test_dates_with_a_format() -> None:
+    found = column(["31/12/1999", "01/02/2000"], format="%d/%m/%Y")
+    assert (found.type, found.texts.to_list()) == ("date", ["1999-12-31", "2000-02-01"])
+
+
+def test_times_of_day_are_refused() -> None:
+    with pytest.raises(InputError, match="Column 'a' holds times of day"):
+        column([dt.datetime(2020, 1, 1, 12)], type="date")
+
+
+def test_ordinal_columns_keep_the_declared_order() -> None:
+    found = column(["high", "low", "high"], order=["low", "middle", "high"])
+    assert (found.type, found.kind) == ("ordinal", "interval")
+    assert found.texts.to_list() == ["low", "middle", "high"]
+    assert found.codes.tolist() == [2, 0, 2]
+    assert found.span == 2.0
+
+
+def test_text_is_sorted() -> None:
+    assert column(["é", "b", "", "a b"]).texts.to_list() == ["", "a b", "b", "é"]
+
+
+BAD: list[tuple[Any, dict[str, Any], type[UserError], str]] = [
+    (["1", "two", "3"], {"type": "numeric"}, InputError, "1 cells are not numbers, the first in row 2"),
+    (["1", "nan"], {}, InputError, "1 cells that are NaN or infinite"),
+    ([1.0, float("nan"), float("inf")], {}, InputError, "2 cells that are NaN or infinite"),
+    (["2020-01-01", "soon"], {"type": "date"}, InputError, "1 cells are not dates of the form YYYY-MM-DD"),
+    (["01/02/2000", "2000"], {"format": "%d/%m/%Y"}, InputError, "not dates of the form %d/%m/%Y, the first in row 2"),
+    (["low", "hgih"], {"order": ["low", "high"]}, DomainError, "1 values that are not in its declared list"),
+    ([5, 200], {"domain": [0, 100]}, DomainError, "1 distinct values outside its declared domain"),
+    ([True, False], {"type": "numeric"}, SchemaError, "declared numeric but holds Boolean"),
+    ([1, 2], {"type": "date"}, SchemaError, "declared a date but holds Int64"),
+    (["low", "high"], {"order": ["low", "high", "low"]}, UserError, "a"),
+]
+
+
+@pytest.mark.parametrize("values,settings,error,message", BAD)
+def test_bad_cells(values: Any, settings: dict[str, Any], error: type[UserError], message: str) -> None:
+    with pytest.raises(error) as caught:
+        column(values, **settings)
+    text = str(caught.value)
+    assert "Column 'a'" in text or "column" in text
+    assert message in text
+    assert not any(word in text for word in ("two", "soon", "hgih", "200:"))
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_the_text_of_a_number_reads_back(value: float) -> None:
+    assert float(format_number(value)) == value
+    assert column([value, 1.0]).texts.to_list()[int(value + 0.0 > 1.0)] == format_number(value)

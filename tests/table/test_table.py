@@ -1,0 +1,209 @@
+"""Roles, missing cells and subjects: what a table takes, and the sentences it refuses the rest with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from shoal.errors import EmptyTableError, HierarchyError, InputError, ParameterError, SchemaError, UserError
+from shoal.io.source import read
+from shoal.table.schema import ColumnSpec, Schema
+from shoal.table.table import build_table
+
+FRAME = pl.DataFrame(
+    {
+        "name": ["Ann", "Bob", "Cid", "Dee"],
+        "age": [30, None, 50, 60],
+        "zip": ["01", "02", None, None],
+        "disease": ["flu", "cold", "flu", "gout"],
+        "ward": ["n", "s", "n", "s"],
+        "w": [1.0, 2.0, 1.5, 1.0],
+    }
+)
+ROLES: dict[str, Any] = {
+    "identifiers": ["name"], "quasi": ["age", "zip"], "sensitive": ["disease"], "neutral": ["ward"], "drop": ["w"],
+}  # fmt: skip
+WHOLE = FRAME.with_columns(age=pl.Series([30, 40, 50, 60]), zip=pl.Series(["01", "02", "03", "04"]))
+
+
+def test_a_table() -> None:
+    table = read(WHOLE, **ROLES)
+    assert (table.n, table.n_read, table.n_dropped) == (4, 4, 0)
+    assert [column.name for column in table.quasi] == ["age", "zip"]
+    assert [column.name for column in table.sensitive] == ["disease"]
+    assert table.quasi_codes.shape == (2, 4)
+    assert table.schema.released == ["age", "zip", "disease", "ward"]
+    assert set(table.columns) == {"age", "zip", "disease"}
+    assert table.quasi_weights.tolist() == [1.0, 1.0]
+
+
+def test_a_repr_shows_no_value() -> None:
+    table = read(WHOLE, **ROLES)
+    assert repr(table) == "Table(4 rows, quasi=['age', 'zip'], sensitive=['disease'])"
+
+
+BAD_ROLES: list[tuple[dict[str, Any], str]] = [
+    ({"drop": ["w", "age"]}, "Column 'age' has two roles, quasi and drop: keep one."),
+    ({"subject": "name"}, "Column 'name' has two roles, identifier and subject"),
+    ({"quasi": ["age", "age", "zip"]}, "Column 'age' has two roles, quasi and quasi"),
+    ({"drop": []}, "Column 'w' has no role: add it to identifiers, quasi, sensitive, neutral or drop."),
+    ({"drop": [], "neutral": []}, "Columns 'ward', 'w' have no role: add each"),
+    ({"sensitive": ["desease"]}, "There is no column 'desease' in the table. Did you mean 'disease'?"),
+    ({"quasi": ["income", "age", "zip"]}, "There is no column 'income' in the table. The columns are: name, age"),
+    ({"settings": {"agee": {}}}, "There is no column 'agee' in the table. Did you mean 'age'?"),
+    ({"quasi": [], "drop": ["age", "zip", "w"]}, "The table has no quasi-identifier"),
+    ({"hierarchies": {"ward": [["n", "*"], ["s", "*"]]}}, "a hierarchy for 'ward', which is neither"),
+    ({"weights": {"disease": 2.0}}, "a weight for 'disease', which is not a quasi-identifier"),
+]
+
+
+@pytest.mark.parametrize("changes,message", BAD_ROLES)
+def test_bad_roles(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(SchemaError) as caught:
+        read(WHOLE, **(ROLES | changes))
+    assert message in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("weight", [0, -1.0, float("nan")])
+def test_bad_weights(weight: float) -> None:
+    with pytest.raises(ParameterError, match="The weight of 'age' must be a number above 0"):
+        read(WHOLE, **ROLES, weights={"age": weight})
+
+
+BAD_SETTINGS: list[tuple[dict[str, Any], str]] = [
+    ({"type": "number"}, "Did you mean 'numeric'?"),
+    ({"type": "ordinal"}, "needs its 'order'"),
+    ({"snap": "on"}, "'snap'"),
+    ({"snap": -1}, "positive width"),
+    ({"use": "width"}, "'use'"),
+    ({"domain": [1]}, "its lowest and its highest value"),
+]
+
+
+@pytest.mark.parametrize("settings,message", BAD_SETTINGS)
+def test_bad_settings(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        ColumnSpec(**settings)
+    assert message in str(caught.value)
+
+
+def test_a_domain_upside_down_is_refused() -> None:
+    with pytest.raises(UserError, match="domain"):
+        read(WHOLE, **ROLES, settings={"age": {"domain": [100, 0]}})
+
+
+def test_a_domain_of_text_is_refused() -> None:
+    with pytest.raises(UserError, match="domain"):
+        read(WHOLE, **ROLES, settings={"zip": {"domain": [0, 10]}})
+
+
+def test_missing_cells_are_an_error_that_lists_columns_counts_and_choices() -> None:
+    with pytest.raises(InputError) as caught:
+        read(FRAME, **ROLES)
+    assert str(caught.value) == (
+        "There are missing cells in age (1), zip (2): set missing to 'drop' (leave those rows out) or 'value' "
+        "(keep missing as a value of its own)."
+    )
+
+
+def test_missing_rows_can_be_dropped() -> None:
+    table = read(FRAME, **ROLES, missing="drop")
+    assert (table.n, table.n_read, table.n_dropped) == (1, 4, 3)
+    assert table.frame["name"].to_list() == ["Ann"]
+    # What remains keeps the keys of its places in the source.
+    late = read(FRAME[::-1], **ROLES, missing="drop")
+    assert (table.row_keys.tolist(), late.row_keys.tolist()) == ([0], [3])
+
+
+def test_missing_can_be_a_value() -> None:
+    table = read(FRAME, **ROLES, missing="value")
+    assert (table.n, table.n_dropped) == (4, 0)
+    assert [table.columns[name].missing for name in ("age", "zip", "disease")] == [3, 2, -1]
+
+
+@pytest.mark.parametrize("missing", ["error", "drop"])
+def test_missing_cells_of_identifiers_and_dropped_columns_do_not_matter(missing: str) -> None:
+    frame = WHOLE.with_columns(name=pl.lit(None, dtype=pl.String), w=pl.lit(None, dtype=pl.Float64))
+    assert read(frame, **ROLES, missing=missing).n == 4
+
+
+def test_missing_cells_of_neutral_columns_do() -> None:
+    with pytest.raises(InputError, match=r"missing cells in ward \(4\)"):
+        read(WHOLE.with_columns(ward=pl.lit(None, dtype=pl.String)), **ROLES)
+
+
+def test_dropping_everything() -> None:
+    with pytest.raises(EmptyTableError, match="set missing to 'value'"):
+        read(WHOLE.with_columns(age=pl.lit(None, dtype=pl.Int64)), **ROLES, missing="drop")
+
+
+def test_an_unknown_missing_policy() -> None:
+    with pytest.raises(ParameterError, match="Did you mean 'value'"):
+        read(FRAME, **ROLES, missing="values")
+
+
+def test_no_rows() -> None:
+    with pytest.raises(EmptyTableError, match="The table has no rows"):
+        read(WHOLE.clear(), **ROLES)
+
+
+def test_missing_markers_of_frames() -> None:
+    table = read(WHOLE.with_columns(zip=pl.Series(["01", "?", "?", "04"])), **ROLES, missing_markers=["?"], missing="drop")
+    assert table.n_dropped == 2
+
+
+def test_subjects_are_coded() -> None:
+    frame = pl.DataFrame({"a": [1, 2, 3, 4], "who": ["x", "y", "x", "z"]})
+    table = read(frame, quasi=["a"], subject="who")
+    assert (table.n_subjects, table.subjects.tolist()) == (3, [0, 1, 0, 2])
+    assert read(frame.drop("who"), quasi=["a"]).subjects is None
+
+
+@pytest.mark.parametrize("role", ["subject", "key", "weight"])
+def test_single_roles_may_not_be_missing(role: str) -> None:
+    frame = pl.DataFrame({"a": [1, 2], "x": ["1", None]})
+    with pytest.raises(InputError, match=f"The {role} column 'x' has 1 missing cells: fill them."):
+        read(frame, quasi=["a"], **{role: "x"}, missing="drop")
+
+
+def test_keys_must_name_one_row() -> None:
+    frame = pl.DataFrame({"a": [1, 2, 3], "id": ["k1", "k2", "k1"]})
+    with pytest.raises(InputError, match="The key column 'id' repeats values"):
+        read(frame, quasi=["a"], key="id")
+
+
+def test_a_key_column_moves_with_its_rows() -> None:
+    frame = pl.DataFrame({"a": [1, 2, 3], "id": ["k1", "k2", "k3"]})
+    one, other = (read(rows, quasi=["a"], key="id").row_keys for rows in (frame, frame[::-1]))
+    assert one.dtype == np.uint64
+    assert one.tolist() == other[::-1].tolist()
+
+
+def test_the_input_is_left_alone() -> None:
+    before = FRAME.clone()
+    read(FRAME, **ROLES, missing="drop")
+    assert FRAME.equals(before)
+
+
+def test_a_hierarchy_can_be_built_from_the_values() -> None:
+    schema = Schema(quasi=["zip"], drop=[name for name in WHOLE.columns if name != "zip"])
+
+    def flat(values: list[str]) -> Any:
+        from shoal.hierarchy.hierarchy import Hierarchy
+
+        assert values == ["01", "02", "03", "04"]
+        return Hierarchy.from_rows("zip", [[value, "*"] for value in values])
+
+    assert build_table(WHOLE, schema, hierarchies={"zip": flat}).columns["zip"].kind == "tree"
+
+
+def test_a_hierarchy_lacking_values_names_five_of_them() -> None:
+    frame = pl.DataFrame({"a": [f"v{number}" for number in range(9)]})
+    with pytest.raises(HierarchyError) as caught:
+        read(frame, quasi=["a"], hierarchies={"a": [["x", "*"], ["y", "*"]]})
+    assert "'v0', 'v1', 'v2', 'v3', 'v4'" in str(caught.value)
+    assert "v5" not in str(caught.value)
