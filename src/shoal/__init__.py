@@ -29,6 +29,7 @@ _HOMES = {
     "ColumnSpec": "shoal.table.schema",
     "Mondrian": "shoal.algorithms.partition.mondrian",
     "NoAlgorithm": "shoal.algorithms.none",
+    "Optimal": "shoal.algorithms.lattice.optimal",
     "KAnonymity": "shoal.models.size",
     "DistinctL": "shoal.models.diversity",
     "EntropyL": "shoal.models.diversity",

@@ -107,6 +107,7 @@ def anonymize(
         "secret": keys.secret,
         "seed": seed,
         "algorithm": chosen.parameters(),
+        "search": dict(recoding.notes),
         "models": parameters,
         "counts": _counts(table, released),
         "measures": scores,

@@ -20,6 +20,13 @@ _TABLE: dict[str, dict[str, tuple[str, str]]] = {
             "shoal.algorithms.partition.mondrian:Mondrian",
             "Multidimensional partitioning by median or best cut.",
         ),
+        "samarati": ("shoal.algorithms.lattice.samarati:Samarati", "The lowest full-domain generalisation within a suppression limit."),
+        "incognito": ("shoal.algorithms.lattice.incognito:Incognito", "Every full-domain generalisation that satisfies the models, and the best of them."),
+        "optimal": ("shoal.algorithms.lattice.optimal:Optimal", "The best full-domain generalisation for a measure, proven."),
+        "rv-global": ("shoal.algorithms.lattice.research.global_:ResearchGlobal", "The full-domain generalisation of the largest research value."),
+        "rv-local": ("shoal.algorithms.lattice.research.local:ResearchLocal", "A balanced generalisation by research value, after a handful of tests."),
+        "rv-hybrid": ("shoal.algorithms.lattice.research.hybrid:ResearchHybrid", "The largest research value, beginning with rv-local's tests."),
+        "rv-distributed": ("shoal.algorithms.lattice.research.distributed:ResearchDistributed", "The largest research value, by blocks of columns where strings are too many to list."),
         "none": (
             "shoal.algorithms.none:NoAlgorithm",
             "Your own generalisation levels, gated like any other release.",
@@ -86,6 +93,7 @@ _TABLE: dict[str, dict[str, tuple[str, str]]] = {
         "genc": ("shoal.measures.levels:GeneralisationCost", "Sum of levels over hierarchy heights."),
         "precision": ("shoal.measures.levels:Precision", "One minus the normalised generalisation cost."),
         "height": ("shoal.measures.levels:Height", "Sum of the levels of a full-domain recoding."),
+        "rv": ("shoal.measures.research:ResearchValue", "Research value: weights times the detail and the rules that levels keep."),
         "ncp": ("shoal.measures.loss:NormalisedCertaintyPenalty", "Normalised certainty penalty, weighted."),
         "lm": ("shoal.measures.loss:LossMetric", "Mean loss of a cell: 0 exact, 1 everything."),
         "ilm": (
@@ -97,6 +105,7 @@ _TABLE: dict[str, dict[str, tuple[str, str]]] = {
             "Mean number of value combinations a record could stand for.",
         ),
         "um": ("shoal.measures.loss:UtilityMeasure", "Mean over classes of mean Q-diversity."),
+        "arx-loss": ("shoal.measures.loss:ArxLoss", "ARX's loss: geometric mean of how much of its hierarchy each attribute covers."),
         "entropy": (
             "shoal.measures.loss:NonUniformEntropy",
             "Bits lost by every cell, given the column's own frequencies.",

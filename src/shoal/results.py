@@ -206,6 +206,70 @@ class Release:
         return load("io", "write-release")(self, Path(folder), replace=replace, format=format)
 
 
+@dataclass(frozen=True, kw_only=True)
+class SurveyNode:
+    """What one node of a lattice would do to the table.
+
+    Attributes
+    ----------
+    levels, loss
+        Level of each quasi-identifier; figure of the survey's measure, None where it has none.
+    suppressed
+        Rows in classes that fail a model.
+    classes, smallest
+        Classes that hold, and rows of the smallest of them (0 when there is none).
+    verdict
+        ``"allowed"``, ``"over"`` (more rows suppressed than the limit allows) or ``"fails"`` (no class holds).
+    """
+
+    levels: tuple[int, ...]
+    loss: float | None
+    suppressed: int
+    classes: int
+    smallest: int
+    verdict: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Survey:
+    """Nodes of a table's lattice side by side. Private: it tells about suppressed people.
+
+    Attributes
+    ----------
+    measure, better
+        What ``loss`` is, and ``"down"`` when smaller is better, else ``"up"``.
+    rows, limit
+        Rows of the table, and the largest share of them that may be suppressed.
+    columns, heights, level_names
+        Quasi-identifiers in the order of a node's levels, their highest levels, and what each level means.
+    lattice, chosen
+        Nodes in the lattice, and how many of those below are here for which reason.
+    nodes, optimum, proven
+        The nodes, best first within each verdict; the place of the best (None: none is allowed); if it is proven.
+    relative
+        Models that a run also holds against the released rows, which no survey knows.
+    """
+
+    measure: str
+    better: str
+    rows: int
+    limit: float
+    columns: Sequence[str]
+    heights: Sequence[int]
+    level_names: Sequence[Sequence[str]]
+    lattice: int
+    chosen: Mapping[str, int]
+    nodes: Sequence[SurveyNode]
+    optimum: int | None
+    proven: bool
+    relative: Sequence[str] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether every node of the lattice is here."""
+        return len(self.nodes) == self.lattice
+
+
 class MappingTable:
     """A secret correspondence between values and codes.
 

@@ -15,7 +15,8 @@ from tests.golden.build import ENGINE
 
 COLUMNS = [
     "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation",
-    "relationship", "race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "salary",
+    "relationship", "race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country",
+    "salary",
 ]  # fmt: skip
 DROPPED = ["fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"]
 

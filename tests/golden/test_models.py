@@ -43,7 +43,8 @@ def entropies(*classes: list[int]) -> list[float]:
 # Table, model, and the figure of each class; where only one class is of interest, the others are None.
 VALUES: dict[str, tuple[Table, dict[str, Any], list[Any]]] = {
     "RA-06": (
-        YQ_2, {"name": "alpha-k-general", "alpha": 1, "k": 2}, [Fraction(2, 5), Fraction(1, 2), Fraction(2, 3)],
+        YQ_2, {"name": "alpha-k-general", "alpha": 1, "k": 2},
+        [Fraction(2, 5), Fraction(1, 2), Fraction(2, 3)],
     ),
     "RA-08": (YQ_3, {"name": "entropy-l", "l": 2}, entropies([2, 2, 1], [1, 1, 2, 1])),
     "SV-10": (SH_3, {"name": "k-e", "k": 2, "e": 0, "on": "salary"}, [5 - 3, 11 - 6, 10 - 7]),
@@ -54,7 +55,8 @@ VALUES: dict[str, tuple[Table, dict[str, Any], list[Any]]] = {
     "PP-06": (PP_4, {"name": "eps-m", "eps": 30, "m": 2, "on": "income"}, [Fraction(3, 4), Fraction(1, 3)]),
     "LP-03": (of_groups([[0, 40, 40]]), {"name": "variance", "v": 0}, [Fraction(3200, 9)]),
     "LP-04": (
-        of_groups([[0, 40, 40]]), {"name": "alpha-k-simple", "alpha": 1, "k": 2, "value": 40}, [Fraction(2, 3)],
+        of_groups([[0, 40, 40]]), {"name": "alpha-k-simple", "alpha": 1, "k": 2, "value": 40},
+        [Fraction(2, 3)],
     ),
     "LP-05": (balanced(HIV_30, HIV_30), {"name": "t-closeness", "t": 1, "distance": "variational"}, [0, 0]),
     "LP-06": (

@@ -34,7 +34,9 @@ def test_group_price(data: st.DataObject) -> None:
     geo = geometry(table)
     columns = [NaiveColumn(case, name) for name in case.quasi]
     rows = data.draw(st.lists(st.integers(0, case.n - 1), min_size=1, unique=True))
-    assert group_price(geo, *extent(table, geo, rows)) == pytest.approx(record_price(columns, rows), abs=1e-12)
+    assert group_price(geo, *extent(table, geo, rows)) == pytest.approx(
+        record_price(columns, rows), abs=1e-12
+    )
 
 
 @settings(max_examples=50)

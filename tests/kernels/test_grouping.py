@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from unittest import mock
 
 import numba
 import numpy as np
@@ -10,16 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.kernels import grouping
 from shoal.kernels.grouping import group_rows, number_keys, pack_keys
-
-
-@pytest.fixture
-def one_thread() -> Iterator[None]:
-    """A single worker, and afterwards as many as before."""
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    yield
-    numba.set_num_threads(before)
 
 
 def reference(rows: list[tuple[int, ...]]) -> dict[tuple[int, ...], list[int]]:
@@ -30,13 +22,16 @@ def reference(rows: list[tuple[int, ...]]) -> dict[tuple[int, ...], list[int]]:
 
 
 def assert_same_groups(codes: np.ndarray, cards: list[int]) -> None:
-    ids, first, counts = group_rows(codes, np.array(cards, dtype=np.int64))
+    """The reference's groups, on one core and as if there were rows enough to share out."""
     expected = reference(list(map(tuple, codes.T.tolist())))
-    assert first.size == counts.size == len(expected)
-    for members in expected.values():
-        group = ids[members[0]]
-        assert (ids[members] == group).all()
-        assert (first[group], counts[group]) == (members[0], len(members))
+    for threshold in (1 << 60, 0):
+        with mock.patch.object(grouping, "_PARALLEL_FROM", threshold):
+            ids, first, counts = group_rows(codes, np.array(cards, dtype=np.int64))
+        assert first.size == counts.size == len(expected)
+        for members in expected.values():
+            group = ids[members[0]]
+            assert (ids[members] == group).all()
+            assert (first[group], counts[group]) == (members[0], len(members))
 
 
 @st.composite
@@ -100,12 +95,17 @@ def test_keys_are_mixed_radix() -> None:
     assert keys.tolist() == [(1 * 3 + 2) * 5 + 3, (0 * 3 + 1) * 5 + 4]
 
 
-def test_the_number_of_cores_changes_nothing(one_thread: None) -> None:
-    rng = np.random.default_rng(2)
-    keys = rng.integers(0, 30_000, 60_000).astype(np.uint64)
-    alone = number_keys(keys)
-    numba.set_num_threads(min(2, numba.config.NUMBA_NUM_THREADS))
-    for one, many in zip(alone, number_keys(keys), strict=True):
+def test_the_number_of_cores_changes_nothing() -> None:
+    keys = np.random.default_rng(2).integers(0, 30_000, 100_000).astype(np.uint64)
+    before = numba.get_num_threads()
+    found = []
+    try:
+        for threads in {1, before}:
+            numba.set_num_threads(threads)
+            found.append(number_keys(keys))
+    finally:
+        numba.set_num_threads(before)
+    for one, many in zip(found[0], found[-1], strict=True):
         assert np.array_equal(one, many)
 
 

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import polars as pl
@@ -17,6 +18,7 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.partition.mondrian import Mondrian
 from shoal.engines.memory import MemoryEngine
 from shoal.io.source import read
+from shoal.kernels import mondrian
 from shoal.models.base import Judge
 from shoal.models.feasible import whole_reference
 from shoal.registry import make
@@ -43,7 +45,9 @@ def groups_of(table: Table, specs: Sequence[dict[str, Any]], **options: Any) -> 
 class Reference:
     """Mondrian by the book: the specification's steps, one part at a time."""
 
-    def __init__(self, case: Case, allowed: Allowed, k: int, *, relaxed: bool, fallback: bool, best: bool) -> None:
+    def __init__(
+        self, case: Case, allowed: Allowed, k: int, *, relaxed: bool, fallback: bool, best: bool
+    ) -> None:
         self.columns = [NaiveColumn(case, name) for name in case.quasi]
         self.codes = case.table().quasi_codes
         self.allowed, self.k = allowed, k
@@ -51,7 +55,11 @@ class Reference:
 
     def partition(self, rows: list[int]) -> set[frozenset[int]]:
         for left, right in self.cuts(rows):
-            if min(len(left), len(right)) >= self.k and self.allowed(rows, left) and self.allowed(rows, right):
+            if (
+                min(len(left), len(right)) >= self.k
+                and self.allowed(rows, left)
+                and self.allowed(rows, right)
+            ):
                 return self.partition(left) | self.partition(right)
         return {frozenset(rows)}
 
@@ -99,9 +107,9 @@ def entropy(values: Sequence[Any]) -> float:
     return -sum(n / len(values) * math.log(n / len(values)) for n in Counter(values).values())
 
 
-def variance(values: Sequence[float]) -> float:
-    mean = sum(values) / len(values)
-    return sum((x - mean) ** 2 for x in values) / len(values)
+def crowded(values: Sequence[float]) -> bool:
+    """Whether more than half of the values lie within 1 of one of them."""
+    return any(2 * sum(abs(x - y) <= 1 for x in values) > len(values) for y in values)
 
 
 def predicate(name: str, values: list[Any]) -> Allowed:
@@ -110,10 +118,9 @@ def predicate(name: str, values: list[Any]) -> Allowed:
         "k": lambda part, side: True,
         "distinct-l": lambda part, side: len({values[row] for row in side}) >= 2,
         "entropy-l": lambda part, side: entropy([values[row] for row in side]) >= math.log(1.5) - 1e-12,
-        # Merging does not preserve variance, so a part that fails already frees its cuts.
-        "variance": lambda part, side: (
-            variance([values[row] for row in part]) < 2 - 1e-12
-            or variance([values[row] for row in side]) >= 2 - 1e-12
+        # Merging does not preserve (eps,m), so a part that fails already frees its cuts.
+        "eps-m": lambda part, side: (
+            crowded([values[row] for row in part]) or not crowded([values[row] for row in side])
         ),
     }
     return pick[name]
@@ -123,11 +130,11 @@ SPECS: dict[str, dict[str, Any]] = {
     "k": {"name": "k", "k": 2},
     "distinct-l": {"name": "distinct-l", "l": 2},
     "entropy-l": {"name": "entropy-l", "l": 1.5},
-    "variance": {"name": "variance", "v": 2},
+    "eps-m": {"name": "eps-m", "eps": 1, "m": 2},
 }
 
 
-@settings(max_examples=120)
+@settings(max_examples=200)
 @given(
     case=cases(rows=(1, 14), sensitive=(1, 1), sensitive_kinds=["integer"], non_answers=False),
     k=st.integers(2, 4),
@@ -157,15 +164,21 @@ def test_of_equally_wide_columns_the_first_is_cut() -> None:
 
 
 @pytest.mark.parametrize("cut", ["widest", "best"])
-def test_cores_and_task_sizes_change_nothing(cut: str) -> None:
-    """A table large enough to be shared out gives each part what cutting that part alone gives."""
+@pytest.mark.parametrize("mode", ["strict", "relaxed"])
+def test_sharing_the_work_out_changes_nothing(cut: str, mode: str) -> None:
     rng = np.random.default_rng(3)
-    frame = pl.DataFrame({"a": rng.integers(0, 1000, 3000), "b": rng.integers(0, 30, 3000)})
-    table = read(frame, quasi=["a", "b"])
-    parts = groups_of(table, [{"name": "k", "k": 5}], cut=cut)
-    assert sum(len(part) for part in parts) == 3000
-    assert min(len(part) for part in parts) >= 5
-    assert groups_of(table, [{"name": "k", "k": 5}], cut=cut) == parts
+    frame = pl.DataFrame(
+        {"a": rng.integers(0, 1000, 3000), "b": rng.integers(0, 30, 3000), "s": rng.integers(0, 4, 3000)}
+    )
+    table = read(frame, quasi=["a", "b"], sensitive=["s"])
+    specs = [{"name": "k", "k": 5}, {"name": "entropy-l", "l": 2}]
+    found = []
+    for threshold in (1 << 60, 0):
+        with mock.patch.object(mondrian, "_PARALLEL_FROM", threshold):
+            found.append(groups_of(table, specs, cut=cut, mode=mode))
+    assert sum(len(part) for part in found[0]) == 3000
+    assert len(found[0]) > 100
+    assert found[0] == found[1]
 
 
 @settings(max_examples=40)

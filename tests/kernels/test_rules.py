@@ -38,7 +38,8 @@ def one_rule(
     flat = np.empty(0, dtype=np.int32) if tree is None else tree.ravel().astype(np.int32)
     return kernel.Rules(
         op=np.array([op]), attr=np.array([0]), sense=np.array([sense]), limit=np.array([limit]),
-        p0=np.array([float(p0)]), p1=np.array([float(p1)]), combine=np.array([1]), strict_parent=np.array([0]),
+        p0=np.array([float(p0)]), p1=np.array([float(p1)]),
+        combine=np.array([1]), strict_parent=np.array([0]),
         ref=np.concatenate([full, known]), ref_at=np.array([[0, full.size, full.size + known.size]]),
         tree=flat, tree_at=np.array([0, flat.size]), tree_rows=np.array([0 if tree is None else len(tree)]),
         unknown=np.array(unknown, dtype=np.uint8), unknown_at=np.array([0, CARD]), card=np.array([CARD]),
@@ -72,7 +73,7 @@ def shares(counts: Counts) -> list[Fraction]:
 
 
 def ordered_reference(table: Counts) -> list[float]:
-    """Rank of each code among the values present, their number, cumulative shares, and prefix sums of those."""
+    """Rank of each code among the values present, their number, cumulative shares, and prefix sums."""
     present = sorted(table)
     ranks = [sum(code <= x for code in present) - 1 for x in range(CARD)]
     q = shares(table)
@@ -95,7 +96,9 @@ def tree_reference(table: Counts, tree: Hierarchy) -> list[float]:
     q = shares(table)
     found = []
     for nodes in tree.ancestors:
-        per_node = [float(sum(q[code] for code in range(CARD) if nodes[code] == node)) for node in range(CARD)]
+        per_node = [
+            float(sum(q[code] for code in range(CARD) if nodes[code] == node)) for node in range(CARD)
+        ]
         found += per_node
     return found
 
@@ -149,7 +152,7 @@ def test_share_over_its_cap(group: Counts, caps: list[float]) -> None:
 
 
 def test_shares_are_of_people_where_people_are_counted() -> None:
-    """Three people, two of whom have both values: each value has two of them, although counts add up to four."""
+    """Three people, one of whom has both values: two have each, although counts add up to four."""
     rule = one_rule(kernel.SHARE, kernel.AT_MOST, ref=[1.0] * CARD)
     assert value(rule, {0: 2, 1: 2}, known=3) == pytest.approx(2 / 3)
 
@@ -200,7 +203,9 @@ def test_spread_and_variance(group: Counts) -> None:
     variance = sum((x - mean) ** 2 for x in values) / len(values)
     spread = value(one_rule(kernel.SPREAD, kernel.AT_LEAST, ref=places), group)
     assert spread == max(values) - min(values)
-    assert value(one_rule(kernel.VARIANCE, kernel.AT_LEAST, ref=places), group) == pytest.approx(variance, abs=1e-9)
+    assert value(one_rule(kernel.VARIANCE, kernel.AT_LEAST, ref=places), group) == pytest.approx(
+        variance, abs=1e-9
+    )
 
 
 @given(histograms(), st.sampled_from([0, 0.5, 1, 3, 5.5, 20]), st.booleans())
@@ -216,7 +221,7 @@ def test_window(group: Counts, eps: float, relative: bool) -> None:
 
 
 def test_window_counts_a_pair_that_is_exactly_eps_apart() -> None:
-    """0.3 - 0.2 is a little less than 0.1 in floats and 0.4 - 0.3 a little more; both pairs are within 0.1."""
+    """In floats 0.3 - 0.2 is a little less than 0.1 and 0.4 - 0.3 a little more; both are within 0.1."""
     for pair in ([0.2, 0.3], [0.3, 0.4]):
         rule = one_rule(kernel.WINDOW, kernel.AT_MOST, ref=[*pair, 9, 9, 9, 9], p0=0.1)
         assert value(rule, {0: 1, 1: 1}) == 1.0
@@ -272,7 +277,8 @@ def test_unknown_values(drawn: tuple[Counts, Counts], unknown: list[int], name: 
         "variation": (kernel.TOTAL_VARIATION, kernel.AT_MOST, {"ref": q, "ref_full": q_full}, variation, max),
         "ordered": (
             kernel.ORDERED, kernel.AT_MOST,
-            {"ref": ordered_reference(known_table), "ref_full": ordered_reference(table)}, ordered_distance, max,
+            {"ref": ordered_reference(known_table), "ref_full": ordered_reference(table)},
+            ordered_distance, max,
         ),
     }  # fmt: skip
     op, sense, options, naive, worse = kinds[name]

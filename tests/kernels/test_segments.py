@@ -30,7 +30,9 @@ MODELS: list[list[dict[str, Any]]] = [
 
 @settings(max_examples=80)
 @given(st.data(), st.sampled_from(MODELS), st.booleans())
-def test_segments_are_judged_as_groups_are(data: st.DataObject, specs: list[dict[str, Any]], people: bool) -> None:
+def test_segments_are_judged_as_groups_are(
+    data: st.DataObject, specs: list[dict[str, Any]], people: bool
+) -> None:
     case: Case = data.draw(cases(sensitive=(1, 2), quasi=(1, 1), subjects=people))
     ids = data.draw(groupings(case.n))
     table = case.table()
@@ -55,7 +57,13 @@ def test_segments_are_judged_as_groups_are(data: st.DataObject, specs: list[dict
 
 
 @pytest.mark.parametrize(
-    "values,fails", [([0.9, np.nan], True), ([0.4, 0.5], False), ([np.nan, np.nan], False), ([1.0, 0.2], True)]
+    "values,fails",
+    [
+        ([0.9, np.nan], True),
+        ([0.4, 0.5], False),
+        ([np.nan, np.nan], False),
+        ([1.0, 0.2], True),
+    ],
 )
 def test_averaged_conditions(values: list[float], fails: bool) -> None:
     """The mean S-diversity over the attributes that a class says anything about, at most one half."""

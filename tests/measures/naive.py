@@ -38,7 +38,9 @@ class NaiveColumn:
         else:
             self.domain = sorted(set(known))
         self.interval = self.kind not in ("tree", "flat")
-        self.span = Fraction(self.domain[-1] - self.domain[0]) if self.interval and self.domain else Fraction(0)
+        self.span = (
+            Fraction(self.domain[-1] - self.domain[0]) if self.interval and self.domain else Fraction(0)
+        )
         self.whole = all(value == int(value) for value in self.domain) if self.interval else True
 
     def _axis(self, value: Any) -> Any:
@@ -152,7 +154,9 @@ class NaiveRelease:
         for rows in groups.values():
             cells = tuple(column.cell([column.values[row] for row in rows]) for column in self.columns)
             self.classes.setdefault(cells, []).extend(rows)
-            self.levels[cells] = [column.level([column.values[row] for row in rows]) for column in self.columns]
+            self.levels[cells] = [
+                column.level([column.values[row] for row in rows]) for column in self.columns
+            ]
         self.total_weight = sum(column.weight for column in self.columns)
 
     def per_record(self, price: str) -> float:
@@ -167,7 +171,9 @@ class NaiveRelease:
         """Every measure by name; None where it is undefined."""
         countable = all(column.whole for column in self.columns)
         return {
-            "dm": float(sum(len(rows) ** 2 for rows in self.classes.values()) + self.n * len(self.suppressed)),
+            "dm": float(
+                sum(len(rows) ** 2 for rows in self.classes.values()) + self.n * len(self.suppressed)
+            ),
             "c-avg": self.n / (len(self.classes) * k) if self.classes else None,
             "cm": self._classification(),
             "genc": self._cost(),
@@ -207,7 +213,9 @@ class NaiveRelease:
             for place, cells in enumerate([*self.classes, None]):
                 cell = ALL if cells is None else cells[self.columns.index(column)]
                 count = len(self.suppressed) if cells is None else len(list(self.classes.values())[place])
-                price = (column.covered(cell) - 1) / column.size if column.whole else float(column.spread(cell))
+                price = (
+                    (column.covered(cell) - 1) / column.size if column.whole else float(column.spread(cell))
+                )
                 total += count * column.weight * price
         return total
 

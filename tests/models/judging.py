@@ -62,18 +62,20 @@ def judge_groups(table: Table, ids: np.ndarray, *models: Model) -> list[Judgemen
 def of_classes(
     classes: Sequence[Sequence[Any]], *, subjects: Sequence[Sequence[str]] | None = None, **settings: Any
 ) -> tuple[Table, np.ndarray]:
-    """A table of given sensitive values (tuples: several columns), class after class, and the class of each row."""
+    """A table of given sensitive values (tuples: several columns), and the class of each of its rows."""
     rows = [value if isinstance(value, tuple) else (value,) for group in classes for value in group]
     names = ["s"] if len(rows[0]) == 1 else [f"s{place}" for place in range(len(rows[0]))]
     ids = np.repeat(np.arange(len(classes)), [len(group) for group in classes]).astype(np.int32)
-    columns = {name: pl.Series([row[place] for row in rows], strict=False) for place, name in enumerate(names)}
+    columns = {
+        name: pl.Series([row[place] for row in rows], strict=False) for place, name in enumerate(names)
+    }
     frame = pl.DataFrame({"q": [f"g{number}" for number in ids.tolist()]} | columns)
     if subjects is not None:
         frame = frame.with_columns(who=pl.Series([person for group in subjects for person in group]))
     hierarchies = settings.pop("hierarchies", {})
     table = read(
         frame, quasi=["q"], sensitive=names, subject=None if subjects is None else "who", missing="value",
-        settings={name: settings for name in names}, hierarchies=hierarchies,
+        settings=dict.fromkeys(names, settings), hierarchies=hierarchies,
     )  # fmt: skip
     return table, ids
 

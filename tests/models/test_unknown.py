@@ -94,8 +94,12 @@ def test_entropy_is_the_worse_of_both_readings() -> None:
 
 
 def test_recursive_is_the_worse_of_both_readings() -> None:
-    assert figures([["a", "a", "b", *[None] * 4]], {"name": "recursive-cl", "c": 3, "l": 2}) == pytest.approx([2.0])
-    assert figures([["a", "b", *[None] * 4]], {"name": "recursive-cl", "c": 3, "l": 2}) == pytest.approx([2.0])
+    assert figures([["a", "a", "b", *[None] * 4]], {"name": "recursive-cl", "c": 3, "l": 2}) == pytest.approx(
+        [2.0]
+    )
+    assert figures([["a", "b", *[None] * 4]], {"name": "recursive-cl", "c": 3, "l": 2}) == pytest.approx(
+        [2.0]
+    )
 
 
 def test_closeness_compares_like_with_like() -> None:
@@ -134,7 +138,9 @@ def test_max_range_is_measured_against_known_numbers_only() -> None:
     assert found == pytest.approx([1 / 2, 0.0])
 
 
-@pytest.mark.parametrize("written", ["999", "999.0", "9.99e2"])
+@pytest.mark.parametrize(
+    "written", ["999", "999.0", "9.99e2"]
+)
 def test_non_answers_are_found_however_they_are_written(written: str) -> None:
     assert figures([[1, 999]], {"name": "distinct-l", "l": 2}, non_answers=[written]) == [1.0]
 
@@ -144,7 +150,9 @@ def test_sizes_and_shares_count_people() -> None:
     values = [["flu", "flu", "cold", "cold", "cold"]]
     people = {"subjects": [["ann", "bob", "ann", "cid", "cid"]]}
     assert figures(values, {"name": "k", "k": 2}, **people) == [3.0]
-    assert figures(values, {"name": "alpha-k-general", "alpha": 1, "k": 2}, **people) == pytest.approx([2 / 3])
+    assert figures(values, {"name": "alpha-k-general", "alpha": 1, "k": 2}, **people) == pytest.approx(
+        [2 / 3]
+    )
     # Entropy over two and two person-values, although three of five rows say cold.
     assert figures(values, {"name": "entropy-l", "l": 2}, **people) == pytest.approx([2.0])
 
@@ -185,4 +193,6 @@ def test_one_person_cannot_outweigh_the_others(names: dict[str, Any]) -> None:
 
 
 def test_names_a_value_is_what_it_says() -> None:
-    assert {spec["name"] for spec in ALL if "value" in spec or isinstance(spec.get("alpha"), dict)} == NAMES_A_VALUE
+    assert {
+        spec["name"] for spec in ALL if "value" in spec or isinstance(spec.get("alpha"), dict)
+    } == NAMES_A_VALUE

@@ -1,4 +1,4 @@
-"""Auditing any file: every figure recomputed one record at a time, missing cells as values and as wildcards."""
+"""Auditing any file: every figure recomputed record by record, missing cells as values and as wildcards."""
 
 from __future__ import annotations
 
@@ -28,7 +28,13 @@ class File:
     people: bool
 
     def frame(self) -> pl.DataFrame:
-        schema = {"q0": pl.String, "q1": pl.String, "disease": pl.String, "amount": pl.Int64, "who": pl.String}
+        schema = {
+            "q0": pl.String,
+            "q1": pl.String,
+            "disease": pl.String,
+            "amount": pl.Int64,
+            "who": pl.String,
+        }
         return pl.DataFrame(self.rows, schema=schema, orient="row")
 
     def audit(self) -> Audit:
@@ -98,7 +104,9 @@ def distance(counts: dict[Hashable, int], table: dict[Hashable, int], place: int
 def naive(file: File, wildcard: bool) -> dict[str, Any]:
     everyone = range(len(file.rows))
     groups = {
-        file.rows[row][:2]: [other for other in everyone if matches(file.rows[row], file.rows[other], wildcard)]
+        file.rows[row][:2]: [
+            other for other in everyone if matches(file.rows[row], file.rows[other], wildcard)
+        ]
         for row in everyone
     }
     sizes = {cells: file.counted(rows) for cells, rows in groups.items()}
@@ -113,7 +121,8 @@ def naive(file: File, wildcard: bool) -> dict[str, Any]:
         both = [(counts := histogram(file, rows, place), without_unknown(counts)) for rows in groups.values()]
         judged = [(full, known) for full, known in both if known]
         known_people = [
-            file.counted(row for row in rows if file.rows[row][place] not in UNKNOWN) for rows in groups.values()
+            file.counted(row for row in rows if file.rows[row][place] not in UNKNOWN)
+            for rows in groups.values()
         ]
         alphas = [max(k.values()) / n for (_, k), n in zip(both, known_people, strict=True) if k]
         tables = [table, without_unknown(table)]

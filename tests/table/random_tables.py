@@ -75,7 +75,7 @@ class Case:
 
 @st.composite
 def hierarchy_rows(draw: st.DrawFn, leaves: Sequence[str] = LEAVES) -> list[list[str]]:
-    """Paths of a random tree of one to three levels above its leaves, in an order that need not be depth-first."""
+    """Paths of a random tree of one to three levels above its leaves, not necessarily depth-first."""
     depth = draw(st.integers(1, 3))
     paths = [[leaf] for leaf in draw(st.permutations(leaves))]
     for level in range(1, depth):

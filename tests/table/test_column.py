@@ -24,7 +24,11 @@ def column(values: Any, *, role: str = "quasi", tree: Any = None, **settings: An
     frame = pl.DataFrame({"a": values, "b": ["x"] * len(values)})
     roles = {"quasi": ["a", "b"]} if role == "quasi" else {"quasi": ["b"], "sensitive": ["a"]}
     table = read(
-        frame, **roles, missing="value", settings={"a": settings}, hierarchies={} if tree is None else {"a": tree}
+        frame,
+        **roles,
+        missing="value",
+        settings={"a": settings},
+        hierarchies={} if tree is None else {"a": tree},
     )
     return table.columns["a"]
 
@@ -129,7 +133,9 @@ def test_cell_kinds(values: list[Any], settings: dict[str, Any], expected: str) 
 
 
 def test_unknown_values() -> None:
-    found = column(["*", "flu", "refused", None, "cold"], role="sensitive", non_answers=["refused", "asked twice"])
+    found = column(
+        ["*", "flu", "refused", None, "cold"], role="sensitive", non_answers=["refused", "asked twice"]
+    )
     flags = dict(zip(found.texts.to_list(), unknown_flags(found).tolist(), strict=True))
     assert flags == {"*": 1, "cold": 0, "flu": 0, "refused": 1, "<missing>": 1}
 

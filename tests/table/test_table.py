@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from shoal.errors import EmptyTableError, HierarchyError, InputError, ParameterError, SchemaError, UserError
+from shoal.hierarchy.hierarchy import Hierarchy
 from shoal.io.source import read
 from shoal.table.schema import ColumnSpec, Schema
 from shoal.table.table import build_table
@@ -24,7 +25,8 @@ FRAME = pl.DataFrame(
     }
 )
 ROLES: dict[str, Any] = {
-    "identifiers": ["name"], "quasi": ["age", "zip"], "sensitive": ["disease"], "neutral": ["ward"], "drop": ["w"],
+    "identifiers": ["name"], "quasi": ["age", "zip"], "sensitive": ["disease"], "neutral": ["ward"],
+    "drop": ["w"],
 }  # fmt: skip
 WHOLE = FRAME.with_columns(age=pl.Series([30, 40, 50, 60]), zip=pl.Series(["01", "02", "03", "04"]))
 
@@ -52,7 +54,10 @@ BAD_ROLES: list[tuple[dict[str, Any], str]] = [
     ({"drop": []}, "Column 'w' has no role: add it to identifiers, quasi, sensitive, neutral or drop."),
     ({"drop": [], "neutral": []}, "Columns 'ward', 'w' have no role: add each"),
     ({"sensitive": ["desease"]}, "There is no column 'desease' in the table. Did you mean 'disease'?"),
-    ({"quasi": ["income", "age", "zip"]}, "There is no column 'income' in the table. The columns are: name, age"),
+    (
+        {"quasi": ["birthplace", "age", "zip"]},
+        "no column 'birthplace' in the table. The columns are: name, age",
+    ),
     ({"settings": {"agee": {}}}, "There is no column 'agee' in the table. Did you mean 'age'?"),
     ({"quasi": [], "drop": ["age", "zip", "w"]}, "The table has no quasi-identifier"),
     ({"hierarchies": {"ward": [["n", "*"], ["s", "*"]]}}, "a hierarchy for 'ward', which is neither"),
@@ -105,8 +110,8 @@ def test_missing_cells_are_an_error_that_lists_columns_counts_and_choices() -> N
     with pytest.raises(InputError) as caught:
         read(FRAME, **ROLES)
     assert str(caught.value) == (
-        "There are missing cells in age (1), zip (2): set missing to 'drop' (leave those rows out) or 'value' "
-        "(keep missing as a value of its own)."
+        "There are missing cells in age (1), zip (2): set missing to 'drop' (leave those rows out) or "
+        "'value' (keep missing as a value of its own)."
     )
 
 
@@ -152,7 +157,12 @@ def test_no_rows() -> None:
 
 
 def test_missing_markers_of_frames() -> None:
-    table = read(WHOLE.with_columns(zip=pl.Series(["01", "?", "?", "04"])), **ROLES, missing_markers=["?"], missing="drop")
+    table = read(
+        WHOLE.with_columns(zip=pl.Series(["01", "?", "?", "04"])),
+        **ROLES,
+        missing_markers=["?"],
+        missing="drop",
+    )
     assert table.n_dropped == 2
 
 
@@ -192,9 +202,7 @@ def test_the_input_is_left_alone() -> None:
 def test_a_hierarchy_can_be_built_from_the_values() -> None:
     schema = Schema(quasi=["zip"], drop=[name for name in WHOLE.columns if name != "zip"])
 
-    def flat(values: list[str]) -> Any:
-        from shoal.hierarchy.hierarchy import Hierarchy
-
+    def flat(values: list[str]) -> Hierarchy:
         assert values == ["01", "02", "03", "04"]
         return Hierarchy.from_rows("zip", [[value, "*"] for value in values])
 

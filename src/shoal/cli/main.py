@@ -16,6 +16,7 @@ from shoal.cli.anonymize import anonymize
 from shoal.cli.audit import audit
 from shoal.cli.check import check
 from shoal.cli.demo import demo
+from shoal.cli.explore import explore
 from shoal.cli.listing import list_names
 from shoal.cli.measure import measure
 from shoal.cli.run import run
@@ -37,7 +38,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for panel, commands in {MAKE: (demo, check, run, anonymize), LOOK: (verify, audit, measure)}.items():
+for panel, commands in {MAKE: (demo, check, explore, run, anonymize), LOOK: (verify, audit, measure)}.items():
     for command in commands:
         app.command(rich_help_panel=panel)(command)
 app.command(name="list", rich_help_panel=FIND)(list_names)

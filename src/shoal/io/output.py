@@ -136,7 +136,7 @@ def _check_place(folder: Path, source: str | Path | None) -> None:
     if any(part.suffix == ".evidence" for part in (folder, *folder.parents)):
         raise InputError(f"'{folder}' is inside an evidence folder, which is private: choose another folder.")
     for parent in folder.parents:
-        if _is_release(parent):
+        if is_release(parent):
             raise InputError(f"'{folder}' is inside a release, which is public: choose another folder.")
     if source is not None and Path(source).resolve().is_relative_to(folder):
         raise InputError(f"'{folder}' holds the source itself: choose another folder.")
@@ -162,7 +162,8 @@ def _check_free(folder: Path, replace: bool, ours: tuple[str, ...]) -> None:
         )
 
 
-def _is_release(folder: Path) -> bool:
+def is_release(folder: Path) -> bool:
+    """Whether a folder holds a manifest of ours, and is therefore public."""
     with suppress(OSError):
         return b'"shoal"' in (folder / MANIFEST).read_bytes()
     return False

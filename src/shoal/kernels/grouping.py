@@ -189,7 +189,8 @@ def number_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         int64, rows in each group.
     """
     ids = np.empty(keys.size, dtype=np.int32)
-    found, first, counts = _number_direct(keys, ids, _DIRECT_LIMIT)
+    limit = _DIRECT_LIMIT if keys.size >= _PARALLEL_FROM else keys.size
+    found, first, counts = _number_direct(keys, ids, limit)
     if found >= 0:
         return ids, first, counts
     rows, parted, offsets = _split(keys)

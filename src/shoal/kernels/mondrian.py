@@ -13,7 +13,7 @@ from numba import njit, prange
 
 from shoal.kernels.bestcut import best_cuts
 from shoal.kernels.geometry import FLAT, Geometry, price
-from shoal.kernels.rules import Rules
+from shoal.kernels.rules import TOLERANCE, Rules
 from shoal.kernels.segments import Sensitive, failing, rule_values, segment_ok
 
 # codes, spare: (n, m) int32, the rows' codes and room to move them; order, spare_order: the input row of each;
@@ -70,6 +70,16 @@ def _widths(
         else:
             widths[a] = geo.weight[a] * price(geo, a, low[a], high[a])
     return widths
+
+
+@njit(cache=True)
+def _widest(widths: np.ndarray) -> int:
+    """The first column that is as wide as the widest, rounding aside."""
+    most = widths.max()
+    a = 0
+    while widths[a] < most - TOLERANCE:
+        a += 1
+    return a
 
 
 @njit(cache=True)
@@ -216,13 +226,13 @@ def _cut(work: Work, lo: int, hi: int, geo: Geometry, rules: Rules, data: Sensit
     tries = 0
     again = False
     while True:
-        pick = np.argmin(losses) if losses.size else -1
+        pick = int(np.argmin(losses)) if losses.size else -1
         if pick >= 0 and losses[pick] < np.inf and tries < _CANDIDATES:
             losses[pick] = np.inf
             tries += 1
             a, value, ties, left = columns[pick], values[pick], _ALL, options.k
         else:
-            a = np.argmax(widths)
+            a = _widest(widths)
             if widths[a] <= 0.0:
                 return lo
             value, ties, left = _median_cut(work, lo, hi, a, (low[a], high[a]), options.relaxed, again)

@@ -40,6 +40,9 @@ Rules = namedtuple(
     "op attr sense limit p0 p1 combine strict_parent ref ref_at tree tree_at tree_rows unknown unknown_at card",
 )
 
+# mixed: the attribute has unknown values; two: the reference differs with them; ref, full: without and with them.
+RuleView = namedtuple("RuleView", "op sense p0 p1 card mixed two flags ref full tree")
+
 
 @njit(cache=True)
 def passes(value: float, sense: int, limit: float) -> bool:
@@ -220,17 +223,31 @@ def _closeness(
 
 
 @njit(cache=True)
-def _evaluate(
-    rules: Rules,
-    r: int,
-    codes: np.ndarray,
-    counts: np.ndarray,
-    denominator: float,
-    ref: np.ndarray,
-    tree: np.ndarray,
-) -> float:
-    op = rules.op[r]
-    card = rules.card[rules.attr[r]]
+def rule_view(rules: Rules, r: int) -> RuleView:
+    """One rule by itself: passing all of them to every call would cost more than most rules do."""
+    attr = rules.attr[r]
+    known_at = rules.ref_at[r, 1]
+    ref = rules.ref[known_at : rules.ref_at[r, 2]]
+    full = rules.ref[rules.ref_at[r, 0] : known_at]
+    flags = rules.unknown[rules.unknown_at[attr] : rules.unknown_at[attr + 1]]
+    return RuleView(
+        rules.op[r],
+        rules.sense[r],
+        rules.p0[r],
+        rules.p1[r],
+        rules.card[attr],
+        flags.any(),
+        full.size > 0,
+        flags,
+        ref,
+        full if full.size > 0 else ref,
+        rules.tree[rules.tree_at[r] : rules.tree_at[r + 1]],
+    )
+
+
+@njit(cache=True)
+def _evaluate(view: RuleView, codes: np.ndarray, counts: np.ndarray, denominator: float, ref: np.ndarray) -> float:
+    op = view.op
     if op == DISTINCT:
         return float(codes.size)
     if op == SHARE:
@@ -241,25 +258,25 @@ def _evaluate(
     if op == SPREAD:
         return ref[codes[codes.size - 1]] - ref[codes[0]]
     if op == CLOSENESS:
-        return _closeness(codes, int(rules.p1[r]), rules.p0[r], ref, tree, card)
+        return _closeness(codes, int(view.p1), view.p0, ref, view.tree, view.card)
     total = 0.0
     for i in range(counts.size):
         total += counts[i]
     if op == ENTROPY:
         return _entropy(counts, total)
     if op == TAIL:
-        return _tail_ratio(counts, total, int(rules.p0[r]))
+        return _tail_ratio(counts, total, int(view.p0))
     if op == TOTAL_VARIATION:
         return _variation(codes, counts, total, ref)
     if op == KL:
         return _divergence(codes, counts, total, ref)
     if op == ORDERED:
-        return _ordered(codes, counts, total, ref, card)
+        return _ordered(codes, counts, total, ref, view.card)
     if op == TREE:
-        return _tree_distance(codes.copy(), counts, total, ref, tree, card)
+        return _tree_distance(codes.copy(), counts, total, ref, view.tree, view.card)
     if op == VARIANCE:
         return _variance(codes, counts, total, ref)
-    return _window(codes, counts, total, (rules.p0[r], rules.p1[r] > 0.0), ref)
+    return _window(codes, counts, total, (view.p0, view.p1 > 0.0), ref)
 
 
 @njit(cache=True)
@@ -269,55 +286,44 @@ def _both_ways(op: int) -> bool:
 
 
 @njit(cache=True)
-def rule_value(rules: Rules, r: int, codes: np.ndarray, counts: np.ndarray, known: float) -> float:
-    """Value of rule ``r`` on one histogram; ``known`` is the number of records with a known value.
+def rule_value(view: RuleView, codes: np.ndarray, counts: np.ndarray, known: float) -> float:
+    """Value of a rule on one histogram; ``known`` is the number of records with a known value.
 
     NaN says that the group has no known value, which passes every rule.
     """
-    attr = rules.attr[r]
-    flags = rules.unknown[rules.unknown_at[attr] : rules.unknown_at[attr + 1]]
+    if codes.size == 0:
+        return math.nan
     some = False
-    for i in range(codes.size):
-        if flags[codes[i]] != 0:
-            some = True
-            break
-    ref = rules.ref[rules.ref_at[r, 1] : rules.ref_at[r, 2]]
-    tree = rules.tree[rules.tree_at[r] : rules.tree_at[r + 1]]
+    if view.mixed:
+        for i in range(codes.size):
+            if view.flags[codes[i]] != 0:
+                some = True
+                break
     if not some:
-        if codes.size == 0:
-            return math.nan
-        # A table with unknown values elsewhere compares with both of its distributions.
-        value = _evaluate(rules, r, codes, counts, known, ref, tree)
-        if rules.ref_at[r, 0] == rules.ref_at[r, 1]:
+        value = _evaluate(view, codes, counts, known, view.ref)
+        if not view.two:
             return value
-        return _worse(rules, r, value, _evaluate(rules, r, codes, counts, known, _full(rules, r), tree))
+        # A table with unknown values elsewhere compares with both of its distributions.
+        return _worse(view, value, _evaluate(view, codes, counts, known, view.full))
     kept = 0
-    left_codes = np.empty(codes.size, dtype=codes.dtype)
-    left_counts = np.empty(codes.size, dtype=counts.dtype)
+    left_codes = np.empty(codes.size, dtype=np.int32)
+    left_counts = np.empty(codes.size, dtype=np.int64)
     for i in range(codes.size):
-        if flags[codes[i]] == 0:
+        if view.flags[codes[i]] == 0:
             left_codes[kept] = codes[i]
             left_counts[kept] = counts[i]
             kept += 1
     if kept == 0:
         return math.nan
-    value = _evaluate(rules, r, left_codes[:kept], left_counts[:kept], known, ref, tree)
-    if _both_ways(rules.op[r]):
-        value = _worse(rules, r, value, _evaluate(rules, r, codes, counts, known, _full(rules, r), tree))
+    value = _evaluate(view, left_codes[:kept], left_counts[:kept], known, view.ref)
+    if _both_ways(view.op):
+        value = _worse(view, value, _evaluate(view, codes, counts, known, view.full))
     return value
 
 
 @njit(cache=True, inline="always")
-def _full(rules: Rules, r: int) -> np.ndarray:
-    """The reference with unknown values present; the same array when the table has none."""
-    if rules.ref_at[r, 0] == rules.ref_at[r, 1]:
-        return rules.ref[rules.ref_at[r, 1] : rules.ref_at[r, 2]]
-    return rules.ref[rules.ref_at[r, 0] : rules.ref_at[r, 1]]
-
-
-@njit(cache=True, inline="always")
-def _worse(rules: Rules, r: int, a: float, b: float) -> float:
-    return min(a, b) if rules.sense[r] == AT_LEAST else max(a, b)
+def _worse(view: RuleView, a: float, b: float) -> float:
+    return min(a, b) if view.sense == AT_LEAST else max(a, b)
 
 
 @njit(cache=True)
@@ -325,8 +331,9 @@ def judge_rule(
     rules: Rules, r: int, indptr: np.ndarray, codes: np.ndarray, counts: np.ndarray, known: np.ndarray
 ) -> np.ndarray:
     """Value of rule ``r`` for every group of compressed histograms."""
+    view = rule_view(rules, r)
     values = np.empty(indptr.size - 1, dtype=np.float64)
     for g in range(values.size):
         a, b = indptr[g], indptr[g + 1]
-        values[g] = rule_value(rules, r, codes[a:b], counts[a:b], float(known[g]))
+        values[g] = rule_value(view, codes[a:b], counts[a:b], float(known[g]))
     return values

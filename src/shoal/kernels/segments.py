@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from shoal.kernels.histograms import count_segment, distinct_subjects, pair_histogram
-from shoal.kernels.rules import SIZE, Rules, passes, rule_value
+from shoal.kernels.rules import SIZE, Rules, passes, rule_value, rule_view
 
 # codes: (attributes, rows) int32; people: 1 where an attribute is counted by subjects; subjects: int32 a row, empty
 # when rows are people.
@@ -46,21 +46,23 @@ def rule_values(rows: np.ndarray, rules: Rules, data: Sensitive, values: np.ndar
                     known += counts[i]
         for r in range(rules.op.size):
             if rules.attr[r] == attr:
-                values[r] = rule_value(rules, r, codes[:found], counts[:found], float(known))
+                values[r] = rule_value(rule_view(rules, r), codes[:found], counts[:found], float(known))
 
 
 @njit(cache=True)
 def failing(rules: Rules, values: np.ndarray, r: int) -> bool:
-    """Whether the condition that starts at rule ``r`` fails; an averaged one counts unknown groups as 0."""
+    """Whether the condition that starts at rule ``r`` fails; an averaged one leaves unknown attributes out."""
     if rules.combine[r] == 0:
         return False
     if rules.combine[r] == 1:
         return not np.isnan(values[r]) and not passes(values[r], rules.sense[r], rules.limit[r])
     total = 0.0
+    known = 0
     for i in range(r, r + rules.combine[r]):
         if not np.isnan(values[i]):
             total += values[i]
-    return not passes(total / rules.combine[r], rules.sense[r], rules.limit[r])
+            known += 1
+    return known > 0 and not passes(total / known, rules.sense[r], rules.limit[r])
 
 
 @njit(cache=True)

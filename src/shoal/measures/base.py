@@ -1,13 +1,50 @@
-"""What a measure is."""
+"""What a measure is, and what makes one the objective of a search.
+
+Most measures add up one price a record and attribute, which depends on the record's value and the attribute's
+level alone; a suppressed record costs the full price. That is all a full-domain search needs to know.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shoal.recoding.released import PriceStats
+import numpy as np
+
+from shoal.recoding.columns import CellColumn
+from shoal.recoding.released import PriceStats, level_cells, top_level
 from shoal.results import Score
+from shoal.table.column import Column
+from shoal.table.table import Table
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Prices:
+    """An objective that a search can bound; smaller is better, whatever the measure's own orientation.
+
+    Attributes
+    ----------
+    leaf
+        One array a column, of shape (levels, codes): what a record costs at each level.
+    full
+        One array a column, of shape (codes): what a record costs when it is suppressed.
+    factor, offset, weight
+        An attribute's sum x adds weight * (offset + factor x) to the cost.
+    log
+        The cost adds up weight * log(offset + factor x) instead.
+    levels_only
+        The cost of a node is the price of its levels, whatever is suppressed; ``leaf`` is constant over codes.
+    """
+
+    leaf: Sequence[np.ndarray]
+    full: Sequence[np.ndarray]
+    factor: np.ndarray
+    offset: np.ndarray
+    weight: np.ndarray
+    log: bool = False
+    levels_only: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +89,10 @@ class Measure:
         """The figure, and related figures to show beside it."""
         raise NotImplementedError
 
+    def prices(self, table: Table) -> Prices | None:
+        """The measure as an objective that searches can bound, or None when it has no such form."""
+        return None
+
     def bounds(self, stats: PriceStats) -> tuple[float, float]:
         """What the figure cannot leave."""
         return 0.0, 1.0
@@ -62,3 +103,33 @@ class Measure:
 
 
 NOTHING_RELEASED = "the release is empty"
+
+
+def leaf_prices(columns: Sequence[Column], price: Callable[[CellColumn], np.ndarray]) -> list[np.ndarray]:
+    """Price of every code of every column at every level, shape (levels, codes) each."""
+    return [
+        np.stack(
+            [
+                price(level_cells(column, np.arange(column.card, dtype=np.int32), level))
+                for level in range(top_level(column) + 1)
+            ]
+        )
+        for column in columns
+    ]
+
+
+def additive(
+    columns: Sequence[Column],
+    weights: np.ndarray,
+    price: Callable[[CellColumn], np.ndarray],
+    full: Callable[[Column], float] = lambda column: 1.0,
+) -> Prices:
+    """Weighted sum of prices."""
+    m = len(columns)
+    return Prices(
+        leaf=leaf_prices(columns, price),
+        full=[np.full(column.card, full(column)) for column in columns],
+        factor=np.ones(m),
+        offset=np.zeros(m),
+        weight=np.asarray(weights, dtype=np.float64),
+    )

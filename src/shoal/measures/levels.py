@@ -7,9 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.measures.base import Measure
-from shoal.recoding.columns import IntervalCells
-from shoal.recoding.released import PriceStats
+from shoal.measures.base import Measure, Prices, additive, leaf_prices
+from shoal.recoding.columns import CellColumn, IntervalCells
+from shoal.recoding.released import PriceStats, level_cells
+from shoal.table.column import Column
+from shoal.table.table import Table
 
 
 def _without_levels(stats: PriceStats) -> str | None:
@@ -18,10 +20,18 @@ def _without_levels(stats: PriceStats) -> str | None:
         if isinstance(cells, IntervalCells):
             partial = (cells.spread() > 0) & ~cells.star
             if partial.any():
-                return (
-                    f"column '{cells.column.name}' has intervals but no hierarchy, so its cells have no level"
-                )
+                return f"column '{cells.column.name}' has intervals but no hierarchy, so its cells have no level"
     return None
+
+
+def _level_prices(table: Table) -> Prices:
+    def price(cells: CellColumn) -> np.ndarray:
+        return cells.levels() / max(cells.height, 1)
+
+    def full(column: Column) -> float:
+        return float(level_cells(column, np.zeros(1, dtype=np.int32), 0).height > 0)
+
+    return additive(table.quasi, np.ones(len(table.quasi)), price, full)
 
 
 def _cost(stats: PriceStats) -> float:
@@ -37,6 +47,10 @@ class GeneralisationCost(Measure):
     """Sum over records and columns of level over height; a suppressed record costs 1 a column (Def. 2.1.4)."""
 
     name: ClassVar[str] = "genc"
+
+    def prices(self, table: Table) -> Prices:
+        """Level over height."""
+        return _level_prices(table)
 
     def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
         """The sum, and its share of the largest possible."""
@@ -59,6 +73,10 @@ class Precision(Measure):
     name: ClassVar[str] = "precision"
     better: ClassVar[str] = "up"
 
+    def prices(self, table: Table) -> Prices:
+        """The cost it is one minus of."""
+        return _level_prices(table)
+
     def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
         """1 where nothing was generalised."""
         return 1.0 - _cost(stats) / (stats.n * len(stats.cells)), {}
@@ -73,6 +91,14 @@ class Height(Measure):
     """Sum of the levels of a full-domain recoding (Samarati)."""
 
     name: ClassVar[str] = "height"
+
+    def prices(self, table: Table) -> Prices:
+        """The levels themselves, whatever is suppressed."""
+        columns = table.quasi
+        leaf = leaf_prices(columns, lambda cells: cells.levels().astype(np.float64))
+        none = np.zeros(len(columns))
+        full = [np.zeros(column.card) for column in columns]
+        return Prices(leaf=leaf, full=full, factor=none + 1, offset=none, weight=none + 1, levels_only=True)
 
     def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
         """The sum, and each column's level beside it."""

@@ -9,9 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.measures.base import NOTHING_RELEASED, Measure
+from shoal.measures.base import NOTHING_RELEASED, Measure, Prices, additive, leaf_prices
 from shoal.recoding.columns import CellColumn
 from shoal.recoding.released import PriceStats
+from shoal.table.column import Column
+from shoal.table.table import Table
 
 
 def _weighted_sum(stats: PriceStats, price: Callable[[CellColumn], np.ndarray]) -> float:
@@ -30,6 +32,10 @@ class NormalisedCertaintyPenalty(Measure):
 
     name: ClassVar[str] = "ncp"
 
+    def prices(self, table: Table) -> Prices:
+        """Weighted penalties."""
+        return additive(table.quasi, table.quasi_weights, lambda cells: cells.penalty())
+
     def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
         """The sum, and its share of the largest possible."""
         total = float(stats.weights.sum())
@@ -47,6 +53,11 @@ class LossMetric(Measure):
 
     name: ClassVar[str] = "lm"
 
+    def prices(self, table: Table) -> Prices:
+        """Weighted spreads, averaged."""
+        weights = table.quasi_weights
+        return additive(table.quasi, weights / (weights.sum() * table.n), lambda cells: cells.spread())
+
     def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
         """Weighted mean over all cells; the mean over released records stands beside."""
         total = float(stats.weights.sum())
@@ -61,16 +72,27 @@ class InformationLoss(Measure):
 
     name: ClassVar[str] = "ilm"
 
+    def prices(self, table: Table) -> Prices:
+        """Weighted leaf prices."""
+        return additive(table.quasi, table.quasi_weights, _leaf_price, _whole_column)
+
     def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
         """The sum; a suppressed record costs what a cell that covers everything does."""
         suppressed = sum(
-            weight * _whole_cell(cells) for weight, cells in zip(stats.weights, stats.cells, strict=True)
+            weight * _whole_column(cells.column) for weight, cells in zip(stats.weights, stats.cells, strict=True)
         )
         return _weighted_sum(stats, _leaf_price) + stats.n_suppressed * float(suppressed), {}
 
     def bounds(self, stats: PriceStats) -> tuple[float, float]:
         """Every cell exact to every cell everything."""
         return 0.0, float(stats.n * stats.weights.sum())
+
+
+def _uncountable(stats: PriceStats) -> str | None:
+    for cells in stats.cells:
+        if cells.column.kind == "interval" and not cells.column.whole:
+            return f"column '{cells.column.name}' has real numbers, whose intervals cover no countable set"
+    return None
 
 
 def _leaf_price(cells: CellColumn) -> np.ndarray:
@@ -80,10 +102,10 @@ def _leaf_price(cells: CellColumn) -> np.ndarray:
     return (covered - 1.0) / cells.column.domain_size
 
 
-def _whole_cell(cells: CellColumn) -> float:
-    if np.isnan(cells.covered()).any():
+def _whole_column(column: Column) -> float:
+    if column.kind == "interval" and not column.whole:
         return 1.0
-    return (cells.column.domain_size - 1.0) / cells.column.domain_size
+    return (column.domain_size - 1.0) / column.domain_size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,12 +136,7 @@ class Ambiguity(Measure):
 
     def undefined(self, stats: PriceStats) -> str | None:
         """Intervals of real numbers cover no countable set."""
-        for cells in stats.cells:
-            if np.isnan(cells.covered()).any():
-                return (
-                    f"column '{cells.column.name}' has real numbers, whose intervals cover no countable set"
-                )
-        return None
+        return _uncountable(stats)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,6 +166,15 @@ class NonUniformEntropy(Measure):
 
     name: ClassVar[str] = "entropy"
 
+    def prices(self, table: Table) -> Prices:
+        """Bits a value at a level; a suppressed record hides all there were."""
+        columns = table.quasi
+        bits = [-np.log2(np.maximum(column.frequencies, 1) / table.n) for column in columns]
+        shares = leaf_prices(columns, lambda cells: np.log2(np.maximum(cells.mass(), 1.0) / table.n))
+        m = len(columns)
+        leaf = [share + own for share, own in zip(shares, bits, strict=True)]
+        return Prices(leaf=leaf, full=bits, factor=np.ones(m), offset=np.zeros(m), weight=np.ones(m))
+
     def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
         """Sum over all cells; a suppressed record's cells cover everything."""
         bits = 0.0
@@ -161,3 +187,42 @@ class NonUniformEntropy(Measure):
     def bounds(self, stats: PriceStats) -> tuple[float, float]:
         """Nothing hidden to everything hidden."""
         return 0.0, sum(stats.whole_surprise(place, suppressed=False) for place in range(len(stats.cells)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArxLoss(Measure):
+    """ARX's loss: geometric mean over attributes of how much of their hierarchies the records' cells cover.
+
+    An attribute's sum x of covered shares (1 for a suppressed record) becomes v = (x - n/d) / (n - n/d) with d the
+    number of hierarchy rows; the figure is the weighted geometric mean of 1 + v, less 1.
+    """
+
+    name: ClassVar[str] = "arx-loss"
+
+    def prices(self, table: Table) -> Prices:
+        """Covered shares, normalised, under a logarithm."""
+        columns, n = table.quasi, table.n
+        sizes = np.array([float(column.domain_size) for column in columns])
+        span = np.where(sizes > 1, n - n / sizes, 1.0)
+        return Prices(
+            leaf=leaf_prices(columns, lambda cells: cells.covered() / cells.column.domain_size),
+            full=[np.ones(column.card) for column in columns],
+            factor=np.where(sizes > 1, 1.0 / span, 0.0),
+            offset=np.where(sizes > 1, 1.0 - n / sizes / span, 1.0),
+            weight=table.quasi_weights / table.quasi_weights.sum(),
+            log=True,
+        )
+
+    def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
+        """The geometric mean."""
+        logs = 0.0
+        for weight, cells in zip(stats.weights / stats.weights.sum(), stats.cells, strict=True):
+            size = float(cells.column.domain_size)
+            if size > 1:
+                x = float((stats.sizes * cells.covered()).sum()) / size + stats.n_suppressed
+                logs += weight * math.log(1.0 + (x - stats.n / size) / (stats.n - stats.n / size))
+        return math.exp(logs) - 1.0, {}
+
+    def undefined(self, stats: PriceStats) -> str | None:
+        """Intervals of real numbers cover no countable set."""
+        return _uncountable(stats)

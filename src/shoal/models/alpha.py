@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -12,7 +13,7 @@ from shoal.errors import ParameterError
 from shoal.kernels import rules as kernel
 from shoal.models.base import Model, Reference, Rule, size_rule
 from shoal.params import real, whole
-from shoal.table.stats import Attribute
+from shoal.table.stats import Attribute, value_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +51,7 @@ class _AlphaK(Model):
             raise ParameterError(
                 f"Model '{self.name}' names a value, which a tuple of attributes has not: set one 'on'."
             )
-        codes = (one.column.texts == str(value)).arg_true()
+        codes = (one.column.texts == value_text(one.column, value)).arg_true()
         if codes.len() == 0:
             raise ParameterError(
                 f"Model '{self.name}' names a value that column '{one.names[0]}' never has: check it."
@@ -81,6 +82,10 @@ class AlphaKGeneral(_AlphaK):
     """Every value's share is at most alpha in every class of at least k."""
 
     name: ClassVar[str] = "alpha-k-general"
+
+    def distinct_needed(self) -> int:
+        """Shares of at most alpha need that many values."""
+        return math.ceil(1 / self.alpha - 1e-9)
 
     def _caps(self, one: Attribute) -> tuple[np.ndarray, float]:
         return np.full(one.card, float(self.alpha)), float(self.alpha)

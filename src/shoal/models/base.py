@@ -125,6 +125,47 @@ class Model:
         """Conditions for every attribute it is judged on."""
         return [self.rules(one, reference) for one in self.attributes(reference.table)]
 
+    def distinct_needed(self) -> int:
+        """Fewest distinct values a class needs; fewer stay fewer in every subset."""
+        return 1
+
+    def all_necessary(self, reference: Reference) -> list[list[Rule]]:
+        """Conditions that the model implies and whose failing every subset of a class inherits.
+
+        A class without any known value passes, so nothing about values is inherited where some are unknown.
+        """
+        rules = [[size_rule(self.size_limit())]] if self.size_limit() > 1 else []
+        if self.distinct_needed() > 1:
+            for one in self.attributes(reference.table):
+                if not one.unknown.any():
+                    need = float(self.distinct_needed())
+                    rules.append([Rule(op=kernel.DISTINCT, sense=kernel.AT_LEAST, limit=need, attribute=one)])
+        return rules
+
+
+def merging_keeps(model: Model, rules: Sequence[Rule]) -> bool:
+    """Whether merging two classes of this table that satisfy a model always gives one that does.
+
+    Counts of people do not add up, and a class without a known value passes but dilutes the one it is merged into.
+    """
+    return model.monotone == "up" and all(_adds_up(rule) for rule in rules)
+
+
+def _adds_up(rule: Rule) -> bool:
+    one = rule.attribute
+    if one is None or rule.op in (kernel.DISTINCT, kernel.SPREAD):
+        return True
+    if rule.op == kernel.SHARE:
+        return not one.people
+    if rule.op == kernel.CLOSENESS:
+        return not one.unknown.any()
+    return not one.people and not one.unknown.any()
+
+
+def failing_stays(model: Model, rules: Sequence[Rule]) -> bool:
+    """Whether every part of a class of this table that fails a model fails it too."""
+    return model.inherited and not any(rule.attribute and rule.attribute.unknown.any() for rule in rules)
+
 
 def numeric_column(model: Model, one: Attribute) -> Column:
     """The numeric column behind an attribute, or the sentence that says it is none."""
@@ -179,14 +220,14 @@ class Judge:
     def __init__(self, models: Sequence[Model], reference: Reference) -> None:
         self.models = list(models)
         self.reference = reference
-        self._sets = [(model, rules) for model in models for rules in model.all_rules(reference)]
-        self._flat = [rule for _, rules in self._sets for rule in rules]
+        self.sets = [(model, rules) for model in models for rules in model.all_rules(reference)]
+        self._flat = [rule for _, rules in self.sets for rule in rules]
         found: dict[Key, Attribute] = {}
         for rule in self._flat:
             if rule.attribute is not None:
                 found.setdefault(rule.attribute.key, rule.attribute)
         self.attributes = list(found.values())
-        self.rules = _compile(self._sets, self.attributes)
+        self.rules = compile_rules(self.sets, self.attributes)
 
     @property
     def k(self) -> int:
@@ -198,7 +239,7 @@ class Judge:
         values = [self._values(index, rule, stats) for index, rule in enumerate(self._flat)]
         result = []
         start = 0
-        for model, rules in self._sets:
+        for model, rules in self.sets:
             mine = values[start : start + len(rules)]
             result.append(_judgement(model, rules, mine, stats.sizes.size))
             start += len(rules)
@@ -228,8 +269,8 @@ def _judgement(model: Model, rules: Sequence[Rule], values: Sequence[np.ndarray]
         rule = rules[at]
         value = values[at]
         if rule.combine > 1:
-            value = np.nan_to_num(np.stack(values[at : at + rule.combine])).mean(axis=0)
-        ok &= _compare(value, rule) | np.isnan(value)
+            value = average_known(values[at : at + rule.combine])
+        ok &= compare(value, rule.sense, rule.limit) | np.isnan(value)
         if at == 0:
             shown = np.exp(value) if rule.exponential else value * rule.scale
         at += max(rule.combine, 1)
@@ -242,15 +283,23 @@ def _judgement(model: Model, rules: Sequence[Rule], values: Sequence[np.ndarray]
     return Judgement(model=model, on=names or None, values=shown, limit=limit, ok=ok, better=better)
 
 
-def _compare(values: np.ndarray, rule: Rule) -> np.ndarray:
-    if rule.sense == kernel.AT_LEAST:
-        return values >= rule.limit - kernel.TOLERANCE
-    if rule.sense == kernel.AT_MOST:
-        return values <= rule.limit + kernel.TOLERANCE
-    return values < rule.limit
+def average_known(values: Sequence[np.ndarray]) -> np.ndarray:
+    """Mean over the attributes of each group, those without a known value left out; NaN where none has one."""
+    stacked = np.stack(values)
+    known = (~np.isnan(stacked)).sum(axis=0)
+    return np.where(known > 0, np.nansum(stacked, axis=0) / np.maximum(known, 1), np.nan)
 
 
-def _compile(sets: Sequence[tuple[Model, Sequence[Rule]]], attributes: Sequence[Attribute]) -> kernel.Rules:
+def compare(values: np.ndarray, sense: int, limit: float) -> np.ndarray:
+    """Which values meet a limit, with the spec's absolute tolerance; the strict comparison has none."""
+    if sense == kernel.AT_LEAST:
+        return values >= limit - kernel.TOLERANCE
+    if sense == kernel.AT_MOST:
+        return values <= limit + kernel.TOLERANCE
+    return values < limit
+
+
+def compile_rules(sets: Sequence[tuple[Model, Sequence[Rule]]], attributes: Sequence[Attribute]) -> kernel.Rules:
     """Pack rules into flat arrays for the kernels."""
     index = {one.key: number for number, one in enumerate(attributes)}
     pairs = [(model, rule) for model, rules in sets for rule in rules]
@@ -282,7 +331,9 @@ def _compile(sets: Sequence[tuple[Model, Sequence[Rule]]], attributes: Sequence[
         p0=np.array([rule.p0 for rule in rules], dtype=np.float64),
         p1=np.array([rule.p1 for rule in rules], dtype=np.float64),
         combine=np.array([rule.combine for rule in rules], dtype=np.int64),
-        strict_parent=np.array([model.monotone != "up" for model, _ in pairs], dtype=np.int64),
+        strict_parent=np.array(
+            [not merging_keeps(model, mine) for model, mine in sets for _ in mine], dtype=np.int64
+        ),
         ref=np.concatenate([_EMPTY, *refs]).astype(np.float64),
         ref_at=ref_at,
         tree=np.concatenate([np.empty(0, dtype=np.int32), *trees]).astype(np.int32),

@@ -27,6 +27,10 @@ class DistinctL(Model):
         super().__post_init__()
         object.__setattr__(self, "l", whole("DistinctL", "l", self.l, least=2))
 
+    def distinct_needed(self) -> int:
+        """l itself."""
+        return self.l
+
     def rules(self, one: Attribute, reference: Reference) -> list[Rule]:
         """Distinct values."""
         return [Rule(op=kernel.DISTINCT, sense=kernel.AT_LEAST, limit=float(self.l), attribute=one)]
@@ -44,6 +48,10 @@ class EntropyL(Model):
     def __post_init__(self) -> None:
         super().__post_init__()
         real("EntropyL", "l", self.l, low=1.0, open_low=True)
+
+    def distinct_needed(self) -> int:
+        """Entropy ln l needs l values."""
+        return math.ceil(self.l - 1e-9)
 
     def rules(self, one: Attribute, reference: Reference) -> list[Rule]:
         """Entropy in nats, shown as the number of equally likely values."""
@@ -65,6 +73,10 @@ class RecursiveCL(Model):
         super().__post_init__()
         real("RecursiveCL", "c", self.c, low=0.0, open_low=True)
         object.__setattr__(self, "l", whole("RecursiveCL", "l", self.l, least=2))
+
+    def distinct_needed(self) -> int:
+        """Fewer than l values leave no tail."""
+        return self.l
 
     def rules(self, one: Attribute, reference: Reference) -> list[Rule]:
         """Largest count over the tail's sum."""
@@ -92,6 +104,10 @@ class PSensitive(Model):
     def size_limit(self) -> int:
         """Its own k."""
         return self.k
+
+    def distinct_needed(self) -> int:
+        """p itself."""
+        return self.p
 
     def rules(self, one: Attribute, reference: Reference) -> list[Rule]:
         """Distinct values, then size."""

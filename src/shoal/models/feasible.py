@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.errors import InfeasibleError
-from shoal.models.base import Judge, Judgement, Model, Reference
+from shoal.models.base import Judge, Judgement, Model, Reference, failing_stays, merging_keeps
 from shoal.table.stats import Attribute, GroupCounter, GroupStats, Histogram, Key
 from shoal.table.table import Table
 
@@ -36,9 +36,8 @@ def refuse_infeasible(judge: Judge, suppression_limit: float) -> None:
     if people < judge.k:
         what = "people" if table.subjects is not None else "rows"
         raise InfeasibleError(f"k = {judge.k} cannot be met: the table has only {people} {what}; lower k.")
-    for judgement in judge.judge(judge.reference.stats):
-        model = judgement.model
-        hopeless = model.monotone == "up" and (suppression_limit == 0 or model.inherited)
+    for (model, rules), judgement in zip(judge.sets, judge.judge(judge.reference.stats), strict=True):
+        hopeless = failing_stays(model, rules) or (suppression_limit == 0 and merging_keeps(model, rules))
         if hopeless and not judgement.ok[0]:
             raise InfeasibleError(describe_failure(judgement))
 
@@ -46,11 +45,23 @@ def refuse_infeasible(judge: Judge, suppression_limit: float) -> None:
 def describe_failure(judgement: Judgement) -> str:
     """One sentence on a model that the whole table fails, with the nearest limit it meets."""
     where = f" on '{', '.join(judgement.on)}'" if judgement.on else ""
+    if _figure_holds(judgement):
+        return (
+            f"Model '{judgement.model.name}'{where} cannot be met: the whole table as one class has too few records or "
+            "distinct values for it; lower what it asks for."
+        )
     bound = "at most" if judgement.better == "up" else "at least"
     return (
         f"Model '{judgement.model.name}'{where} cannot be met: the whole table as one class reaches "
         f"{judgement.worst:.6g}, and the limit is {judgement.limit:.6g}; set it to {bound} {judgement.worst:.6g}."
     )
+
+
+def _figure_holds(judgement: Judgement) -> bool:
+    """Whether the figure shown meets its limit, so that another condition of the model is the one that fails."""
+    if judgement.better == "up":
+        return judgement.worst >= judgement.limit
+    return judgement.worst < judgement.limit
 
 
 def vacuous(judge: Judge) -> list[tuple[Model, tuple[str, ...] | None]]:

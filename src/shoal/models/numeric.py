@@ -11,7 +11,7 @@ import numpy as np
 from shoal.kernels import rules as kernel
 from shoal.models.base import Model, Reference, Rule, numeric_column
 from shoal.params import real, whole
-from shoal.table.column import INTERVAL, TREE
+from shoal.table.column import INTERVAL, TREE, Column
 from shoal.table.stats import Attribute, attribute
 from shoal.table.table import Table
 
@@ -32,6 +32,10 @@ class KE(Model):
         super().__post_init__()
         object.__setattr__(self, "k", whole("KE", "k", self.k, least=2))
         real("KE", "e", self.e, low=0.0)
+
+    def distinct_needed(self) -> int:
+        """Its own k."""
+        return self.k
 
     def rules(self, one: Attribute, reference: Reference) -> list[Rule]:
         """Span, then distinct values."""
@@ -92,8 +96,8 @@ class EpsM(Model):
         """Row counts, even where there are subjects."""
         return [attribute(table, one.names, people=False) for one in super().attributes(table)]
 
-    def size_limit(self) -> int:
-        """A record is near itself, so a class needs m of them."""
+    def distinct_needed(self) -> int:
+        """A value is near itself, so m of them are needed."""
         return self.m
 
     def rules(self, one: Attribute, reference: Reference) -> list[Rule]:
@@ -149,17 +153,27 @@ class MaxRange(Model):
         ]
 
 
+def _known_span(one: Attribute, column: Column) -> float:
+    """Width of the declared domain, else of the known values: a non-answer such as 999 is no place on the axis."""
+    places = column.positions[one.unknown == 0]
+    if column.declared is not None or places.size == 0:
+        return column.span
+    return float(places.max() - places.min())
+
+
 def _closeness_rule(one: Attribute, reference: Reference, limit: float, combine: int) -> Rule:
     column = one.column
     assert column is not None  # targets are single columns
     tree = np.empty((0, 0), dtype=np.int32)
     known = one.card - int(column.missing >= 0)
     if column.kind == INTERVAL:
-        kind, scale, ref = 0, column.span, column.positions
+        kind, scale, ref = 0, _known_span(one, column), column.positions
     elif column.kind == TREE:
         assert column.hierarchy is not None
         tree = column.hierarchy.ancestors
-        kind, scale, ref = 1, float(known - 1), column.hierarchy.leaf_counts.astype(np.float64).ravel()
+        # The missing leaf is the last one, and no value of the domain.
+        counts = column.hierarchy.leaf_counts - (tree == tree[:, -1:]) * (column.missing >= 0)
+        kind, scale, ref = 1, float(known - 1), counts.astype(np.float64).ravel()
     else:
         present = (reference.counts(one) > 0) & (one.unknown == 0)
         kind, scale, ref = 2, float(present.sum() - 1), np.empty(0)

@@ -132,12 +132,14 @@ class IntervalCells(CellColumn):
         with np.errstate(invalid="ignore"):
             width = self._width()
         share = np.minimum(width / span, 1.0) if span > 0 else np.zeros(self.low.size)
-        return np.where(self.star, 1.0, np.where(self._missing, 0.0, share))
+        return np.where(self.star, float(self.column.card > 1), np.where(self._missing, 0.0, share))
 
     def _width(self) -> np.ndarray:
         if self.column.numbers is None or self.column.numbers.size == 0:
             return (self.high - self.low).astype(np.float64)
         low, high = self._bounds
+        if low.dtype.kind == "i" and self.column.span >= 1 << 62:
+            return high.astype(np.float64) - low.astype(np.float64)  # the difference may not fit into 64 bits
         return (high - low).astype(np.float64)
 
     def penalty(self) -> np.ndarray:

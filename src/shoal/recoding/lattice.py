@@ -66,12 +66,12 @@ class Lattice:
             raise ParameterError(f"A node has {len(self.heights)} levels, one an attribute: give that many.")
         if ((levels < 0) | (levels > self._limits)).any():
             raise ParameterError(f"The levels of a node must lie between 0 and the heights {self.heights}.")
-        return levels @ self._strides
+        return levels @ self.strides
 
     def decode(self, ids: np.ndarray | int) -> np.ndarray:
         """Level vectors (int64) of ids, shape (...) to (..., m)."""
         ids = np.asarray(ids, dtype=np.int64)
-        strides = self._strides
+        strides = self.strides
         if ((ids < 0) | (ids >= self.size)).any():
             raise ParameterError(f"The ids of nodes must lie between 0 and {self.top}.")
         return ids[..., np.newaxis] // strides % (self._limits + 1)
@@ -107,7 +107,7 @@ class Lattice:
             return np.empty(0, dtype=np.int64)
         ids, left = np.zeros(1, dtype=np.int64), np.full(1, h, dtype=np.int64)
         above = self.max_height
-        for height, stride in zip(self.heights, self._strides, strict=True):
+        for height, stride in zip(self.heights, self.strides, strict=True):
             above -= height  # what the attributes still to come can take at most
             first = np.maximum(0, left - above)
             count = np.minimum(height, left) - first + 1
@@ -122,7 +122,8 @@ class Lattice:
         return np.array(self.heights, dtype=np.int64)
 
     @cached_property
-    def _strides(self) -> np.ndarray:
+    def strides(self) -> np.ndarray:
+        """What one level of each attribute adds to an id."""
         if self.size > _LARGEST:
             raise ParameterError(
                 f"The lattice of {len(self.heights)} attributes has more than 2**62 nodes: use fewer "
@@ -133,4 +134,4 @@ class Lattice:
 
     def _step(self, ids: np.ndarray, possible: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray]:
         source, attribute = np.nonzero(possible)
-        return source, np.asarray(ids, dtype=np.int64)[source] + step * self._strides[attribute]
+        return source, np.asarray(ids, dtype=np.int64)[source] + step * self.strides[attribute]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -18,10 +19,13 @@ class Grouping:
         int32 group of each row, -1 for a suppressed one.
     groups
         Number of groups.
+    notes
+        What the algorithm says about its own work, for the evidence.
     """
 
     ids: np.ndarray
     groups: int
+    notes: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,9 +36,12 @@ class FullDomain:
     ----------
     levels
         Column to level; 0 leaves values as they are. Columns without a hierarchy have levels 0 and 1 (``*``).
+    notes
+        What the algorithm says about its own work, for the evidence.
     """
 
     levels: Mapping[str, int]
+    notes: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
 Recoding = Grouping | FullDomain

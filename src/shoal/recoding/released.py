@@ -131,7 +131,7 @@ def apply_recoding(table: Table, recoding: Recoding) -> Released:
     levels = {column.name: _checked_level(column, recoding) for column in table.quasi}
     codes = np.stack([_codes_at(column, levels[column.name]) for column in table.quasi])
     ids, first, _ = group_rows(codes, codes.max(axis=1, initial=0) + 1)
-    cells = [_level_cells(column, column.codes[first], levels[column.name]) for column in table.quasi]
+    cells = [level_cells(column, column.codes[first], levels[column.name]) for column in table.quasi]
     return _merge(table, ids, first.size, cells, levels)
 
 
@@ -181,7 +181,8 @@ def _codes_at(column: Column, level: int) -> np.ndarray:
     return column.codes if level == 0 else np.zeros_like(column.codes)
 
 
-def _level_cells(column: Column, leaves: np.ndarray, level: int) -> CellColumn:
+def level_cells(column: Column, leaves: np.ndarray, level: int) -> CellColumn:
+    """The cells of some leaf codes at one level."""
     if column.kind == TREE:
         return TreeCells.at_level(column, leaves, level)
     if column.kind == FLAT:

@@ -15,6 +15,9 @@ _SAMPLE = 1000
 # A float keeps every decimal number of up to 15 significant digits apart.
 _FLOAT_DIGITS = 15
 _DENSE_RANGE = 1 << 22
+_WORD_INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)
+# An exponent this large may leave the floats' range.
+_LONG_EXPONENT = r"[eE][+-]?\d{3}"
 
 
 def infer_type(name: str, series: pl.Series, spec: ColumnSpec) -> str:
@@ -56,7 +59,7 @@ def code_numbers(name: str, series: pl.Series) -> tuple[np.ndarray, np.ndarray]:
     """Codes (missing = number of values) and sorted exact values of a numeric column."""
     if series.dtype == pl.String:
         return _code_number_text(name, series)
-    if series.dtype.is_integer() and series.dtype != pl.UInt64 and series.dtype.to_python() is int:
+    if series.dtype in _WORD_INTEGERS:
         return _rank(series.cast(pl.Int64))
     if series.dtype.is_float():
         _refuse_nonfinite(name, series)
@@ -87,13 +90,9 @@ def _code_number_text(name: str, series: pl.Series) -> tuple[np.ndarray, np.ndar
             "declare it categorical or clean it."
         )
     _refuse_nonfinite(name, real)
-    digits = (
-        series.str.replace_all(r"[eE].*$", "")
-        .str.replace_all(r"\D", "")
-        .str.strip_chars_start("0")
-        .str.len_bytes()
-    )
-    if int(digits.fill_null(0).to_numpy().max(initial=0)) <= _FLOAT_DIGITS:
+    significand = series.str.replace_all(r"[eE].*$", "").str.replace_all(r"\D", "").str.strip_chars_start("0")
+    digits = int(significand.str.len_bytes().fill_null(0).to_numpy().max(initial=0))
+    if digits <= _FLOAT_DIGITS and not series.str.contains(_LONG_EXPONENT).any():
         return _rank(real)
     return _rank_exact(name, series)
 
@@ -177,6 +176,8 @@ def code_texts(name: str, series: pl.Series, order: list[str] | None) -> tuple[n
         values = texts.drop_nulls().unique().sort().to_list()
     else:
         values = list(order)
+        if len(set(values)) < len(values):
+            raise SchemaError(f"The order of column '{name}' names a value twice: keep one of them.")
         unknown = set(texts.drop_nulls().unique().to_list()) - set(values)
         if unknown:
             raise DomainError(

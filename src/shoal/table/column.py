@@ -78,6 +78,8 @@ class Column:
         elif self.numbers.dtype == object:
             base = self.numbers[0] if known else 0
             places = np.array([float(x - base) for x in self.numbers], dtype=np.float64)
+        elif self.numbers.dtype.kind == "i" and known and int(self.numbers[-1]) - int(self.numbers[0]) >= 1 << 63:
+            places = np.array([float(x - int(self.numbers[0])) for x in self.numbers.tolist()], dtype=np.float64)
         else:
             base = self.numbers[0] if known else 0
             places = (self.numbers - base).astype(np.float64)
@@ -91,6 +93,8 @@ class Column:
             return 0.0
         if self.declared is not None and self.numbers is not None:
             low, high = self.declared
+            # Python's numbers: a difference of 64-bit integers may not fit into one.
+            low, high = (bound.item() if isinstance(bound, np.generic) else bound for bound in (low, high))
             return float(high - low)  # type: ignore[operator]
         return float(self.positions[known - 1] - self.positions[0])
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from typing import Protocol
 
 import numpy as np
 
-from shoal.errors import SchemaError
+from shoal.errors import InputError, SchemaError
+from shoal.hierarchy.values import format_number
 from shoal.kernels.grouping import group_rows
 from shoal.table.column import Column
 from shoal.table.table import Table
@@ -116,12 +118,22 @@ def attribute(table: Table, names: Sequence[str], *, people: bool | None = None)
     return Attribute(tuple(names), people, codes, first.size, unknown, None)
 
 
+def value_text(column: Column, value: object) -> str:
+    """Text by which a column knows a value that somebody wrote in another form, such as 10.0 or "9.99e2"."""
+    text = format_number(value) if isinstance(value, float) else str(value)
+    if column.type != "numeric":
+        return text
+    try:
+        return format_number(Decimal(text))
+    except (InvalidOperation, InputError):
+        return text
+
+
 def unknown_flags(column: Column) -> np.ndarray:
     """Codes that never count towards diversity: missing, ``*`` and declared non-answers."""
     flags = np.zeros(column.card, dtype=np.uint8)
     if column.missing >= 0:
         flags[column.missing] = 1
-    wanted = {"*", *(str(value) for value in column.spec.non_answers)}
-    for text in wanted:
-        flags[(column.texts == text).to_numpy()] = 1
+    for value in ("*", *column.spec.non_answers):
+        flags[(column.texts == value_text(column, value)).to_numpy()] = 1
     return flags

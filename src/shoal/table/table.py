@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -102,10 +102,10 @@ def build_table(
         raise EmptyTableError("The table has no rows: there is nothing to publish.")
     hierarchies = dict(hierarchies or {})
     _check_names(schema, hierarchies, weights or {})
-    row_keys = _row_keys(frame, schema)
     kept = _handle_missing(
         frame, schema, choice("the source", "missing", missing, ("error", "drop", "value"))
     )
+    row_keys = _row_keys(frame, schema)
     if kept is not None:
         frame, row_keys = frame.filter(kept), row_keys[kept.to_numpy()]
     columns = {
@@ -125,6 +125,18 @@ def build_table(
         name=name,
         backend=backend,
         weights=dict(weights or {}),
+    )
+
+
+def take_rows(table: Table, rows: np.ndarray) -> Table:
+    """The same table with some of its rows; dictionaries, domains and hierarchies stay those of the whole."""
+    columns = {name: replace(column, codes=column.codes[rows]) for name, column in table.columns.items()}
+    return replace(
+        table,
+        frame=table.frame[rows],
+        columns=columns,
+        row_keys=table.row_keys[rows],
+        subjects=None if table.subjects is None else table.subjects[rows],
     )
 
 
@@ -199,6 +211,8 @@ def _code_column(name: str, schema: Schema, series: pl.Series, source: Any) -> C
     spec = schema.spec(name)
     role = schema.role(name) or ""
     kind_of_data = infer_type(name, series, spec)
+    if spec.domain is not None and kind_of_data not in ("numeric", "date"):
+        raise ParameterError(f"Column '{name}' is {kind_of_data}: a domain is for numbers and dates.")
     if source is not None:
         return _tree_column(name, role, kind_of_data, series, source, spec)
     if kind_of_data in ("numeric", "date"):
@@ -232,7 +246,9 @@ def _declared(name: str, kind: str, spec: ColumnSpec, numbers: np.ndarray) -> tu
     if spec.domain is None:
         return None
     parse = code_numbers if kind == "numeric" else lambda n, s: code_dates(n, s, spec)
-    _, bounds = parse(name, pl.Series([str(bound) for bound in spec.domain]))
+    codes, bounds = parse(name, pl.Series([str(bound) for bound in spec.domain]))
+    if codes[0] > codes[1]:
+        raise ParameterError(f"The domain of column '{name}' is upside down: give the lowest value first.")
     low, high = bounds[0], bounds[-1]
     outside = int(sum(1 for x in numbers if x < low or x > high)) if numbers.size else 0
     if outside:

@@ -1,0 +1,1 @@
+"""Full-domain methods: each searches the lattice of one level a column."""

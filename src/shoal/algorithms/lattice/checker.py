@@ -1,0 +1,350 @@
+"""The one thing that stands between a search and the data: level vector in, figures of that node out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoal.algorithms.base import Problem
+from shoal.errors import SchemaError
+from shoal.kernels import nodes as kernel
+from shoal.kernels.grouping import group_rows, pack_keys
+from shoal.kernels.rules import SIZE, judge_rule
+from shoal.measures.base import Prices
+from shoal.models.base import average_known, compare, compile_rules
+from shoal.recoding.lattice import Lattice
+from shoal.recoding.released import top_level
+from shoal.table.column import TREE, Column
+from shoal.table.table import Table
+
+# Rolled-up tables share the levels of this many attributes, and together take no more than so much room.
+_ROLLED_ATTRIBUTES = 3
+_ROLLED_BYTES = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NodeCheck:
+    """What a node does to the table.
+
+    Attributes
+    ----------
+    suppressed
+        Rows in classes that fail a model.
+    inherited
+        Rows in classes that fail in a way every finer node repeats; at most ``suppressed``.
+    classes, squares
+        Classes that hold, and the sum of their squared sizes.
+    all_classes, all_squares
+        The same over every class.
+    """
+
+    suppressed: int
+    inherited: int
+    classes: int
+    squares: float
+    all_classes: int
+    all_squares: float
+
+
+@dataclass(frozen=True, eq=False)
+class Rolled:
+    """The frequency table rolled up to some node: one entry a class there.
+
+    Attributes
+    ----------
+    codes
+        (levels of all attributes, entries): node of each entry, right for this node's levels and coarser ones.
+    weight
+        Rows of each entry.
+    histograms
+        Compressed sensitive counts, one a judged attribute.
+    entry_of
+        Entry of each combination of leaf codes, None when entries are those combinations.
+    """
+
+    codes: np.ndarray
+    weight: np.ndarray
+    histograms: list[tuple[np.ndarray, np.ndarray, np.ndarray]]
+    entry_of: np.ndarray | None
+
+
+class Checker:
+    """Counts the classes of nodes on the frequency table; one kernel call or a few a node.
+
+    Nodes are counted on the table rolled up to their own levels of the attributes with most values, which many nodes
+    share. People do not add up, so with subjects each class is counted from the rows.
+
+    Parameters
+    ----------
+    problem
+        Table, models and engine. Every quasi-identifier needs a hierarchy, or is published or starred.
+    require_hierarchies
+        Refuse columns without a hierarchy, as the papers' methods do.
+    """
+
+    def __init__(self, problem: Problem, *, require_hierarchies: bool = True) -> None:
+        table = problem.table
+        if require_hierarchies:
+            _refuse_flat(table.quasi)
+        self.problem = problem
+        self.table: Table = table
+        self.columns = table.quasi
+        self.lattice = Lattice(tuple(top_level(column) for column in self.columns))
+        self.checked = 0
+        self.numbered = 0
+        self._combine()
+        self._prepare_models()
+        widest = np.argsort([-column.card for column in self.columns], kind="stable")[:_ROLLED_ATTRIBUTES]
+        self._widest = sorted(int(a) for a in widest)
+        self._rolled: dict[tuple[int, ...], Rolled] = {}
+        self._room = _ROLLED_BYTES
+
+    def _combine(self) -> None:
+        """The frequency table, sorted so that neighbours share classes."""
+        ids, first, counts = self.problem.engine.frequency(self.table)
+        leaf = self.table.quasi_codes[:, first]
+        # Keys in mixed radix sort as the codes themselves do.
+        order = np.argsort(pack_keys(leaf, np.array([column.card for column in self.columns])))
+        place = np.empty(order.size, dtype=np.int32)
+        place[order] = np.arange(order.size, dtype=np.int32)
+        self.combination = place[ids]
+        leaf = np.ascontiguousarray(leaf[:, order])
+        rows: list[np.ndarray] = []
+        self._row_at: list[int] = []
+        self._cards: list[list[int]] = []
+        for column, codes in zip(self.columns, leaf, strict=True):
+            self._row_at.append(len(rows))
+            tree = _level_codes(column)
+            rows.extend(level[codes] for level in tree)
+            self._cards.append([int(level.max(initial=0)) + 1 for level in tree])
+        card_at = np.cumsum([0, *(column.card for column in self.columns)], dtype=np.int64)
+        self.frequency = kernel.Combinations(
+            np.ascontiguousarray(np.stack(rows), dtype=np.int32), leaf, counts[order].astype(np.int64), card_at
+        )
+        size = self.frequency.weight.size
+        slots = max(kernel.DENSE, 1 << (2 * size - 1).bit_length())
+        self._slots = kernel.Slots(np.full((slots, 2), -1, dtype=np.int32), np.empty(slots, dtype=np.uint64))
+        self._wide_keys = np.empty(size, dtype=np.int64)
+        self._narrow_keys = np.empty(size, dtype=np.int32)
+        self._class_of = np.empty(size, dtype=np.int32)
+        self._sizes = np.empty(size, dtype=np.int64)
+        self._bad = np.zeros(size, dtype=np.uint8)
+        self._inherits = np.zeros(size, dtype=np.uint8)
+        self._out = np.empty(4)
+        # Suppressed rows by code, of all failing and of inherited classes, and which check they belong to.
+        self._lost = np.zeros((2, card_at[-1]))
+        self._lost_of = [-1, -1]
+
+    def _prepare_models(self) -> None:
+        """Compile the models' rules together with the conditions that failing classes hand down."""
+        judge, table = self.problem.judge, self.table
+        sets = list(judge.sets)
+        necessary = [
+            (model, rules) for model in judge.models for rules in model.all_necessary(judge.reference) if rules
+        ]
+        self.rules = compile_rules([*sets, *necessary], judge.attributes)
+        flags = [1] * sum(len(rules) for _, rules in sets) + [2] * sum(len(rules) for _, rules in necessary)
+        self._flags = np.array(flags, dtype=np.uint8)
+        self.rows_only = bool((self.rules.op == SIZE).all())
+        self._by_row = table.subjects is not None
+        histograms = []
+        if not self.rows_only and not self._by_row:
+            size = self.frequency.weight.size
+            stats = self.problem.engine.group_stats(table, self.combination, size, judge.attributes)
+            histograms = [
+                (h.indptr, h.codes, h.counts) for h in (stats.histograms[one.key] for one in judge.attributes)
+            ]
+        self._leaves = Rolled(self.frequency.codes, self.frequency.weight, histograms, None)
+        self._entries = self._leaves
+
+    def check(self, levels: Sequence[int] | np.ndarray) -> NodeCheck:
+        """Count a node's classes and judge them; the last check's classes stay in ``class_of``."""
+        self._entries = self._leaves if self._by_row else self._roll(levels)
+        found = self._number(levels, self._entries)
+        self._judge(found)
+        sizes = self._sizes
+        kernel.tally(sizes, found, self._bad, self._out)
+        suppressed, classes, squares, all_squares = self._out.tolist()
+        inherited = suppressed
+        if not self.rows_only:
+            inherited = float(sizes[:found][self._inherits[:found] != 0].sum())
+        self.checked += 1
+        return NodeCheck(
+            suppressed=int(suppressed), inherited=int(inherited), classes=int(classes), squares=squares,
+            all_classes=found, all_squares=all_squares,
+        )  # fmt: skip
+
+    @property
+    def class_of(self) -> np.ndarray:
+        """Class of each combination of leaf codes at the node checked last."""
+        mine = self._class_of[: self._entries.weight.size]
+        return mine if self._entries.entry_of is None else mine[self._entries.entry_of]
+
+    def _roll(self, levels: Sequence[int] | np.ndarray) -> Rolled:
+        """The table rolled up to a node's own levels of the widest attributes; kept while there is room."""
+        key = tuple(int(levels[a]) for a in self._widest)
+        if not any(key):
+            return self._leaves
+        if key in self._rolled:
+            return self._rolled[key]
+        floor = np.zeros(len(self.columns), dtype=np.int64)
+        floor[self._widest] = key
+        found = self._number(floor, self._leaves)
+        of = self._class_of.copy()
+        first = np.empty(found, dtype=np.int64)
+        first[of[::-1]] = np.arange(of.size - 1, -1, -1)
+        table = Rolled(
+            np.ascontiguousarray(self.frequency.codes[:, first]),
+            self._sizes[:found].copy(),
+            [kernel.class_histograms(of, found, one, _known(one))[:3] for one in self._leaves.histograms],
+            of,
+        )
+        size = table.codes.nbytes + of.nbytes
+        if size <= self._room:
+            self._room -= size
+            self._rolled[key] = table
+        self.numbered += 1
+        return table
+
+    def _number(self, levels: Sequence[int] | np.ndarray, table: Rolled) -> int:
+        rows, cards = [], []
+        for a, level in enumerate(levels):
+            card = self._cards[a][level]
+            if card > 1:
+                rows.append(self._row_at[a] + level)
+                cards.append(card)
+        self.numbered += 1
+        size = table.weight.size
+        space = math.prod(cards)
+        if space >= 1 << 62:
+            return self._number_wide(rows, table)
+        keys = (self._narrow_keys if space < 1 << 31 else self._wide_keys)[:size]
+        kernel.node_keys(table.codes, np.array(rows, dtype=np.int64), np.array(cards, dtype=keys.dtype), keys)
+        return kernel.number_classes(
+            keys, space, self.numbered, self._slots, self._class_of, table.weight, self._sizes
+        )
+
+    def _number_wide(self, rows: list[int], table: Rolled) -> int:
+        """Nodes whose keys do not fit into 64 bits are grouped column by column."""
+        codes = table.codes[rows]
+        ids, first, _ = group_rows(codes, codes.max(axis=1, initial=0) + 1)
+        self._class_of[: ids.size] = ids
+        self._sizes[: first.size] = np.bincount(ids, weights=table.weight, minlength=first.size)
+        return int(first.size)
+
+    def _judge(self, found: int) -> None:
+        if self._by_row:
+            self._judge_people(found)
+        elif self.rows_only:
+            kernel.flag_small(self._sizes, found, self.problem.judge.k, self._bad)
+        else:
+            self._judge_values(found)
+
+    def _judge_values(self, found: int) -> None:
+        """Evaluate every rule on the classes' histograms; flag failing classes, and those that stay so below."""
+        rules = self.rules
+        values: list[np.ndarray] = [self._sizes[:found]] * rules.op.size
+        class_of = self._class_of[: self._entries.weight.size]
+        for attr, histogram in enumerate(self._entries.histograms):
+            flags = rules.unknown[rules.unknown_at[attr] : rules.unknown_at[attr + 1]]
+            mine = kernel.class_histograms(class_of, found, histogram, flags)
+            for r in np.flatnonzero(rules.attr == attr):
+                values[r] = judge_rule(rules, int(r), *mine)
+        bad, inherits = np.zeros(found, dtype=bool), np.zeros(found, dtype=bool)
+        for r in np.flatnonzero(rules.combine):
+            value = values[r]
+            if rules.combine[r] > 1:
+                value = average_known(values[r : r + rules.combine[r]])
+            fails = ~(compare(value, rules.sense[r], rules.limit[r]) | np.isnan(value))
+            if self._flags[r] & 1:
+                bad |= fails
+            else:
+                inherits |= fails
+        self._bad[:found] = bad
+        self._inherits[:found] = inherits
+
+    def _judge_people(self, found: int) -> None:
+        """Distinct people do not add up, so their classes are counted from the rows each time."""
+        judge = self.problem.judge
+        ids = self.class_of[self.combination]
+        stats = self.problem.engine.group_stats(self.table, ids, found, judge.attributes)
+        self._bad[:found] = ~judge.ok(stats)
+        self._inherits[:found] = stats.sizes < judge.k
+
+    @property
+    def failing(self) -> np.ndarray:
+        """Flags of the last check's classes: those that fail a model."""
+        return self._bad != 0
+
+    def lost(self, prices: PriceTable, *, inherited: bool) -> np.ndarray:
+        """Prices of the rows the last check suppressed, (attributes, levels); of inherited ones if asked."""
+        which = int(inherited and not self.rows_only)
+        if self._lost_of[which] != self.checked:
+            bad = self._inherits if which else self._bad
+            kernel.lost_codes(self.frequency, self.class_of, bad, self._lost[which])
+            self._lost_of[which] = self.checked
+        kernel.lost_prices(self._lost[which], prices.leaf, self.frequency.card_at, prices.out)
+        return prices.out
+
+
+def _known(histogram: tuple[np.ndarray, np.ndarray, np.ndarray]) -> np.ndarray:
+    return np.zeros(int(histogram[1].max(initial=-1)) + 1, dtype=np.uint8)
+
+
+class PriceTable:
+    """Prices of a measure laid out for the kernels: relative to the full price, one row a level.
+
+    Attributes
+    ----------
+    leaf
+        (levels, codes of all columns): price less full price.
+    rows
+        (attributes, levels): the same summed over all rows.
+    """
+
+    def __init__(self, prices: Prices, columns: Sequence[Column]) -> None:
+        levels = max(table.shape[0] for table in prices.leaf)
+        relative = [leaf - full for leaf, full in zip(prices.leaf, prices.full, strict=True)]
+        padded = [np.pad(table, ((0, levels - table.shape[0]), (0, 0))) for table in relative]
+        self.leaf = np.ascontiguousarray(np.concatenate(padded, axis=1))
+        if prices.levels_only:
+            self.rows = np.stack([table[:, 0] for table in padded])
+            self.leaf[:] = 0.0
+        else:
+            self.rows = np.stack([table @ column.frequencies for table, column in zip(padded, columns, strict=True)])
+        full = np.array([f @ column.frequencies for f, column in zip(prices.full, columns, strict=True)])
+        self.factor = np.asarray(prices.factor, dtype=np.float64)
+        self.offset = prices.offset + prices.factor * full
+        self.weight = np.asarray(prices.weight, dtype=np.float64)
+        self.mode = kernel.LOG if prices.log else kernel.SUM
+        self.out = np.zeros(self.rows.shape)
+        self.terms = np.stack([self.price(sums) for sums in self.rows.T], axis=1)
+
+    def price(self, sums: np.ndarray) -> np.ndarray:
+        """What each attribute adds to the cost, from its sum of relative prices."""
+        terms = self.offset + self.factor * sums
+        return self.weight * (np.log(terms) if self.mode == kernel.LOG else terms)
+
+    def search(self, lost: np.ndarray) -> kernel.Search:
+        """Everything a kernel needs to price nodes, with the losses of the checks so far."""
+        return kernel.Search(self.rows, lost, self.factor, self.offset, self.weight, self.mode)
+
+
+def _refuse_flat(columns: Sequence[Column]) -> None:
+    for column in columns:
+        if column.kind != TREE:
+            how = "{ widths = [5, 10, 20] }" if column.type == "numeric" else f'"{column.name}.csv"'
+            raise SchemaError(
+                f"The quasi-identifier '{column.name}' has no hierarchy, which a full-domain search needs: add one "
+                f"under 'hierarchies', for example {column.name} = {how}."
+            )
+
+
+def _level_codes(column: Column) -> list[np.ndarray]:
+    """Node of every code at every level."""
+    if column.kind == TREE and column.hierarchy is not None:
+        return list(column.hierarchy.ancestors)
+    return [np.arange(column.card, dtype=np.int32), np.zeros(column.card, dtype=np.int32)]

@@ -1,0 +1,112 @@
+"""What a search minimises, with its ties: the measure, then suppressed rows, then the loss metric, then the levels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoal.algorithms.lattice.checker import Checker, NodeCheck, PriceTable
+from shoal.errors import ParameterError
+from shoal.kernels.nodes import STORED, Search
+from shoal.registry import load
+from shoal.table.table import Table
+
+# Costs this near are equal: sums of some ten thousand prices in another order differ by less.
+TIE = 1e-9
+CLASS_MEASURES = ("dm", "c-avg")
+
+
+@dataclass(frozen=True, order=True)
+class Rank:
+    """How good a node is: compare ranks, smaller first."""
+
+    cost: float
+    suppressed: int
+    loss: float
+    levels: tuple[int, ...]
+
+    def beats(self, other: Rank | None) -> bool:
+        """Whether it is better, costs within rounding being equal."""
+        if other is None:
+            return True
+        if abs(self.cost - other.cost) > TIE * max(1.0, abs(other.cost)):
+            return self.cost < other.cost
+        if self.suppressed != other.suppressed:
+            return self.suppressed < other.suppressed
+        if abs(self.loss - other.loss) > TIE:
+            return self.loss < other.loss
+        return self.levels < other.levels
+
+
+class Objective:
+    """One measure on one table.
+
+    Parameters
+    ----------
+    measure
+        Its name; ``dm`` and ``c-avg`` are priced by classes, the others by records.
+    """
+
+    def __init__(self, measure: str, table: Table, k: int) -> None:
+        self.name = measure
+        self.n = table.n
+        self.k = k
+        self.by_class = measure in CLASS_MEASURES
+        self._loss = PriceTable(load("measure", "lm")().prices(table), table.quasi)
+        self.table: PriceTable | None = None
+        if not self.by_class:
+            prices = load("measure", measure)().prices(table)
+            if prices is None:
+                raise ParameterError(f"The measure '{measure}' cannot guide a full-domain search: choose another.")
+            self.table = PriceTable(prices, table.quasi)
+
+    def better(self, levels: np.ndarray, check: NodeCheck, checker: Checker, best: Rank | None) -> Rank | None:
+        """Rank of the node that was just checked, or None when it does not beat the best so far."""
+        cost = self.cost(levels, check, checker)
+        if best is not None and cost > best.cost + TIE * max(1.0, abs(best.cost)):
+            return None
+        loss = _cost(self._loss, levels, checker, check.suppressed)
+        rank = Rank(cost, check.suppressed, loss, tuple(int(level) for level in levels))
+        return rank if rank.beats(best) else None
+
+    def cost(self, levels: np.ndarray, check: NodeCheck, checker: Checker) -> float:
+        """What the node that was just checked costs."""
+        if self.table is not None:
+            return _cost(self.table, levels, checker, check.suppressed)
+        if self.name == "dm":
+            return check.squares + float(self.n) * check.suppressed
+        return self.n / (max(check.classes, 1) * self.k)
+
+    def plain(self, levels: np.ndarray) -> np.ndarray:
+        """Cost of nodes, shape (nodes, attributes) to (nodes), if nothing were suppressed; 0 for class measures."""
+        if self.table is None:
+            return np.zeros(len(levels))
+        return self.table.terms[np.arange(levels.shape[1]), levels].sum(axis=1)
+
+    def inherited(self, check: NodeCheck, checker: Checker) -> np.ndarray:
+        """What the last check proves about every finer node, as the kernels store it (attributes, levels)."""
+        if self.table is not None:
+            return checker.lost(self.table, inherited=True)
+        gone, kept = check.inherited, self.n - check.inherited
+        if self.name == "dm":
+            return np.array([[float(self.n) * gone + self.k * kept]])
+        return np.array([[self.n / max(kept, 1)]])
+
+    def search(self, lost: np.ndarray) -> Search:
+        """The objective for the kernels, with what the checks so far proved."""
+        if self.table is not None:
+            return self.table.search(lost)
+        least = np.array([[float(self.n) * self.k if self.name == "dm" else 1.0]])
+        return Search(least, lost, _NONE, _NONE, _NONE, STORED)
+
+
+def _cost(prices: PriceTable, levels: np.ndarray, checker: Checker, suppressed: int) -> float:
+    at = np.arange(levels.size)
+    if not suppressed:
+        return float(prices.terms[at, levels].sum())
+    lost = checker.lost(prices, inherited=False)[at, levels]
+    return float(prices.price(prices.rows[at, levels] - lost).sum())
+
+
+_NONE = np.zeros(0)

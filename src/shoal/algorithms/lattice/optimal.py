@@ -1,0 +1,112 @@
+"""The best full-domain generalisation for a measure, proven."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shoal.algorithms.base import Algorithm, Problem
+from shoal.algorithms.lattice.checker import Checker
+from shoal.algorithms.lattice.objective import Objective
+from shoal.algorithms.lattice.repeat import repeated
+from shoal.algorithms.lattice.sweep import Found, best_node
+from shoal.errors import InfeasibleError, ParameterError
+from shoal.models.base import Model
+from shoal.params import choice, real, whole
+from shoal.recoding.recodings import FullDomain, Grouping
+from shoal.registry import load
+
+MEASURES = ("lm", "ncp", "ilm", "dm", "c-avg", "height", "genc", "precision", "entropy", "rv", "arx-loss")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Optimal(Algorithm):
+    """Search all level vectors for the one with the best measure; ties go to fewer suppressed, then lower loss.
+
+    Parameters
+    ----------
+    measure
+        What to optimise, with the recipe's attribute weights.
+    node
+        Levels chosen by hand, one a quasi-identifier in their order, instead of a search.
+    seconds
+        Stop after so long with the best node so far and the gap that remains; None searches to the end, except that
+        lattices too large to list stop after a minute.
+    repeat
+        Local recoding: release what the best node allows, then search again for the rows it would suppress, until
+        none are left.
+    k
+        Shorthand that adds the model ``k``.
+
+    Examples
+    --------
+    >>> Optimal(measure="ncp", suppression_limit=0.02).parameters()["measure"]
+    'ncp'
+    """
+
+    name: ClassVar[str] = "optimal"
+    shorthand: ClassVar[tuple[str, ...]] = ("k",)
+    measure: str = "lm"
+    node: Sequence[int] | None = None
+    seconds: float | None = None
+    repeat: bool = False
+    k: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        choice("Optimal", "measure", self.measure, MEASURES)
+        if self.seconds is not None:
+            real("Optimal", "seconds", self.seconds, low=0.0, open_low=True)
+        if self.node is not None:
+            object.__setattr__(self, "node", tuple(whole("Optimal", "node", level, least=0) for level in self.node))
+            if self.repeat:
+                raise ParameterError("Optimal takes a 'node' or 'repeat', not both: leave one out.")
+
+    def models(self) -> list[Model]:
+        """The model that ``k`` stands for."""
+        return [] if self.k is None else [load("model", "k")(k=self.k)]
+
+    def run(self, problem: Problem) -> FullDomain | Grouping:
+        """The best node, or the groups of repeated searches."""
+        checker = Checker(problem)
+        if self.node is not None:
+            return _chosen(checker, self.node)
+        if self.repeat:
+            return repeated(problem, self.measure, self.suppression_limit, self.seconds)
+        allowed = int(self.suppression_limit * problem.table.n + 1e-9)
+        objective = Objective(self.measure, problem.table, problem.judge.k)
+        found = best_node(checker, objective, allowed, seconds=self.seconds, progress=problem.progress)
+        if found.best is None:
+            raise InfeasibleError(
+                f"No generalisation satisfies the models with at most {allowed} rows suppressed: raise the "
+                "suppression_limit or relax the models."
+            )
+        return full_domain(checker, found.best.levels, notes(found))
+
+
+def full_domain(checker: Checker, levels: Sequence[int], notes: dict[str, Any]) -> FullDomain:
+    """A recoding from a level vector."""
+    named = {column.name: int(level) for column, level in zip(checker.columns, levels, strict=True)}
+    return FullDomain(levels=named, notes=notes)
+
+
+def notes(found: Found) -> dict[str, Any]:
+    """What the evidence says about a search."""
+    return {
+        "proven": found.proven, "gap": found.gap, "nodes": found.nodes, "checked": found.checked,
+        "pruned": dict(found.pruned), "levels": None if found.best is None else list(found.best.levels),
+    }  # fmt: skip
+
+
+def _chosen(checker: Checker, node: Sequence[int]) -> FullDomain:
+    heights = checker.lattice.heights
+    if len(node) != len(heights):
+        raise ParameterError(f"The 'node' of Optimal must have {len(heights)} levels, one a quasi-identifier.")
+    for column, level, height in zip(checker.columns, node, heights, strict=True):
+        if level > height:
+            raise ParameterError(f"The 'node' of Optimal gives '{column.name}' level {level}; it has 0 to {height}.")
+    check = checker.check(np.array(node))
+    return full_domain(checker, node, {"chosen": True, "suppressed": check.suppressed, "levels": list(node)})

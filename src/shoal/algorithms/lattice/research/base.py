@@ -1,0 +1,75 @@
+"""What the research-value methods have in common: their parameters, and the frame of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from shoal.algorithms.base import Algorithm, Problem
+from shoal.algorithms.lattice.checker import Checker
+from shoal.algorithms.lattice.research.search import Search, prune_levels
+from shoal.models.base import Model
+from shoal.recoding.recodings import FullDomain
+from shoal.registry import load
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResearchSearch(Algorithm):
+    """Search generalisation strings, one level a column, for a large research value.
+
+    Parameters
+    ----------
+    rules, weights, normalise, rv
+        How levels are valued, as for the measure ``rv``.
+    k
+        Shorthand that adds the model ``k``.
+    """
+
+    shorthand: ClassVar[tuple[str, ...]] = ("k",)
+    rules: Sequence[Any] = ()
+    weights: str = "given"
+    normalise: bool = True
+    rv: Mapping[str, Sequence[float]] = field(default_factory=dict, hash=False)
+    k: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked = self._measure()
+        object.__setattr__(self, "rules", checked.rules)
+        object.__setattr__(self, "rv", checked.rv)
+
+    def _measure(self) -> Any:
+        made = load("measure", "rv")
+        return made(rules=self.rules, weights=self.weights, normalise=self.normalise, rv=self.rv)
+
+    def parameters(self) -> dict[str, Any]:
+        """The algorithm as a recipe writes it."""
+        plain = {
+            "rules": [rule.parameters() for rule in self.rules],
+            "rv": {name: list(values) for name, values in self.rv.items()},
+        }
+        return super().parameters() | plain
+
+    def models(self) -> list[Model]:
+        """The model that ``k`` stands for."""
+        return [] if self.k is None else [load("model", "k")(k=self.k)]
+
+    def run(self, problem: Problem) -> FullDomain:
+        """The best string found, with the other successful ones in the notes."""
+        table = problem.table
+        checker = Checker(problem)
+        values = self._measure().level_values(table.quasi, table.quasi_weights)
+        search = Search(checker, values, int(self.suppression_limit * table.n + 1e-9))
+        prune_levels(search)
+        problem.progress(f"searching {search.size} strings")
+        self.search(search)
+        if not search.successes:
+            raise search.infeasible()
+        best = search.ranked()[0]
+        named = {column.name: level for column, level in zip(table.quasi, best.levels, strict=True)}
+        return FullDomain(levels=named, notes=search.notes())
+
+    def search(self, search: Search) -> None:
+        """Test strings over the levels kept; those that pass stay in ``search.successes``."""
+        raise NotImplementedError

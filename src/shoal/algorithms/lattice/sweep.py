@@ -1,0 +1,270 @@
+"""Searching a lattice from the top down for the best node, with proof.
+
+A check tells more than its own node. Rows whose class is too small are in a class at least as small at every finer
+node, so what a node suppresses for good bounds the cost of everything below it, and a node that suppresses too much
+rules everything below it out. Coarse nodes come first, because they bound the most.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from shoal.algorithms.lattice.checker import Checker, NodeCheck
+from shoal.algorithms.lattice.objective import TIE, Objective, Rank
+from shoal.kernels.nodes import Known, Search, inherit_bounds, node_cost
+from shoal.models.base import failing_stays, merging_keeps
+
+# Lattices up to this size are swept height by height; larger ones are explored best first.
+SWEEP_LIMIT = 4_000_000
+_NO_CHECKS = np.zeros((1, 1, 1))
+
+
+@dataclass
+class Found:
+    """Outcome of a search.
+
+    Attributes
+    ----------
+    best
+        Rank of the best node, None when no node is allowed.
+    proven
+        Whether no node can be better.
+    gap
+        How much better an unseen node could be at most; 0 when proven.
+    nodes, checked
+        Nodes in the lattice, and nodes counted.
+    pruned
+        Nodes left out, by reason.
+    """
+
+    nodes: int
+    best: Rank | None = None
+    proven: bool = True
+    gap: float = 0.0
+    checked: int = 0
+    pruned: dict[str, int] = field(default_factory=lambda: {"bound": 0, "infeasible": 0})
+
+
+class Checks:
+    """What the checks so far proved, growing, in one array for the kernels."""
+
+    def __init__(self, objective: Objective) -> None:
+        self._objective = objective
+        self._lost: np.ndarray | None = None
+        self.count = 0
+
+    def add(self, lost: np.ndarray) -> int:
+        """Store one check's proof; returns its number."""
+        if self._lost is None:
+            self._lost = np.empty((64, *lost.shape))
+        if self.count == self._lost.shape[0]:
+            self._lost = np.concatenate((self._lost, np.empty_like(self._lost)))
+        self._lost[self.count] = lost
+        self.count += 1
+        return self.count - 1
+
+    def search(self) -> Search:
+        """The objective for the kernels."""
+        return self._objective.search(self._lost if self._lost is not None else _NO_CHECKS)
+
+
+def hopeless_below(checker: Checker, check: NodeCheck, allowed: int) -> bool:
+    """Whether no node below a checked one can stay within the suppression allowed.
+
+    Rows lost for good already decide. Where every node above an allowed one is allowed, a node that is not allowed
+    rules out all below it.
+    """
+    if check.inherited > allowed:
+        return True
+    return check.suppressed > allowed and suppression_is_monotone(checker, allowed)
+
+
+def suppression_is_monotone(checker: Checker, allowed: int) -> bool:
+    """Whether every node above an allowed one is allowed."""
+    sets = checker.problem.judge.sets
+    return all(failing_stays(*one) or (allowed == 0 and merging_keeps(*one)) for one in sets)
+
+
+def best_node(
+    checker: Checker, objective: Objective, allowed: int, *, seconds: float | None, progress: Callable[[str], None]
+) -> Found:
+    """The best node that suppresses at most ``allowed`` rows."""
+    deadline = None if seconds is None else time.monotonic() + seconds
+    if checker.lattice.size <= SWEEP_LIMIT:
+        return _sweep(checker, objective, allowed, deadline, progress)
+    return _explore(checker, objective, allowed, deadline or time.monotonic() + 60.0, progress)
+
+
+class _Sweep:
+    """State of a sweep: what is known of every node, and the best so far."""
+
+    def __init__(self, checker: Checker, objective: Objective, allowed: int) -> None:
+        lattice = checker.lattice
+        self.checker, self.objective, self.allowed = checker, objective, allowed
+        self.known = Known(np.full(lattice.size, -1, dtype=np.int32), np.zeros(lattice.size, dtype=np.uint8))
+        self.done = np.zeros(lattice.size, dtype=bool)
+        self._allowed_levels = np.empty((0, len(lattice.heights)), dtype=np.int64)
+        self.checks = Checks(objective)
+        self.found = Found(nodes=lattice.size)
+
+    def check(self, node: int, levels: np.ndarray) -> bool:
+        """Check a node and learn from it; whether it is the best so far."""
+        check = self.checker.check(levels)
+        self.found.checked += 1
+        self.done[node] = True
+        if hopeless_below(self.checker, check, self.allowed):
+            self.known.hopeless[node] = 1
+        rank = None
+        if check.suppressed <= self.allowed and check.classes:
+            self._allowed_levels = np.concatenate((self._allowed_levels, levels[None, :]))
+            rank = self.objective.better(levels, check, self.checker, self.found.best)
+        if check.inherited and not self.known.hopeless[node]:
+            self.known.source[node] = self.checks.add(self.objective.inherited(check, self.checker))
+        if rank is not None:
+            self.found.best = rank
+        return rank is not None
+
+    def surely_allowed(self, levels: np.ndarray) -> bool:
+        """Whether a node is above one that was found allowed."""
+        return bool((self._allowed_levels <= levels).all(axis=1).any())
+
+    def beaten(self, bound: float) -> bool:
+        """Whether a node of this bound cannot be as good as the best so far."""
+        best = self.found.best
+        return best is not None and bound > best.cost + TIE * max(1.0, abs(best.cost))
+
+
+def _dive(sweep: _Sweep) -> None:
+    """Walk down from the top while a child improves: a good node early prunes most of the rest."""
+    lattice = sweep.checker.lattice
+    node = lattice.top
+    sweep.check(node, lattice.decode(node))
+    while not sweep.known.hopeless[node]:
+        _, below = lattice.predecessors(np.array([node]))
+        levels = lattice.decode(below)
+        bounds = sweep.objective.plain(levels)
+        for i in np.argsort(bounds, kind="stable"):
+            if not sweep.done[below[i]] and not sweep.beaten(bounds[i]) and sweep.check(int(below[i]), levels[i]):
+                node = int(below[i])
+                break
+        else:
+            return
+
+
+def _sweep(
+    checker: Checker, objective: Objective, allowed: int, deadline: float | None, progress: Callable[[str], None]
+) -> Found:
+    lattice = checker.lattice
+    sweep = _Sweep(checker, objective, allowed)
+    found = sweep.found
+    heights = np.array(lattice.heights, dtype=np.int64)
+    climb = allowed == 0 and suppression_is_monotone(checker, allowed)
+    _dive(sweep)
+    for height in range(lattice.max_height, -1, -1):
+        nodes = lattice.nodes_at_height(height)
+        levels = lattice.decode(nodes)
+        bounds = inherit_bounds(nodes, levels, lattice.strides, heights, sweep.known, sweep.done, sweep.checks.search())
+        progress(f"searching the lattice: height {height}, {found.checked} nodes checked")
+        order = np.argsort(bounds, kind="stable")
+        order = order[~sweep.done[nodes[order]]]
+        hopeless = np.isinf(bounds[order])
+        found.pruned["infeasible"] += int(hopeless.sum())
+        order = order[~hopeless]
+        for place, i in enumerate(order):
+            if sweep.beaten(bounds[i]):
+                found.pruned["bound"] += order.size - place
+                break
+            if deadline is not None and time.monotonic() > deadline and found.best is not None:
+                return _out_of_time(found, sweep.checks, np.zeros(heights.size, dtype=np.int64))
+            if sweep.done[nodes[i]] or sweep.known.hopeless[nodes[i]]:
+                continue
+            # Without suppression every cheaper node will be ruled out, so looking higher first saves its own check.
+            if climb:
+                _climb(sweep, int(nodes[i]), nodes, levels)
+            if not sweep.known.hopeless[nodes[i]]:
+                sweep.check(int(nodes[i]), levels[i])
+    return found
+
+
+def _climb(sweep: _Sweep, node: int, nodes: np.ndarray, levels: np.ndarray) -> None:
+    """Look for a coarser node that is ruled out too: the higher it is, the more it rules out below.
+
+    Follows the cheapest parents up to a node known to be allowed, and halves the chain between.
+    """
+    lattice = sweep.checker.lattice
+    chain: list[tuple[int, np.ndarray]] = []
+    while node != lattice.top:
+        _, above = lattice.successors(np.array([node]))
+        parents = lattice.decode(above)
+        pick = int(np.argmin(sweep.objective.plain(parents)))
+        node = int(above[pick])
+        if sweep.done[node] or sweep.surely_allowed(parents[pick]):
+            break
+        chain.append((node, parents[pick]))
+    low, high = 0, len(chain) - 1
+    while low <= high:
+        middle = (low + high + 1) // 2
+        sweep.check(*chain[middle])
+        if sweep.known.hopeless[chain[middle][0]]:
+            sweep.known.hopeless[nodes[(levels <= chain[middle][1]).all(axis=1)]] = 1
+            low = middle + 1
+        else:
+            high = middle - 1
+
+
+def _out_of_time(found: Found, checks: Checks, bottom: np.ndarray) -> Found:
+    """No unseen node is cheaper than the bottom node would be if it suppressed nothing."""
+    assert found.best is not None
+    found.proven = False
+    found.gap = max(0.0, found.best.cost - float(node_cost(checks.search(), bottom, -1)))
+    return found
+
+
+def _explore(
+    checker: Checker, objective: Objective, allowed: int, deadline: float, progress: Callable[[str], None]
+) -> Found:
+    """Best first from the top: always open the node whose children could be cheapest."""
+    lattice = checker.lattice
+    found = Found(nodes=lattice.size)
+    checks = Checks(objective)
+    top = tuple(lattice.heights)
+    bottom = np.zeros(len(top), dtype=np.int64)
+    heap: list[tuple[float, tuple[int, ...], int]] = [(-np.inf, top, -1)]
+    seen = {top}
+    while heap:
+        if time.monotonic() > deadline and found.best is not None:
+            search = checks.search()
+            least = min(float(node_cost(search, bottom, source)) for _, _, source in heap)
+            found.proven = least >= found.best.cost - TIE
+            found.gap = 0.0 if found.proven else found.best.cost - least
+            return found
+        _, levels, source = heapq.heappop(heap)
+        if found.best is not None and _least(checks, bottom, source) > found.best.cost + TIE:
+            found.pruned["bound"] += 1
+            continue
+        vector = np.array(levels, dtype=np.int64)
+        check = checker.check(vector)
+        found.checked += 1
+        progress(f"searching the lattice: {found.checked} nodes checked")
+        if check.suppressed <= allowed and check.classes:
+            found.best = objective.better(vector, check, checker, found.best) or found.best
+        if hopeless_below(checker, check, allowed):
+            found.pruned["infeasible"] += 1
+            continue
+        mine = checks.add(objective.inherited(check, checker)) if check.inherited else source
+        search = checks.search()
+        for a, level in enumerate(levels):
+            child = (*levels[:a], level - 1, *levels[a + 1 :])
+            if level > 0 and child not in seen:
+                seen.add(child)
+                heapq.heappush(heap, (float(node_cost(search, np.array(child), mine)), child, mine))
+    return found
+
+
+def _least(checks: Checks, bottom: np.ndarray, source: int) -> float:
+    return -np.inf if not checks.count else float(node_cost(checks.search(), bottom, source))

@@ -1,0 +1,185 @@
+"""``shoal explore``: the nodes of a recipe's lattice on one page, to pick another than the optimum."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shoal.cli.options import Json
+from shoal.cli.show import figure, model_label, say, share, show_json, show_table, steps, target_label
+
+if TYPE_CHECKING:
+    from shoal.algorithms.base import Algorithm
+    from shoal.io.recipes import Recipe
+    from shoal.measures.base import Measure
+    from shoal.models.base import Model
+    from shoal.results import Survey, SurveyNode
+    from shoal.table.table import Table
+
+# A lattice too large to list is searched for its optimum for at most so long, unless the recipe says otherwise.
+_SECONDS = 60.0
+_SHOWN = 5
+_VERDICTS = {"allowed": "allowed", "over": "over the suppression limit", "fails": "models fail everywhere"}
+
+
+def explore(
+    recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="A recipe file (TOML).", show_default=False)],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE.html", help="By default beside the recipe.", show_default=False),
+    ] = None,
+    measure: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="What to price by: the recipe's measure, else lm.", show_default=False),
+    ] = None,
+    max_nodes: Annotated[
+        int, typer.Option(metavar="NUMBER", min=1, help="Count so many at most; larger lattices are sampled.")
+    ] = 5000,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite an earlier file.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Draw the nodes of a recipe's lattice by loss and suppression, to pick one by hand. The page is private."""
+    with steps() as step:
+        step("loading")
+        from shoal.io.private import check_private, write_private
+        from shoal.io.recipes import load_recipe
+        from shoal.reports.explore import explore_html
+
+        made = load_recipe(recipe)
+        file = output or recipe.with_suffix(".explore.html")
+        place = check_private(file, suffix=".html", replace=replace, release=made.resolve(made.output.folder))
+        survey, models, extra = _survey(made, measure, max_nodes, step)
+        title = made.source.name or Path(made.source.path).stem
+        step("writing")
+        page = explore_html(survey, title=title, models=[_label(model) for model in models], extra=extra)
+        write_private(place, page)
+    if as_json:
+        show_json(_data(survey, models, file))
+    else:
+        _show(survey, title, file)
+
+
+def _survey(
+    recipe: Recipe, measure: str | None, max_nodes: int, step: Callable[[str], None]
+) -> tuple[Survey, list[Model], str]:
+    """Nodes under the recipe's models and suppression limit, whatever its algorithm; and TOML for what that adds."""
+    from shoal.algorithms.base import Problem
+    from shoal.algorithms.lattice.optimal import MEASURES
+    from shoal.algorithms.lattice.survey import survey
+    from shoal.models.base import Judge
+    from shoal.models.feasible import refuse_infeasible, whole_reference
+    from shoal.params import choice
+    from shoal.pipeline import all_models, read_recipe_source
+    from shoal.registry import load, make
+    from shoal.table.keys import Keys
+
+    algorithm: Algorithm = make("algorithm", recipe.algorithm)
+    asked = [make("model", spec) for spec in recipe.models]
+    own = "rv" if algorithm.name.startswith("rv-") else getattr(algorithm, "measure", "lm")
+    wanted = choice("explore", "measure", measure or own, MEASURES)
+    step("reading")
+    table: Table = read_recipe_source(recipe)
+    models = all_models(table, asked, algorithm)
+    engine = load("engine", recipe.engine.name)()
+    judge = Judge(models, whole_reference(table, models, engine))
+    refuse_infeasible(judge, 1.0)  # what no suppression could mend
+    # Which nodes are drawn is no secret, and the same recipe should give the same page.
+    keys = Keys.from_seed(recipe.seed or 0)
+    found = survey(
+        Problem(table=table, judge=judge, engine=engine, keys=keys, progress=step),
+        measure=_priced(wanted, algorithm),
+        limit=algorithm.suppression_limit,
+        max_nodes=max_nodes,
+        seconds=getattr(algorithm, "seconds", None) or _SECONDS,
+    )
+    added = [model for model in algorithm.models() if model.name not in {one.name for one in asked}]
+    return found, models, _models_toml(added)
+
+
+def _priced(name: str, algorithm: Algorithm) -> Measure:
+    """A measure; research value by the rules and weights of the recipe's algorithm, if it has some."""
+    from shoal.registry import load
+
+    made = load("measure", name)
+    if name != "rv" or not algorithm.name.startswith("rv-"):
+        return made()
+    return made(**{field.name: getattr(algorithm, field.name) for field in dataclasses.fields(made)})
+
+
+def _models_toml(models: list[Model]) -> str:
+    """Models that the recipe's algorithm stands for, which ``optimal`` needs to be told."""
+    import tomlkit
+
+    return tomlkit.dumps({"models": [model.parameters() for model in models]}) if models else ""
+
+
+def _label(model: Model) -> str:
+    """A model about as ``--model`` takes it: ``k=5``, ``entropy-l=2 on diagnosis``."""
+    given = model.parameters()
+    label = model_label(given).replace(f"{model.name} {model.main}=", f"{model.name}=", 1)
+    return label + (f" on {target_label(given['on'])}" if "on" in given else "")
+
+
+def _data(survey: Survey, models: list[Model], file: Path) -> dict[str, Any]:
+    """The survey as plain data: counts and levels, no labels of any hierarchy."""
+    best = None if survey.optimum is None else survey.nodes[survey.optimum]
+    return {
+        "file": str(file),
+        "measure": survey.measure,
+        "better": survey.better,
+        "rows": survey.rows,
+        "suppression_limit": survey.limit,
+        "models": [model.parameters() for model in models],
+        "columns": [
+            {"name": name, "height": height} for name, height in zip(survey.columns, survey.heights, strict=True)
+        ],
+        "lattice": survey.lattice,
+        "complete": survey.complete,
+        "chosen": survey.chosen,
+        "counts": {key: sum(node.verdict == key for node in survey.nodes) for key in _VERDICTS},
+        "relative": survey.relative,
+        "optimum": best,
+        "proven": survey.proven,
+        "nodes": survey.nodes,
+    }
+
+
+def _show(survey: Survey, title: str, file: Path) -> None:
+    from shoal.reports.explore import counted
+
+    say(f"{title}: {survey.rows:,} rows, {len(survey.columns)} quasi-identifiers. {counted(survey)}")
+    show_table(["verdict", ">nodes", ">least suppressed"], [_verdict_row(survey, key) for key in _VERDICTS])
+    allowed = [node for node in survey.nodes if node.verdict == "allowed"]
+    if survey.optimum is None:
+        say(f"No node is allowed: the suppression_limit is {share(survey.limit)}. Raise it or relax the models.")
+    else:
+        best = survey.nodes[survey.optimum]
+        say(
+            f"The {'optimum' if survey.proven else 'best node found (not proven)'} for {survey.measure}, in the order "
+            f"{', '.join(survey.columns)}: node = {list(best.levels)}"
+        )
+        first = [best, *(node for node in allowed if node is not best)][:_SHOWN]
+        headings = ["node", f">{survey.measure}", ">suppressed", ">classes", ">smallest"]
+        show_table(headings, [_node_row(survey, node) for node in first], title="Best allowed nodes")
+    if survey.relative:
+        say(f"A run also holds {', '.join(survey.relative)} against the rows it releases, and may refuse such a node.")
+    say(f"Private, not for publication: {file}")
+
+
+def _verdict_row(survey: Survey, verdict: str) -> tuple[str, ...]:
+    mine = [node.suppressed for node in survey.nodes if node.verdict == verdict]
+    return _VERDICTS[verdict], f"{len(mine):,}", share(min(mine) / survey.rows) if mine else "-"
+
+
+def _node_row(survey: Survey, node: SurveyNode) -> tuple[str, ...]:
+    return (
+        str(list(node.levels)),
+        figure(node.loss),
+        share(node.suppressed / survey.rows),
+        f"{node.classes:,}",
+        f"{node.smallest:,}",
+    )
