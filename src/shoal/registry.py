@@ -27,6 +27,7 @@ _TABLE: dict[str, dict[str, tuple[str, str]]] = {
         "rv-local": ("shoal.algorithms.lattice.research.local:ResearchLocal", "A balanced generalisation by research value, after a handful of tests."),
         "rv-hybrid": ("shoal.algorithms.lattice.research.hybrid:ResearchHybrid", "The largest research value, beginning with rv-local's tests."),
         "rv-distributed": ("shoal.algorithms.lattice.research.distributed:ResearchDistributed", "The largest research value, by blocks of columns where strings are too many to list."),
+        "top-down-subtree": ("shoal.algorithms.subtree.topdown:TopDownSubtree", "Full-subtree recoding by greedy specialisation from the root."),
         "none": (
             "shoal.algorithms.none:NoAlgorithm",
             "Your own generalisation levels, gated like any other release.",

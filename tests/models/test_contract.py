@@ -135,7 +135,10 @@ def compare(table: Table, ids: np.ndarray, spec: dict[str, Any]) -> None:
     ours = [judgement for model in models for judgement in both_tables(released, model)]
     for verdict, judgement in zip(theirs, ours, strict=True):
         expected = verdict.limit if math.isnan(judgement.worst) else judgement.worst
-        assert (verdict.value, verdict.holds) == (pytest.approx(expected, abs=1e-9), bool(judgement.ok.all()))
+        assert (verdict.value, verdict.holds) == (
+            pytest.approx(expected, rel=1e-9, abs=1e-9),
+            bool(judgement.ok.all()),
+        )
         assert verdict.limit == pytest.approx(judgement.limit)
         assert verdict.classes == int((~judgement.ok).sum())
 

@@ -78,6 +78,16 @@ def test_a_person_in_several_classes_does_not_make_a_model_infeasible() -> None:
     check(["flu", "cold", "flu", "cold"], {"name": "entropy-l", "l": 2}, **with_people)
 
 
+@pytest.mark.parametrize(
+    "spec,limit",
+    [({"name": "entropy-l", "l": 2}, 0.0), ({"name": "distinct-l", "l": 3}, 0.9)],
+    ids=["up", "inherited"],
+)
+def test_classes_nobody_answered_in_save_a_model(spec: dict[str, Any], limit: float) -> None:
+    """They pass, but among the known values of one class of everybody the unknown ones weigh too much."""
+    check(["flu", "cold", *[None] * 8], spec, limit=limit)
+
+
 def test_proximity_counts_rows_although_there_are_subjects() -> None:
     check([1, 100, 200, 300], {"name": "eps-m", "eps": 1, "m": 4}, subjects=[["ann", "bob", "ann", "bob"]])
 

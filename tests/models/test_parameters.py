@@ -128,9 +128,7 @@ def test_a_named_value_of_a_tuple(name: str) -> None:
         judged([[("b", "x"), ("c", "y")]], spec)
 
 
-@pytest.mark.parametrize(
-    "value", [10, "10", 10.0, "10.0"]
-)
+@pytest.mark.parametrize("value", [10, "10", 10.0, "10.0"])
 def test_a_named_number_is_found_however_it_is_written(value: Any) -> None:
     spec = {"name": "alpha-k-simple", "alpha": 1, "k": 2, "value": value}
     assert judged([[10, 10, 20]], spec).worst == pytest.approx(2 / 3)

@@ -138,9 +138,7 @@ def test_max_range_is_measured_against_known_numbers_only() -> None:
     assert found == pytest.approx([1 / 2, 0.0])
 
 
-@pytest.mark.parametrize(
-    "written", ["999", "999.0", "9.99e2"]
-)
+@pytest.mark.parametrize("written", ["999", "999.0", "9.99e2"])
 def test_non_answers_are_found_however_they_are_written(written: str) -> None:
     assert figures([[1, 999]], {"name": "distinct-l", "l": 2}, non_answers=[written]) == [1.0]
 

@@ -37,7 +37,8 @@ def explore(
         typer.Option(metavar="NAME", help="What to price by: the recipe's measure, else lm.", show_default=False),
     ] = None,
     max_nodes: Annotated[
-        int, typer.Option(metavar="NUMBER", min=1, help="Count so many at most; larger lattices are sampled.")
+        int,
+        typer.Option(metavar="NUMBER", min=1, max=20_000, help="Count so many at most; larger lattices are sampled."),
     ] = 5000,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite an earlier file.")] = False,
     as_json: Json = False,

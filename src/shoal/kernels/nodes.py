@@ -26,7 +26,13 @@ Search = namedtuple("Search", "prices lost factor offset weight mode")
 # By node: source, the check that bounds it best (-1: none); hopeless, 1 where no finer node can be allowed either.
 Known = namedtuple("Known", "source hopeless")
 
+# cards: (attributes, levels), labels of each level; row_at: where an attribute's rows of codes start.
+Layout = namedtuple("Layout", "cards row_at")
+# Scratch, one entry a combination: narrow and wide keys, class and size.
+Room = namedtuple("Room", "narrow wide class_of sizes")
+
 DENSE = 1 << 17
+_SPACE = 1 << 62
 SUM, LOG, STORED = range(3)
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
@@ -79,10 +85,39 @@ def number_classes(
 
 
 @njit(cache=True)
-def flag_small(sizes: np.ndarray, classes: int, k: int, bad: np.ndarray) -> None:
-    """Classes of fewer than k rows, for the models of size alone."""
+def count_node(
+    codes: np.ndarray, weight: np.ndarray, layout: Layout, levels: np.ndarray, node: int, slots: Slots, room: Room
+) -> int:
+    """Number a node's classes; -1 when its keys do not fit into 64 bits."""
+    rows = np.empty(levels.size, dtype=np.int64)
+    cards = np.empty(levels.size, dtype=np.int64)
+    used = 0
+    space = 1
+    for a in range(levels.size):
+        card = layout.cards[a, levels[a]]
+        if card > 1:
+            rows[used] = layout.row_at[a] + levels[a]
+            cards[used] = card
+            used += 1
+            if space > _SPACE // card:
+                return -1
+            space *= card
+    n = weight.size
+    if space < 1 << 31:
+        narrow = room.narrow[:n]
+        node_keys(codes, rows[:used], cards[:used].astype(np.int32), narrow)
+        return number_classes(narrow, space, node, slots, room.class_of, weight, room.sizes)
+    wide = room.wide[:n]
+    node_keys(codes, rows[:used], cards[:used], wide)
+    return number_classes(wide, space, node, slots, room.class_of, weight, room.sizes)
+
+
+@njit(cache=True)
+def judge_sizes(sizes: np.ndarray, classes: int, k: int, bad: np.ndarray, out: np.ndarray) -> None:
+    """Flag classes of fewer than k rows, and tally."""
     for c in range(classes):
         bad[c] = sizes[c] < k
+    tally(sizes, classes, bad, out)
 
 
 @njit(cache=True)

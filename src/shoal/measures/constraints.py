@@ -58,7 +58,9 @@ class Constraint:
             column=column,
             separate=_pair(column, given["separate"]) if "separate" in given else None,
             boundary=_text(column, given["boundary"]) if "boundary" in given else None,
-            importance=real(f"a rule on '{column}'", "importance", given.get("importance", 1.0), low=0.0, open_low=True),
+            importance=real(
+                f"a rule on '{column}'", "importance", given.get("importance", 1.0), low=0.0, open_low=True
+            ),
         )
 
     def parameters(self) -> dict[str, Any]:
@@ -109,7 +111,9 @@ def _text(column: str, value: Any) -> str:
 def _code(column: Column, text: str) -> int:
     texts = column.texts.to_list()
     if text not in texts:
-        raise ParameterError(f"A rule on '{column.name}' names '{text}', which is not one of its values{_near(column, text)}.")
+        raise ParameterError(
+            f"A rule on '{column.name}' names '{text}', which is not one of its values{_near(column, text)}."
+        )
     return texts.index(text)
 
 
@@ -129,7 +133,9 @@ def _near(column: Column, text: str) -> str:
 def _sides(column: Column, text: str) -> tuple[np.ndarray, np.ndarray]:
     """Codes up to the boundary, and codes above it."""
     if not is_numeric(column):
-        raise ParameterError(f"A rule sets a boundary on '{column.name}', which is {column.type}: use 'separate' instead.")
+        raise ParameterError(
+            f"A rule sets a boundary on '{column.name}', which is {column.type}: use 'separate' instead."
+        )
     limit = exact_number(column.type, text)
     if limit is None:
         what = "a date such as 2020-01-31" if column.type == "date" else "a number"

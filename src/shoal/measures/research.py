@@ -90,8 +90,8 @@ class ResearchValue(Measure):
         assert stats.levels is not None
         columns = [cells.column for cells in stats.cells]
         values = self.level_values(columns, stats.weights)
-        also = {c.name: float(mine[stats.levels[c.name]]) for c, mine in zip(columns, values, strict=True)}
-        return float(sum(also.values())), {name: value for name, value in also.items()}
+        mine = [float(levels[stats.levels[c.name]]) for c, levels in zip(columns, values, strict=True)]
+        return sum(mine), {c.name: value for c, value in zip(columns, mine, strict=True)}
 
     def bounds(self, stats: PriceStats) -> tuple[float, float]:
         """Nothing to what the columns are worth as they are."""

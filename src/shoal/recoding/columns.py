@@ -201,6 +201,12 @@ class TreeCells(CellColumn):
         nodes = tree.node_id(level, leaves)
         return cls(column, nodes, np.full(nodes.size, level))
 
+    @classmethod
+    def at_nodes(cls, column: Column, nodes: np.ndarray) -> TreeCells:
+        """Given nodes, by their ids."""
+        assert column.hierarchy is not None
+        return cls(column, nodes, column.hierarchy.node_level[nodes])
+
     def take(self, index: np.ndarray) -> TreeCells:
         """The cells of some groups."""
         return TreeCells(self.column, self.nodes[index], self.level[index])

@@ -44,4 +44,20 @@ class FullDomain:
     notes: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
-Recoding = Grouping | FullDomain
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Subtree:
+    """One node a value of every column, and the same node for all values below it (full-subtree recoding).
+
+    Attributes
+    ----------
+    nodes
+        Column to int64 node ids of its hierarchy, one a leaf code.
+    notes
+        What the algorithm says about its own work, for the evidence.
+    """
+
+    nodes: Mapping[str, np.ndarray]
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+Recoding = Grouping | FullDomain | Subtree

@@ -13,7 +13,7 @@ from shoal.errors import ParameterError
 from shoal.kernels.extents import group_bits, group_ranges, group_sums
 from shoal.kernels.grouping import group_rows
 from shoal.recoding.columns import CellColumn, IntervalCells, SetCells, TreeCells, all_bits, one_bit
-from shoal.recoding.recodings import FullDomain, Grouping, Recoding
+from shoal.recoding.recodings import FullDomain, Grouping, Recoding, Subtree
 from shoal.table.column import FLAT, TREE, Column
 from shoal.table.table import Table
 
@@ -128,6 +128,11 @@ def apply_recoding(table: Table, recoding: Recoding) -> Released:
     if isinstance(recoding, Grouping):
         cells = [_extent_cells(column, recoding) for column in table.quasi]
         return _merge(table, recoding.ids, recoding.groups, cells, None)
+    if isinstance(recoding, Subtree):
+        codes = np.stack([_checked_nodes(column, recoding)[column.codes] for column in table.quasi])
+        ids, first, _ = group_rows(codes.astype(np.int32), codes.max(axis=1, initial=0) + 1)
+        cells = [TreeCells.at_nodes(column, nodes) for column, nodes in zip(table.quasi, codes[:, first], strict=True)]
+        return _merge(table, ids, first.size, cells, None)
     levels = {column.name: _checked_level(column, recoding) for column in table.quasi}
     codes = np.stack([_codes_at(column, levels[column.name]) for column in table.quasi])
     ids, first, _ = group_rows(codes, codes.max(axis=1, initial=0) + 1)
@@ -173,6 +178,19 @@ def _checked_level(column: Column, recoding: FullDomain) -> int:
             f"The level of '{column.name}' must be a whole number from 0 to {top}. Got {level!r}."
         )
     return level
+
+
+def _checked_nodes(column: Column, recoding: Subtree) -> np.ndarray:
+    """Node of every leaf code, after checking that each is above its leaf and takes all leaves below it."""
+    nodes, tree = recoding.nodes.get(column.name), column.hierarchy
+    if nodes is None or tree is None or column.kind != TREE or nodes.shape != (column.card,):
+        raise ParameterError(f"A subtree recoding needs a hierarchy of '{column.name}' and a node for each value.")
+    first, after = tree.node_first[nodes], tree.node_first[nodes] + tree.node_leaves[nodes]
+    leaves = np.arange(column.card)
+    whole = np.bincount(nodes)[nodes] == tree.node_leaves[nodes]
+    if not ((first <= leaves) & (leaves < after) & whole).all():
+        raise ParameterError(f"The nodes of '{column.name}' are not above their values, or one is below another.")
+    return nodes
 
 
 def _codes_at(column: Column, level: int) -> np.ndarray:

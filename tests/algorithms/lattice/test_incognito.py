@@ -22,7 +22,7 @@ def assert_brute_force(case: Case, limit: float, measure: str) -> None:
     nodes = every_node(problem)
     good = [node.levels for node in nodes if node.allowed(limit)]
     checker = Checker(problem)
-    refuse_unsound("Incognito", checker, int(limit * case.table.n + 1e-9))
+    refuse_unsound("Incognito", problem.judge, int(limit * case.table.n + 1e-9))
     found = satisfying(checker, int(limit * case.table.n + 1e-9))
     assert [tuple(levels) for levels in checker.lattice.decode(found.nodes).tolist()] == good
     algorithm = Incognito(measure=measure, suppression_limit=limit)

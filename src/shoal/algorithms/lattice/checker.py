@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,7 +20,7 @@ from shoal.table.column import TREE, Column
 from shoal.table.table import Table
 
 # Rolled-up tables share the levels of this many attributes, and together take no more than so much room.
-_ROLLED_ATTRIBUTES = 3
+_ROLLED_ATTRIBUTES = 1
 _ROLLED_BYTES = 256 * 1024 * 1024
 
 
@@ -88,7 +87,7 @@ class Checker:
     def __init__(self, problem: Problem, *, require_hierarchies: bool = True) -> None:
         table = problem.table
         if require_hierarchies:
-            _refuse_flat(table.quasi)
+            refuse_flat(table.quasi)
         self.problem = problem
         self.table: Table = table
         self.columns = table.quasi
@@ -127,10 +126,15 @@ class Checker:
         size = self.frequency.weight.size
         slots = max(kernel.DENSE, 1 << (2 * size - 1).bit_length())
         self._slots = kernel.Slots(np.full((slots, 2), -1, dtype=np.int32), np.empty(slots, dtype=np.uint64))
-        self._wide_keys = np.empty(size, dtype=np.int64)
-        self._narrow_keys = np.empty(size, dtype=np.int32)
         self._class_of = np.empty(size, dtype=np.int32)
         self._sizes = np.empty(size, dtype=np.int64)
+        self._scratch = kernel.Room(
+            np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int64), self._class_of, self._sizes
+        )
+        cards = np.ones((len(self.columns), max(map(len, self._cards))), dtype=np.int64)
+        for a, mine in enumerate(self._cards):
+            cards[a, : len(mine)] = mine
+        self._layout = kernel.Layout(cards, np.array(self._row_at, dtype=np.int64))
         self._bad = np.zeros(size, dtype=np.uint8)
         self._inherits = np.zeros(size, dtype=np.uint8)
         self._out = np.empty(4)
@@ -162,11 +166,15 @@ class Checker:
 
     def check(self, levels: Sequence[int] | np.ndarray) -> NodeCheck:
         """Count a node's classes and judge them; the last check's classes stay in ``class_of``."""
+        levels = np.asarray(levels, dtype=np.int64)
         self._entries = self._leaves if self._by_row else self._roll(levels)
         found = self._number(levels, self._entries)
-        self._judge(found)
         sizes = self._sizes
-        kernel.tally(sizes, found, self._bad, self._out)
+        if self.rows_only and not self._by_row:
+            kernel.judge_sizes(sizes, found, self.problem.judge.k, self._bad, self._out)
+        else:
+            self._judge(found)
+            kernel.tally(sizes, found, self._bad, self._out)
         suppressed, classes, squares, all_squares = self._out.tolist()
         inherited = suppressed
         if not self.rows_only:
@@ -183,7 +191,7 @@ class Checker:
         mine = self._class_of[: self._entries.weight.size]
         return mine if self._entries.entry_of is None else mine[self._entries.entry_of]
 
-    def _roll(self, levels: Sequence[int] | np.ndarray) -> Rolled:
+    def _roll(self, levels: np.ndarray) -> Rolled:
         """The table rolled up to a node's own levels of the widest attributes; kept while there is room."""
         key = tuple(int(levels[a]) for a in self._widest)
         if not any(key):
@@ -209,23 +217,14 @@ class Checker:
         self.numbered += 1
         return table
 
-    def _number(self, levels: Sequence[int] | np.ndarray, table: Rolled) -> int:
-        rows, cards = [], []
-        for a, level in enumerate(levels):
-            card = self._cards[a][level]
-            if card > 1:
-                rows.append(self._row_at[a] + level)
-                cards.append(card)
+    def _number(self, levels: np.ndarray, table: Rolled) -> int:
         self.numbered += 1
-        size = table.weight.size
-        space = math.prod(cards)
-        if space >= 1 << 62:
-            return self._number_wide(rows, table)
-        keys = (self._narrow_keys if space < 1 << 31 else self._wide_keys)[:size]
-        kernel.node_keys(table.codes, np.array(rows, dtype=np.int64), np.array(cards, dtype=keys.dtype), keys)
-        return kernel.number_classes(
-            keys, space, self.numbered, self._slots, self._class_of, table.weight, self._sizes
+        found = kernel.count_node(
+            table.codes, table.weight, self._layout, levels, self.numbered, self._slots, self._scratch
         )
+        if found >= 0:
+            return int(found)
+        return self._number_wide([at + level for at, level in zip(self._row_at, levels, strict=True)], table)
 
     def _number_wide(self, rows: list[int], table: Rolled) -> int:
         """Nodes whose keys do not fit into 64 bits are grouped column by column."""
@@ -238,8 +237,6 @@ class Checker:
     def _judge(self, found: int) -> None:
         if self._by_row:
             self._judge_people(found)
-        elif self.rows_only:
-            kernel.flag_small(self._sizes, found, self.problem.judge.k, self._bad)
         else:
             self._judge_values(found)
 
@@ -333,12 +330,13 @@ class PriceTable:
         return kernel.Search(self.rows, lost, self.factor, self.offset, self.weight, self.mode)
 
 
-def _refuse_flat(columns: Sequence[Column]) -> None:
+def refuse_flat(columns: Sequence[Column]) -> None:
+    """Say which quasi-identifier has no hierarchy to generalise along, and how to give it one."""
     for column in columns:
         if column.kind != TREE:
             how = "{ widths = [5, 10, 20] }" if column.type == "numeric" else f'"{column.name}.csv"'
             raise SchemaError(
-                f"The quasi-identifier '{column.name}' has no hierarchy, which a full-domain search needs: add one "
+                f"The quasi-identifier '{column.name}' has no hierarchy, which this algorithm needs: add one "
                 f"under 'hierarchies', for example {column.name} = {how}."
             )
 

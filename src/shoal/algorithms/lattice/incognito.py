@@ -59,10 +59,10 @@ class Incognito(Algorithm):
         """The best of all nodes that satisfy the models."""
         checker = Checker(problem)
         allowed = int(self.suppression_limit * problem.table.n + 1e-9)
-        refuse_unsound("Incognito", checker, allowed)
+        refuse_unsound("Incognito", problem.judge, allowed)
         found = satisfying(checker, allowed)
         if not found.nodes.size:
-            raise infeasible(checker, allowed)
+            raise infeasible(problem, allowed)
         best = _best(checker, found, Objective(self.measure, problem.table, problem.judge.k), allowed)
         notes = {
             "levels": list(best.levels), "suppressed": best.suppressed, "satisfying": int(found.nodes.size),

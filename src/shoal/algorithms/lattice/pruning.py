@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from shoal.algorithms.lattice.checker import Checker
+from shoal.algorithms.base import Problem
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.models.base import Judgement, failing_stays, merging_keeps
+from shoal.models.base import Judge, Judgement, failing_stays, merging_keeps
 from shoal.recoding.lattice import Lattice
 
 # Methods that list nodes by the height keep a flag for each.
 LARGEST = 20_000_000
 
 
-def refuse_unsound(owner: str, checker: Checker, allowed: int) -> None:
-    """Refuse models under which a node above an allowed one need not be allowed."""
-    judge = checker.problem.judge
+def suppression_is_monotone(judge: Judge, allowed: int) -> bool:
+    """Whether whatever is coarser than an allowed generalisation is allowed, and so finer than a forbidden one not."""
+    return all(failing_stays(*one) or (allowed == 0 and merging_keeps(*one)) for one in judge.sets)
+
+
+def refuse_unsound(owner: str, judge: Judge, allowed: int) -> None:
+    """Refuse models under which suppression is not monotone, and say why it is not."""
     for model, rules in judge.sets:
         if failing_stays(model, rules) or (allowed == 0 and merging_keeps(model, rules)):
             continue
@@ -41,14 +45,14 @@ def refuse_large(owner: str, lattice: Lattice) -> None:
         )
 
 
-def infeasible(checker: Checker, allowed: int) -> InfeasibleError:
+def infeasible(problem: Problem, allowed: int) -> InfeasibleError:
     """The error that says which models even one class of everybody fails, and by how much."""
-    judge = checker.problem.judge
+    judge = problem.judge
     failing = [one for one in judge.judge(judge.reference.stats) if not one.ok.all()]
     top = "; ".join(_at_top(one) for one in failing)
     where = f" (one class of everybody: {top})" if top else ""
     return InfeasibleError(
-        f"No generalisation satisfies the models with at most {allowed} of {checker.table.n} rows "
+        f"No generalisation satisfies the models with at most {allowed} of {problem.table.n} rows "
         f"suppressed{where}: raise the suppression_limit or relax the models."
     )
 

@@ -65,12 +65,12 @@ class Samarati(Algorithm):
         """A node of the smallest height."""
         checker = Checker(problem)
         allowed = int(self.suppression_limit * problem.table.n + 1e-9)
-        refuse_unsound("Samarati", checker, allowed)
+        refuse_unsound("Samarati", problem.judge, allowed)
         refuse_large("Samarati", checker.lattice)
         search = _Search(checker, min(allowed, problem.table.n - 1))
         height = search.lowest_height()
         if height is None:
-            raise infeasible(checker, allowed)
+            raise infeasible(problem, allowed)
         best = search.choose(height, self.prefer)
         notes: dict[str, Any] = {
             "levels": list(best.levels), "height": height, "suppressed": best.suppressed,

@@ -16,8 +16,8 @@ import numpy as np
 
 from shoal.algorithms.lattice.checker import Checker, NodeCheck
 from shoal.algorithms.lattice.objective import TIE, Objective, Rank
+from shoal.algorithms.lattice.pruning import suppression_is_monotone
 from shoal.kernels.nodes import Known, Search, inherit_bounds, node_cost
-from shoal.models.base import failing_stays, merging_keeps
 
 # Lattices up to this size are swept height by height; larger ones are explored best first.
 SWEEP_LIMIT = 4_000_000
@@ -81,13 +81,7 @@ def hopeless_below(checker: Checker, check: NodeCheck, allowed: int) -> bool:
     """
     if check.inherited > allowed:
         return True
-    return check.suppressed > allowed and suppression_is_monotone(checker, allowed)
-
-
-def suppression_is_monotone(checker: Checker, allowed: int) -> bool:
-    """Whether every node above an allowed one is allowed."""
-    sets = checker.problem.judge.sets
-    return all(failing_stays(*one) or (allowed == 0 and merging_keeps(*one)) for one in sets)
+    return check.suppressed > allowed and suppression_is_monotone(checker.problem.judge, allowed)
 
 
 def best_node(
@@ -163,7 +157,7 @@ def _sweep(
     sweep = _Sweep(checker, objective, allowed)
     found = sweep.found
     heights = np.array(lattice.heights, dtype=np.int64)
-    climb = allowed == 0 and suppression_is_monotone(checker, allowed)
+    climb = allowed == 0 and suppression_is_monotone(checker.problem.judge, allowed)
     _dive(sweep)
     for height in range(lattice.max_height, -1, -1):
         nodes = lattice.nodes_at_height(height)

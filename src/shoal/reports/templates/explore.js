@@ -2,26 +2,27 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const VERDICTS = [
-    { name: "allowed", mark: "●", symbol: "circle", colour: "#0072b2", size: 8, line: 0 },
-    { name: "over the suppression limit", mark: "△", symbol: "triangle-up-open", colour: "#d55e00", size: 8, line: 1.2 },
-    { name: "models fail everywhere", mark: "×", symbol: "x-thin-open", colour: "#555555", size: 8, line: 1.6 },
+    { name: "allowed", mark: "●", symbol: "circle", colour: "#0072b2", size: 8, line: 0, where: "that is allowed" },
+    { name: "over the suppression limit", mark: "△", symbol: "triangle-up-open", colour: "#d55e00", size: 8, line: 1.2, where: "over the suppression limit" },
+    { name: "models fail everywhere", mark: "×", symbol: "x-thin-open", colour: "#555555", size: 8, line: 1.6, where: "at which the models fail everywhere" },
   ];
-  const PICKED = ["an allowed node", "a node over the suppression limit", "a node at which the models fail everywhere"];
   const PAGE = 100;
   const total = data.levels.length;
   const share = data.suppressed.map((rows) => rows / data.rows);
   const byId = (id) => document.getElementById(id);
-  const state = { picked: data.optimum, sort: "order", down: false, rows: PAGE, shown: [] };
+  const state = { picked: data.optimum, sort: "order", down: false, rows: PAGE, shown: [], texts: [] };
 
   // ---- texts
 
-  const figure = (value) => value === null ? "–" : Number(value.toPrecision(6)).toLocaleString("en-GB", { maximumFractionDigits: 6 });
+  // Formatters are made once: making one takes far longer than using it.
+  const format = (options) => new Intl.NumberFormat("en-GB", options).format;
+  const orDash = (write) => (value) => value === null ? "–" : write(value);
+  const count = format({});
+  const figure = orDash(format({ maximumSignificantDigits: 6 }));
   // In a column of the table figures have the same number of decimals.
   const largest = data.loss.reduce((most, loss) => Math.max(most, Math.abs(loss)), 0);
   const places = largest < 10 ? 5 : largest < 1000 ? 2 : 0;
-  const aligned = (value) => value === null ? "–"
-    : value.toLocaleString("en-GB", { minimumFractionDigits: places, maximumFractionDigits: places });
-  const count = (value) => value.toLocaleString("en-GB");
+  const aligned = orDash(format({ minimumFractionDigits: places, maximumFractionDigits: places }));
   const percent = (value) => `${(100 * value).toFixed(2)} %`;
   const toml = (i) => `node = [${data.levels[i].join(", ")}]`;
   const decimal = (value) => String(Number(value.toPrecision(12)));
@@ -45,7 +46,9 @@
     const button = element("button", { type: "button", title: "Copy to the clipboard" }, label);
     button.addEventListener("click", async (event) => {
       event.stopPropagation();
-      button.textContent = await copy(text) ? "copied" : "press Ctrl+C";
+      const done = await copy(text);
+      if (!done) getSelection().selectAllChildren(button.previousElementSibling);
+      button.textContent = done ? "copied" : "press Ctrl+C";
       setTimeout(() => { button.textContent = label; }, 1500);
     });
     return button;
@@ -75,7 +78,7 @@
     const form = byId("filters");
     form.addEventListener("input", refresh);
     form.addEventListener("submit", (event) => event.preventDefault());
-    const verdicts = element("fieldset");
+    const [verdicts, levels] = [element("fieldset"), element("fieldset")];
     VERDICTS.forEach((verdict, v) => {
       const nodes = data.verdict.filter((one) => one === v).length;
       controls.verdicts[v] = element("input", { type: "checkbox", checked: "", ...(nodes ? {} : { disabled: "" }) });
@@ -84,11 +87,8 @@
     const bound = data.better === "up" ? "at least" : "at most";
     controls.loss = element("input", { type: "number", step: "any" });
     controls.suppressed = element("input", { type: "number", step: "any", min: "0", max: "100" });
-    verdicts.append(
-      element("label", {}, `${data.measure} ${bound}`, controls.loss),
-      element("label", {}, "suppressed at most, %", controls.suppressed),
-    );
-    const levels = element("fieldset");
+    const labelled = [[`${data.measure} ${bound}`, controls.loss], ["suppressed at most, %", controls.suppressed]];
+    verdicts.append(...labelled.map((pair) => element("label", {}, ...pair)));
     data.columns.forEach((name, a) => {
       const choice = element("select", {}, element("option", { value: "" }, "any level"));
       for (let level = 0; level < data.heights[a]; level += 1) {
@@ -127,14 +127,14 @@
   function heading(key, title, type) {
     const sorted = state.sort === key;
     const arrow = sorted ? (state.down ? " ▼" : " ▲") : "";
-    const attributes = { scope: "col", class: type || "", "aria-sort": sorted ? (state.down ? "descending" : "ascending") : "none" };
+    const direction = sorted ? (state.down ? "descending" : "ascending") : "none";
     const sort = () => {
       state.down = sorted ? !state.down : key === "smallest" || key === "classes" || (key === "loss" && data.better === "up");
       state.sort = key;
       state.rows = PAGE;
       drawTable();
     };
-    return element("th", attributes, element("button", { type: "button", title: `Sort by ${title}`, onclick: sort }, title + arrow));
+    return element("th", { scope: "col", class: type || "", "aria-sort": direction }, element("button", { type: "button", title: `Sort by ${title}`, onclick: sort }, title + arrow));
   }
 
   function drawTable() {
@@ -157,7 +157,7 @@
   function tableRow(i) {
     const enter = (event) => { if (event.key === "Enter" && event.target === row) pick(i); };
     const row = element("tr", { "data-node": i, tabindex: 0, onclick: () => pick(i), onkeydown: enter });
-    if (i === state.picked) row.className = "picked";
+    row.classList.toggle("picked", i === state.picked);
     const cells = [verdictText(i), aligned(data.loss[i]), percent(share[i]), count(data.classes[i]), data.classes[i] ? count(data.smallest[i]) : "–"];
     row.append(...cells.map((text, c) => element("td", { class: FIGURES[c].type || "" }, text)));
     data.levels[i].forEach((level, a) => row.append(element("td", { class: "level", title: `${data.columns[a]}: ${data.level_names[a][level]}` }, String(level))));
@@ -169,12 +169,9 @@
 
   function pick(i) {
     state.picked = i;
-    for (const row of document.querySelectorAll("#nodes tbody tr")) {
-      row.classList.toggle("picked", Number(row.dataset.node) === i);
-    }
+    document.querySelectorAll("#nodes tbody tr").forEach((row) => row.classList.toggle("picked", Number(row.dataset.node) === i));
     drawPicked();
-    // The ring is the last trace; moving it leaves the thousands of others alone.
-    if (window.Plotly) Plotly.restyle("plot", { x: [[data.loss[i]]], y: [[share[i]]] }, [byId("plot").data.length - 1]);
+    if (window.Plotly) Plotly.relayout("plot", { shapes: shapes() });
   }
 
   function drawPicked() {
@@ -189,23 +186,23 @@
     const classes = data.classes[i] ? `${count(data.classes[i])} classes, the smallest of ${count(data.smallest[i])} rows` : "no class holds";
     const facts = `${data.measure} ${figure(data.loss[i])}; ${count(data.suppressed[i])} of ${count(data.rows)} rows suppressed `
       + `(${percent(share[i])}); ${classes}.`;
-    const title = i === data.optimum ? (data.proven ? "Selected: the optimum" : "Selected: the best node found") : `Selected: ${PICKED[data.verdict[i]]}`;
+    const title = i === data.optimum ? (data.proven ? "Selected: the optimum" : "Selected: the best node found") : `Selected: a node ${VERDICTS[data.verdict[i]].where}`;
     const levels = element("table", {}, ...data.columns.map((name, a) => element("tr", {},
       element("th", { scope: "row" }, name),
       element("td", { class: "number" }, `level ${data.levels[i][a]} of ${data.heights[a]}`),
       element("td", { class: "soft" }, data.level_names[a][data.levels[i][a]]))));
-    const advice = [
-      "",
+    const advice = ["",
       `A run refuses this node as long as suppression_limit is below ${decimal(needed(i))}.`,
-      "A run refuses this node whatever the suppression limit: no class satisfies the models.",
-    ][data.verdict[i]];
+      "A run refuses this node whatever the suppression limit: no class satisfies the models."][data.verdict[i]];
     panel.replaceChildren(element("h2", {}, title), element("p", {}, facts), element("div", { class: "parts" }, levels,
       element("div", {}, element("pre", {}, text), copyButton(text, "copy these lines"), ...(advice ? [element("p", {}, advice)] : []))));
   }
 
   // ---- plot
 
-  function hover(i) {
+  const hover = (i) => state.texts[i] ||= hoverText(i);
+
+  function hoverText(i) {
     const levels = data.columns.length > 12
       ? data.columns.map((name, a) => `${a % 4 ? "" : "<br>"}${plainText(name)} <b>${data.levels[i][a]}</b>`).join(", ").split(", <br>")
       : data.columns.map((name, a) => `${plainText(name)} <b>${data.levels[i][a]}</b> (${plainText(data.level_names[a][data.levels[i][a]])})`);
@@ -216,12 +213,13 @@
   function trace(nodes, name, marker, more = {}) {
     return {
       type: "scatter", mode: "markers", name, marker, x: nodes.map((i) => data.loss[i]), y: nodes.map((i) => share[i]),
-      customdata: nodes, hovertext: nodes.map(hover), hoverinfo: "text", ...more,
+      customdata: nodes, hovertext: nodes.map((i) => hover(i)), hoverinfo: "text", ...more,
     };
   }
 
   function traces() {
     const crowded = state.shown.length > 1500;
+    const best = data.optimum === null ? [] : [data.optimum];
     const groups = VERDICTS.map((verdict, v) => {
       const nodes = state.shown.filter((i) => data.verdict[i] === v);
       return trace(nodes.filter((i) => i !== data.optimum), `${verdict.name} (${count(nodes.length)})`, {
@@ -229,11 +227,23 @@
         opacity: crowded ? 0.6 : 0.85, line: { width: verdict.line, color: verdict.colour },
       }, { legendrank: 2 + v });
     }).reverse();
-    const best = data.optimum === null ? [] : [data.optimum];
     groups.push(trace(best, data.proven ? "optimum" : "best node found",
       { symbol: "star", size: 18, color: "#f0e442", line: { width: 1.5, color: "#000" } }, { showlegend: best.length > 0, legendrank: 1 }));
-    const ring = { symbol: "circle-open", size: 24, color: "#000", line: { width: 2 } };
-    return [...groups, trace(state.picked === null ? [] : [state.picked], "selected", ring, { hoverinfo: "skip", legendrank: 9 })];
+    // The ring itself is a shape, which moves without drawing thousands of markers again; this is its legend.
+    const ring = { symbol: "circle-open", size: 20, color: "#000", line: { width: 2 } };
+    groups.push({ type: "scatter", mode: "markers", name: "selected", marker: ring, x: [null], y: [null], hoverinfo: "skip", legendrank: 9 });
+    return groups;
+  }
+
+  function shapes() {
+    const i = state.picked;
+    const found = [{ type: "line", xref: "paper", x0: 0, x1: 1, yref: "y", y0: data.limit, y1: data.limit,
+      line: { dash: "dash", width: 1.2, color: "#1b1b1b" } }];
+    if (i !== null && data.loss[i] !== null) {
+      found.push({ type: "circle", xref: "x", yref: "y", xsizemode: "pixel", ysizemode: "pixel", xanchor: data.loss[i], yanchor: share[i],
+        x0: -12, x1: 12, y0: -12, y1: 12, line: { width: 2, color: "#000" } });
+    }
+    return found;
   }
 
   const down = data.better === "down";
@@ -245,7 +255,6 @@
     legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", xanchor: "left", itemsizing: "constant" },
     xaxis: { title: { text: `${down ? "← better   " : ""}${data.measure}: ${data.about}${down ? "" : "   better →"}` }, zeroline: false, gridcolor: "#e6e6e6", linecolor: "#888", showline: true },
     yaxis: { title: { text: "← better   rows suppressed" }, tickformat: ".3~%", zeroline: false, gridcolor: "#e6e6e6", linecolor: "#888", showline: true },
-    shapes: [{ type: "line", xref: "paper", x0: 0, x1: 1, yref: "y", y0: data.limit, y1: data.limit, line: { dash: "dash", width: 1.2, color: "#1b1b1b" } }],
     annotations: [{ xref: "paper", x: 1, yref: "y", y: data.limit, text: `limit ${decimal(100 * data.limit)} %`, showarrow: false, xanchor: "right", yanchor: "bottom" }],
   };
   // No button of plotly's sends a chart to its makers.
@@ -254,16 +263,12 @@
     modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"], toImageButtonOptions: { filename: "private-nodes", scale: 2 },
   };
 
-  function range(values, room) {
-    const known = values.filter((one) => one !== null);
-    const [low, high] = [known.reduce((a, b) => Math.min(a, b), Infinity), known.reduce((a, b) => Math.max(a, b), -Infinity)];
-    const margin = (high - low || Math.abs(high) || 1) * room;
-    return [low - margin, high + margin];
-  }
-
   function frame(allowedOnly) {
     const nodes = [...Array(total).keys()].filter((i) => !allowedOnly || data.verdict[i] === 0);
-    layout.xaxis.range = range(nodes.map((i) => data.loss[i]), 0.04);
+    const known = nodes.map((i) => data.loss[i]).filter((loss) => loss !== null);
+    const [low, high] = [known.reduce((a, b) => Math.min(a, b), Infinity), known.reduce((a, b) => Math.max(a, b), -Infinity)];
+    const room = 0.04 * (high - low || Math.abs(high) || 1);
+    layout.xaxis.range = known.length ? [low - room, high + room] : [0, 1];
     const most = nodes.reduce((a, i) => Math.max(a, share[i]), allowedOnly ? data.limit : 0) || 0.01;
     layout.yaxis.range = [-0.04 * most, 1.06 * most];
     byId("view-all").setAttribute("aria-pressed", String(!allowedOnly));
@@ -272,6 +277,7 @@
 
   function drawPlot() {
     // Zooming changes the ranges in this very layout, so that they stay until a view is chosen again.
+    layout.shapes = shapes();
     if (window.Plotly) Plotly.react("plot", traces(), layout, config);
   }
 

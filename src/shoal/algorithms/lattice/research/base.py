@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.lattice.checker import Checker
+from shoal.algorithms.lattice.pruning import infeasible
 from shoal.algorithms.lattice.research.search import Search, prune_levels
 from shoal.models.base import Model
 from shoal.recoding.recodings import FullDomain
@@ -65,7 +66,7 @@ class ResearchSearch(Algorithm):
         problem.progress(f"searching {search.size} strings")
         self.search(search)
         if not search.successes:
-            raise search.infeasible()
+            raise infeasible(problem, search.allowed)
         best = search.ranked()[0]
         named = {column.name: level for column, level in zip(table.quasi, best.levels, strict=True)}
         return FullDomain(levels=named, notes=search.notes())

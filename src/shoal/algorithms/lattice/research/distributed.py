@@ -8,11 +8,15 @@ from typing import ClassVar
 
 import numpy as np
 
+from shoal.algorithms.lattice.pruning import infeasible
 from shoal.algorithms.lattice.research.base import ResearchSearch
 from shoal.algorithms.lattice.research.search import Search
 from shoal.algorithms.lattice.research.strings import Strings
 from shoal.errors import ParameterError
 from shoal.params import whole
+
+# Rank of a combination (minus value, columns at their root, levels), and the strings picked so far.
+Entry = tuple[float, int, tuple[int, ...], tuple[int, ...]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +92,7 @@ class Block:
             else:
                 undecided.drop((undecided.levels == string).all(axis=1))
         if not len(possible):
-            raise search.infeasible()
+            raise infeasible(search.checker.problem, search.allowed)
         roots = (possible.levels == np.array(search.heights)[columns]).sum(axis=1)
         order = np.lexsort([*possible.levels.T[::-1], roots, -possible.rv])
         self.levels, self.rv, self.roots = possible.levels[order], possible.rv[order], roots[order]
@@ -133,24 +137,19 @@ def combine(search: Search, blocks: list[Block]) -> None:
 
 
 def widest_failure(search: Search, levels: np.ndarray) -> np.ndarray:
-    """A string as general as possible that still fails for good: it rules out everything more specific."""
+    """The same failure with as many columns at their root as still show it: it rules out more than the string does."""
     for a, height in enumerate(search.heights):
-        for level in range(height, int(levels[a]), -1):
+        if levels[a] < height:
             raised = levels.copy()
-            raised[a] = level
+            raised[a] = height
             if search.test(raised).hopeless:
                 levels = raised
-                break
     return levels
-
-
-Entry = tuple[float, int, tuple[int, ...], tuple[int, ...]]
 
 
 def _entry(search: Search, blocks: list[Block], picks: tuple[int, ...]) -> Entry:
     """Rank of the best combination that begins so, and how it begins."""
     whole_picks = (*picks, *(0 for _ in blocks[len(picks) :]))
     chosen = list(zip(blocks, whole_picks, strict=True))
-    rv = float(search.round(np.array(sum(float(block.rv[pick]) for block, pick in chosen))))
     levels = tuple(int(level) for block, pick in chosen for level in block.levels[pick])
-    return -rv, sum(int(block.roots[pick]) for block, pick in chosen), levels, picks
+    return -search.value(levels), sum(int(block.roots[pick]) for block, pick in chosen), levels, picks

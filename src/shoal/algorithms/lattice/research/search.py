@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from shoal.algorithms.lattice.checker import Checker
+from shoal.algorithms.lattice.pruning import infeasible
 from shoal.algorithms.lattice.sweep import hopeless_below
-from shoal.errors import InfeasibleError
 
 Levels = tuple[int, ...]
+String = Sequence[int] | np.ndarray
 SHOWN = 50
 
 
@@ -98,7 +99,7 @@ class Search:
         """Columns at their most general level."""
         return sum(level == height for level, height in zip(levels, self.heights, strict=True))
 
-    def test(self, levels: Sequence[int]) -> Tested:
+    def test(self, levels: String) -> Tested:
         """Test a string on the data, without keeping it."""
         check = self.checker.check(levels)
         gone = check.inherited >= self.checker.table.n
@@ -108,7 +109,7 @@ class Search:
             suppressed=check.suppressed,
         )
 
-    def try_string(self, levels: Sequence[int]) -> Tested:
+    def try_string(self, levels: String) -> Tested:
         """Test a string and keep it if it passes."""
         tested = self.test(levels)
         string = tuple(int(level) for level in levels)
@@ -120,13 +121,6 @@ class Search:
     def ranked(self) -> list[Success]:
         """The strings that passed, best first."""
         return sorted(self.successes, key=lambda one: one.rank)
-
-    def infeasible(self) -> InfeasibleError:
-        """That no string at all passes."""
-        return InfeasibleError(
-            f"No generalisation satisfies the models with at most {self.allowed} rows suppressed: raise the "
-            "suppression_limit or relax the models."
-        )
 
     def notes(self) -> dict[str, Any]:
         """What the evidence says, with the successful strings for an expert to choose from."""
@@ -159,7 +153,7 @@ def prune_levels(search: Search) -> None:
     """
     top = list(search.heights)
     if search.test(top).hopeless:
-        raise search.infeasible()
+        raise infeasible(search.checker.problem, search.allowed)
     for a, height in enumerate(search.heights):
         for level in range(height - 1, -1, -1):
             if search.test([*top[:a], level, *top[a + 1 :]]).hopeless:

@@ -40,11 +40,11 @@ class Strings:
 
     def more_general(self, string: np.ndarray) -> np.ndarray:
         """Flags of the strings that no column has at a more specific level; the string itself is one."""
-        return (self.levels >= string).all(axis=1)
+        return np.asarray((self.levels >= string).all(axis=1))
 
     def more_specific(self, string: np.ndarray) -> np.ndarray:
         """Flags of the strings that no column has at a more general level; the string itself is one."""
-        return (self.levels <= string).all(axis=1)
+        return np.asarray((self.levels <= string).all(axis=1))
 
     def drop(self, gone: np.ndarray) -> None:
         """Take strings off the list."""

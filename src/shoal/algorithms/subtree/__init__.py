@@ -1,0 +1,1 @@
+"""Full-subtree methods: each value has one node, the same for all values below it."""
