@@ -5,9 +5,10 @@ from __future__ import annotations
 import shoal
 
 NAMES = {
-    "AlphaKComplete", "AlphaKGeneral", "AlphaKSimple", "ColumnSpec", "DistinctL", "EntropyL", "EpsM", "Hierarchy", "KE",
-    "KAnonymity", "MaxRange", "Mondrian", "NoAlgorithm", "Optimal", "PSensitive", "RecursiveCL", "Release", "ShoalError",
-    "TCloseness", "VERSION", "Variance", "anonymize", "audit", "example_census", "read", "run", "verify_release",
+    "AlphaKComplete", "AlphaKGeneral", "AlphaKSimple", "ColumnSpec", "DistinctL", "EntropyL", "EpsM", "Hierarchy",
+    "Incognito", "KAnonymity", "KE", "MaxRange", "Mondrian", "NoAlgorithm", "Optimal", "PSensitive", "RecursiveCL",
+    "Release", "Samarati", "ShoalError", "TCloseness", "TopDownSubtree", "VERSION", "Variance", "anonymize", "audit",
+    "example_census", "read", "run", "verify_release",
 }  # fmt: skip
 
 

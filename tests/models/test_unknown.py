@@ -143,6 +143,13 @@ def test_non_answers_are_found_however_they_are_written(written: str) -> None:
     assert figures([[1, 999]], {"name": "distinct-l", "l": 2}, non_answers=[written]) == [1.0]
 
 
+def test_max_range_of_an_order_is_measured_against_all_of_it() -> None:
+    """The declared order is the domain, non-answers included, as the verifier reads it."""
+    settings = {"type": "ordinal", "order": ["refused", "low", "middle", "high"], "non_answers": ["refused"]}
+    found = figures([["low", "middle", "refused"]], {"name": "max-range", "limit": 1}, **settings)
+    assert found == pytest.approx([2 / 3])
+
+
 def test_sizes_and_shares_count_people() -> None:
     # Three people, five rows; two of the people have flu.
     values = [["flu", "flu", "cold", "cold", "cold"]]

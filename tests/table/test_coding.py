@@ -213,3 +213,10 @@ def test_an_order_that_repeats_a_value_is_refused() -> None:
 def test_the_text_of_a_number_reads_back(value: float) -> None:
     assert float(format_number(value)) == value
     assert column([value, 1.0]).texts.to_list()[int(value + 0.0 > 1.0)] == format_number(value)
+
+
+def test_timestamps_at_midnight_are_dates_and_others_are_not() -> None:
+    days = pl.Series([dt.datetime(2020, 1, 2), dt.datetime(2019, 5, 6)])
+    assert column(days).type == "date"
+    assert column(days).texts.to_list() == ["2019-05-06", "2020-01-02"]
+    assert column(days.dt.offset_by("3h")).type == "categorical"

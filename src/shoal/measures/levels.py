@@ -24,14 +24,14 @@ def _without_levels(stats: PriceStats) -> str | None:
     return None
 
 
-def _level_prices(table: Table) -> Prices:
+def _level_prices(table: Table, unit: float = 1.0) -> Prices:
     def price(cells: CellColumn) -> np.ndarray:
         return cells.levels() / max(cells.height, 1)
 
     def full(column: Column) -> float:
         return float(level_cells(column, np.zeros(1, dtype=np.int32), 0).height > 0)
 
-    return additive(table.quasi, np.ones(len(table.quasi)), price, full)
+    return additive(table.quasi, np.full(len(table.quasi), unit), price, full)
 
 
 def _cost(stats: PriceStats) -> float:
@@ -74,8 +74,8 @@ class Precision(Measure):
     better: ClassVar[str] = "up"
 
     def prices(self, table: Table) -> Prices:
-        """The cost it is one minus of."""
-        return _level_prices(table)
+        """The normalised cost it is one minus of."""
+        return _level_prices(table, 1.0 / (table.n * len(table.quasi)))
 
     def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
         """1 where nothing was generalised."""

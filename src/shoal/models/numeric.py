@@ -46,11 +46,13 @@ class KE(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class Variance(Model):
-    """The population variance of a numeric attribute is at least v in every class; counted by rows."""
+    """The population variance of a numeric attribute is at least v in every class; counted by rows.
+
+    Merging two classes leaves at least the smaller of their variances (law of total variance).
+    """
 
     name: ClassVar[str] = "variance"
     main: ClassVar[str] = "v"
-    monotone: ClassVar[str] = "none"
     numeric: ClassVar[bool] = True
     v: float
     on: str | None = None
@@ -154,9 +156,9 @@ class MaxRange(Model):
 
 
 def _known_span(one: Attribute, column: Column) -> float:
-    """Width of the declared domain, else of the known values: a non-answer such as 999 is no place on the axis."""
+    """Width of the declared domain or order, else of the known values: a non-answer is no place on the axis."""
     places = column.positions[one.unknown == 0]
-    if column.declared is not None or places.size == 0:
+    if column.declared is not None or column.numbers is None or places.size == 0:
         return column.span
     return float(places.max() - places.min())
 

@@ -29,7 +29,7 @@ def infer_type(name: str, series: pl.Series, spec: ColumnSpec) -> str:
     dtype = series.dtype
     if dtype.is_numeric():
         return "numeric"
-    if dtype == pl.Date:
+    if dtype == pl.Date or (dtype == pl.Datetime and (series.cast(pl.Date).cast(dtype) == series).all()):
         return "date"
     if dtype != pl.String:
         return "categorical"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -130,6 +130,7 @@ class Node:
 
     levels: tuple[int, ...]
     released: Released
+    _costs: dict[str, float] = field(default_factory=dict)
 
     @property
     def suppressed(self) -> int:
@@ -141,9 +142,11 @@ class Node:
 
     def cost(self, measure: str) -> float:
         """The measure's own figure, turned so that less is better."""
-        score = load("measure", measure)().score(self.released.price_stats())
-        assert score.value is not None
-        return -score.value if score.better == "up" else score.value
+        if measure not in self._costs:
+            score = load("measure", measure)().score(self.released.price_stats())
+            assert score.value is not None
+            self._costs[measure] = -score.value if score.better == "up" else score.value
+        return self._costs[measure]
 
 
 def every_node(problem: Problem) -> list[Node]:

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from shoal.algorithms.lattice.checker import Checker
 from shoal.algorithms.lattice.incognito import Incognito, satisfying
 from shoal.algorithms.lattice.optimal import MEASURES
-from shoal.algorithms.lattice.pruning import refuse_unsound
+from shoal.algorithms.lattice.pruning import suppression_is_monotone
 from shoal.errors import InfeasibleError, ParameterError
 from tests.algorithms.lattice import lattices
 from tests.algorithms.lattice.lattices import Case, best, cases, every_node, minimal
+
+LIMIT, MEASURE = st.sampled_from(lattices.LIMITS), st.sampled_from(MEASURES)
 
 
 def assert_brute_force(case: Case, limit: float, measure: str) -> None:
@@ -22,7 +24,6 @@ def assert_brute_force(case: Case, limit: float, measure: str) -> None:
     nodes = every_node(problem)
     good = [node.levels for node in nodes if node.allowed(limit)]
     checker = Checker(problem)
-    refuse_unsound("Incognito", problem.judge, int(limit * case.table.n + 1e-9))
     found = satisfying(checker, int(limit * case.table.n + 1e-9))
     assert [tuple(levels) for levels in checker.lattice.decode(found.nodes).tolist()] == good
     algorithm = Incognito(measure=measure, suppression_limit=limit)
@@ -41,25 +42,26 @@ def assert_brute_force(case: Case, limit: float, measure: str) -> None:
 
 
 @settings(max_examples=150)
-@given(cases(lattices.UP, unknown=False, people=False), st.sampled_from(MEASURES))
+@given(cases(lattices.UP, unknown=False, people=False), MEASURE)
 def test_its_set_is_that_of_brute_force(case: Case, measure: str) -> None:
     assert_brute_force(case, 0.0, measure)
 
 
 @settings(max_examples=150)
-@given(cases(lattices.INHERITED, unknown=False), st.sampled_from(lattices.LIMITS), st.sampled_from(MEASURES))
+@given(cases(lattices.INHERITED, unknown=False), LIMIT, MEASURE)
 def test_its_set_is_that_of_brute_force_with_suppression(case: Case, limit: float, measure: str) -> None:
     assert_brute_force(case, limit, measure)
 
 
 @settings(max_examples=80)
-@given(cases(unknown=True), st.sampled_from(lattices.LIMITS))
-def test_unknown_values_and_people_are_refused_or_right(case: Case, limit: float) -> None:
-    """Whatever the models, the answer is that of brute force or an error that says what to use instead."""
-    try:
+@given(cases(), LIMIT)
+def test_whatever_would_prune_unsoundly_is_refused(case: Case, limit: float) -> None:
+    problem = case.problem()
+    if suppression_is_monotone(problem.judge, int(limit * case.table.n + 1e-9)):
         assert_brute_force(case, limit, "lm")
-    except ParameterError as error:
-        assert "use 'optimal'" in str(error)
+        return
+    with pytest.raises(ParameterError, match="Incognito cannot rule out nodes by the model .*use 'optimal'"):
+        Incognito(suppression_limit=limit).run(problem)
 
 
 def test_fewer_nodes_are_checked_than_there_are(shop: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -319,6 +320,12 @@ class PriceTable:
         self.mode = kernel.LOG if prices.log else kernel.SUM
         self.out = np.zeros(self.rows.shape)
         self.terms = np.stack([self.price(sums) for sums in self.rows.T], axis=1)
+
+    def unsuppressed(self) -> PriceTable:
+        """The same prices, but a suppressed row costs what it would if it were kept."""
+        other = copy.copy(self)
+        other.leaf, other.out = np.zeros_like(self.leaf), np.zeros_like(self.out)
+        return other
 
     def price(self, sums: np.ndarray) -> np.ndarray:
         """What each attribute adds to the cost, from its sum of relative prices."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from shoal.algorithms.lattice.checker import Checker, NodeCheck, PriceTable
 from shoal.errors import ParameterError
-from shoal.kernels.nodes import STORED, Search
+from shoal.kernels.nodes import LOG, STORED, Search
 from shoal.registry import load
 from shoal.table.table import Table
 
@@ -60,6 +62,18 @@ class Objective:
             if prices is None:
                 raise ParameterError(f"The measure '{measure}' cannot guide a full-domain search: choose another.")
             self.table = PriceTable(prices, table.quasi)
+
+    def unsuppressed(self) -> Objective:
+        """The same, but suppressed rows cost what they would if they were kept; measures of classes do not change."""
+        if self.table is None:
+            return self
+        other = copy.copy(self)
+        other.table = self.table.unsuppressed()
+        return other
+
+    def figure(self, cost: float) -> float:
+        """A cost on the measure's own scale."""
+        return math.exp(cost) - 1.0 if self.table is not None and self.table.mode == LOG else cost
 
     def better(self, levels: np.ndarray, check: NodeCheck, checker: Checker, best: Rank | None) -> Rank | None:
         """Rank of the node that was just checked, or None when it does not beat the best so far."""

@@ -11,15 +11,19 @@ import numpy as np
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.lattice.checker import Checker
 from shoal.algorithms.lattice.objective import Objective
+from shoal.algorithms.lattice.pruning import infeasible
 from shoal.algorithms.lattice.repeat import repeated
 from shoal.algorithms.lattice.sweep import Found, best_node
-from shoal.errors import InfeasibleError, ParameterError
+from shoal.errors import ParameterError
 from shoal.models.base import Model
 from shoal.params import choice, real, whole
 from shoal.recoding.recodings import FullDomain, Grouping
 from shoal.registry import load
 
 MEASURES = ("lm", "ncp", "ilm", "dm", "c-avg", "height", "genc", "precision", "entropy", "rv", "arx-loss")
+
+# Measures of one level a column, which only a full-domain recoding has.
+LEVELS_ALONE = ("height", "rv")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +40,8 @@ class Optimal(Algorithm):
         Stop after so long with the best node so far and the gap that remains; None searches to the end, except that
         lattices too large to list stop after a minute.
     repeat
-        Local recoding: release what the best node allows, then search again for the rows it would suppress, until
-        none are left.
+        Local recoding: release what the cheapest node allows that releases enough, then search again for the rows it
+        leaves, until none are left.
     k
         Shorthand that adds the model ``k``.
 
@@ -64,6 +68,10 @@ class Optimal(Algorithm):
             object.__setattr__(self, "node", tuple(whole("Optimal", "node", level, least=0) for level in self.node))
             if self.repeat:
                 raise ParameterError("Optimal takes a 'node' or 'repeat', not both: leave one out.")
+        if self.repeat and self.measure in LEVELS_ALONE:
+            raise ParameterError(
+                f"Optimal with 'repeat' has no one level a column for '{self.measure}' to measure: choose another measure."
+            )
 
     def models(self) -> list[Model]:
         """The model that ``k`` stands for."""
@@ -74,16 +82,13 @@ class Optimal(Algorithm):
         checker = Checker(problem)
         if self.node is not None:
             return _chosen(checker, self.node)
-        if self.repeat:
-            return repeated(problem, self.measure, self.suppression_limit, self.seconds)
         allowed = int(self.suppression_limit * problem.table.n + 1e-9)
+        if self.repeat:
+            return repeated(problem, self.measure, allowed, self.seconds)
         objective = Objective(self.measure, problem.table, problem.judge.k)
         found = best_node(checker, objective, allowed, seconds=self.seconds, progress=problem.progress)
         if found.best is None:
-            raise InfeasibleError(
-                f"No generalisation satisfies the models with at most {allowed} rows suppressed: raise the "
-                "suppression_limit or relax the models."
-            )
+            raise infeasible(problem, allowed)
         return full_domain(checker, found.best.levels, notes(found))
 
 

@@ -3,63 +3,131 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+import time
 
 import numpy as np
 
 from shoal.algorithms.base import Problem
 from shoal.algorithms.lattice.checker import Checker
 from shoal.algorithms.lattice.objective import Objective
-from shoal.algorithms.lattice.sweep import best_node
-from shoal.errors import InfeasibleError
-from shoal.models.base import Judge, Reference
+from shoal.algorithms.lattice.pruning import infeasible
+from shoal.algorithms.lattice.sweep import SWEEP_LIMIT, best_node
+from shoal.models.base import Judge
+from shoal.recoding.lattice import Lattice
 from shoal.recoding.recodings import Grouping
-from shoal.table.table import Table, take_rows
+from shoal.recoding.released import apply_recoding, top_level
+from shoal.registry import load
+from shoal.table.table import take_rows
+
+# Every round releases at least this share of the rows that are left: less would lower the loss a little further, and
+# take many more rounds.
+_SHARE = 0.05
+_MINUTE = 60.0
 
 
-def repeated(problem: Problem, measure: str, limit: float, seconds: float | None) -> Grouping:
-    """Release the classes of the best node, then go on with the rows it suppresses.
+def repeated(problem: Problem, measure: str, allowed: int, seconds: float | None) -> Grouping:
+    """Release what the cheapest node that releases enough allows, then go on with the rows it leaves.
 
-    What is left when nothing more can be released is suppressed if the limit allows it, and otherwise put back
-    together with the rows released last, which are then searched once more without suppression.
+    What is left in the end is suppressed where that is allowed, and otherwise put back together with the rows of the
+    last rounds. Where one node for all rows is better than that, its classes are the result.
     """
-    table = problem.table
-    ids = np.full(table.n, -1, dtype=np.int32)
-    groups = rounds = 0
-    rest = np.arange(table.n)
-    last = rest[:0]
-    while rest.size:
-        placed = _round(problem, rest, measure, int(rest.size), seconds)
-        if placed is None:
-            break
-        mine = placed >= 0
-        ids[rest[mine]] = placed[mine] + groups
-        groups += int(placed.max()) + 1
-        last, rest = rest[mine], rest[~mine]
-        rounds += 1
-    if rest.size > limit * table.n + 1e-9:
-        together = np.sort(np.concatenate([last, rest]))
-        placed = _round(problem, together, measure, 0, seconds)
-        if placed is None:
-            raise InfeasibleError(f"{rest.size} rows fit into no class: raise the suppression_limit or relax models.")
-        ids[together] = placed + groups
-    used, renumbered = np.unique(ids[ids >= 0], return_inverse=True)
+    search = _Repeated(problem, measure, allowed, seconds)
+    found = [one for one in (search.single(), search.rounds()) if one is not None]
+    prices = [search.price(one) for one in found]
+    if not found or math.isinf(min(prices)):
+        raise infeasible(problem, allowed)
+    # The rounds come last and win a tie.
+    return found[len(prices) - 1 - int(np.argmin(prices[::-1]))]
+
+
+class _Repeated:
+    """Searches on parts of one table, within one time budget."""
+
+    def __init__(self, problem: Problem, measure: str, allowed: int, seconds: float | None) -> None:
+        self.problem, self.measure, self.allowed = problem, measure, allowed
+        if seconds is None and Lattice(tuple(map(top_level, problem.table.quasi))).size > SWEEP_LIMIT:
+            seconds = _MINUTE
+        self._deadline = math.inf if seconds is None else time.monotonic() + seconds
+
+    def single(self) -> Grouping | None:
+        """The classes of the best node for all rows."""
+        ids = self._place(np.arange(self.problem.table.n), self.allowed, share=0.5)
+        return None if ids is None else _grouping(ids, {"rounds": 0, "put_back": 0})
+
+    def rounds(self) -> Grouping | None:
+        """The classes of one node after another, each for the rows that those before it left."""
+        ids = np.full(self.problem.table.n, -1, dtype=np.int32)
+        rest, done = np.arange(ids.size), []
+        while rest.size and time.monotonic() < self._deadline:
+            room = rest.size - math.ceil(_SHARE * rest.size)
+            placed = self._place(rest, room, kept_only=True)
+            if placed is None:
+                break
+            mine = placed >= 0
+            ids[rest[mine]] = placed[mine] + (int(ids.max()) + 1)
+            done.append(rest[mine])
+            rest = rest[~mine]
+            self.problem.progress(f"round {len(done)}: {rest.size} rows left")
+        return self._put_back(ids, rest, done)
+
+    def _put_back(self, ids: np.ndarray, rest: np.ndarray, done: list[np.ndarray]) -> Grouping | None:
+        """Place what is left with the rows of the last rounds, of twice as many when those do not do."""
+        notes = {"rounds": len(done), "put_back": 0}
+        back = 1
+        while rest.size > self.allowed:
+            if not done:
+                return None
+            rest = np.sort(np.concatenate([rest, *done[-back:]]))
+            del done[-back:]
+            back *= 2
+            placed = self._place(rest, self.allowed)
+            if placed is not None:
+                ids[rest] = np.where(placed >= 0, placed + (int(ids.max()) + 1), -1)
+                notes["put_back"] = int(rest.size)
+                break
+        return _grouping(ids, notes)
+
+    def _place(
+        self, rows: np.ndarray, allowed: int, *, kept_only: bool = False, share: float = 1.0
+    ) -> np.ndarray | None:
+        """Class of each of some rows at their best node (-1: suppressed), or None when no node is allowed.
+
+        Models compare with the whole table, whatever part of it is searched.
+        """
+        part = take_rows(self.problem.table, rows)
+        judge = Judge(self.problem.judge.models, dataclasses.replace(self.problem.judge.reference, table=part))
+        checker = Checker(dataclasses.replace(self.problem, table=part, judge=judge))
+        objective = Objective(self.measure, part, judge.k)
+        if kept_only:
+            objective = objective.unsuppressed()
+        left = max(share * (self._deadline - time.monotonic()), 1e-3)
+        found = best_node(
+            checker, objective, allowed, seconds=None if math.isinf(left) else left, progress=lambda step: None
+        )
+        if found.best is None:
+            return None
+        checker.check(np.array(found.best.levels))
+        return np.where(checker.failing[checker.class_of], -1, checker.class_of)[checker.combination]
+
+    def price(self, grouping: Grouping) -> float:
+        """The measure's figure, less being better; infinite when too much would be suppressed."""
+        problem = self.problem
+        released = apply_recoding(problem.table, grouping)
+        stats = problem.engine.group_stats(
+            problem.table, released.classes, released.n_classes, problem.judge.attributes
+        )
+        released = dataclasses.replace(released.suppress(~problem.judge.ok(stats)), k=problem.judge.k)
+        if released.n_classes == 0 or released.n_suppressed > self.allowed:
+            return math.inf
+        score = load("measure", self.measure)().score(released.price_stats())
+        assert score.value is not None
+        return -score.value if score.better == "up" else score.value
+
+
+def _grouping(ids: np.ndarray, notes: dict[str, int]) -> Grouping:
+    """Groups numbered without gaps."""
+    numbers, renumbered = np.unique(ids[ids >= 0], return_inverse=True)
+    ids = ids.astype(np.int32)
     ids[ids >= 0] = renumbered
-    return Grouping(ids=ids, groups=used.size, notes={"rounds": rounds})
-
-
-def _round(problem: Problem, rows: np.ndarray, measure: str, allowed: int, seconds: float | None) -> np.ndarray | None:
-    """Class of each of some rows at their best node (-1: suppressed), or None when none can be released."""
-    part: Table = take_rows(problem.table, rows)
-    judge = Judge(problem.judge.models, _reference(problem, part))
-    checker = Checker(dataclasses.replace(problem, table=part, judge=judge))
-    objective = Objective(measure, part, judge.k)
-    found = best_node(checker, objective, allowed, seconds=seconds, progress=problem.progress)
-    if found.best is None or found.best.suppressed == rows.size:
-        return None
-    checker.check(np.array(found.best.levels))
-    return np.where(checker.failing[checker.class_of], -1, checker.class_of)[checker.combination]
-
-
-def _reference(problem: Problem, part: Table) -> Reference:
-    """Models compare with the whole table, whatever part of it is being searched."""
-    return dataclasses.replace(problem.judge.reference, table=part)
+    return Grouping(ids=ids, groups=numbers.size, notes=notes)

@@ -21,6 +21,8 @@ from shoal.kernels.nodes import Known, Search, inherit_bounds, node_cost
 
 # Lattices up to this size are swept height by height; larger ones are explored best first.
 SWEEP_LIMIT = 4_000_000
+# Up to this size, what is left when the time is up can be bounded in no time.
+_HURRY = 500_000
 _NO_CHECKS = np.zeros((1, 1, 1))
 
 
@@ -123,6 +125,28 @@ class _Sweep:
             self.found.best = rank
         return rank is not None
 
+    def bounds(self, height: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Nodes of one height, their levels, and what each costs at least."""
+        lattice = self.checker.lattice
+        nodes = lattice.nodes_at_height(height)
+        levels = lattice.decode(nodes)
+        heights = np.array(lattice.heights, dtype=np.int64)
+        search = self.checks.search()
+        return nodes, levels, inherit_bounds(nodes, levels, lattice.strides, heights, self.known, self.done, search)
+
+    def least(self, height: int) -> float:
+        """What any node costs at least that is left at a height or below; in a hurry, what the bottom one would."""
+        lattice = self.checker.lattice
+        if lattice.size > _HURRY:
+            return float(node_cost(self.checks.search(), lattice.decode(lattice.bottom), -1))
+        left = (self.bounds(below) for below in range(height, -1, -1))
+        return min(float(bounds[~self.done[nodes]].min(initial=np.inf)) for nodes, _, bounds in left)
+
+    def account(self) -> Found:
+        """The outcome, with the nodes that were ruled out so far."""
+        self.found.pruned["infeasible"] = int(((self.known.hopeless != 0) & ~self.done).sum())
+        return self.found
+
     def surely_allowed(self, levels: np.ndarray) -> bool:
         """Whether a node is above one that was found allowed."""
         return bool((self._allowed_levels <= levels).all(axis=1).any())
@@ -156,25 +180,20 @@ def _sweep(
     lattice = checker.lattice
     sweep = _Sweep(checker, objective, allowed)
     found = sweep.found
-    heights = np.array(lattice.heights, dtype=np.int64)
     climb = allowed == 0 and suppression_is_monotone(checker.problem.judge, allowed)
     _dive(sweep)
     for height in range(lattice.max_height, -1, -1):
-        nodes = lattice.nodes_at_height(height)
-        levels = lattice.decode(nodes)
-        bounds = inherit_bounds(nodes, levels, lattice.strides, heights, sweep.known, sweep.done, sweep.checks.search())
+        nodes, levels, bounds = sweep.bounds(height)
         progress(f"searching the lattice: height {height}, {found.checked} nodes checked")
         order = np.argsort(bounds, kind="stable")
-        order = order[~sweep.done[nodes[order]]]
-        hopeless = np.isinf(bounds[order])
-        found.pruned["infeasible"] += int(hopeless.sum())
-        order = order[~hopeless]
+        order = order[~sweep.done[nodes[order]] & ~np.isinf(bounds[order])]
         for place, i in enumerate(order):
             if sweep.beaten(bounds[i]):
                 found.pruned["bound"] += order.size - place
                 break
             if deadline is not None and time.monotonic() > deadline and found.best is not None:
-                return _out_of_time(found, sweep.checks, np.zeros(heights.size, dtype=np.int64))
+                least = sweep.least(height)
+                return _out_of_time(sweep.account(), objective, least)
             if sweep.done[nodes[i]] or sweep.known.hopeless[nodes[i]]:
                 continue
             # Without suppression every cheaper node will be ruled out, so looking higher first saves its own check.
@@ -182,6 +201,8 @@ def _sweep(
                 _climb(sweep, int(nodes[i]), nodes, levels)
             if not sweep.known.hopeless[nodes[i]]:
                 sweep.check(int(nodes[i]), levels[i])
+    sweep.account()
+    found.pruned["bound"] = found.nodes - found.checked - found.pruned["infeasible"]
     return found
 
 
@@ -211,11 +232,11 @@ def _climb(sweep: _Sweep, node: int, nodes: np.ndarray, levels: np.ndarray) -> N
             high = middle - 1
 
 
-def _out_of_time(found: Found, checks: Checks, bottom: np.ndarray) -> Found:
-    """No unseen node is cheaper than the bottom node would be if it suppressed nothing."""
+def _out_of_time(found: Found, objective: Objective, least: float) -> Found:
+    """The best so far, when no unseen node is cheaper than ``least``."""
     assert found.best is not None
-    found.proven = False
-    found.gap = max(0.0, found.best.cost - float(node_cost(checks.search(), bottom, -1)))
+    found.proven = least >= found.best.cost
+    found.gap = max(0.0, objective.figure(found.best.cost) - objective.figure(least))
     return found
 
 
@@ -233,10 +254,7 @@ def _explore(
     while heap:
         if time.monotonic() > deadline and found.best is not None:
             search = checks.search()
-            least = min(float(node_cost(search, bottom, source)) for _, _, source in heap)
-            found.proven = least >= found.best.cost - TIE
-            found.gap = 0.0 if found.proven else found.best.cost - least
-            return found
+            return _out_of_time(found, objective, min(float(node_cost(search, bottom, one[2])) for one in heap))
         _, levels, source = heapq.heappop(heap)
         if found.best is not None and _least(checks, bottom, source) > found.best.cost + TIE:
             found.pruned["bound"] += 1

@@ -23,8 +23,8 @@ class ResearchLocal(ResearchSearch):
     Parameters
     ----------
     variant
-        ``"corrected"`` finds a string whenever the most general one passes; ``"printed"`` is the paper's loop, which
-        never tests a column's most specific level and may end without a string.
+        ``"corrected"`` moves past what it tested; ``"printed"`` is the paper's loop, which never tests the most
+        specific of two or more levels. Both find a string whenever the most general one passes.
 
     Examples
     --------
