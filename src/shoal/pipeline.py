@@ -30,6 +30,7 @@ from shoal.params import choice
 from shoal.recoding.publish import publish
 from shoal.recoding.released import apply_recoding
 from shoal.registry import load, make, names
+from shoal.reports.release import release_html
 from shoal.results import GateCase, GateReport, Release
 from shoal.table.keys import Keys
 from shoal.table.table import Table, iso_dates
@@ -113,6 +114,7 @@ def anonymize(
         "measures": scores,
         "split_verdicts": split_verdicts(released, judge, counter),
         "vacuous": [{"model": model.parameters(), "on": list(on or ())} for model, on in empty],
+        "report_html": release_html(manifest),
         "seconds": time.perf_counter() - started,
     }
     return Release(

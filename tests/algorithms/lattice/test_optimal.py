@@ -103,7 +103,7 @@ def test_a_node_is_counted_and_priced_as_its_release_is(case: Case) -> None:
         if not node.released.n_classes:
             continue
         for name, objective in objectives.items():
-            expected = node.cost(name) + (1.0 if name == "precision" else 0.0)
+            expected = node.cost(name) * (-1.0 if name in ("precision", "rv") else 1.0)
             assert objective.figure(objective.cost(levels, check, checker)) == pytest.approx(expected, abs=1e-9)
 
 
@@ -217,7 +217,7 @@ def test_infeasible_with_suppression_names_the_top_node(shop: Any) -> None:
         ({"measure": "cm"}, "The 'measure' of Optimal must be one of lm, ncp"),
         ({"seconds": 0}, "The 'seconds' of Optimal must be a number above 0"),
         ({"node": [1], "repeat": True}, "a 'node' or 'repeat', not both"),
-        ({"measure": "height", "repeat": True}, "no one level a column for 'height' to measure"),
+        ({"measure": "height", "repeat": True}, "gives no one level a column for 'height' to measure"),
     ],
 )
 def test_parameters_are_checked(options: dict[str, Any], message: str) -> None:

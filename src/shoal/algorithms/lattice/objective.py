@@ -72,7 +72,11 @@ class Objective:
         return other
 
     def figure(self, cost: float) -> float:
-        """A cost on the measure's own scale."""
+        """What the measure itself says of a cost, on its own scale and in its own direction."""
+        if self.name == "precision":
+            return 1.0 - cost
+        if self.name == "rv":
+            return -cost
         return math.exp(cost) - 1.0 if self.table is not None and self.table.mode == LOG else cost
 
     def better(self, levels: np.ndarray, check: NodeCheck, checker: Checker, best: Rank | None) -> Rank | None:

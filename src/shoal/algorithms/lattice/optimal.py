@@ -70,7 +70,7 @@ class Optimal(Algorithm):
                 raise ParameterError("Optimal takes a 'node' or 'repeat', not both: leave one out.")
         if self.repeat and self.measure in LEVELS_ALONE:
             raise ParameterError(
-                f"Optimal with 'repeat' has no one level a column for '{self.measure}' to measure: choose another measure."
+                f"Optimal with 'repeat' gives no one level a column for '{self.measure}' to measure: choose another."
             )
 
     def models(self) -> list[Model]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -113,7 +112,7 @@ def _count(checker: _Recorder, objective: Objective, picked: Iterable[Levels]) -
             best = objective.better(vector, check, checker, best) or best
         node = SurveyNode(
             levels=levels,
-            loss=_figure(objective, cost, check.classes, len(levels)),
+            loss=objective.figure(cost) if check.classes or objective.name not in ("c-avg", "rv") else None,
             suppressed=check.suppressed,
             classes=check.classes,
             smallest=smallest,
@@ -129,17 +128,6 @@ def _smallest(checker: Checker, check: NodeCheck) -> int:
     sizes = np.bincount(checker.class_of, weights=checker.frequency.weight, minlength=check.all_classes)
     held = sizes[~checker.failing[: check.all_classes]]
     return int(held.min(initial=np.inf)) if held.size else 0
-
-
-def _figure(objective: Objective, cost: float, classes: int, columns: int) -> float | None:
-    """What the measure says of a release, from what a search minimises; None where it says nothing."""
-    if objective.name in ("c-avg", "rv") and not classes:
-        return None
-    if objective.name == "precision":
-        return 1.0 - cost / (objective.n * columns)
-    if objective.name == "arx-loss":
-        return math.exp(cost) - 1.0
-    return -cost if objective.name == "rv" else cost
 
 
 def _select(

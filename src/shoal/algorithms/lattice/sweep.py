@@ -236,7 +236,7 @@ def _out_of_time(found: Found, objective: Objective, least: float) -> Found:
     """The best so far, when no unseen node is cheaper than ``least``."""
     assert found.best is not None
     found.proven = least >= found.best.cost
-    found.gap = max(0.0, objective.figure(found.best.cost) - objective.figure(least))
+    found.gap = 0.0 if found.proven else abs(objective.figure(found.best.cost) - objective.figure(least))
     return found
 
 
