@@ -65,26 +65,31 @@ def check_identifier_names(columns: Sequence[str], manifest: Mapping[str, Any], 
 
 
 def _contained(own: pl.Series, telling: pl.Series, texts: pl.Series) -> int:
-    """Rows whose identifier stands, word by word, in their own cell; 0 when the next row explains it."""
-    kept = pl.select(pl.when(telling).then(own)).to_series()
-    words = pl.DataFrame({"own": kept, "text": texts}).with_columns(
-        own=_words(pl.col("own")), text=_words(pl.col("text"))
-    )
-    here = _count_contained(words)
+    """Rows whose identifier stands, as whole words, in their own cell; 0 when the next row explains it."""
+    pairs = pl.DataFrame({"own": pl.select(pl.when(telling).then(own)).to_series(), "text": texts})
+    here = _whole_words(pairs)
     if not here:
         return 0
-    chance = _count_contained(words.with_columns(pl.col("own").shift(1)))
+    chance = _whole_words(pairs.with_columns(pl.col("own").shift(1)))
     return here if not chance or here > _CHANCE_BASE + _CHANCE_FACTOR * chance else 0
+
+
+def _whole_words(pairs: pl.DataFrame) -> int:
+    """Rows whose text holds their own identifier, not as a part of a longer word."""
+    shortest = pairs["own"].str.len_chars().min()
+    longest = pairs["text"].unique().str.len_chars().max()
+    if shortest is None or longest is None or longest < shortest:  # type: ignore[operator]
+        return 0
+    # Plain containment is quick and seldom; only what passes it is taken apart into words.
+    found = pairs.filter(pl.col("text").str.contains(pl.col("own"), literal=True))
+    words = found.select(own=_words(pl.col("own")), text=_words(pl.col("text")))
+    return int(words.select(pl.col("text").str.contains(pl.col("own"), literal=True).sum()).item() or 0)
 
 
 def _words(text: pl.Expr) -> pl.Expr:
     """Words between single blanks, so that a part of a longer word is no match."""
     blank = pl.lit(" ")
     return blank + text.str.replace_all(r"[^\p{L}\p{N}]+", " ").str.strip_chars() + blank
-
-
-def _count_contained(words: pl.DataFrame) -> int:
-    return int(words.select(pl.col("text").str.contains(pl.col("own"), literal=True).sum()).item() or 0)
 
 
 def _meets_too_often(own: pl.Series, texts: pl.Series) -> bool:
