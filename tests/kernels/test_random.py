@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.kernels import random as kernel
-from shoal.kernels.random import draw_bits, draw_uniform
+from shoal.kernels.random import draw_bits, draw_uniform, order_by_bits
 
 ONES = 2**64 - 1
 # Random123's known answers for threefry2x64 with 20 rounds: counter, key, first word.
@@ -80,3 +80,9 @@ def test_draws_and_streams_are_unrelated() -> None:
     for second in (draw_uniform(one, rows, 1), draw_uniform(other, rows)):
         assert abs(np.corrcoef(first, second)[0, 1]) < 0.02
         assert not (first == second).any()
+
+
+@pytest.mark.parametrize("distinct", [2**63, 50])
+def test_many_bits_are_ordered_as_a_stable_sort_does(distinct: int) -> None:
+    bits = np.random.default_rng(5).integers(0, distinct, 100_000, dtype=np.uint64) << np.uint64(1)
+    assert np.array_equal(order_by_bits(bits), np.argsort(bits, kind="stable"))

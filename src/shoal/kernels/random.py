@@ -71,3 +71,50 @@ def draw_bits(key: np.ndarray, rows: np.ndarray, draw: int = 0) -> np.ndarray:
 def draw_uniform(key: np.ndarray, rows: np.ndarray, draw: int = 0) -> np.ndarray:
     """A float64 in [0, 1) for each row key, from the top 53 bits."""
     return (draw_bits(key, rows, draw) >> np.uint64(11)).astype(np.float64) * (1.0 / (1 << 53))
+
+
+_BUCKETS = 4096
+_SHIFT = np.uint64(52)
+_WORKERS = 8
+
+
+@njit(cache=True, parallel=True)
+def _order_parallel(bits: np.ndarray) -> np.ndarray:
+    """Stable order of random bits: scattered by their top bits, then sorted bucket by bucket."""
+    n = bits.size
+    size = (n + _WORKERS - 1) // _WORKERS
+    counts = np.zeros((_WORKERS, _BUCKETS), dtype=np.int64)
+    for w in prange(_WORKERS):
+        for i in range(w * size, min(n, (w + 1) * size)):
+            counts[w, bits[i] >> _SHIFT] += 1
+    at = np.empty((_WORKERS, _BUCKETS), dtype=np.int64)
+    starts = np.zeros(_BUCKETS + 1, dtype=np.int64)
+    total = 0
+    for bucket in range(_BUCKETS):
+        starts[bucket] = total
+        for w in range(_WORKERS):
+            at[w, bucket] = total
+            total += counts[w, bucket]
+    starts[_BUCKETS] = total
+    rows = np.empty(n, dtype=np.int64)
+    keys = np.empty(n, dtype=np.uint64)
+    for w in prange(_WORKERS):
+        for i in range(w * size, min(n, (w + 1) * size)):
+            place = at[w, bits[i] >> _SHIFT]
+            at[w, bits[i] >> _SHIFT] += 1
+            rows[place] = i
+            keys[place] = bits[i]
+    order = np.empty(n, dtype=np.int64)
+    for bucket in prange(_BUCKETS):
+        low, high = starts[bucket], starts[bucket + 1]
+        ranks = np.argsort(keys[low:high], kind="mergesort")
+        for i in range(high - low):
+            order[low + i] = rows[low + ranks[i]]
+    return order
+
+
+def order_by_bits(bits: np.ndarray) -> np.ndarray:
+    """The stable order of uint64 ``bits``, on several cores where there are many."""
+    if bits.size < _PARALLEL_FROM:
+        return np.argsort(bits, kind="stable")
+    return _order_parallel(bits)

@@ -272,6 +272,9 @@ class SetCells(CellColumn):
 
     @cached_property
     def _distinct(self) -> tuple[np.ndarray, np.ndarray]:
+        if self.bits.shape[1] == 1:  # one word a set sorts much faster than rows of words
+            distinct, places = np.unique(self.bits[:, 0], return_inverse=True)
+            return distinct[:, None], places
         distinct, places = np.unique(self.bits, axis=0, return_inverse=True)
         return distinct, places.ravel()
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from shoal.kernels.random import draw_bits, draw_uniform
+from shoal.kernels.random import draw_bits, draw_uniform, order_by_bits
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Keys:
         """A permutation: row numbers ordered by their draws, so that it moves with the row keys."""
         if self.identity:
             return np.arange(rows.size)
-        return np.argsort(self.bits(name, rows), kind="stable")
+        return order_by_bits(self.bits(name, rows))
 
     def generator(self, name: str) -> np.random.Generator:
         """A generator for choices that belong to no row."""
