@@ -41,7 +41,7 @@ def one_rule(
         p0=np.array([float(p0)]), p1=np.array([float(p1)]),
         combine=np.array([1]), strict_parent=np.array([0]),
         ref=np.concatenate([full, known]), ref_at=np.array([[0, full.size, full.size + known.size]]),
-        tree=flat, tree_at=np.array([0, flat.size]), tree_rows=np.array([0 if tree is None else len(tree)]),
+        tree=flat, tree_at=np.array([0, flat.size]),
         unknown=np.array(unknown, dtype=np.uint8), unknown_at=np.array([0, CARD]), card=np.array([CARD]),
     )  # fmt: skip
 

@@ -33,11 +33,11 @@ TOLERANCE = 1e-12
 # op, attr, sense, limit, p0, p1: one entry a rule. combine: how many following rules (this one included) are
 # averaged into one value, 0 for the followers. strict_parent: 1 when a failing parent frees its children.
 # ref, ref_at: concatenated float references of the rules and where each starts (two a rule: with and without
-# unknown values). tree, tree_at, tree_rows: concatenated level x code matrices. unknown, unknown_at: flags a code
+# unknown values). tree, tree_at: concatenated level x code matrices. unknown, unknown_at: flags a code
 # of each attribute. card: codes of each attribute.
 Rules = namedtuple(
     "Rules",
-    "op attr sense limit p0 p1 combine strict_parent ref ref_at tree tree_at tree_rows unknown unknown_at card",
+    "op attr sense limit p0 p1 combine strict_parent ref ref_at tree tree_at unknown unknown_at card",
 )
 
 # mixed: the attribute has unknown values; two: the reference differs with them; ref, full: without and with them.

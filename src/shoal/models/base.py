@@ -338,7 +338,6 @@ def compile_rules(sets: Sequence[tuple[Model, Sequence[Rule]]], attributes: Sequ
         ref_at=ref_at,
         tree=np.concatenate([np.empty(0, dtype=np.int32), *trees]).astype(np.int32),
         tree_at=tree_at,
-        tree_rows=np.array([rule.tree.shape[0] for rule in rules], dtype=np.int64),
         unknown=np.concatenate([np.empty(0, dtype=np.uint8), *(one.unknown for one in attributes)]),
         unknown_at=unknown_at,
         card=np.array([one.card for one in attributes], dtype=np.int64),

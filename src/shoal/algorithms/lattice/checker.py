@@ -80,15 +80,12 @@ class Checker:
     Parameters
     ----------
     problem
-        Table, models and engine. Every quasi-identifier needs a hierarchy, or is published or starred.
-    require_hierarchies
-        Refuse columns without a hierarchy, as the papers' methods do.
+        Table, models and engine. Every quasi-identifier needs a hierarchy.
     """
 
-    def __init__(self, problem: Problem, *, require_hierarchies: bool = True) -> None:
+    def __init__(self, problem: Problem) -> None:
         table = problem.table
-        if require_hierarchies:
-            refuse_flat(table.quasi)
+        refuse_flat(table.quasi)
         self.problem = problem
         self.table: Table = table
         self.columns = table.quasi
