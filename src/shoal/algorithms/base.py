@@ -18,6 +18,7 @@ from shoal.kernels.segments import Sensitive
 from shoal.models.base import Judge, Model
 from shoal.params import real
 from shoal.recoding.recodings import Recoding
+from shoal.recoding.snap import published_ends
 from shoal.table.column import FLAT, TREE, Column
 from shoal.table.keys import Keys
 from shoal.table.table import Table
@@ -76,8 +77,15 @@ class Algorithm:
 
 def geometry(table: Table) -> Geometry:
     """The quasi-identifiers' prices, packed for the kernels."""
-    columns = table.quasi
-    places = [column.positions if _KINDS[column.kind] == INTERVAL_KIND else np.empty(0) for column in columns]
+    return column_geometry(table.quasi, table.quasi_weights)
+
+
+def column_geometry(columns: Sequence[Column], weights: np.ndarray) -> Geometry:
+    """The same for any columns: what a group's published cells cost, snapping included."""
+    ends = [
+        published_ends(column) if _KINDS[column.kind] == INTERVAL_KIND else (np.empty(0), np.empty(0))
+        for column in columns
+    ]
     trees = [_tree_arrays(column) for column in columns]
     words = [(column.card + 63) // 64 if column.kind == FLAT else 0 for column in columns]
     return Geometry(
@@ -85,14 +93,29 @@ def geometry(table: Table) -> Geometry:
         card=np.array([column.card for column in columns], dtype=np.int64),
         missing=np.array([column.missing for column in columns], dtype=np.int64),
         scale=np.array([_scale(column) for column in columns], dtype=np.float64),
-        weight=table.quasi_weights,
-        place=np.concatenate([np.empty(0), *places]),
-        place_at=np.cumsum([0, *(place.size for place in places)], dtype=np.int64),
+        weight=np.asarray(weights, dtype=np.float64),
+        place=np.concatenate([np.empty(0), *(low for low, _ in ends)]),
+        top=np.concatenate([np.empty(0), *(high for _, high in ends)]),
+        place_at=np.cumsum([0, *(low.size for low, _ in ends)], dtype=np.int64),
         tree=np.concatenate([np.empty(0, dtype=np.int32), *(tree for tree, _ in trees)]).astype(np.int32),
         leaves=np.concatenate([np.empty(0), *(leaves for _, leaves in trees)]).astype(np.float64),
         tree_at=np.cumsum([0, *(tree.size for tree, _ in trees)], dtype=np.int64),
         word_at=np.cumsum([0, *words], dtype=np.int64),
     )
+
+
+def shuffled_codes(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """The keyed order of the rows (int32), and their quasi-identifier codes in that order, a row a record.
+
+    Moving rows is what takes the time, so codes are as narrow as they can be.
+    """
+    table = problem.table
+    order = problem.shuffled.astype(np.int32)
+    narrow = np.int16 if max(column.card for column in table.quasi) < 1 << 15 else np.int32
+    rows = np.empty((table.n, len(table.quasi)), dtype=narrow)
+    for place, column in enumerate(table.quasi):
+        rows[:, place] = column.codes
+    return order, rows.take(order, axis=0)  # one jump in memory a row, not one a cell
 
 
 def _tree_arrays(column: Column) -> tuple[np.ndarray, np.ndarray]:

@@ -12,21 +12,22 @@ from shoal.kernels.extents import popcount
 INTERVAL, TREE, FLAT = range(3)
 
 # One entry a column: kind, card, missing (its code or -1), scale (1 / domain width, 0 for a constant column), weight.
-# place: positions of interval columns, one after another from place_at. tree, leaves: level x code matrices of tree
+# place, top: lower and upper end of every code of the interval columns, one column after another from place_at; they
+# differ where published bounds are snapped outward. tree, leaves: level x code matrices of tree
 # columns from tree_at. word_at: where a flat column's words of bits start in a row of bits; its last entry counts all.
-Geometry = namedtuple("Geometry", "kind card missing scale weight place place_at tree leaves tree_at word_at")
+Geometry = namedtuple("Geometry", "kind card missing scale weight place top place_at tree leaves tree_at word_at")
 
 
 @njit(cache=True)
 def price(geo: Geometry, a: int, low: int, high: int) -> float:
     """Loss of an interval or tree cell between two codes, 0 for one value and 1 for everything."""
-    if low == high:
-        return 0.0
     if geo.kind[a] == INTERVAL:
         if high == geo.missing[a]:
-            return 1.0
+            return 0.0 if low == high else 1.0
         at = geo.place_at[a]
-        return min(1.0, (geo.place[at + high] - geo.place[at + low]) * geo.scale[a])
+        return min(1.0, (geo.top[at + high] - geo.place[at + low]) * geo.scale[a])
+    if low == high:
+        return 0.0
     at = geo.tree_at[a]
     card = geo.card[a]
     while geo.tree[at + low] != geo.tree[at + high]:

@@ -59,6 +59,23 @@ def snap_outward(column: Column, low: np.ndarray, high: np.ndarray) -> tuple[np.
     return lower[lower_of], upper[upper_of]
 
 
+def published_ends(column: Column) -> tuple[np.ndarray, np.ndarray]:
+    """Where the published interval of each single code begins and ends, as positions on the column's axis."""
+    places = column.positions
+    width = grid_width(column)
+    if width is None or column.numbers is None or (column.whole and width < 1):
+        return places, places
+    codes = np.arange(column.numbers.size)
+    base = column.numbers[0]
+    base = base.item() if isinstance(base, np.generic) else base
+    ends = [
+        np.array([float(x - base) for x in bound.tolist()], dtype=np.float64)
+        for bound in snap_outward(column, codes, codes)
+    ]
+    rest = places[codes.size :]
+    return np.append(ends[0], rest), np.append(ends[1], rest)
+
+
 def _snap_distinct(
     numbers: np.ndarray, codes: np.ndarray, width: Decimal, side: int
 ) -> tuple[np.ndarray, np.ndarray]:

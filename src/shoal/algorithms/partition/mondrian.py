@@ -7,17 +7,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.algorithms.base import Algorithm, Problem, geometry, sensitive_codes
+from shoal.algorithms.base import Problem, geometry, sensitive_codes, shuffled_codes
+from shoal.algorithms.grouping import Grouper
 from shoal.kernels.mondrian import Options, Work, partition
 from shoal.kernels.rules import SIZE
-from shoal.models.base import Model
 from shoal.params import choice
 from shoal.recoding.recodings import Grouping
-from shoal.registry import load
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mondrian(Algorithm):
+class Mondrian(Grouper):
     """Cut the table in two along one column while both sides satisfy every model; O(m n log n).
 
     Parameters
@@ -30,8 +29,6 @@ class Mondrian(Algorithm):
         and usually much less lossy.
     fallback_lt
         In strict mode, also try below / from the median when up to / above it is not allowed.
-    k
-        Shorthand that adds the model ``k``.
 
     Examples
     --------
@@ -40,32 +37,20 @@ class Mondrian(Algorithm):
     """
 
     name: ClassVar[str] = "mondrian"
-    shorthand: ClassVar[tuple[str, ...]] = ("k",)
     mode: str = "strict"
     cut: str = "widest"
     fallback_lt: bool = False
-    k: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         choice("Mondrian", "mode", self.mode, ("strict", "relaxed"))
         choice("Mondrian", "cut", self.cut, ("widest", "best"))
 
-    def models(self) -> list[Model]:
-        """The model that ``k`` stands for."""
-        return [] if self.k is None else [load("model", "k")(k=self.k)]
-
-    def run(self, problem: Problem) -> Grouping:
+    def group(self, problem: Problem) -> Grouping:
         """Partition all rows."""
         table, judge = problem.table, problem.judge
         problem.progress("cutting the table")
-        order = problem.shuffled.astype(np.int32)
-        # Moving rows is what takes the time, so codes are as narrow as they can be.
-        narrow = np.int16 if max(column.card for column in table.quasi) < 1 << 15 else np.int32
-        rows = np.empty((table.n, len(table.quasi)), dtype=narrow)
-        for place, column in enumerate(table.quasi):
-            rows[:, place] = column.codes
-        codes = rows.take(order, axis=0)  # one jump in memory a row, not one a cell
+        order, codes = shuffled_codes(problem)
         work = Work(
             codes, np.empty_like(codes), order, np.empty_like(order), np.zeros(table.n, dtype=np.uint8)
         )

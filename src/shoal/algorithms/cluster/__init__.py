@@ -1,0 +1,1 @@
+"""Methods that grow groups record by record."""
