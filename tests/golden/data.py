@@ -58,6 +58,17 @@ YQ_FIG_4 = pl.DataFrame(
     }
 )  # fmt: skip
 
+# Yang & Qiao 2010, Fig. 5: the records of Fig. 1 after their Algorithm 1, in the same order.
+YQ_FIG_5 = YQ_FIG_1.with_columns(
+    age=pl.Series(
+        ["50-60", "40-50", "20-30", "30-40", "50-60", "40-50", "50-60", "20-30", "60-70", "30-40"]
+    ),
+    job=pl.Series(
+        ["doctor", "clerk", "clerk", "clerk", "trader", "clerk", "engineer", "clerk", "trader", "banker"]
+    ),
+    country=pl.Series(["USA", "USA", "USA", "USA", "USA", "UK", "Germany", "UK", "USA", "India"]),
+)  # fmt: skip
+
 # Sumana & Hareesh, Table 1.
 SH_TABLE_1 = pl.DataFrame(
     [

@@ -42,9 +42,14 @@ SPECS: dict[str, list[dict[str, Any]]] = {
     "variance": [{"v": 2.5}],
     "eps-m": [{"eps": 1, "m": 2}, {"eps": 0.5, "m": 3}, {"eps": 0.5, "m": 2, "relative": True}],
     "max-range": [{"limit": 0.5}, {"limit": 0.8}],
+    "range-diversity": [{"p": 0.4}, {"p": 0.7}],
+    "range-confidence": [{"p": 0.5}, {"p": 0.75}],
+    "worst-group-utility": [{"u": 0.0}, {"u": 0.5}],
 }  # fmt: skip
 ALL = [{"name": name} | parameters for name, sets in SPECS.items() for parameters in sets]
 NUMERIC = {"k-e", "variance", "eps-m"}
+# Models that judge no attribute, or no tuple of attributes.
+NO_TUPLES = {"k", "worst-group-utility", "range-diversity", "range-confidence"}
 NAMES_A_VALUE = {"alpha-k-simple", "alpha-k-complete"}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from tests.models.judging import (
     ALL,
     ENGINE,
     NAMES_A_VALUE,
+    NO_TUPLES,
     NUMERIC,
     grouped,
     judge_groups,
@@ -105,7 +107,7 @@ def test_figures_are_the_verifiers(data: st.DataObject, spec: dict[str, Any], pe
     case = data.draw(case_for(spec["name"], subjects=people))
     table = case.table()
     assume(fits(table, spec))
-    tuples = spec["name"] not in NUMERIC | NAMES_A_VALUE | {"k"} and len(case.sensitive) == 2
+    tuples = spec["name"] not in NUMERIC | NAMES_A_VALUE | NO_TUPLES and len(case.sensitive) == 2
     if tuples and data.draw(st.booleans()):
         spec = spec | {"on": ["s0", "s1"]}
     compare(table, data.draw(groupings(case.n)), spec)
@@ -148,7 +150,12 @@ def both_tables(released: Released, model: Model) -> list[Judgement]:
     table, rows = released.table, np.flatnonzero(released.classes >= 0)
     sides = [judge_of(table, model, rows=rows), judge_of(table, model)][model.name != "t-closeness" :]
     found = [
-        judge.judge(ENGINE.group_stats(table, released.classes, released.n_classes, judge.attributes))
+        judge.judge(
+            replace(
+                ENGINE.group_stats(table, released.classes, released.n_classes, judge.attributes),
+                spreads=released.spreads,
+            )
+        )
         for judge in sides
     ]
     return [judgement for target in zip(*found, strict=True) for judgement in target]

@@ -30,6 +30,8 @@ INFEASIBLE: list[tuple[list[Any], dict[str, Any], str]] = [
     (DISEASES, {"name": "alpha-k-general", "alpha": 0.5, "k": 2}, "set it to at least 0.6."),
     (DISEASES, {"name": "alpha-k-simple", "alpha": 0.2, "k": 2, "value": "cold"}, "at least 0.3."),
     (DISEASES, {"name": "alpha-k-complete", "alpha": {"asthma": 0.05}, "k": 2}, "'alpha-k-complete'"),
+    (DISEASES, {"name": "range-diversity", "p": 0.4}, "reaches 0.46, and the limit is 0.4; set it to at least 0.46."),
+    (DISEASES, {"name": "range-confidence", "p": 0.5}, "reaches 0.6, and the limit is 0.5"),
     (AMOUNTS, {"name": "k-e", "k": 2, "e": 9}, "reaches 8, and the limit is 9; set it to at most 8."),
 ]
 FEASIBLE: list[tuple[list[Any], dict[str, Any]]] = [
@@ -41,6 +43,8 @@ FEASIBLE: list[tuple[list[Any], dict[str, Any]]] = [
     (DISEASES, {"name": "alpha-k-general", "alpha": 0.6, "k": 10}),
     (AMOUNTS, {"name": "k-e", "k": 4, "e": 8}),
     (AMOUNTS, {"name": "max-range", "limit": 0}),
+    (DISEASES, {"name": "range-diversity", "p": 0.46}),
+    (DISEASES, {"name": "worst-group-utility", "u": 0}),
 ]
 NAMED = {"ids": lambda x: x["name"] if isinstance(x, dict) else ""}
 
@@ -65,6 +69,16 @@ def test_suppression_may_save_what_merging_cannot() -> None:
     check(DISEASES, {"name": "entropy-l", "l": 3}, limit=0.5)
     with pytest.raises(InfeasibleError):
         check(DISEASES, {"name": "distinct-l", "l": 4}, limit=0.5)
+    check(DISEASES, {"name": "range-diversity", "p": 0.34}, limit=0.5)
+
+
+def test_no_class_has_more_distinct_values_than_the_table() -> None:
+    """The mean over pairs is at least one over the number of values, whatever is suppressed."""
+    with pytest.raises(InfeasibleError, match="needs at least 4 different values, and the whole table has 3"):
+        check(DISEASES, {"name": "range-diversity", "p": 0.33}, limit=0.9)
+    with pytest.raises(InfeasibleError, match="at least 5 different values"):
+        check(DISEASES, {"name": "entropy-l", "l": 4.5}, limit=0.9)
+    check([*DISEASES, None], {"name": "range-diversity", "p": 0.33}, limit=0.9)  # a class of nobody known passes
 
 
 def test_people_are_counted_where_there_are_subjects() -> None:
@@ -115,6 +129,10 @@ VACUOUS: list[tuple[list[Any], dict[str, Any], bool]] = [
     (AMOUNTS, {"name": "max-range", "limit": 1}, True),
     (AMOUNTS, {"name": "max-range", "limit": 0.99}, False),
     (AMOUNTS, {"name": "eps-m", "eps": 0, "m": 2}, False),
+    (DISEASES, {"name": "range-diversity", "p": 1}, True),
+    (DISEASES, {"name": "range-diversity", "p": 0.99}, False),
+    (DISEASES, {"name": "range-confidence", "p": 1}, True),
+    (DISEASES, {"name": "range-confidence", "p": 0.99}, False),
     (AMOUNTS, {"name": "k-e", "k": 2, "e": 0}, False),
 ]
 
@@ -124,3 +142,10 @@ def test_vacuous(values: list[Any], spec: dict[str, Any], void: bool) -> None:
     table, _ = of_classes([values])
     model = make("model", spec)
     assert vacuous(judge_of(table, model)) == ([(model, ("s",))] if void else [])
+
+
+@pytest.mark.parametrize("u, void", [(1.0, True), (0.99, False)])
+def test_a_limit_on_cells_is_vacuous_where_they_may_cover_everything(u: float, void: bool) -> None:
+    table, _ = of_classes([DISEASES])
+    model = make("model", {"name": "worst-group-utility", "u": u})
+    assert vacuous(judge_of(table, model)) == ([(model, None)] if void else [])

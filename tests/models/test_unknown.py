@@ -171,7 +171,9 @@ def test_variance_and_proximity_count_rows() -> None:
 # Models of spread or proximity are of values and rows by definition: one person may well satisfy them.
 OF_PEOPLE = [
     spec for spec in ALL
-    if spec["name"] not in NUMERIC | {"max-range", "t-closeness", "distinct-l", "entropy-l", "recursive-cl"}
+    if spec["name"] not in NUMERIC | {
+        "max-range", "t-closeness", "distinct-l", "entropy-l", "recursive-cl", "range-diversity", "worst-group-utility",
+    }
 ]  # fmt: skip
 
 
@@ -186,13 +188,20 @@ def test_one_person_with_a_hundred_rows_never_makes_a_class_pass(spec: dict[str,
     assert judged(values, spec).ok.all()
 
 
-@pytest.mark.parametrize("names", [{"name": "entropy-l", "l": 3}, {"name": "recursive-cl", "c": 1, "l": 2}])
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"name": "entropy-l", "l": 3}, {"name": "recursive-cl", "c": 1, "l": 2},
+        {"name": "range-diversity", "p": 0.8}, {"name": "range-confidence", "p": 0.8},
+    ],
+)  # fmt: skip
 def test_one_person_cannot_outweigh_the_others(names: dict[str, Any]) -> None:
     """Ninety rows of one person's rare value do not hide that the other nine people share theirs."""
     values = [["flu"] * 9 + ["cold"] * 90]
     people = {"subjects": [[f"p{number}" for number in range(9)] + ["ann"] * 90]}
     found = judged(values, names, **people)
     expected = {"entropy-l": math.exp(-(0.9 * math.log(0.9) + 0.1 * math.log(0.1))), "recursive-cl": 9.0}
+    expected |= {"range-diversity": 0.81 + 0.01, "range-confidence": 0.9}
     assert found.values.tolist() == pytest.approx([expected[names["name"]]])
     assert not found.ok.all()
 

@@ -7,12 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from shoal.kernels.grouping import group_rows
-from shoal.kernels.histograms import bucket_rows, histograms, known_sizes, subject_histograms
-from shoal.table.stats import Attribute, GroupStats, Histogram
+from shoal.table.counting import count_groups
+from shoal.table.stats import Attribute, GroupStats
 from shoal.table.table import Table
-
-_NOBODY = np.empty(0, dtype=np.int32)
-_NO_FLAGS = np.empty(0, dtype=np.uint8)
 
 
 class MemoryEngine:
@@ -26,28 +23,4 @@ class MemoryEngine:
         self, table: Table, ids: np.ndarray, groups: int, attributes: Sequence[Attribute]
     ) -> GroupStats:
         """Sizes and histograms of rows grouped by ``ids`` (negative: in no group)."""
-        rows, offsets = bucket_rows(ids, groups)
-        tallies = np.diff(offsets)
-        sizes = tallies
-        if table.subjects is not None:
-            sizes = known_sizes(rows, offsets, table.subjects, _NO_FLAGS, _NOBODY)
-        found = {
-            attribute.key: self._histogram(table, attribute, rows, offsets, tallies)
-            for attribute in attributes
-        }
-        return GroupStats(sizes=sizes, rows=tallies, histograms=found)
-
-    def _histogram(
-        self, table: Table, attribute: Attribute, rows: np.ndarray, offsets: np.ndarray, tallies: np.ndarray
-    ) -> Histogram:
-        if attribute.people and table.subjects is not None:
-            indptr, codes, counts = subject_histograms(
-                rows, offsets, attribute.codes, table.subjects, table.n_subjects
-            )
-            known = known_sizes(rows, offsets, table.subjects, attribute.unknown, attribute.codes)
-            return Histogram(indptr, codes, counts, known)
-        indptr, codes, counts = histograms(rows, offsets, attribute.codes, attribute.card)
-        known = tallies
-        if attribute.unknown.any():
-            known = known_sizes(rows, offsets, _NOBODY, attribute.unknown, attribute.codes)
-        return Histogram(indptr, codes, counts, known)
+        return count_groups(table, ids, groups, attributes)

@@ -12,6 +12,8 @@ from collections import namedtuple
 import numpy as np
 from numba import njit
 
+from shoal.kernels.ranges import pair_share, range_share
+
 (
     SIZE,
     DISTINCT,
@@ -26,7 +28,10 @@ from numba import njit
     VARIANCE,
     WINDOW,
     CLOSENESS,
-) = range(13)
+    RANGE_PAIRS,
+    RANGE_SHARE,
+    EXTENT,
+) = range(16)
 AT_LEAST, AT_MOST, BELOW = range(3)
 TOLERANCE = 1e-12
 
@@ -259,11 +264,15 @@ def _evaluate(view: RuleView, codes: np.ndarray, counts: np.ndarray, denominator
         return ref[codes[codes.size - 1]] - ref[codes[0]]
     if op == CLOSENESS:
         return _closeness(codes, int(view.p1), view.p0, ref, view.tree, view.card)
+    if op == RANGE_SHARE:
+        return range_share(codes, counts, denominator, view.p1 > 0.0, ref, view.card)
     total = 0.0
     for i in range(counts.size):
         total += counts[i]
     if op == ENTROPY:
         return _entropy(counts, total)
+    if op == RANGE_PAIRS:
+        return pair_share(codes, counts, total, int(view.p1), view.p0, ref, view.tree, view.card)
     if op == TAIL:
         return _tail_ratio(counts, total, int(view.p0))
     if op == TOTAL_VARIATION:
@@ -331,7 +340,14 @@ def judge_rule(
     rules: Rules, r: int, indptr: np.ndarray, codes: np.ndarray, counts: np.ndarray, known: np.ndarray
 ) -> np.ndarray:
     """Value of rule ``r`` for every group of compressed histograms."""
-    view = rule_view(rules, r)
+    return judge_view(rule_view(rules, r), indptr, codes, counts, known)
+
+
+@njit(cache=True)
+def judge_view(
+    view: RuleView, indptr: np.ndarray, codes: np.ndarray, counts: np.ndarray, known: np.ndarray
+) -> np.ndarray:
+    """Value of one rule by itself for every group of compressed histograms."""
     values = np.empty(indptr.size - 1, dtype=np.float64)
     for g in range(values.size):
         a, b = indptr[g], indptr[g + 1]

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from shoal.kernels.histograms import count_segment, distinct_subjects, pair_histogram
-from shoal.kernels.rules import SIZE, Rules, passes, rule_value, rule_view
+from shoal.kernels.rules import EXTENT, SIZE, Rules, passes, rule_value, rule_view
 
 # codes: (attributes, rows) int32; people: 1 where an attribute is counted by subjects; subjects: int32 a row, empty
 # when rows are people.
@@ -29,6 +29,8 @@ def rule_values(rows: np.ndarray, rules: Rules, data: Sensitive, values: np.ndar
     for r in range(rules.op.size):
         if rules.op[r] == SIZE:
             values[r] = size
+        elif rules.op[r] == EXTENT:
+            values[r] = np.nan  # smaller groups have smaller extents, so nobody who cuts needs to ask
     for attr in range(data.codes.shape[0]):
         flags = rules.unknown[rules.unknown_at[attr] : rules.unknown_at[attr + 1]]
         mine = data.codes[attr]

@@ -18,6 +18,8 @@ from shoal.table.table import Table
 
 _EMPTY = np.empty(0, dtype=np.float64)
 _NO_TREE = np.empty((0, 0), dtype=np.int32)
+# A rule on the breaches that group statistics may hold: no kernel knows it, so nothing that groups records does.
+BREACH = -1
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -25,7 +27,9 @@ class Rule:
     """One condition of the kernels' closed set, on one attribute (None: on the group's size).
 
     ``ref`` is the reference without unknown values, ``ref_full`` the one with them where it differs.
-    ``scale`` turns the kernel's value and limit into the figures that reports show.
+    ``scale`` turns the kernel's value and limit into the figures that reports show; ``keeps`` is whether merging
+    keeps the condition on this table, where that depends on more than the condition. ``names`` are the columns of a
+    rule that looks at no attribute's histogram.
     """
 
     op: int
@@ -40,6 +44,8 @@ class Rule:
     combine: int = 1
     scale: float = 1.0
     exponential: bool = False
+    keeps: bool = True
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -155,8 +161,8 @@ def _adds_up(rule: Rule) -> bool:
     one = rule.attribute
     if one is None or rule.op in (kernel.DISTINCT, kernel.SPREAD):
         return True
-    if rule.op == kernel.SHARE:
-        return not one.people
+    if rule.op in (kernel.SHARE, kernel.RANGE_PAIRS, kernel.RANGE_SHARE):
+        return rule.keeps and not one.people
     if rule.op == kernel.CLOSENESS:
         return not one.unknown.any()
     return not one.people and not one.unknown.any()
@@ -220,14 +226,18 @@ class Judge:
     def __init__(self, models: Sequence[Model], reference: Reference) -> None:
         self.models = list(models)
         self.reference = reference
-        self.sets = [(model, rules) for model in models for rules in model.all_rules(reference)]
+        every = [(model, rules) for model in models for rules in model.all_rules(reference)]
+        # Those that kernels know come first, so that both count rules alike.
+        self.sets = sorted(every, key=lambda pair: pair[1][0].op == BREACH)
         self._flat = [rule for _, rules in self.sets for rule in rules]
         found: dict[Key, Attribute] = {}
         for rule in self._flat:
             if rule.attribute is not None:
                 found.setdefault(rule.attribute.key, rule.attribute)
         self.attributes = list(found.values())
-        self.rules = compile_rules(self.sets, self.attributes)
+        self.needs_spreads = any(rule.op == kernel.EXTENT for rule in self._flat)
+        self.needs_breaches = any(rule.op == BREACH for rule in self._flat)
+        self.rules = compile_rules([pair for pair in self.sets if pair[1][0].op != BREACH], self.attributes)
 
     @property
     def k(self) -> int:
@@ -253,6 +263,13 @@ class Judge:
         return good
 
     def _values(self, index: int, rule: Rule, stats: GroupStats) -> np.ndarray:
+        if rule.op == kernel.EXTENT:
+            # Before anything is generalised there is no extent to judge.
+            return stats.spreads if stats.spreads is not None else np.full(stats.sizes.size, np.nan)
+        if rule.op == BREACH:
+            # Nor is there a breach before it is known which nodes stand for sensitive values.
+            found = (stats.breaches or {}).get((rule.names[0], int(rule.p0)))
+            return found if found is not None else np.full(stats.sizes.size, np.nan)
         if rule.attribute is None:
             return stats.sizes.astype(np.float64)
         histogram = stats.histograms[rule.attribute.key]
@@ -277,7 +294,9 @@ def _judgement(model: Model, rules: Sequence[Rule], values: Sequence[np.ndarray]
     first = rules[0]
     limit = math.exp(first.limit) if first.exponential else first.limit * first.scale
     names = tuple(
-        name for rule in rules[: max(first.combine, 1)] if rule.attribute for name in rule.attribute.names
+        name
+        for rule in rules[: max(first.combine, 1)]
+        for name in (rule.attribute.names if rule.attribute else rule.names)
     )
     better = "up" if first.sense == kernel.AT_LEAST else "down"
     return Judgement(model=model, on=names or None, values=shown, limit=limit, ok=ok, better=better)

@@ -7,9 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from shoal.errors import InfeasibleError
-from shoal.models.base import Judge
+from shoal.models.base import BREACH, Judge
 from shoal.models.feasible import whole_reference
+from shoal.recoding.recodings import Subtree
 from shoal.recoding.released import Released
+from shoal.table.guards import guards_of
 from shoal.table.stats import GroupCounter
 
 
@@ -18,6 +20,10 @@ def enforce(released: Released, judge: Judge, engine: GroupCounter, limit: float
     table = released.table
     while True:
         stats = engine.group_stats(table, released.classes, released.n_classes, judge.attributes)
+        if judge.needs_spreads:
+            stats = replace(stats, spreads=released.spreads)
+        if judge.needs_breaches:
+            stats = replace(stats, breaches=_breaches(released, judge))
         good = judge.ok(stats)
         if good.all() and released.n_suppressed:
             rows = np.flatnonzero(released.classes >= 0)
@@ -32,6 +38,18 @@ def enforce(released: Released, judge: Judge, engine: GroupCounter, limit: float
             raise InfeasibleError(
                 _too_much(released, share, limit, sorted({one.model.name for one in failing}))
             )
+
+
+def _breaches(released: Released, judge: Judge) -> dict[tuple[str, int], np.ndarray]:
+    """The likeliest breach of each class, by sensitive column and guard level, of values or the nodes they lifted to."""
+    lifted = released.recoding.sensitive if isinstance(released.recoding, Subtree) else {}
+    found = {}
+    for _, rules in judge.sets:
+        if rules[0].op == BREACH:
+            name, level = rules[0].names[0], int(rules[0].p0)
+            guards = guards_of(released.table, name, None if level < 0 else level)
+            found[name, level] = guards.worst(released.classes, released.n_classes, lifted.get(name))
+    return found
 
 
 def _too_much(released: Released, share: float, limit: float, names: list[str]) -> str:

@@ -40,6 +40,20 @@ def refuse_infeasible(judge: Judge, suppression_limit: float) -> None:
         hopeless = failing_stays(model, rules) or (suppression_limit == 0 and merging_keeps(model, rules))
         if hopeless and not judgement.ok[0]:
             raise InfeasibleError(describe_failure(judgement))
+    for model in judge.models:
+        _refuse_too_few_values(model, judge.reference)
+
+
+def _refuse_too_few_values(model: Model, reference: Reference) -> None:
+    """No part of the table has more distinct values than all of it; one without any known value would pass."""
+    need = model.distinct_needed()
+    for one in model.attributes(reference.table) if need > 1 else []:
+        have = int(np.count_nonzero(reference.counts(one)))
+        if have < need and not one.unknown.any():
+            raise InfeasibleError(
+                f"Model '{model.name}' on '{', '.join(one.names)}' cannot be met: every class needs at least {need} "
+                f"different values, and the whole table has {have}; relax it."
+            )
 
 
 def describe_failure(judgement: Judgement) -> str:
@@ -69,10 +83,13 @@ def vacuous(judge: Judge) -> list[tuple[Model, tuple[str, ...] | None]]:
 
     The distances and shares are convex, so a model that every single value passes is passed by every class.
     """
-    found = []
+    found: list[tuple[Model, tuple[str, ...] | None]] = []
     for model in judge.models:
         alone = Judge([model], judge.reference)
         if not alone.attributes:
+            first = [rules[0] for _, rules in alone.sets]
+            if (alone.needs_spreads or alone.needs_breaches) and min(rule.limit for rule in first) >= 1:
+                found.append((model, first[0].names or None))
             continue
         values = max(one.card for one in alone.attributes)
         stats = GroupStats(

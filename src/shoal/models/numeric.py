@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from shoal.kernels import rules as kernel
 from shoal.models.base import Model, Reference, Rule, numeric_column
 from shoal.params import real, whole
-from shoal.table.column import INTERVAL, TREE, Column
+from shoal.table.closeness import closeness
 from shoal.table.stats import Attribute, attribute
 from shoal.table.table import Table
 
@@ -149,44 +147,23 @@ class MaxRange(Model):
         attributes = self.attributes(reference.table)
         return [
             [
-                _closeness_rule(one, reference, self.limit, len(attributes) if place == 0 else 0)
+                _closeness_rule(one, self.limit, len(attributes) if place == 0 else 0)
                 for place, one in enumerate(attributes)
             ]
         ]
 
 
-def _known_span(one: Attribute, column: Column) -> float:
-    """Width of the declared domain or order, else of the known values: a non-answer is no place on the axis."""
-    places = column.positions[one.unknown == 0]
-    if column.declared is not None or column.numbers is None or places.size == 0:
-        return column.span
-    return float(places.max() - places.min())
-
-
-def _closeness_rule(one: Attribute, reference: Reference, limit: float, combine: int) -> Rule:
-    column = one.column
-    assert column is not None  # targets are single columns
-    tree = np.empty((0, 0), dtype=np.int32)
-    known = one.card - int(column.missing >= 0)
-    if column.kind == INTERVAL:
-        kind, scale, ref = 0, _known_span(one, column), column.positions
-    elif column.kind == TREE:
-        assert column.hierarchy is not None
-        tree = column.hierarchy.ancestors
-        # The missing leaf is the last one, and no value of the domain.
-        counts = column.hierarchy.leaf_counts - (tree == tree[:, -1:]) * (column.missing >= 0)
-        kind, scale, ref = 1, float(known - 1), counts.astype(np.float64).ravel()
-    else:
-        present = (reference.counts(one) > 0) & (one.unknown == 0)
-        kind, scale, ref = 2, float(present.sum() - 1), np.empty(0)
+def _closeness_rule(one: Attribute, limit: float, combine: int) -> Rule:
+    assert one.column is not None  # targets are single columns
+    geometry = closeness(one.column, one.unknown)
     return Rule(
         op=kernel.CLOSENESS,
         sense=kernel.AT_MOST,
         limit=float(limit),
         attribute=one,
-        p0=scale,
-        p1=float(kind),
-        ref=ref,
-        tree=tree,
+        p0=geometry.scale,
+        p1=float(geometry.kind),
+        ref=geometry.ref,
+        tree=geometry.tree,
         combine=combine,
     )

@@ -80,11 +80,18 @@ class GroupStats:
         Rows in each group.
     histograms
         By attribute key.
+    spreads
+        Mean Q-diversity of each group's generalised cells; None before there are any.
+    breaches
+        By sensitive column and guard level (-1: its guard column): each group's likeliest breach of personalised
+        anonymity; None before it is known which nodes stand for sensitive values.
     """
 
     sizes: np.ndarray
     rows: np.ndarray
     histograms: Mapping[Key, Histogram]
+    spreads: np.ndarray | None = None
+    breaches: Mapping[tuple[str, int], np.ndarray] | None = None
 
 
 class GroupCounter(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from shoal.algorithms.base import Problem
 from shoal.errors import SchemaError
 from shoal.kernels import nodes as kernel
 from shoal.kernels.grouping import group_rows, pack_keys
-from shoal.kernels.rules import SIZE, judge_rule
+from shoal.kernels.rules import EXTENT, SIZE, judge_rule
 from shoal.measures.base import Prices
 from shoal.models.base import average_known, compare, compile_rules
 from shoal.recoding.lattice import Lattice
@@ -171,7 +171,7 @@ class Checker:
         if self.rows_only and not self._by_row:
             kernel.judge_sizes(sizes, found, self.problem.judge.k, self._bad, self._out)
         else:
-            self._judge(found)
+            self._judge(levels, found)
             kernel.tally(sizes, found, self._bad, self._out)
         suppressed, classes, squares, all_squares = self._out.tolist()
         inherited = suppressed
@@ -232,16 +232,30 @@ class Checker:
         self._sizes[: first.size] = np.bincount(ids, weights=table.weight, minlength=first.size)
         return int(first.size)
 
-    def _judge(self, found: int) -> None:
+    def _judge(self, levels: np.ndarray, found: int) -> None:
+        spreads = self._spreads(levels, found) if self.problem.judge.needs_spreads else None
         if self._by_row:
-            self._judge_people(found)
+            self._judge_people(found, spreads)
         else:
-            self._judge_values(found)
+            self._judge_values(found, spreads)
 
-    def _judge_values(self, found: int) -> None:
+    def _spreads(self, levels: np.ndarray, found: int) -> np.ndarray:
+        """Mean Q-diversity of each class's cells, which are those of any of its entries."""
+        of = self._class_of[: self._entries.weight.size]
+        first = np.empty(found, dtype=np.int64)
+        first[of] = np.arange(of.size)
+        spreads = np.zeros(found)
+        for column, at, level in zip(self.columns, self._row_at, levels.tolist(), strict=True):
+            leaves = np.bincount(_level_codes(column)[level])[self._entries.codes[at + level, first]]
+            spreads += (leaves - 1.0) / max(column.card - 1.0, 1.0)
+        return spreads / len(self.columns)
+
+    def _judge_values(self, found: int, spreads: np.ndarray | None) -> None:
         """Evaluate every rule on the classes' histograms; flag failing classes, and those that stay so below."""
         rules = self.rules
         values: list[np.ndarray] = [self._sizes[:found]] * rules.op.size
+        if spreads is not None:
+            values = [spreads if op == EXTENT else value for op, value in zip(rules.op, values, strict=True)]
         class_of = self._class_of[: self._entries.weight.size]
         for attr, histogram in enumerate(self._entries.histograms):
             flags = rules.unknown[rules.unknown_at[attr] : rules.unknown_at[attr + 1]]
@@ -261,12 +275,12 @@ class Checker:
         self._bad[:found] = bad
         self._inherits[:found] = inherits
 
-    def _judge_people(self, found: int) -> None:
+    def _judge_people(self, found: int, spreads: np.ndarray | None) -> None:
         """Distinct people do not add up, so their classes are counted from the rows each time."""
         judge = self.problem.judge
         ids = self.class_of[self.combination]
         stats = self.problem.engine.group_stats(self.table, ids, found, judge.attributes)
-        self._bad[:found] = ~judge.ok(stats)
+        self._bad[:found] = ~judge.ok(replace(stats, spreads=spreads))
         self._inherits[:found] = stats.sizes < judge.k
 
     @property

@@ -22,7 +22,7 @@ def refuse_unsound(owner: str, judge: Judge, allowed: int) -> None:
         if failing_stays(model, rules) or (allowed == 0 and merging_keeps(model, rules)):
             continue
         unknown = any(rule.attribute is not None and rule.attribute.unknown.any() for rule in rules)
-        if model.monotone != "up":
+        if model.monotone != "up" or not all(rule.keeps for rule in rules):
             why = "merging two classes that satisfy it can give one that does not"
         elif model.inherited or (unknown and allowed == 0):
             why = "a class without any known value satisfies it, and need not when it is merged with another"

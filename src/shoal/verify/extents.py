@@ -1,0 +1,124 @@
+"""What a class's cells have lost: their Q-diversity, from the cells themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.verify.cells import Cells, parse_set, read_cells
+from shoal.verify.claims import Column
+from shoal.verify.facts import Facts, Sample
+from shoal.verify.outcome import Outcome, at_most
+from shoal.verify.policies import exact, ranks
+from shoal.verify.values import STAR, Values, canonical, read_values
+
+
+def worst_group_utility(model: Mapping[str, Any], sample: Sample) -> Outcome:
+    """The mean over the quasi-identifiers, each counting the same, of the Q-diversity of a class's cells."""
+    facts = sample.facts
+    columns = facts.claims.role("quasi")
+    total = np.zeros(facts.classes.count)
+    for column in columns:
+        total += _spread(facts, column)
+    figure = total / len(columns)
+    return Outcome(figure, at_most(figure, model["u"]), np.ones(len(figure), dtype=bool), "high")
+
+
+def has_public_extent(column: Column) -> bool:
+    """Whether the cells and the manifest alone tell what share of its domain a cell covers."""
+    if column.cells == "representative":
+        return False
+    if column.cells == "label":
+        return True
+    if column.type == "ordinal":
+        return len(column.order or ()) > 1
+    return column.domain is not None and column.domain[0] < column.domain[1] and column.cells != "set"
+
+
+def _spread(facts: Facts, column: Column) -> np.ndarray:
+    """Share of the domain that each class's cell covers, 0 for one value."""
+    code, texts = facts.classes.cells[column.name]
+    if column.cells == "label":
+        return _label_spread(column, texts)[code]
+    cells = read_cells(column, texts)
+    values = _input(facts, column)
+    if column.type == "ordinal":
+        width, domain = _rank_widths(column, cells, texts), float(len(column.order or ()) - 1)
+    elif column.type in ("numeric", "date"):
+        width, domain = _number_widths(column, cells, texts), _domain(column, values)
+    else:
+        members = np.bincount(cells.members["cell"].to_numpy(), minlength=len(texts))
+        width, domain = np.maximum(members - 1.0, 0.0), len(values.texts) - 1.0 if values is not None else 0.0
+    share = np.minimum(width / domain, 1.0) if domain > 0 else np.zeros(len(texts))
+    several = domain > 0 or (values is not None and len(values.texts) > 1)
+    share = np.where(cells.star, float(several), np.where(cells.missing, 0.0, share))[code]
+    if column.cells == "representative" and values is not None:
+        share = np.where(cells.star[code], share, _members_spread(facts, column, values, domain))
+    return share
+
+
+def _input(facts: Facts, column: Column) -> Values | None:
+    if facts.original is None:
+        return None
+    return read_values(facts.original[column.name], column.type)
+
+
+def _label_spread(column: Column, texts: pl.Series) -> np.ndarray:
+    rows = column.hierarchy or ()
+    under: dict[str, int] = {}
+    for row in rows:
+        for label in set(row):
+            under[label] = under.get(label, 0) + 1
+    # A cell that the hierarchy lacks fails elsewhere.
+    leaves = np.array([under.get(text, len(rows) if text == STAR else 1) for text in texts.to_list()], dtype=float)
+    return (leaves - 1) / (len(rows) - 1) if len(rows) > 1 else np.zeros(len(texts))
+
+
+def _rank_widths(column: Column, cells: Cells, texts: pl.Series) -> np.ndarray:
+    if column.cells != "set":
+        return np.nan_to_num(cells.high - cells.low)
+    widths = np.zeros(len(texts))
+    for place, cell in enumerate(texts.to_list()):
+        found = [rank for rank in ranks(column, parse_set(cell) or []) if rank is not None]
+        widths[place] = max(found) - min(found) if found else 0.0
+    return widths
+
+
+def _number_widths(column: Column, cells: Cells, texts: pl.Series) -> np.ndarray:
+    """Widths of intervals, whose ends are subtracted before they are rounded."""
+    closed = r"^\[([^,\[\]]+),([^,\[\]]+)\]$"
+    ends = []
+    for part in (1, 2):
+        end = pl.select(pl.coalesce(texts.str.extract(closed, part), texts)).to_series()
+        text, number = canonical(end, column.type)
+        ends.append([exact(one, x) for one, x in zip(text.to_list(), number.tolist(), strict=True)])
+    pairs = zip(*ends, strict=True)
+    return np.array([0.0 if low is None or high is None else float(high - low) for low, high in pairs], dtype=float)
+
+
+def _domain(column: Column, values: Values | None) -> float:
+    """Width of the declared domain, else of the input's."""
+    if column.domain is not None:
+        return column.domain[1] - column.domain[0]
+    if values is None:
+        raise ValueError("the input is only known at the gate")
+    found = [exact(text, x) for text, x in zip(values.texts.to_list(), values.numbers.tolist(), strict=True)]
+    known = [number for number in found if number is not None]
+    return float(max(known) - min(known)) if known else 0.0
+
+
+def _members_spread(facts: Facts, column: Column, values: Values, domain: float) -> np.ndarray:
+    """What the members of each class span, where the cell says one value only."""
+    if facts.origin is None or domain <= 0:
+        return np.zeros(facts.classes.count)
+    number = values.numbers
+    if column.type == "ordinal":
+        number = np.array([np.nan if rank is None else rank for rank in ranks(column, values.texts.to_list())])
+    mine = number[values.codes[facts.origin]]
+    low, high = np.full(facts.classes.count, np.inf), np.full(facts.classes.count, -np.inf)
+    np.fmin.at(low, facts.classes.of_row, mine)
+    np.fmax.at(high, facts.classes.of_row, mine)
+    return np.where(high >= low, np.minimum((high - low) / domain, 1.0), 0.0)
