@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import polars as pl
 
 from shoal.hierarchy.hierarchy import MISSING, ROOT
-from shoal.kernels.extents import count_bits, weigh_bits
+from shoal.kernels.extents import count_bits, group_ranges, weigh_bits
 from shoal.kernels.grouping import group_rows
 from shoal.recoding.cells import format_set, interval_texts
 from shoal.recoding.snap import snap_outward
+from shoal.recoding.styles import midpoints
 from shoal.table.column import Column
 from shoal.table.table import number_texts
 
@@ -33,9 +34,13 @@ class CellColumn(ABC):
     def take(self, index: np.ndarray) -> CellColumn:
         """The cells of some groups."""
 
+    def merge(self, of_group: np.ndarray, first: np.ndarray) -> CellColumn:
+        """The cells of classes, each made of groups with equal cells, the first of which is given."""
+        return self.take(first)
+
     @abstractmethod
     def texts(self) -> pl.Series:
-        """Cells as they are published."""
+        """Cells as text, whatever the column's style."""
 
     @abstractmethod
     def spread(self) -> np.ndarray:
@@ -87,24 +92,35 @@ class IntervalCells(CellColumn):
         """The cells of some groups."""
         return IntervalCells(self.column, self.low[index], self.high[index], self.star[index])
 
+    def merge(self, of_group: np.ndarray, first: np.ndarray) -> IntervalCells:
+        """Intervals published by one representative are nested: the widest covers the members of all."""
+        if self.column.cells != "representative":
+            return self.take(first)
+        low, _ = group_ranges(self.low, of_group, first.size)
+        _, high = group_ranges(self.high, of_group, first.size)
+        return replace(self, low=low, high=high, star=self.star[first])
+
     @cached_property
-    def _missing(self) -> np.ndarray:
+    def missing(self) -> np.ndarray:
+        """Which cells are the missing value."""
         return (self.low == self.column.missing) & ~self.star
 
     @cached_property
-    def _bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Published bounds as numbers; whatever stands where a cell is missing or a star is never used."""
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Bounds as numbers, snapped; whatever stands where a cell is missing or a star is never used."""
         top = max(self.column.numbers.size - 1, 0)  # type: ignore[union-attr]
         return snap_outward(self.column, np.minimum(self.low, top), np.minimum(self.high, top))
 
     @cached_property
     def keys(self) -> np.ndarray:
-        """Equal keys exactly where cells are equal, after snapping."""
-        special = np.where(self.star, 1, np.where(self._missing, 2, 0)).astype(np.int32)
-        if self.column.numbers is None or self.column.numbers.size == 0:
+        """Equal keys exactly where cells are equal, after snapping and as the column's style publishes them."""
+        special = np.where(self.star, 1, np.where(self.missing, 2, 0)).astype(np.int32)
+        if self.column.cells == "representative":
+            ends = [np.unique(self.representatives(), return_inverse=True)[1]]
+        elif self.column.numbers is None or self.column.numbers.size == 0:
             ends = [self.low, self.high]
         else:
-            ends = [np.unique(bound, return_inverse=True)[1] for bound in self._bounds]
+            ends = [np.unique(bound, return_inverse=True)[1] for bound in self.bounds]
         stacked = np.stack([np.where(special > 0, 0, end).astype(np.int32) for end in ends] + [special])
         return group_rows(stacked, stacked.max(axis=1, initial=0) + 1)[0]
 
@@ -115,10 +131,19 @@ class IntervalCells(CellColumn):
         elif self.column.numbers.size == 0:
             texts = pl.Series([MISSING], dtype=pl.String).new_from_index(0, self.low.size)
         else:
-            low, high = (_bound_texts(self.column.type, bound) for bound in self._bounds)
+            low, high = (_bound_texts(self.column.type, bound) for bound in self.bounds)
             texts = interval_texts(low, high)
-        special = pl.Series(np.where(self.star, ROOT, np.where(self._missing, MISSING, "")), dtype=pl.String)
+        special = pl.Series(np.where(self.star, ROOT, np.where(self.missing, MISSING, "")), dtype=pl.String)
         return pl.select(pl.when(special == "").then(texts).otherwise(special)).to_series()
+
+    def representatives(self) -> np.ndarray:
+        """One value a cell: the middle of the published interval, for ordinal columns the code of that value.
+
+        Whatever stands where a cell is missing or a star is never used.
+        """
+        if self.column.numbers is None:
+            return (self.low + self.high) // 2
+        return midpoints(self.column, *self.bounds)
 
     def _ordinal_texts(self) -> pl.Series:
         values = self.column.texts.to_list()
@@ -132,12 +157,12 @@ class IntervalCells(CellColumn):
         with np.errstate(invalid="ignore"):
             width = self._width()
         share = np.minimum(width / span, 1.0) if span > 0 else np.zeros(self.low.size)
-        return np.where(self.star, float(self.column.card > 1), np.where(self._missing, 0.0, share))
+        return np.where(self.star, float(self.column.card > 1 or span > 0), np.where(self.missing, 0.0, share))
 
     def _width(self) -> np.ndarray:
         if self.column.numbers is None or self.column.numbers.size == 0:
             return (self.high - self.low).astype(np.float64)
-        low, high = self._bounds
+        low, high = self.bounds
         if low.dtype.kind == "i" and self.column.span >= 1 << 62:
             return high.astype(np.float64) - low.astype(np.float64)  # the difference may not fit into 64 bits
         return (high - low).astype(np.float64)
@@ -151,7 +176,7 @@ class IntervalCells(CellColumn):
         if not self.column.whole:
             return np.full(self.low.size, np.nan)
         inside = np.minimum(self._width() + 1.0, self.column.domain_size)
-        return np.where(self.star, float(self.column.domain_size), np.where(self._missing, 1.0, inside))
+        return np.where(self.star, float(self.column.domain_size), np.where(self.missing, 1.0, inside))
 
     def mass(self) -> np.ndarray:
         """Rows between the published ends."""
@@ -159,12 +184,12 @@ class IntervalCells(CellColumn):
         cumulative = np.concatenate([[0], np.cumsum(frequencies)])
         low, high = self.low, self.high
         if self.column.numbers is not None and self.column.numbers.size:
-            ends = self._bounds
+            ends = self.bounds
             low = np.searchsorted(self.column.numbers, ends[0], side="left")
             high = np.searchsorted(self.column.numbers, ends[1], side="right") - 1
         inside = cumulative[high + 1] - cumulative[low]
         missing = frequencies[self.column.missing] if self.column.missing >= 0 else 0
-        return np.where(self.star, cumulative[-1], np.where(self._missing, missing, inside)).astype(
+        return np.where(self.star, cumulative[-1], np.where(self.missing, missing, inside)).astype(
             np.float64
         )
 

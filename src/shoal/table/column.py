@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from shoal.hierarchy.hierarchy import Hierarchy
+    from shoal.table.policies import Policy
 
 INTERVAL, TREE, FLAT = "interval", "tree", "flat"
 
@@ -38,6 +39,8 @@ class Column:
         Code of the missing value, -1 when the column has none.
     hierarchy
         With the missing leaf already in it, where there is one.
+    policy
+        Sensitive ranges, None where each is its value alone.
     """
 
     name: str
@@ -51,6 +54,7 @@ class Column:
     hierarchy: Hierarchy | None
     spec: ColumnSpec
     declared: tuple[object, object] | None = None
+    policy: Policy | None = None
 
     @property
     def card(self) -> int:
@@ -59,11 +63,13 @@ class Column:
 
     @property
     def cells(self) -> str:
-        """Cell kind in a release: interval, label, set, or value for columns that are never generalised."""
+        """Cell kind in a release: by kind and style, or value for columns that are never generalised."""
         if self.role != "quasi":
             return "value"
         if self.kind == TREE:
             return "label"
+        if self.spec.style != "auto":
+            return self.spec.style
         return "interval" if self.kind == INTERVAL and self.type in ("numeric", "date") else "set"
 
     @cached_property

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shoal.errors import ParameterError, SchemaError
-from shoal.params import choice, nearest
+from shoal.params import choice, nearest, real, whole
 
 TYPES = ("numeric", "date", "ordinal", "categorical")
-LIST_ROLES = ("identifiers", "quasi", "sensitive", "neutral", "drop")
-SINGLE_ROLES = ("subject", "weight", "key")
+LIST_ROLES = ("identifiers", "quasi", "sensitive", "neutral", "pseudonym", "drop")
+SINGLE_ROLES = ("subject", "weight", "key", "guard")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,12 +28,17 @@ class ColumnSpec:
         The values of an ordinal column, lowest first.
     domain
         Declared lowest and highest value of a numeric or date column; public.
+    style
+        ``"auto"`` (text cells), ``"bounds"`` (two columns) or ``"representative"`` (one value a class).
     snap
         ``"auto"``, ``"off"`` or a grid width for released intervals.
     use
         ``"interval"`` prices and cuts a numeric column by width although it has a hierarchy.
     non_answers
         Values of a sensitive column that say nothing, such as ``"refused"``.
+    shift
+        Move the dates of every person by a secret number of days: ``{"days": 30, "gap_limit": 0.05}``, the largest move
+        and the largest share of people whose gaps between dates nobody else has (without ``W-TRAJECTORY``).
     """
 
     type: str | None = None
@@ -44,11 +49,14 @@ class ColumnSpec:
     snap: str | float = "auto"
     use: str | None = None
     non_answers: Sequence[str] = ()
+    shift: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
+        if self.shift is not None:
+            object.__setattr__(self, "shift", _checked_shift(self.shift))
         if self.type is not None:
             choice("a column", "type", self.type, TYPES)
-        choice("a column", "style", self.style, ("auto",))
+        choice("a column", "style", self.style, ("auto", "bounds", "representative"))
         if self.use is not None:
             choice("a column", "use", self.use, ("interval",))
         if isinstance(self.snap, str):
@@ -77,10 +85,12 @@ class Schema:
     quasi: Sequence[str] = ()
     sensitive: Sequence[str] = ()
     neutral: Sequence[str] = ()
+    pseudonym: Sequence[str] = ()
     drop: Sequence[str] = ()
     subject: str | None = None
     weight: str | None = None
     key: str | None = None
+    guard: str | None = None
     specs: Mapping[str, ColumnSpec] = field(default_factory=dict)
 
     def roles(self) -> dict[str, str]:
@@ -90,7 +100,9 @@ class Schema:
             for name in getattr(self, role):
                 self._claim(found, name, "identifier" if role == "identifiers" else role)
         for role in SINGLE_ROLES:
-            if (name := getattr(self, role)) is not None:
+            name = getattr(self, role)
+            # Whose row it is may be released as a token, and still count people.
+            if name is not None and not (role == "subject" and found.get(name) == "pseudonym"):
                 self._claim(found, name, role)
         return found
 
@@ -105,7 +117,12 @@ class Schema:
     @property
     def released(self) -> list[str]:
         """Columns of a release, quasi first, in the order given."""
-        return [*self.quasi, *self.sensitive, *self.neutral]
+        return [*self.quasi, *self.sensitive, *self.neutral, *self.pseudonym]
+
+    @property
+    def shifted(self) -> list[str]:
+        """Columns whose dates are moved."""
+        return [name for name in self.released if self.spec(name).shift is not None]
 
     def check(self, columns: Sequence[str]) -> None:
         """Refuse unknown columns, columns without a role, and a table without quasi-identifiers."""
@@ -122,14 +139,37 @@ class Schema:
                 f"{_listed(without)} no role: add {'it' if len(without) == 1 else 'each'} to identifiers, quasi, "
                 "sensitive, neutral or drop."
             )
+        self._check_shifts(roles)
         if not self.quasi:
             raise SchemaError("The table has no quasi-identifier: name at least one column under 'quasi'.")
+
+    def _check_shifts(self, roles: Mapping[str, str]) -> None:
+        for name, spec in self.specs.items():
+            if spec.shift is None:
+                continue
+            if roles.get(name) not in ("sensitive", "neutral"):
+                raise SchemaError(
+                    f"The dates of column '{name}' are to be shifted, which is for sensitive and neutral columns: a "
+                    "quasi-identifier is generalised instead."
+                )
+            if spec.type not in (None, "date"):
+                raise SchemaError(f"Column '{name}' is {spec.type}: a shift is for dates.")
+            if self.subject is None:
+                raise SchemaError(f"The dates of column '{name}' are to be shifted, a person alike: name the 'subject'.")
 
     @staticmethod
     def _claim(found: dict[str, str], name: str, role: str) -> None:
         if name in found:
             raise SchemaError(f"Column '{name}' has two roles, {found[name]} and {role}: keep one.")
         found[name] = role
+
+
+def _checked_shift(given: Mapping[str, Any]) -> dict[str, Any]:
+    extra = [key for key in given if key not in ("days", "gap_limit")]
+    if extra or "days" not in given:
+        raise ParameterError("The 'shift' of a column must give its 'days', and may give a 'gap_limit'.")
+    limit = real("a date shift", "gap_limit", given.get("gap_limit", 0.05), low=0.0, high=1.0)
+    return {"days": whole("a date shift", "days", given["days"], least=1), "gap_limit": limit}
 
 
 def _listed(names: Sequence[str]) -> str:

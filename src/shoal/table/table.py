@@ -18,6 +18,7 @@ from shoal.table.coding import canonical_text, code_dates, code_numbers, code_te
 from shoal.table.column import FLAT, INTERVAL, TREE, Column
 from shoal.table.keys import key_hashes
 from shoal.table.schema import ColumnSpec, Schema
+from shoal.table.styles import check_styles
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -112,6 +113,7 @@ def build_table(
         column: _code_column(column, schema, frame[column], hierarchies.get(column))
         for column in [*schema.quasi, *schema.sensitive]
     }
+    check_styles(schema, frame.columns, columns)
     subjects, n_subjects = _subjects(frame, schema)
     return Table(
         frame=frame,
@@ -146,7 +148,7 @@ def iso_dates(table: Table) -> pl.DataFrame:
     dates = [
         pl.col(name).str.to_date(given[name])
         for name in given
-        if name in table.columns and table.frame[name].dtype == pl.String
+        if (name in table.columns or name in table.schema.shifted) and table.frame[name].dtype == pl.String
     ]
     return table.frame.with_columns(dates)
 
