@@ -13,7 +13,7 @@ from shoal.engines.base import Engine
 from shoal.kernels.geometry import FLAT as FLAT_KIND
 from shoal.kernels.geometry import INTERVAL as INTERVAL_KIND
 from shoal.kernels.geometry import TREE as TREE_KIND
-from shoal.kernels.geometry import Geometry
+from shoal.kernels.geometry import Geometry, list_pairs
 from shoal.kernels.segments import Sensitive
 from shoal.models.base import Judge, Model
 from shoal.params import real
@@ -23,6 +23,8 @@ from shoal.table.column import FLAT, TREE, Column
 from shoal.table.keys import Keys
 from shoal.table.table import Table
 
+# Columns of up to this many codes list the prices of all pairs: a list that fits the cache beats working them out.
+_LISTED = 200
 _KINDS = {"interval": INTERVAL_KIND, TREE: TREE_KIND, FLAT: FLAT_KIND}
 
 
@@ -50,10 +52,16 @@ class Algorithm:
     ----------
     suppression_limit
         Largest share of rows that may be suppressed after recoding.
+
+    Class attributes
+    ----------------
+    code
+        The warning code that a release of this method needs, whatever models hold; None for most.
     """
 
     name: ClassVar[str]
     shorthand: ClassVar[Sequence[str]] = ()
+    code: ClassVar[str | None] = None
     suppression_limit: float = 0.0
 
     def __post_init__(self) -> None:
@@ -88,7 +96,7 @@ def column_geometry(columns: Sequence[Column], weights: np.ndarray) -> Geometry:
     ]
     trees = [_tree_arrays(column) for column in columns]
     words = [(column.card + 63) // 64 if column.kind == FLAT else 0 for column in columns]
-    return Geometry(
+    geo = Geometry(
         kind=np.array([_KINDS[column.kind] for column in columns], dtype=np.int64),
         card=np.array([column.card for column in columns], dtype=np.int64),
         missing=np.array([column.missing for column in columns], dtype=np.int64),
@@ -101,7 +109,18 @@ def column_geometry(columns: Sequence[Column], weights: np.ndarray) -> Geometry:
         leaves=np.concatenate([np.empty(0), *(leaves for _, leaves in trees)]).astype(np.float64),
         tree_at=np.cumsum([0, *(tree.size for tree, _ in trees)], dtype=np.int64),
         word_at=np.cumsum([0, *words], dtype=np.int64),
+        pair=np.empty(0),
+        pair_at=np.full(len(columns), -1, dtype=np.int64),
     )
+    return with_pairs(geo)
+
+
+def with_pairs(geo: Geometry) -> Geometry:
+    """The same geometry with its lists of pairs made anew; whoever changes other parts of one needs this."""
+    listed = (geo.kind != FLAT_KIND) & (geo.card <= _LISTED)
+    sizes = np.where(listed, geo.card**2, 0)
+    pair_at = np.where(listed, np.cumsum(sizes) - sizes, -1)
+    return geo._replace(pair=list_pairs(geo, pair_at, int(sizes.sum())), pair_at=pair_at)
 
 
 def shuffled_codes(problem: Problem) -> tuple[np.ndarray, np.ndarray]:

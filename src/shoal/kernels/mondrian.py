@@ -23,15 +23,15 @@ Work = namedtuple("Work", "codes spare order spare_order ends")
 # of the widest column's median; fallback: try "below" when "up to" the median leaves a side empty; judge: rules matter.
 Options = namedtuple("Options", "k relaxed best fallback judge")
 
-_TASKS = 32
+TASKS = 32
 _CANDIDATES = 32
 # Below this many rows, waking a second core costs more than it saves.
-_PARALLEL_FROM = 1 << 13
+PARALLEL_FROM = 1 << 13
 _ALL = np.iinfo(np.int64).max
 
 
 @njit(cache=True)
-def _ranges(codes: np.ndarray, lo: int, hi: int, low: np.ndarray, high: np.ndarray) -> None:
+def ranges(codes: np.ndarray, lo: int, hi: int, low: np.ndarray, high: np.ndarray) -> None:
     for a in range(codes.shape[1]):
         low[a] = codes[lo, a]
         high[a] = codes[lo, a]
@@ -57,12 +57,12 @@ def _distinct(codes: np.ndarray, lo: int, hi: int, a: int, first: int, last: int
 
 
 @njit(cache=True)
-def _widths(
+def widths_of(
     codes: np.ndarray, lo: int, hi: int, geo: Geometry, low: np.ndarray, high: np.ndarray
 ) -> np.ndarray:
     widths = np.zeros(codes.shape[1])
     for a in range(codes.shape[1]):
-        if low[a] == high[a]:
+        if low[a] == high[a] or geo.weight[a] == 0.0:
             continue
         if geo.kind[a] == FLAT:
             found = _distinct(codes, lo, hi, a, low[a], high[a])
@@ -83,7 +83,7 @@ def _widest(widths: np.ndarray) -> int:
 
 
 @njit(cache=True)
-def _lower_median(codes: np.ndarray, lo: int, hi: int, a: int, first: int, last: int) -> tuple:
+def lower_median(codes: np.ndarray, lo: int, hi: int, a: int, first: int, last: int) -> tuple:
     """Element number ceil(n/2) of the column, and how many rows lie below it."""
     n = hi - lo
     rank = (n + 1) // 2
@@ -108,7 +108,7 @@ def _lower_median(codes: np.ndarray, lo: int, hi: int, a: int, first: int, last:
 
 
 @njit(cache=True)
-def _move(work: Work, lo: int, hi: int, a: int, value: int, ties: int) -> int:
+def move(work: Work, lo: int, hi: int, a: int, value: int, ties: int) -> int:
     """Stable partition: below ``value``, then the first ``ties`` equal to it, then the rest; returns its start."""
     m = work.codes.shape[1]
     at = lo
@@ -185,7 +185,7 @@ def _freed(work: Work, lo: int, hi: int, rules: Rules, data: Sensitive) -> np.nd
 @njit(cache=True)
 def _median_cut(work: Work, lo: int, hi: int, a: int, limits: tuple, relaxed: bool, below_only: bool) -> tuple:
     """Value, ties to the left and size of the left side of a cut at the median of one column."""
-    value, below = _lower_median(work.codes, lo, hi, a, limits[0], limits[1])
+    value, below = lower_median(work.codes, lo, hi, a, limits[0], limits[1])
     if relaxed:
         half = (hi - lo) // 2
         return value, half - below, half
@@ -211,7 +211,7 @@ def _cut(work: Work, lo: int, hi: int, geo: Geometry, rules: Rules, data: Sensit
     m = work.codes.shape[1]
     low = np.empty(m, dtype=np.int32)
     high = np.empty(m, dtype=np.int32)
-    _ranges(work.codes, lo, hi, low, high)
+    ranges(work.codes, lo, hi, low, high)
     freed = np.zeros(rules.op.size, dtype=np.uint8)
     if options.judge and rules.strict_parent.any():
         freed = _freed(work, lo, hi, rules, data)
@@ -222,7 +222,7 @@ def _cut(work: Work, lo: int, hi: int, geo: Geometry, rules: Rules, data: Sensit
         losses, columns, values = best_cuts(work.codes, lo, hi, geo, options.k)
     widths = np.zeros(m)
     if options.relaxed or not options.best:
-        widths = _widths(work.codes, lo, hi, geo, low, high)
+        widths = widths_of(work.codes, lo, hi, geo, low, high)
     tries = 0
     again = False
     while True:
@@ -245,7 +245,7 @@ def _cut(work: Work, lo: int, hi: int, geo: Geometry, rules: Rules, data: Sensit
             middle = _left_rows(work, lo, hi, a, value, ties)
             if not _allowed(work, lo, middle, hi, rules, data, freed):
                 continue
-        return _move(work, lo, hi, a, value, ties)
+        return move(work, lo, hi, a, value, ties)
 
 
 @njit(cache=True)
@@ -274,17 +274,26 @@ def _finish(
 
 def partition(work: Work, geo: Geometry, rules: Rules, data: Sensitive, options: Options) -> None:
     """Cut all rows to the end; one core or several give the same parts."""
-    if work.order.size < _PARALLEL_FROM:
+    if work.order.size < PARALLEL_FROM:
         _finish(work, 0, work.order.size, geo, rules, data, options)
     else:
         _partition_parallel(work, geo, rules, data, options)
+
+
+@njit(cache=True)
+def partition_parts(
+    work: Work, starts: np.ndarray, geo: Geometry, rules: Rules, data: Sensitive, options: Options
+) -> None:
+    """Cut every given part to the end; ``starts`` holds where each begins and, last, where all end."""
+    for p in range(starts.size - 1):
+        _finish(work, starts[p], starts[p + 1], geo, rules, data, options)
 
 
 @njit(cache=True, parallel=True)
 def _partition_parallel(work: Work, geo: Geometry, rules: Rules, data: Sensitive, options: Options) -> None:
     """Level by level until there are enough parts to share out, then part by part."""
     starts = np.array([0, work.order.size], dtype=np.int64)
-    while starts.size - 1 < _TASKS:
+    while starts.size - 1 < TASKS:
         parts = starts.size - 1
         middles = np.empty(parts, dtype=np.int64)
         for p in prange(parts):

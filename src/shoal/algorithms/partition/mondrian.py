@@ -10,7 +10,7 @@ import numpy as np
 from shoal.algorithms.base import Problem, geometry, sensitive_codes, shuffled_codes
 from shoal.algorithms.grouping import Grouper
 from shoal.kernels.mondrian import Options, Work, partition
-from shoal.kernels.rules import SIZE
+from shoal.kernels.rules import EXTENT, SIZE
 from shoal.params import choice
 from shoal.recoding.recodings import Grouping
 
@@ -37,6 +37,8 @@ class Mondrian(Grouper):
     """
 
     name: ClassVar[str] = "mondrian"
+    # Both sides of every cut satisfy the models.
+    mends: ClassVar[bool] = False
     mode: str = "strict"
     cut: str = "widest"
     fallback_lt: bool = False
@@ -54,7 +56,7 @@ class Mondrian(Grouper):
         work = Work(
             codes, np.empty_like(codes), order, np.empty_like(order), np.zeros(table.n, dtype=np.uint8)
         )
-        rows_only = bool((judge.rules.op == SIZE).all()) and table.subjects is None
+        rows_only = bool(np.isin(judge.rules.op, (SIZE, EXTENT)).all()) and table.subjects is None
         options = Options(
             judge.k, self.mode == "relaxed", self.cut == "best", self.fallback_lt, not rows_only
         )

@@ -1,0 +1,92 @@
+"""Choosing TOC's threshold and subspace size on a sample (Loukides 2008, Algorithms 3 and 4)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shoal.algorithms.cluster.records import Records
+from shoal.kernels.geometry import Geometry
+from shoal.kernels.toc import Aim
+from shoal.kernels.toc_trials import trial, try_thresholds
+
+
+def sample_size(n: int, k: int, fraction: float) -> int:
+    """Rows of the sample; its cap keeps the heuristics' cost independent of the table's size."""
+    return min(n, max(math.ceil(fraction * n), 20 * k), max(2000, 20 * k))
+
+
+def delta_candidates(iteration: int) -> list[float]:
+    """Midpoints of 2^i equal intervals of [0, 1]."""
+    count = 2**iteration
+    return [(2 * place + 1) / (2 * count) for place in range(count)]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Trials:
+    """Clusterings of a sample, scored by UM + MPM over their clusters; smaller is better.
+
+    Attributes
+    ----------
+    sample
+        With every sensitive column; the table's own domains price it.
+    geo
+        Weights of the objective.
+    aim
+        Limits; its delta is replaced.
+    rounds
+        max_iterations of both algorithms.
+    increment
+        How leftovers join.
+    shares
+        What UM and MPM are multiplied by in the score.
+    """
+
+    sample: Records
+    geo: Geometry
+    aim: Aim
+    rounds: int
+    increment: bool
+    shares: Sequence[float]
+
+    def choose_delta(self) -> tuple[float, list[dict[str, Any]]]:
+        """Algorithm 3: the candidate with the best score, of equals the smallest; and all that were tried.
+
+        A candidate under which no cluster reaches k has no score; if none has one, the largest is returned.
+        """
+        deltas = sorted({delta for i in range(1, self.rounds + 1) for delta in delta_candidates(i)})
+        results = try_thresholds(self.sample.pool, self.geo, self.aim, np.array(deltas), self.increment)
+        tried = [{"delta": delta} | self._score(result) for delta, result in zip(deltas, results, strict=True)]
+        scored = [one for one in tried if one["score"] is not None]
+        best = min(scored, key=lambda one: (round(one["score"], 12), one["delta"]), default=tried[-1])
+        return best["delta"], tried
+
+    def choose_size(self, delta: float, epsilon: float, *, raw: bool) -> tuple[int, list[dict[str, Any]]]:
+        """Algorithm 4: double the subspaces, from k rows on, until the score changes by less than ``epsilon``."""
+        size = self.aim.k
+        tried: list[dict[str, Any]] = []
+        while True:
+            parts = self.sample.copy().halved(size, raw=raw)
+            result = np.zeros(parts.geo.kind.size + 1)
+            trial(parts.pool, parts.starts, self.geo, self.aim, delta, self.increment, result)
+            tried.append({"size": size} | self._score(result))
+            scores = [one["score"] for one in tried[-2:]]
+            close = len(tried) > 1 and None not in scores and abs(scores[0] - scores[1]) < epsilon
+            if close or len(tried) == self.rounds or 2 * size > self.sample.order.size:
+                return size, tried
+            size *= 2
+
+    def _score(self, result: np.ndarray) -> dict[str, Any]:
+        """Figures of one trial, from the columns' mean prices and the number of clusters."""
+        if result[-1] == 0:
+            return {"clusters": 0, "um": None, "mpm": None, "score": None}
+        m, weights = self.sample.quasi, self.sample.geo.weight
+        um = float(result[:m] @ weights[:m] / weights[:m].sum())
+        spread = result[m:-1]
+        mpm = float(1.0 - spread.mean()) if spread.size else None
+        score = self.shares[0] * um + self.shares[1] * (mpm or 0.0)
+        return {"clusters": int(result[-1]), "um": um, "mpm": mpm, "score": score}

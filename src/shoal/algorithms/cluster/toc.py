@@ -1,0 +1,212 @@
+"""TOC k-anonymisation, method MRG (Loukides 2008, Ch. 3): clusters that trade utility against protection."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shoal.algorithms.base import Problem
+from shoal.algorithms.cluster.heuristics import Trials, sample_size
+from shoal.algorithms.cluster.records import Records, collect
+from shoal.algorithms.grouping import Grouper
+from shoal.errors import InfeasibleError, ParameterError
+from shoal.kernels.geometry import Geometry
+from shoal.kernels.heap import PLACES
+from shoal.kernels.pools import numbered
+from shoal.kernels.toc import Aim, cluster
+from shoal.kernels.toc_join import Joining, join_leftovers
+from shoal.params import choice, real, whole
+from shoal.recoding.recodings import Grouping
+from shoal.table.table import Table
+
+_CHOICES = {
+    "seeds": ("random", "order"),
+    "leftover": ("reinsert", "suppress"),
+    "assign": ("value", "increment"),
+    "leftover_scope": ("near", "all"),
+    "scale": ("normalised", "raw"),
+    "score": ("sum", "weighted"),
+    "fallback": ("error", "single"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TOC(Grouper):
+    """Grow clusters around seeds while utility_weight x Q-diversity + protection_weight x S-diversity <= delta.
+
+    Both diversities are means over columns, the first weighted by the attribute weights. Rows are first halved into
+    subspaces (Algorithm 2), each of which is clustered by itself (Algorithm 1); leftovers then join the clusters near
+    them (Algorithm 5). O(n (log n + s)) with subspaces of s rows.
+
+    Parameters
+    ----------
+    utility_weight, protection_weight
+        w_u and w_p, which sum to 1. Protection counts the spread of sensitive values: the wider, the better.
+    delta
+        Largest value of the objective while a cluster grows; None chooses it on a sample (Algorithm 3).
+    size
+        s, fewest rows of a subspace; None chooses it on a sample (Algorithm 4).
+    prepartition
+        False clusters the whole table as one pool, in O(n^2 / cluster size).
+    seeds
+        ``random`` draws each seed; ``order`` takes the first record left of the keyed order that also breaks ties.
+    leftover, assign, leftover_scope
+        ``reinsert`` or ``suppress`` records in clusters that stayed below k; they join the cluster whose objective
+        is then smallest (``value``) or rises least (``increment``), of those ``near`` them or of ``all``.
+    scale
+        Widest column by ``normalised`` or ``raw`` range when rows are halved.
+    max_size
+        No cluster grows beyond it (leftovers may still join); 2k - 1 is a good choice.
+    sample_fraction, max_iterations, score, epsilon, with_replacement
+        Of the heuristics: share of rows sampled, rounds, ``sum`` of UM and MPM or ``weighted`` as the objective is,
+        change of the score that ends the doubling of s, and how rows are drawn.
+    fallback
+        When no cluster reaches k: ``error``, or one ``single`` cluster of everybody.
+
+    Examples
+    --------
+    >>> TOC(k=5, delta=0.3, size=20).parameters()["delta"]
+    0.3
+    """
+
+    name: ClassVar[str] = "toc"
+    utility_weight: float = 0.5
+    protection_weight: float = 0.5
+    delta: float | None = None
+    size: int | None = None
+    prepartition: bool = True
+    seeds: str = "random"
+    leftover: str = "reinsert"
+    assign: str = "value"
+    leftover_scope: str = "near"
+    scale: str = "normalised"
+    max_size: int | None = None
+    sample_fraction: float = 0.02
+    max_iterations: int = 3
+    score: str = "sum"
+    epsilon: float = 0.01
+    with_replacement: bool = False
+    fallback: str = "error"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("utility_weight", "protection_weight"):
+            real("TOC", name, getattr(self, name), low=0.0, high=1.0)
+        if abs(self.utility_weight + self.protection_weight - 1.0) > 1e-9:
+            raise ParameterError(
+                "The 'utility_weight' and 'protection_weight' of TOC must sum to 1. "
+                f"Got {self.utility_weight!r} and {self.protection_weight!r}."
+            )
+        if self.delta is not None:
+            real("TOC", "delta", self.delta, low=0.0, high=1.0)
+        for name in ("size", "max_size"):
+            if getattr(self, name) is not None:
+                whole("TOC", name, getattr(self, name), least=max(1, self.k or 1))
+        real("TOC", "sample_fraction", self.sample_fraction, low=0.0, high=1.0, open_low=True)
+        whole("TOC", "max_iterations", self.max_iterations, least=1)
+        real("TOC", "epsilon", self.epsilon, low=0.0)
+        for name, options in _CHOICES.items():
+            choice("TOC", name, getattr(self, name), options)
+
+    def group(self, problem: Problem) -> Grouping:
+        """Cluster all rows."""
+        table, k = problem.table, problem.judge.k
+        self._check(table, k)
+        order = problem.shuffled.astype(np.int32)
+        notes, delta, size = self._choose(problem, order)
+        used = table.sensitive if self.protection_weight > 0 else []
+        records = collect(problem, order, used, random_seeds=self.seeds == "random")
+        if self.prepartition:
+            problem.progress("halving the table")
+            records = records.halved(size, raw=self.scale == "raw")
+        if np.diff(records.starts).max() >= PLACES:
+            raise ParameterError(
+                f"TOC clusters at most {PLACES - 1} rows at a time: set prepartition, or a smaller size."
+            )
+        return self._cluster(problem, records, self._aim(records, k, delta), notes | {"subspaces": records.parts})
+
+    def _cluster(self, problem: Problem, records: Records, aim: Aim, notes: dict[str, Any]) -> Grouping:
+        table = problem.table
+        problem.progress("clustering")
+        work = records.pool, records.starts, self._objective(records), aim
+        found, made = cluster(*work)
+        count, left = int(found.clusters.sum()), int(found.left.sum())
+        if count == 0:
+            return self._nothing(table, aim, notes)
+        if left and self.leftover == "reinsert":
+            problem.progress("placing leftovers")
+            join_leftovers(*work, found, made, Joining(self.leftover_scope == "all", self.assign == "increment"))
+        elif left > self.suppression_limit * table.n + 1e-9:
+            raise InfeasibleError(
+                f"TOC leaves {left} of {table.n} rows over at delta = {aim.delta:g}, and the suppression_limit is "
+                f"{self.suppression_limit:.2%}: raise it or delta, or set leftover to 'reinsert'."
+            )
+        ids = np.empty(table.n, dtype=np.int32)
+        ids[records.order] = numbered(found, made)
+        notes |= {"clusters": count, "leftovers": left, "mean_size": float(made.size.sum() / count)}
+        return Grouping(ids=ids, groups=count, notes=notes)
+
+    def _check(self, table: Table, k: int) -> None:
+        if self.protection_weight > 0 and not table.sensitive:
+            raise ParameterError(
+                "The 'protection_weight' of TOC needs a sensitive attribute: name one, or set it to 0."
+            )
+        for name in ("size", "max_size"):
+            if getattr(self, name) is not None:
+                whole("TOC", name, getattr(self, name), least=k)
+
+    def _objective(self, records: Records) -> Geometry:
+        """Weights that make the objective a weighted sum of prices."""
+        weights, m = records.geo.weight.copy(), records.quasi
+        weights[:m] *= self.utility_weight / weights[:m].sum()
+        if weights.size > m:
+            weights[m:] = -self.protection_weight / (weights.size - m)
+        return records.geo._replace(weight=weights)
+
+    def _aim(self, records: Records, k: int, delta: float) -> Aim:
+        base = self.protection_weight if records.geo.weight.size > records.quasi else 0.0
+        most = PLACES if self.max_size is None else int(self.max_size)
+        return Aim(float(base), float(delta), k, most)
+
+    def _choose(self, problem: Problem, order: np.ndarray) -> tuple[dict[str, Any], float, int]:
+        """Delta and s as given, else chosen on a sample."""
+        delta, size = self.delta, self.size
+        notes: dict[str, Any] = {}
+        if delta is None or (size is None and self.prepartition):
+            problem.progress("trying thresholds and subspace sizes on a sample")
+            sample = self._sample(problem, order)
+            trials = Trials(
+                sample=sample,
+                geo=self._objective(sample),
+                aim=self._aim(sample, problem.judge.k, delta or 0.0),
+                rounds=int(self.max_iterations),
+                increment=self.assign == "increment",
+                shares=(self.utility_weight, self.protection_weight) if self.score == "weighted" else (1.0, 1.0),
+            )
+            notes["sample"] = sample.order.size
+            if delta is None:
+                delta, notes["deltas"] = trials.choose_delta()
+            if size is None and self.prepartition:
+                size, notes["sizes"] = trials.choose_size(delta, self.epsilon, raw=self.scale == "raw")
+        notes |= {"delta": delta} | ({"size": size} if self.prepartition else {})
+        return notes, delta, size or 0
+
+    def _sample(self, problem: Problem, order: np.ndarray) -> Records:
+        table = problem.table
+        rows = order[: sample_size(table.n, problem.judge.k, self.sample_fraction)]
+        if self.with_replacement:
+            rows = order[problem.keys.generator("sample").integers(0, table.n, rows.size)]
+        return collect(problem, rows, table.sensitive, random_seeds=self.seeds == "random")
+
+    def _nothing(self, table: Table, aim: Aim, notes: dict[str, Any]) -> Grouping:
+        if self.fallback == "single":
+            ids = np.zeros(table.n, dtype=np.int32)
+            return Grouping(
+                ids=ids, groups=1, notes=notes | {"clusters": 1, "leftovers": 0, "mean_size": float(table.n)}
+            )
+        raise InfeasibleError(
+            f"No cluster of TOC reaches {aim.k} records at delta = {aim.delta:g}: set a larger delta, or a smaller "
+            "protection_weight."
+        )

@@ -1,0 +1,200 @@
+"""UPC k-anonymisation (Loukides 2008, Ch. 5): clusters within hard limits on utility and protection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shoal.algorithms.base import Problem, geometry
+from shoal.algorithms.cluster.limits import Promise, promise_of, secrets_of
+from shoal.algorithms.cluster.records import Records, collect
+from shoal.algorithms.grouping import Grouper
+from shoal.errors import InfeasibleError, ParameterError
+from shoal.kernels.geometry import Geometry
+from shoal.kernels.heap import PLACES
+from shoal.kernels.pools import Pool, numbered
+from shoal.kernels.toc_join import Joining
+from shoal.kernels.upc import Limits, limit_clusters
+from shoal.kernels.upc_join import join_limited
+from shoal.models.base import Model
+from shoal.params import choice, real, whole
+from shoal.recoding.recodings import Grouping
+from shoal.registry import load
+
+# Rows on which other limits are tried when nothing can be released.
+_TRIED = 2000
+
+
+@dataclass(frozen=True, kw_only=True)
+class UPC(Grouper):
+    """Grow clusters whose mean Q-diversity is at most U and whose range diversity is at most P; suppress the rest.
+
+    Rows are first halved into subspaces (Algorithm 2). In each, a random seed takes in the record with which the
+    cluster's group diversity, half the sum of both, is smallest, until the limits stop it (Algorithm 6). O(n s m) with
+    subspaces of s rows. Several sensitive attributes: the limits hold for each, their mean guides.
+
+    Parameters
+    ----------
+    utility
+        U, shorthand that adds the model ``worst-group-utility``.
+    protection
+        P, shorthand that adds the model ``range-diversity``.
+    strict
+        Shorthand that also adds the model ``range-confidence`` with the same P: range diversity is an average, and
+        one sensitive range may hold more than P of a class that meets it.
+    size
+        s, fewest rows of a subspace; by default four times the smallest class that k and P allow.
+    strict_listing
+        Ask for P from k records on, as the listing prints it, even where no class of k can meet it.
+    assign, leftover_scope
+        A leftover joins the cluster whose group diversity is then smallest (``value``) or rises least
+        (``increment``), of those ``near`` it or of ``all``, if the limits still hold.
+    max_size
+        No cluster grows beyond it (leftovers may still join); without it clusters use up all that U and P allow.
+    suppression_limit
+        Largest share of rows that may be suppressed, by default all but one class.
+
+    Examples
+    --------
+    >>> [model.name for model in UPC(k=5, utility=0.7, protection=0.5).models()]
+    ['k', 'worst-group-utility', 'range-diversity']
+    """
+
+    name: ClassVar[str] = "upc"
+    shorthand: ClassVar[tuple[str, ...]] = ("k", "utility", "protection", "strict")
+    utility: float | None = None
+    protection: float | None = None
+    strict: bool = False
+    size: int | None = None
+    strict_listing: bool = False
+    assign: str = "value"
+    leftover_scope: str = "near"
+    max_size: int | None = None
+    suppression_limit: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.utility is not None:
+            real("UPC", "utility", self.utility, low=0.0, high=1.0)
+        if self.protection is not None:
+            real("UPC", "protection", self.protection, low=0.0, high=1.0, open_low=True)
+        if self.strict and self.protection is None:
+            raise ParameterError("The 'strict' of UPC needs its 'protection': set it, or add 'range-confidence'.")
+        for name in ("size", "max_size"):
+            if getattr(self, name) is not None:
+                whole("UPC", name, getattr(self, name), least=max(1, self.k or 1))
+        choice("UPC", "assign", self.assign, ("value", "increment"))
+        choice("UPC", "leftover_scope", self.leftover_scope, ("near", "all"))
+
+    def models(self) -> list[Model]:
+        """The models that k, U, P and strict stand for."""
+        given: list[tuple[str, dict[str, Any]]] = []
+        if self.utility is not None:
+            given.append(("worst-group-utility", {"u": self.utility}))
+        if self.protection is not None:
+            given.append(("range-diversity", {"p": self.protection}))
+            if self.strict:
+                given.append(("range-confidence", {"p": self.protection}))
+        return super().models() + [load("model", name)(**parameters) for name, parameters in given]
+
+    def group(self, problem: Problem) -> Grouping:
+        """Cluster what can be clustered."""
+        table, promise = problem.table, promise_of(problem)
+        order = problem.shuffled.astype(np.int32)
+        fewest = max(problem.judge.k, promise.fewest)
+        run = _Run(self, problem, fewest)
+        problem.progress("halving the table")
+        records = run.records(order, promise)
+        ids, notes = run.cluster(records, promise, problem.progress)
+        if notes["clusters"] == 0:
+            problem.progress("looking for limits that would do")
+            raise InfeasibleError(_nothing(run, order, promise))
+        suppressed = int((ids < 0).sum())
+        if suppressed > self.suppression_limit * table.n + 1e-9:
+            raise InfeasibleError(
+                f"UPC would suppress {suppressed} of {table.n} rows, and the suppression_limit is "
+                f"{self.suppression_limit:.2%}: raise it, or 'utility', or 'protection'."
+            )
+        notes |= {"size": run.size, "fewest": fewest, "suppressed": suppressed}
+        return Grouping(ids=ids, groups=notes["clusters"], notes=notes)
+
+
+class _Run:
+    """One table, to be clustered under one promise or another."""
+
+    def __init__(self, spec: UPC, problem: Problem, fewest: int) -> None:
+        self.spec, self.problem = spec, problem
+        self.k = problem.judge.k
+        self.free = self.k if spec.strict_listing else fewest
+        self.size = 4 * fewest if spec.size is None else int(spec.size)
+        for name in ("size", "max_size"):
+            if getattr(spec, name) is not None:
+                whole("UPC", name, getattr(spec, name), least=self.k)
+
+    def records(self, order: np.ndarray, promise: Promise) -> Records:
+        """Rows in subspaces."""
+        return collect(self.problem, order, promise.columns, random_seeds=True).halved(self.size)
+
+    def cluster(
+        self, records: Records, promise: Promise, progress: Callable[[str], None] = lambda step: None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Cluster of every row (-1: none), in the table's order, and what there is to note."""
+        m, spec = records.quasi, self.spec
+        if np.diff(records.starts).max() >= PLACES:
+            raise ParameterError(f"UPC clusters at most {PLACES - 1} rows at a time: set a smaller size.")
+        pool = Pool(np.ascontiguousarray(records.pool.codes[:, :m]), *records.pool[1:])
+        secrets = secrets_of(promise, np.ascontiguousarray(records.pool.codes[:, m:]))
+        most = PLACES if spec.max_size is None else int(spec.max_size)
+        work = pool, secrets, records.starts, self._geometry(), Limits(promise.utility, self.k, self.free, most)
+        progress("clustering")
+        found, made, guard = limit_clusters(*work)
+        clusters, left = int(found.clusters.sum()), int(found.left.sum())
+        if left and clusters:
+            progress("placing leftovers")
+            how = Joining(spec.leftover_scope == "all", spec.assign == "increment")
+            join_limited(*work, found, made, guard, how)
+        ids = np.full(self.problem.table.n, -1, dtype=np.int32)
+        if clusters:
+            ids[records.order] = numbered(found, made)
+        mean_size = float(made.size.sum() / clusters) if clusters else 0.0
+        return ids, {
+            "subspaces": records.parts, "clusters": clusters, "leftovers": left, "mean_size": mean_size,
+        }  # fmt: skip
+
+    def _geometry(self) -> Geometry:
+        geo = geometry(self.problem.table)
+        return geo._replace(weight=geo.weight / geo.weight.sum())
+
+
+def _nothing(run: _Run, order: np.ndarray, promise: Promise) -> str:
+    """Why nothing can be released, with the nearest limits (in hundredths) that release something of a sample."""
+    sample = order[:_TRIED]
+
+    def works(other: Promise) -> bool:
+        return run.cluster(run.records(sample, other), other)[1]["clusters"] > 0
+
+    utility = _smallest(lambda value: works(promise.relaxed(utility=value)), promise.utility)
+    least = float(promise.protection.min())
+    protection = _smallest(lambda value: works(promise.relaxed(protection=value)), least)
+    hints = [] if utility is None else [f"U = {utility:g} would do at this P"]
+    hints += [] if protection is None else [f"P = {protection:g} would do at this U"]
+    where = "" if order.size <= _TRIED else f" on a sample of {_TRIED} rows"
+    advice = " and ".join(hints) + where if hints else "neither U nor P alone would do: lower k, or raise both"
+    return f"UPC can release nothing at U = {promise.utility:g} and P = {least:g}: {advice}."
+
+
+def _smallest(works: Callable[[float], bool], above: float) -> float | None:
+    """The smallest hundredth above a limit that works, by bisection; None when not even 1 does."""
+    low, high = int(above * 100 + 1e-9), 100
+    if high <= low or not works(1.0):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        if works(middle / 100):
+            high = middle
+        else:
+            low = middle
+    return high / 100
