@@ -1,0 +1,132 @@
+"""Ticks: what groups cost is what their published cells cost, alone, with one more value, and joined."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numba import njit
+
+from shoal.algorithms.cluster.prices import ColumnPrices, pack, quasi_prices
+from shoal.io.source import read
+from shoal.kernels.ticks import (
+    ONE,
+    Prices,
+    cells_with,
+    clear,
+    extend_all,
+    join,
+    joint_costs,
+    make_extents,
+    own_cost,
+    widest_columns,
+)
+from shoal.recoding.recodings import Grouping
+from shoal.recoding.released import apply_recoding
+from shoal.table.table import Table
+
+
+@njit
+def price_groups(p: Prices, codes: np.ndarray, ids: np.ndarray, count: int) -> tuple:
+    """Cost of every group, of every group with the first, of the first after joining the last, and with each value."""
+    ext = make_extents(p, count + 1)
+    clear(ext, count)
+    for i in range(ids.size):
+        extend_all(p, ext, np.int64(ids[i]), codes, i)
+    own = np.empty(count, dtype=np.int64)
+    for g in range(count):
+        own[g] = own_cost(p, ext, np.int64(g))
+    joint = np.empty(count, dtype=np.int64)
+    joint_costs(p, ext, np.int64(0), count, joint)
+    grown = np.zeros(ids.size, dtype=np.int64)
+    one = np.empty(ids.size, dtype=np.int64)
+    for a in range(codes.shape[0]):
+        cells_with(p, ext, np.int64(0), np.int64(a), codes[a], one)
+        for i in range(ids.size):
+            grown[i] += one[i]
+    join(ext, np.int64(0), count - 1)
+    return own, joint, own_cost(p, ext, np.int64(0)), grown
+
+
+def published(table: Table, ids: np.ndarray, loss: str) -> np.ndarray:
+    """Weighted price of a record of each group, as the cells that would be published cost it."""
+    groups = int(ids.max()) + 1
+    released = apply_recoding(table, Grouping(ids=ids.astype(np.int32), groups=groups))
+    first = np.array([released.classes[np.flatnonzero(ids == group)[0]] for group in range(groups)])
+    total = np.zeros(groups)
+    for name, weight in zip(table.schema.quasi, table.quasi_weights, strict=True):
+        cells = released.cells[name]
+        total += weight * (cells.spread() if loss == "spread" else cells.penalty())[first]
+    return total
+
+
+def make_table(rng: np.random.Generator, n: int, missing: bool) -> Table:
+    """Wide sets, a wide tree, numbers whose intervals are snapped, a constant."""
+    data: dict[str, Any] = {
+        "set": rng.choice([f"v{i}" for i in range(150)], n), "small": rng.choice(list("abc"), n),
+        "tree": rng.choice([f"t{i}" for i in range(130)], n), "number": rng.normal(0, 100, n).round(3),
+        "same": np.full(n, "x"),
+    }  # fmt: skip
+    frame = pl.DataFrame(data)
+    if missing:
+        holes = [pl.when(pl.Series(rng.random(n) < 0.7)).then(pl.col(name)).alias(name) for name in data]
+        frame = frame.with_columns(holes)
+    rows = [[f"t{i}", f"g{i // 8}", f"h{i // 40}", "*"] for i in range(130)]
+    return read(
+        frame, quasi=list(data), hierarchies={"tree": rows}, weights={"set": 2.0, "number": 0.5}, missing="value"
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 999), n=st.sampled_from([5, 40, 400]), groups=st.sampled_from([2, 5, 200]),
+    missing=st.booleans(), loss=st.sampled_from(["spread", "penalty"]),
+)  # fmt: skip
+def test_costs_are_those_of_published_cells(seed: int, n: int, groups: int, missing: bool, loss: str) -> None:
+    rng = np.random.default_rng(seed)
+    table = make_table(rng, n, missing)
+    ids = np.unique(rng.integers(0, groups, n), return_inverse=True)[1]
+    count = int(ids.max()) + 1
+    prices = pack(quasi_prices(table, loss))
+    codes = np.ascontiguousarray(table.quasi_codes)
+    own, joint, joined, grown = price_groups(prices, codes, ids, count)
+    unit = ONE / table.quasi_weights.sum()
+    near = {"rel": 0, "abs": 1e-9}
+    assert own / unit == pytest.approx(published(table, ids, loss), **near)
+    for other in {0, count // 2, count - 1}:
+        merged = published(table, np.unique(np.where(ids == other, 0, ids), return_inverse=True)[1], loss)[0]
+        assert joint[other] / unit == pytest.approx(merged, **near)
+        if other == count - 1:
+            assert joined / unit == pytest.approx(merged, **near)
+    row = int(rng.integers(n))
+    alone = np.where(np.arange(n) == row, 0, np.where(ids == 0, 0, 1))
+    assert grown[row] / unit == pytest.approx(published(table, alone, loss)[0], **near)
+
+
+def test_the_widest_column_is_the_one_that_costs_most() -> None:
+    table = make_table(np.random.default_rng(5), 300, False)
+    starts = np.array([0, 1, 8, 100, 300])
+    prices = pack(quasi_prices(table, "penalty"))
+    found = widest_columns(prices, np.ascontiguousarray(table.quasi_codes), starts)
+    released = apply_recoding(table, Grouping(ids=np.repeat(np.arange(4), np.diff(starts)).astype(np.int32), groups=4))
+    costs = np.stack(
+        [
+            np.rint(weight * released.cells[name].penalty()[released.classes[starts[:-1]]] * 1e6)
+            for name, weight in zip(table.schema.quasi, table.quasi_weights, strict=True)
+        ]
+    )
+    assert found.tolist() == costs.argmax(axis=0).tolist()
+
+
+def test_heights_are_levels_over_the_trees_height() -> None:
+    rows = [["a", "ab", "*"], ["b", "ab", "*"], ["c", "c", "*"]]
+    table = read(pl.DataFrame({"x": list("abc")}), quasi=["x"], hierarchies={"x": rows})
+    (one,) = quasi_prices(table, "height")
+    assert isinstance(one, ColumnPrices)
+    assert one.steps.reshape(3, 3).tolist() == [[0.0] * 3, [0.5] * 3, [1.0] * 3]
+    (one,) = quasi_prices(table, "spread")
+    assert one.steps.reshape(3, 3).tolist() == [[0.0] * 3, [0.5, 0.5, 0.0], [1.0] * 3]
