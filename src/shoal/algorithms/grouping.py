@@ -1,4 +1,4 @@
-"""What every method that puts records in groups shares: ``k`` as shorthand, mending and polish."""
+"""What every method that puts records in groups shares: polish, mending, and ``k`` as shorthand."""
 
 from __future__ import annotations
 
@@ -6,13 +6,56 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shoal.algorithms.base import Algorithm, Problem
+from shoal.algorithms.mend import mend
+from shoal.algorithms.polish import POLISH_ROUNDS, POLISHED, polish
+from shoal.errors import ParameterError
 from shoal.models.base import Model
+from shoal.params import choice, real, whole
 from shoal.recoding.recodings import Grouping
 from shoal.registry import load
 
 
 @dataclass(frozen=True, kw_only=True)
-class Grouper(Algorithm):
+class Polishable(Algorithm):
+    """A method whose groups can be polished.
+
+    Parameters
+    ----------
+    polish
+        A measure to lower afterwards (``lm``, ``ilm`` or ``arx-loss``): records move, change places and are dealt
+        anew between neighbouring groups while every model keeps holding.
+    polish_rounds
+        Most rounds of it; a round that gains next to nothing ends it earlier. 20 by default.
+    polish_seconds
+        Begin no round after so many seconds. What comes out then depends on the machine: the evidence gives the rounds
+        done, with which a run can be repeated exactly.
+    """
+
+    polish: str | None = None
+    polish_rounds: int | None = None
+    polish_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        name = type(self).__name__
+        if self.polish is not None:
+            choice(name, "polish", self.polish, POLISHED)
+        elif self.polish_rounds is not None or self.polish_seconds is not None:
+            raise ParameterError(f"The polish of {name} has bounds but no measure to lower: set 'polish' too.")
+        if self.polish_rounds is not None:
+            whole(name, "polish_rounds", self.polish_rounds, least=1)
+        if self.polish_seconds is not None:
+            real(name, "polish_seconds", self.polish_seconds, low=0.0)
+
+    def polished(self, problem: Problem, grouping: Grouping) -> Grouping:
+        """The grouping itself, or a better one if asked for."""
+        if self.polish is None:
+            return grouping
+        return polish(problem, grouping, self.polish, self.polish_rounds or POLISH_ROUNDS, self.polish_seconds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grouper(Polishable):
     """A method whose result is a grouping of records.
 
     Parameters
@@ -22,6 +65,8 @@ class Grouper(Algorithm):
     """
 
     shorthand: ClassVar[tuple[str, ...]] = ("k",)
+    # Whether its groups may fail models that merging would satisfy.
+    mends: ClassVar[bool] = True
     k: int | None = None
 
     def models(self) -> list[Model]:
@@ -33,5 +78,8 @@ class Grouper(Algorithm):
         raise NotImplementedError
 
     def run(self, problem: Problem) -> Grouping:
-        """Group the records."""
-        return self.group(problem)
+        """Group the records, merge groups that fail a model, and polish if asked."""
+        grouping = self.group(problem)
+        if self.mends:
+            grouping = mend(problem, grouping, self.suppression_limit)
+        return self.polished(problem, grouping)

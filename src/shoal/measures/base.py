@@ -57,17 +57,21 @@ class Measure:
         As in recipes and on the command line.
     better
         ``"down"`` when smaller is better.
+    of_cells
+        Whether it prices what the cells of quasi-identifiers cover; centroids cover nothing, so they have no price.
     """
 
     name: ClassVar[str]
     better: ClassVar[str] = "down"
+    of_cells: ClassVar[bool] = False
 
     def score(self, stats: PriceStats) -> Score:
         """Price a release."""
-        low, high = self.bounds(stats)
+        unpriced = self.of_cells and not stats.cells
+        low, high = (0.0, math.inf) if unpriced else self.bounds(stats)
         value: float | None
         also: dict[str, float | None] = {}
-        reason = self.undefined(stats)
+        reason = CENTROIDS if unpriced else self.undefined(stats)
         if reason is None:
             value, also = self.value(stats)
         else:
@@ -93,6 +97,13 @@ class Measure:
         """The measure as an objective that searches can bound, or None when it has no such form."""
         return None
 
+    def spread_weights(self, table: Table, spreads: np.ndarray | None) -> np.ndarray | None:
+        """Weights of the columns under which the measure falls as the weighted sum of spreads does, to first order.
+
+        ``spreads`` is each column's mean spread at the moment (None: not known yet). None says there are none.
+        """
+        return None
+
     def bounds(self, stats: PriceStats) -> tuple[float, float]:
         """What the figure cannot leave."""
         return 0.0, 1.0
@@ -103,6 +114,7 @@ class Measure:
 
 
 NOTHING_RELEASED = "the release is empty"
+CENTROIDS = "cells are centroids, which cover no set of values"
 
 
 def leaf_prices(columns: Sequence[Column], price: Callable[[CellColumn], np.ndarray]) -> list[np.ndarray]:

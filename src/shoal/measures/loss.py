@@ -31,6 +31,7 @@ class NormalisedCertaintyPenalty(Measure):
     """NCP (Xu et al.): weighted share of the domain that each cell covers, 0 for a single value."""
 
     name: ClassVar[str] = "ncp"
+    of_cells: ClassVar[bool] = True
 
     def prices(self, table: Table) -> Prices:
         """Weighted penalties."""
@@ -52,11 +53,16 @@ class LossMetric(Measure):
     """Mean loss of a cell (Iyengar): width or leaves less one over the domain's; 1 for a suppressed record."""
 
     name: ClassVar[str] = "lm"
+    of_cells: ClassVar[bool] = True
 
     def prices(self, table: Table) -> Prices:
         """Weighted spreads, averaged."""
         weights = table.quasi_weights
         return additive(table.quasi, weights / (weights.sum() * table.n), lambda cells: cells.spread())
+
+    def spread_weights(self, table: Table, spreads: np.ndarray | None) -> np.ndarray:
+        """The attribute weights."""
+        return table.quasi_weights
 
     def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
         """Weighted mean over all cells; the mean over released records stands beside."""
@@ -71,10 +77,15 @@ class InformationLoss(Measure):
     """Weighted sum over cells of (values covered - 1) / domain size (Xiao & Tao)."""
 
     name: ClassVar[str] = "ilm"
+    of_cells: ClassVar[bool] = True
 
     def prices(self, table: Table) -> Prices:
         """Weighted leaf prices."""
         return additive(table.quasi, table.quasi_weights, _leaf_price, _whole_column)
+
+    def spread_weights(self, table: Table, spreads: np.ndarray | None) -> np.ndarray:
+        """The attribute weights; a column of few values cannot lose as large a share of them."""
+        return table.quasi_weights * np.array([_whole_column(column) for column in table.quasi])
 
     def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
         """The sum; a suppressed record costs what a cell that covers everything does."""
@@ -113,6 +124,7 @@ class Ambiguity(Measure):
     """Mean number of value combinations that a record's cells could stand for (Loukides, Sec. 2.1.1)."""
 
     name: ClassVar[str] = "am"
+    of_cells: ClassVar[bool] = True
 
     def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
         """Mean product of values covered; its share of the whole domain and its log10 beside it."""
@@ -148,12 +160,29 @@ class UtilityMeasure(Measure):
     """
 
     name: ClassVar[str] = "um"
+    of_cells: ClassVar[bool] = True
 
     def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
         """Unweighted and record-weighted mean."""
-        diversity = np.mean([cells.spread() for cells in stats.cells], axis=0)
+        diversity = stats.spreads
         weighted = float((diversity * stats.sizes).sum() / stats.n_released)
         return float(diversity.mean()), {"tuple-weighted": weighted}
+
+    def undefined(self, stats: PriceStats) -> str | None:
+        """An empty release has no classes."""
+        return None if stats.sizes.size else NOTHING_RELEASED
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorstGroupLoss(Measure):
+    """WGU (Loukides, Def. 5.2.2): the largest mean Q-diversity of a class; at least UM."""
+
+    name: ClassVar[str] = "wgu"
+    of_cells: ClassVar[bool] = True
+
+    def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
+        """The worst class."""
+        return float(stats.spreads.max()), {}
 
     def undefined(self, stats: PriceStats) -> str | None:
         """An empty release has no classes."""
@@ -165,6 +194,7 @@ class NonUniformEntropy(Measure):
     """Bits that cells hide: minus log2 of a value's share among all rows whose value its cell covers."""
 
     name: ClassVar[str] = "entropy"
+    of_cells: ClassVar[bool] = True
 
     def prices(self, table: Table) -> Prices:
         """Bits a value at a level; a suppressed record hides all there were."""
@@ -198,6 +228,7 @@ class ArxLoss(Measure):
     """
 
     name: ClassVar[str] = "arx-loss"
+    of_cells: ClassVar[bool] = True
 
     def prices(self, table: Table) -> Prices:
         """Covered shares, normalised, under a logarithm."""
@@ -212,6 +243,11 @@ class ArxLoss(Measure):
             weight=table.quasi_weights / table.quasi_weights.sum(),
             log=True,
         )
+
+    def spread_weights(self, table: Table, spreads: np.ndarray | None) -> np.ndarray:
+        """The derivative of the geometric mean's logarithm."""
+        weights = table.quasi_weights
+        return weights if spreads is None else weights / (1.0 + spreads)
 
     def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
         """The geometric mean."""

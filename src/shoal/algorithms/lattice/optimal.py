@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.algorithms.base import Algorithm, Problem
+from shoal.algorithms.base import Problem
+from shoal.algorithms.grouping import Polishable
 from shoal.algorithms.lattice.checker import Checker
 from shoal.algorithms.lattice.objective import Objective
 from shoal.algorithms.lattice.pruning import infeasible
@@ -27,7 +28,7 @@ LEVELS_ALONE = ("height", "rv")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Optimal(Algorithm):
+class Optimal(Polishable):
     """Search all level vectors for the one with the best measure; ties go to fewer suppressed, then lower loss.
 
     Parameters
@@ -68,6 +69,8 @@ class Optimal(Algorithm):
             object.__setattr__(self, "node", tuple(whole("Optimal", "node", level, least=0) for level in self.node))
             if self.repeat:
                 raise ParameterError("Optimal takes a 'node' or 'repeat', not both: leave one out.")
+        if self.polish is not None and not self.repeat:
+            raise ParameterError("Optimal gives one level a column, which polish would not keep: set 'repeat' too.")
         if self.repeat and self.measure in LEVELS_ALONE:
             raise ParameterError(
                 f"Optimal with 'repeat' gives no one level a column for '{self.measure}' to measure: choose another."
@@ -84,7 +87,7 @@ class Optimal(Algorithm):
             return _chosen(checker, self.node)
         allowed = int(self.suppression_limit * problem.table.n + 1e-9)
         if self.repeat:
-            return repeated(problem, self.measure, allowed, self.seconds)
+            return self.polished(problem, repeated(problem, self.measure, allowed, self.seconds))
         objective = Objective(self.measure, problem.table, problem.judge.k)
         found = best_node(checker, objective, allowed, seconds=self.seconds, progress=problem.progress)
         if found.best is None:

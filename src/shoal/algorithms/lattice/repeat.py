@@ -13,11 +13,11 @@ from shoal.algorithms.lattice.checker import Checker
 from shoal.algorithms.lattice.objective import Objective
 from shoal.algorithms.lattice.pruning import infeasible
 from shoal.algorithms.lattice.sweep import SWEEP_LIMIT, best_node
+from shoal.algorithms.outcome import outcome
 from shoal.models.base import Judge
 from shoal.recoding.lattice import Lattice
 from shoal.recoding.recodings import Grouping
-from shoal.recoding.released import apply_recoding, top_level
-from shoal.registry import load
+from shoal.recoding.released import top_level
 from shoal.table.table import take_rows
 
 # Every round releases at least this share of the rows that are left: less would lower the loss a little further, and
@@ -34,7 +34,7 @@ def repeated(problem: Problem, measure: str, allowed: int, seconds: float | None
     """
     search = _Repeated(problem, measure, allowed, seconds)
     found = [one for one in (search.single(), search.rounds()) if one is not None]
-    prices = [search.price(one) for one in found]
+    prices = [outcome(problem, one, measure, allowed) for one in found]
     if not found or math.isinf(min(prices)):
         raise infeasible(problem, allowed)
     # The rounds come last and win a tie.
@@ -109,20 +109,6 @@ class _Repeated:
             return None
         checker.check(np.array(found.best.levels))
         return np.where(checker.failing[checker.class_of], -1, checker.class_of)[checker.combination]
-
-    def price(self, grouping: Grouping) -> float:
-        """The measure's figure, less being better; infinite when too much would be suppressed."""
-        problem = self.problem
-        released = apply_recoding(problem.table, grouping)
-        stats = problem.engine.group_stats(
-            problem.table, released.classes, released.n_classes, problem.judge.attributes
-        )
-        released = dataclasses.replace(released.suppress(~problem.judge.ok(stats)), k=problem.judge.k)
-        if released.n_classes == 0 or released.n_suppressed > self.allowed:
-            return math.inf
-        score = load("measure", self.measure)().score(released.price_stats())
-        assert score.value is not None
-        return -score.value if score.better == "up" else score.value
 
 
 def _grouping(ids: np.ndarray, notes: dict[str, int]) -> Grouping:

@@ -1,0 +1,157 @@
+"""Trying several methods on a part of the table, and running the one that does best on all of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shoal.algorithms.base import Algorithm, Problem, geometry, shuffled_codes
+from shoal.algorithms.outcome import outcome
+from shoal.algorithms.polish import POLISHED
+from shoal.errors import InfeasibleError, ParameterError, UserError
+from shoal.kernels.median import halve
+from shoal.models.base import Judge, Model
+from shoal.params import whole
+from shoal.recoding.recodings import Recoding
+from shoal.registry import load, make
+from shoal.table.table import take_rows
+
+# Whole stretches of neighbouring records, so that they lie as close together as in the table.
+_STRETCH = 512
+# Measures of levels, which only a full-domain recoding has.
+_LEVELS = ("height", "rv", "genc", "precision")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Auto(Algorithm):
+    """Choose a method by the measure it reaches on a part of the table.
+
+    Parameters
+    ----------
+    measure
+        What to optimise.
+    candidates
+        Methods to try, each as a recipe writes an algorithm. By default those that suit the measure: partitioning and
+        clustering, with polish where it can lower the measure, or full-domain search where levels count.
+    sample
+        Records to try them on: stretches of neighbours from a keyed choice of places. A smaller table is used whole.
+    k
+        Shorthand that adds the model ``k``.
+
+    Examples
+    --------
+    >>> Auto(measure="ncp", sample=1000).parameters()
+    {'name': 'auto', 'suppression_limit': 0.0, 'measure': 'ncp', 'sample': 1000}
+    """
+
+    name: ClassVar[str] = "auto"
+    shorthand: ClassVar[tuple[str, ...]] = ("k",)
+    measure: str = "lm"
+    candidates: Sequence[Mapping[str, Any]] | None = None
+    sample: int = 4096
+    k: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        load("measure", self.measure)
+        whole("Auto", "sample", self.sample, least=2)
+        if self.candidates is not None:
+            given = tuple(dict(spec) for spec in self.candidates)
+            object.__setattr__(self, "candidates", given)
+            if not given:
+                raise ParameterError("Auto has no candidates: name at least one, or leave them out.")
+            self._methods(given)
+
+    def models(self) -> list[Model]:
+        """The model that ``k`` stands for."""
+        return [] if self.k is None else [load("model", "k")(k=self.k)]
+
+    def run(self, problem: Problem) -> Recoding:
+        """Try every candidate on the part, then the best of them on all rows."""
+        part = self._part(problem)
+        methods = self._methods(self.candidates or portfolio(self.measure, problem))
+        tried: list[dict[str, Any]] = []
+        for method in methods:
+            problem.progress(f"trying {method.name} on {part.table.n} records")
+            figure, failed = self._try(method, part)
+            tried.append({"algorithm": method.parameters(), "figure": figure, "failed": failed})
+        figures = [math.inf if one["figure"] is None else one["figure"] for one in tried]
+        # On the part none may do, and on all rows one still might: the first is as good a guess as any.
+        best = int(np.argmin(figures))
+        problem.progress(f"running {methods[best].name} on all records")
+        recoding = methods[best].run(problem)
+        notes = {
+            **recoding.notes,
+            "auto": {
+                "chosen": methods[best].parameters(),
+                "why": _reason(methods[best].name, figures, self.measure, part.table.n),
+                "tried": tried,
+            },
+        }
+        return dataclasses.replace(recoding, notes=notes)
+
+    def _methods(self, specs: Sequence[Mapping[str, Any]]) -> list[Algorithm]:
+        made = []
+        for spec in specs:
+            if spec.get("name") == self.name:
+                raise ParameterError("Auto cannot be its own candidate: name the methods it should choose from.")
+            made.append(make("algorithm", {"suppression_limit": self.suppression_limit, **spec}))
+            if made[-1].code is not None or made[-1].name == "microaggregation":
+                raise ParameterError(f"Auto chooses among methods that generalise, and '{spec['name']}' does not.")
+        return made
+
+    def _part(self, problem: Problem) -> Problem:
+        """The same problem on part of the rows; models still compare with the whole table."""
+        table = problem.table
+        if table.n <= self.sample:
+            return problem
+        order, codes = shuffled_codes(problem)
+        places, starts = halve(codes, geometry(table), min(_STRETCH, self.sample), False)
+        chosen = problem.keys.generator("auto").permutation(starts.size - 1)
+        taken = np.cumsum(np.diff(starts)[chosen])
+        chosen = chosen[: int(np.searchsorted(taken, self.sample)) + 1]
+        rows = np.sort(order[np.concatenate([places[starts[s] : starts[s + 1]] for s in chosen])])
+        part = take_rows(table, rows)
+        judge = Judge(problem.judge.models, dataclasses.replace(problem.judge.reference, table=part))
+        return dataclasses.replace(problem, table=part, judge=judge, progress=lambda step: None)
+
+    def _try(self, method: Algorithm, part: Problem) -> tuple[float | None, str | None]:
+        allowed = int(method.suppression_limit * part.table.n + 1e-9)
+        try:
+            figure = outcome(part, method.run(part), self.measure, allowed)
+        except (InfeasibleError, UserError) as error:
+            return None, str(error)
+        return (None, "more rows would be suppressed than allowed") if math.isinf(figure) else (figure, None)
+
+
+def portfolio(measure: str, problem: Problem) -> list[dict[str, Any]]:
+    """Methods that suit a measure and a table."""
+    if measure in _LEVELS:
+        return [{"name": "optimal", "measure": measure}, {"name": "incognito"}]
+    polish = {"polish": measure} if measure in POLISHED else {"polish": "lm"}
+    size = max(256, 8 * problem.judge.k)
+    found: list[dict[str, Any]] = [
+        {"name": "mondrian", "cut": "best", "mode": "relaxed", **polish},
+        {"name": "mondrian", "cut": "best", "mode": "relaxed"},
+        {"name": "k-members", "loss": "spread", "prepartition": size, **polish},
+        {"name": "top-down", "prepartition": size, **polish},
+        {"name": "toc", "utility_weight": 1.0, "protection_weight": 0.0, "max_size": 2 * problem.judge.k - 1, **polish},
+    ]
+    if all(column.kind == "tree" for column in problem.table.quasi):
+        found.append({"name": "optimal", "repeat": True, **polish})
+    return found
+
+
+def _reason(name: str, figures: Sequence[float], measure: str, n: int) -> str:
+    ordered = sorted(figures)
+    if math.isinf(ordered[0]):
+        return f"No method satisfied the models on the {n} records tried; {name} is the first of them."
+    text = f"On {n} records {name} reached the best {measure}, {abs(ordered[0]):.4g}"
+    if len(ordered) > 1 and math.isfinite(ordered[1]):
+        text += f"; the next best {abs(ordered[1]):.4g}"
+    return text + "."

@@ -1,0 +1,54 @@
+"""Merging groups that fail a model with their nearest neighbours, until all hold or nothing is left to merge."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shoal.algorithms.base import Problem, geometry
+from shoal.kernels.groups import empty_groups, fill_groups
+from shoal.kernels.mending import nearest_groups, pair_off
+from shoal.kernels.rules import EXTENT, SIZE
+from shoal.recoding.recodings import Grouping
+
+# Up to this many groups each is compared with all; beyond, with so many on either side in the method's own order.
+_WINDOW = 4096
+
+
+def mend(problem: Problem, grouping: Grouping, limit: float) -> Grouping:
+    """The same grouping where it satisfies the models within the suppression limit, else one with groups merged.
+
+    Merging helps the models that judge sensitive values and sizes; a limit on how wide a class may be is left to
+    suppression. The notes say how many groups were merged.
+    """
+    table = problem.table
+    ids, groups = grouping.ids, grouping.groups
+    rows = np.flatnonzero(ids >= 0)
+    merged = 0
+    while groups > 1:
+        failing = _failing(problem, ids, groups)
+        lost = int(np.bincount(ids[rows], minlength=groups)[failing].sum()) + table.n - rows.size
+        if lost <= limit * table.n + 1e-9:
+            break
+        problem.progress(f"merging {failing.size} groups that fail a model")
+        codes = np.ascontiguousarray(table.quasi_codes.T[rows])
+        geo = geometry(table)
+        state = empty_groups(rows.size, codes.shape[1], max(1, int(geo.word_at[-1])), groups)
+        fill_groups(state, ids[rows], geo, codes)
+        number = pair_off(failing, nearest_groups(state, failing, _WINDOW, geo), groups)
+        ids = np.where(ids >= 0, number[ids], -1).astype(np.int32)
+        merged += groups - int(number.max()) - 1
+        groups = int(number.max()) + 1
+    if not merged:
+        return grouping
+    return Grouping(ids=ids, groups=groups, notes={**grouping.notes, "merged": merged})
+
+
+def _failing(problem: Problem, ids: np.ndarray, groups: int) -> np.ndarray:
+    """Groups that fail a model, smallest first, ties by number."""
+    judge, table = problem.judge, problem.table
+    sizes = np.bincount(ids[ids >= 0], minlength=groups)
+    if table.subjects is None and np.isin(judge.rules.op, (SIZE, EXTENT)).all():
+        bad = np.flatnonzero(sizes < judge.k)
+    else:
+        bad = np.flatnonzero(~judge.ok(problem.engine.group_stats(table, ids, groups, judge.attributes)))
+    return bad[np.argsort(sizes[bad], kind="stable")]

@@ -1,0 +1,222 @@
+"""Polish: after any grouping, change groups a little at a time while every model holds and the loss falls."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from shoal.algorithms.base import Problem, column_geometry, sensitive_codes, shuffled_codes
+from shoal.kernels.cores import cores
+from shoal.kernels.geometry import Geometry
+from shoal.kernels.groups import Groups, column_prices, empty_groups, fill_groups
+from shoal.kernels.neighbours import offer_neighbours, offer_windows
+from shoal.kernels.polish import dissolve, improve, regroup, wake
+from shoal.kernels.relocate import Limits, Scene
+from shoal.kernels.rules import EXTENT, SIZE
+from shoal.measures.base import Measure
+from shoal.recoding.recodings import Grouping
+from shoal.recoding.released import apply_recoding
+from shoal.registry import load
+
+# Measures that fall as a weighted sum of spreads does.
+POLISHED = ("lm", "ilm", "arx-loss")
+POLISH_ROUNDS = 20
+# Groups a zone: enough for records to find better places, few enough for cores to have work; with fewer groups, a zone
+# for each of the cores that are common.
+_ZONE, _LEAST, _CORES = 2048, 128, 4
+# Candidates a record, the sorted orders they are looked for in, and how far on either side.
+_NEAR, _ORDERS, _WINDOW = 24, 12, 8
+# Records of a neighbourhood that is dealt anew, in groups of k and at most, and how often each is tried.
+_POOL, _MOST, _TRIES = 6, 120, 2
+# Groups above this many records take longer than they are worth.
+_LARGEST = 4096
+# A round that gains less than this share ends the work.
+_WORTH = 2e-4
+
+
+@dataclass
+class _Work:
+    """Labels and flags of the records, in keyed order."""
+
+    codes: np.ndarray
+    order: np.ndarray
+    ids: np.ndarray
+    near: np.ndarray
+    quiet: np.ndarray = field(init=False)
+    calm: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.quiet = np.zeros(self.ids.size, dtype=np.uint8)
+        self.calm = np.zeros(self.ids.size, dtype=np.uint8)
+
+
+def polish(
+    problem: Problem, grouping: Grouping, measure: str, rounds: int, seconds: float | None = None
+) -> Grouping:
+    """Move, exchange, dissolve and deal anew; the notes say what that gained.
+
+    Suppressed records stay suppressed. With ``seconds`` the rounds stop when the time is up, so that the same secret
+    gives the same groups only if the same number of rounds was done; the notes give it.
+    """
+    priced = load("measure", measure)()
+    order, codes = shuffled_codes(problem)
+    kept = grouping.ids[order] >= 0
+    if not kept.any():
+        return grouping
+    order, codes = order[kept], np.ascontiguousarray(codes[kept], dtype=np.int32)
+    rng = problem.keys.generator("polish")
+    problem.progress("polish: finding neighbours")
+    near = _neighbours(codes, column_geometry(problem.table.quasi, problem.table.quasi_weights), rng)
+    work = _Work(codes, order, grouping.ids[order], near)
+    search = _Search(problem, priced, work, rng)
+    notes = {"measure": measure, "before": _figure(problem, priced, grouping), **search.run(rounds, seconds)}
+    ids = np.full(problem.table.n, -1, dtype=np.int32)
+    ids[order] = np.unique(work.ids, return_inverse=True)[1]
+    better = Grouping(ids=ids, groups=int(ids.max()) + 1)
+    notes["after"] = _figure(problem, priced, better)
+    return replace(better, notes={**grouping.notes, "polish": notes})
+
+
+def _figure(problem: Problem, measure: Measure, grouping: Grouping) -> float | None:
+    return measure.score(apply_recoding(problem.table, grouping).price_stats()).value
+
+
+def _neighbours(codes: np.ndarray, geo: Geometry, rng: np.random.Generator) -> np.ndarray:
+    """Near records of each: windows in orders that begin with different columns, then neighbours of neighbours."""
+    n, m = codes.shape
+    near = np.full((n, min(_NEAR, max(n - 1, 1))), -1, dtype=np.int32)
+    distance = np.full(near.shape, np.inf)
+    for _ in range(_ORDERS):
+        offer_windows(codes, geo, _sorted_rows(codes, rng.permutation(m)), _WINDOW, near, distance)
+    offer_neighbours(codes, geo, near, distance)
+    return near
+
+
+def _sorted_rows(codes: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Rows in the order of the columns given, as many of them as fit into one key."""
+    key = np.zeros(codes.shape[0], dtype=np.int64)
+    room = 1 << 62
+    for a in columns.tolist():
+        card = int(codes[:, a].max()) + 1
+        room //= card
+        if room == 0:
+            break
+        key = key * card + codes[:, a]
+    return np.argsort(key, kind="stable").astype(np.int32)
+
+
+class _Search:
+    """Rounds of polish on one grouping."""
+
+    def __init__(self, problem: Problem, measure: Measure, work: _Work, rng: np.random.Generator) -> None:
+        self.problem, self.measure, self.work, self.rng = problem, measure, work, rng
+        self.geo = column_geometry(problem.table.quasi, problem.table.quasi_weights)
+        self._weigh(None)
+        self.data = sensitive_codes(problem)
+        rules = problem.judge.rules
+        extents = rules.limit[rules.op == EXTENT]
+        k = max(problem.judge.k, 2)
+        self.limits = Limits(
+            k=k,
+            judge=bool((rules.op != SIZE).any()) or problem.table.subjects is not None,
+            widest=float(extents.min()) if extents.size else np.inf,
+            largest=_LARGEST,
+            pool=max(4 * k, min(_POOL * k, _MOST)),
+            tries=_TRIES,
+        )
+
+    def run(self, rounds: int, seconds: float | None) -> dict[str, object]:
+        """Work until a round gains next to nothing, the rounds are done, or the time is up."""
+        started = time.monotonic()
+        done = np.zeros(4, dtype=np.int64)
+        stopped, count = "rounds", 0
+        while count < rounds:
+            if seconds is not None and time.monotonic() - started > seconds:
+                stopped = "time"
+                break
+            groups = self._layout()
+            before = self._loss(groups)
+            done += self._round(groups)
+            count += 1
+            self.work.ids = groups.ids
+            after = self._loss(groups)
+            self._weigh(groups)
+            self.problem.progress(f"polish: round {count}, mean loss {after:.4g}")
+            if before - after <= _WORTH * before:
+                stopped = "nothing left to gain"
+                break
+        kinds = ("moved", "exchanged", "dissolved", "dealt_anew")
+        return {
+            "rounds": count,
+            "stopped": stopped,
+            **dict(zip(kinds, done.tolist(), strict=True)),
+        }
+
+    def _layout(self) -> Groups:
+        """Groups numbered zone by zone, with room for as many as a zone could be dealt into."""
+        work, k = self.work, self.limits.k
+        _, labels = np.unique(work.ids, return_inverse=True)
+        sizes = np.bincount(labels)
+        first = np.full(sizes.size, labels.size, dtype=np.int64)
+        np.minimum.at(first, labels, np.arange(labels.size))
+        place = np.empty(sizes.size, dtype=np.int64)
+        place[np.argsort(_rank(work.codes[first], self.rng), kind="stable")] = np.arange(sizes.size)
+        zones = max(1, sizes.size // _ZONE, min(_CORES, sizes.size // _LEAST))
+        zone = place * zones // sizes.size
+        counts = np.bincount(zone, minlength=zones)
+        records = np.bincount(zone, sizes, minlength=zones).astype(np.int64)
+        room = counts + records // k + 1
+        self.group_at = np.concatenate([[0], np.cumsum(room)])
+        # Places run through the zones one after the other, so a place within its zone is a number within it.
+        number = place - (np.cumsum(counts) - counts)[zone] + self.group_at[zone]
+        self.zone = np.repeat(np.arange(zones), room).astype(np.int32)
+        groups = empty_groups(labels.size, work.codes.shape[1], max(1, int(self.geo.word_at[-1])), int(room.sum()))
+        return fill_groups(groups, number[labels].astype(np.int32), self.geo, work.codes)
+
+    def _weigh(self, groups: Groups | None) -> None:
+        """Weights under which the measure falls as the weighted sum of prices does, where the groups stand now."""
+        table = self.problem.table
+        weights = self.measure.spread_weights(table, None if groups is None else column_prices(groups) / table.n)
+        assert weights is not None
+        self.geo = self.geo._replace(weight=weights * (weights.size / weights.sum()))
+
+    def _loss(self, groups: Groups) -> float:
+        """Weighted mean price of a record's cell, under the weights of the moment."""
+        total = float((groups.size * groups.cost).sum())
+        return total / (self.work.ids.size * self.geo.weight.sum())
+
+    def _round(self, groups: Groups) -> np.ndarray:
+        """Every zone once, as many at a time as there are cores; what was done of each kind."""
+        work = self.work
+        zones = self.group_at.size - 1
+        rows = self.rng.permutation(work.ids.size)
+        row_zone = self.zone[groups.ids[rows]]
+        rows = rows[np.argsort(row_zone, kind="stable")]
+        row_at = np.concatenate([[0], np.cumsum(np.bincount(row_zone, minlength=zones))])
+        which = [self.rng.permutation(np.arange(*self.group_at[z : z + 2])) for z in range(zones)]
+        seeds = self.rng.integers(0, 1 << 63, zones).astype(np.uint64)
+        touched = np.zeros(work.ids.size, dtype=np.uint8)
+        scene = Scene(work.codes, work.near, work.order, self.zone, work.quiet, work.calm, touched)
+        done = np.zeros((zones, 4), dtype=np.int64)
+
+        def zone(z: int) -> None:
+            state = (groups, self.geo, scene, self.problem.judge.rules, self.data, self.limits, done[z])
+            improve(rows[row_at[z] : row_at[z + 1]], z, *state)
+            dissolve(which[z], z, *state)
+            regroup(which[z], z, *state, seeds[z])
+
+        with ThreadPoolExecutor(cores()) as pool:
+            list(pool.map(zone, range(zones)))
+        wake(work.near, touched, work.quiet, work.calm)
+        return done.sum(axis=0)
+
+
+def _rank(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Place of some rows in an order that begins with a random column."""
+    order = _sorted_rows(codes, rng.permutation(codes.shape[1]))
+    rank = np.empty(order.size, dtype=np.int64)
+    rank[order] = np.arange(order.size)
+    return rank
