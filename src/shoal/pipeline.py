@@ -1,40 +1,38 @@
 """From a table and models to a gated release. START HERE to see how the parts fit together.
 
-An algorithm puts records in groups, an engine counts them, a model judges the counts, a measure prices the result,
-and the verifier trusts none of them. A release that the gate does not pass is never returned.
+An algorithm puts records in groups (or rewrites values), an engine counts them, a model judges the counts, a measure
+prices the result, an attack tries what is not protected, and the verifier trusts none of them. A release that the gate
+does not pass is never returned.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable, Collection, Sequence
-from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from shoal.algorithms.base import Algorithm, Problem
+from shoal.attacks.measured import Measured, attack_release
 from shoal.errors import GateError, ParameterError, RefusalError
-from shoal.io.describe import describe
+from shoal.io.describe import describe, uncoded_columns
 from shoal.io.frames import from_polars
-from shoal.io.output import check_output, read_release
-from shoal.io.recipes import Recipe, dump_recipe, load_recipe
-from shoal.io.source import read
 from shoal.models.base import Judge, Model
 from shoal.models.enforce import enforce
 from shoal.models.feasible import refuse_infeasible, vacuous, whole_reference
 from shoal.models.joint import split_verdicts
-from shoal.models.refusals import refuse_settings, refuse_unknown_codes, refuse_unprotected
+from shoal.models.refusals import refuse_measured, refuse_settings, refuse_unknown_codes, refuse_unprotected
 from shoal.params import choice
-from shoal.recoding.publish import publish
-from shoal.recoding.released import apply_recoding
-from shoal.registry import load, make, names
+from shoal.recoding.overlaps import overlap_report
+from shoal.recoding.pseudonyms import pseudonymise
+from shoal.recoding.publish import Published, behind_representatives, publish_tables
+from shoal.recoding.recodings import Recoding, Subtree
+from shoal.recoding.released import Released, apply_recoding
+from shoal.registry import load, names
 from shoal.reports.release import release_html
 from shoal.results import GateCase, GateReport, Release
 from shoal.table.keys import Keys
 from shoal.table.table import Table, iso_dates
-from shoal.verify import gate, recheck
+from shoal.verify import gate
 from shoal.version import VERSION
 
 Progress = Callable[[str], None]
@@ -78,14 +76,19 @@ def anonymize(
 
     judge = Judge(wanted, whole_reference(table, wanted, counter))
     empty = vacuous(judge)
-    refuse_unprotected(table, wanted, empty, acknowledge)
+    refuse_unprotected(table, wanted, empty, acknowledge, chosen.code)
     refuse_settings(table, order, acknowledge)
     refuse_infeasible(judge, chosen.suppression_limit)
 
     recoding = chosen.run(Problem(table=table, judge=judge, engine=counter, keys=keys, progress=progress))
     progress("judging the classes")
-    released = enforce(apply_recoding(table, recoding), judge, counter, chosen.suppression_limit)
-    frame, source = publish(released, keys, suppressed=suppressed, order=order)
+    recoded = apply_recoding(table, recoding)
+    refuse_misfits(recoded, wanted, suppressed)
+    released, keys_used = pseudonymise(enforce(recoded, judge, counter, chosen.suppression_limit), keys)
+    published = publish_tables(released, keys, suppressed=suppressed, order=order)
+    progress("attacking it")
+    measured = attack_release(released, keys)
+    refuse_measured(measured.telling, acknowledge)
 
     progress("checking every cell at the gate")
     parameters = [model.parameters() for model in wanted]
@@ -96,95 +99,38 @@ def anonymize(
         suppressed=suppressed,
         order=order,
         acknowledged=sorted(acknowledge),
+        released=released,
+        figures=measured.figures,
     )
-    report = _pass_gate(table, frame, source, released, manifest, neutral_limit, acknowledge)
+    report = _pass_gate(released, published, manifest, neutral_limit, acknowledge)
     manifest |= {
         "verdicts": [_plain(verdict) for verdict in report.verdicts],
         "classes": dict(report.classes),
     }
     progress("measuring")
-    scores = {name: load("measure", name)().score(released.price_stats()) for name in names("measure")}
-    evidence: dict[str, Any] = {
+    evidence = {
         "secret": keys.secret,
         "seed": seed,
         "algorithm": chosen.parameters(),
-        "search": dict(recoding.notes),
         "models": parameters,
-        "counts": _counts(table, released),
-        "measures": scores,
+        **_facts(released, recoding, measured),
         "split_verdicts": split_verdicts(released, judge, counter),
         "vacuous": [{"model": model.parameters(), "on": list(on or ())} for model, on in empty],
         "report_html": release_html(manifest),
         "seconds": time.perf_counter() - started,
     }
     return Release(
-        frame=from_polars(frame, table.backend) if table.backend is not None else frame,
+        frame=_native(published.frame, table),
+        apart=_native(published.apart, table),
         manifest=manifest,
         verdict=report.verdicts,
         checks=report.checks,
         evidence=evidence,
         released=released,
         table=table,
-        source=source,
+        source=published.source,
+        secrets=(*getattr(recoding, "secrets", ()), *keys_used),
     )
-
-
-def run(recipe: Recipe | str | Path, *, replace: bool = False, progress: Progress = lambda step: None) -> Release:
-    """Read, anonymise, gate and write what a recipe describes; returns the release."""
-    if not isinstance(recipe, Recipe):
-        recipe = load_recipe(Path(recipe))
-    folder = recipe.resolve(recipe.output.folder)
-    check_output(folder, recipe.resolve(recipe.source.path), replace=replace)
-    release = anonymize_recipe(recipe, progress=progress)
-    progress("writing")
-    release.write(folder, replace=replace, format=recipe.output.format)
-    return release
-
-
-def anonymize_recipe(recipe: Recipe, *, progress: Progress = lambda step: None) -> Release:
-    """The same without writing anything."""
-    algorithm, models = make("algorithm", recipe.algorithm), [make("model", spec) for spec in recipe.models]
-    progress("reading")
-    table = read_recipe_source(recipe)
-    release = anonymize(
-        table,
-        algorithm=algorithm,
-        models=models,
-        seed=recipe.seed,
-        acknowledge=recipe.acknowledge,
-        suppressed=recipe.output.suppressed,
-        order=recipe.output.order,
-        neutral_limit=recipe.output.neutral_limit,
-        engine=recipe.engine.name,
-        progress=progress,
-    )
-    private = {"recipe": dump_recipe(recipe), "source_path": str(recipe.resolve(recipe.source.path))}
-    return dataclasses.replace(release, evidence={**release.evidence, **private})
-
-
-def read_recipe_source(recipe: Recipe) -> Table:
-    """The table a recipe names, coded."""
-    source, roles = recipe.source, recipe.roles
-    return read(
-        source.path,
-        name=source.name,
-        columns=source.columns,
-        separator=source.separator,
-        encoding=source.encoding,
-        missing_markers=source.missing_markers,
-        missing=source.missing,
-        base=recipe.base,
-        weights=recipe.weights,
-        hierarchies=recipe.hierarchies,
-        settings={name: entry.model_dump() for name, entry in recipe.columns.items()},
-        **roles.model_dump(),
-    )
-
-
-def verify_release(folder: str | Path) -> GateReport:
-    """Re-derive what a written release promises, from its data and manifest alone."""
-    frame, manifest = read_release(Path(folder))
-    return recheck(frame, manifest)
 
 
 def all_models(table: Table, models: Sequence[Model], algorithm: Algorithm) -> list[Model]:
@@ -199,28 +145,56 @@ def all_models(table: Table, models: Sequence[Model], algorithm: Algorithm) -> l
     return [model for one in wanted for model in one.resolved(table)]
 
 
+def refuse_misfits(released: Released, models: Sequence[Model], suppressed: str) -> None:
+    """Say so where settings are for generalised cells and the method makes none, or models for values it lifted."""
+    for model in models:
+        lifted = [name for names in model.targets(released.table) for name in names if name in _lifted(released)]
+        if lifted and model.name != "personalised":
+            raise ParameterError(
+                f"The model '{model.name}' is set on '{lifted[0]}', whose values are lifted: set it on other columns."
+            )
+    if released.made == "generalised":
+        return
+    what = f"a {released.made} release has none"
+    if suppressed == "star":
+        raise ParameterError(f"suppressed = \"star\" is for generalised cells, and {what}: leave it out.")
+    styled = [column.name for column in released.table.quasi if column.spec.style != "auto"]
+    if styled:
+        raise ParameterError(f"The style of column '{styled[0]}' is for generalised cells, and {what}: leave it out.")
+    if any(model.name == "worst-group-utility" for model in models):
+        raise ParameterError(f"The model 'worst-group-utility' is about generalised cells, and {what}: leave it out.")
+
+
+def _lifted(released: Released) -> Collection[str]:
+    """Sensitive columns that are published as nodes above their values."""
+    return released.recoding.sensitive if isinstance(released.recoding, Subtree) else ()
+
+
 def _pass_gate(
-    table: Table,
-    frame: pl.DataFrame,
-    source: Any,
-    released: Any,
+    released: Released,
+    published: Published,
     manifest: dict[str, Any],
     neutral_limit: float,
     acknowledge: Collection[str],
 ) -> GateReport:
-    roles = table.schema
+    table, roles = released.table, released.table.schema
     case = GateCase(
         original=iso_dates(table).select(roles.released),
-        released=frame,
-        source=source,
+        released=published.frame,
+        source=published.source,
         suppressed=(released.classes < 0).nonzero()[0],
         n_read=table.n_read,
         n_dropped=table.n_dropped,
         identifiers=table.frame.select(list(roles.identifiers)),
         subject=table.frame[roles.subject] if roles.subject is not None else None,
         manifest=manifest,
+        behind=behind_representatives(released),
         neutral_limit=neutral_limit,
         acknowledged=sorted(acknowledge),
+        apart=published.apart,
+        values_from=published.values_from,
+        uncoded=uncoded_columns(released, manifest["models"]),
+        guard=table.frame[roles.guard] if roles.guard is not None else None,
     )
     report = gate(case)
     if not report.passed:
@@ -245,12 +219,26 @@ def _plain(verdict: Any) -> dict[str, Any]:
     }
 
 
-def _counts(table: Table, released: Any) -> dict[str, int]:
+def _facts(released: Released, recoding: Recoding, measured: Measured) -> dict[str, Any]:
+    """What was found out about a release; private, since it tells about suppressed people too."""
+    table = released.table
     return {
-        "read": table.n_read,
-        "dropped": table.n_dropped,
-        "suppressed": released.n_suppressed,
-        "released": table.n - released.n_suppressed,
-        "classes": released.n_classes,
-        "clusters": released.groups,
+        "search": dict(recoding.notes),
+        "counts": {
+            "read": table.n_read,
+            "dropped": table.n_dropped,
+            "suppressed": released.n_suppressed,
+            "released": table.n - released.n_suppressed,
+            "classes": released.n_classes,
+            "clusters": released.groups,
+        },
+        "measures": {name: load("measure", name)().score(released.price_stats()) for name in names("measure")},
+        "overlaps": overlap_report(released) if released.made == "generalised" else [],
+        "attacks": list(measured.figures),
+        "attack_notes": list(measured.notes),
     }
+
+
+def _native(frame: Any, table: Table) -> Any:
+    """A frame of the library that the input came in."""
+    return from_polars(frame, table.backend) if frame is not None and table.backend is not None else frame

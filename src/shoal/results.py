@@ -10,12 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shoal.recoding.secrets import MappingTable as MappingTable
+from shoal.recoding.secrets import Secret
 from shoal.registry import load
 
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
 
+    from shoal.recoding.overlaps import Overlap
     from shoal.recoding.released import Released
     from shoal.table.table import Table
 
@@ -103,10 +106,27 @@ class Score:
 
 @dataclass(frozen=True, kw_only=True)
 class Risk:
-    """A risk estimate with its confidence interval."""
+    """A risk with its interval, what it is compared with, and what it means.
+
+    Attributes
+    ----------
+    value, interval
+        The figure, and a 95 % interval where it is an estimate; both ends are the value where it was counted.
+    baseline
+        The same figure for somebody who knows no quasi-identifier at all, None where there is no such figure.
+    sentence
+        What it means, in one plain sentence.
+    """
 
     value: float
     interval: tuple[float, float]
+    baseline: float | None = None
+    sentence: str = ""
+
+    @property
+    def estimated(self) -> bool:
+        """Whether it rests on a model of the population."""
+        return self.interval[0] != self.interval[1]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -133,10 +153,20 @@ class GateCase:
         The subject of each row of ``original``, or None.
     manifest
         The manifest to be published, without ``verdicts``, ``classes`` and the hash in ``data``.
+    behind
+        For columns of representatives, the interval or set that stands behind each, as text cells of the same rows
+        as ``original``, null where suppressed.
     neutral_limit
         Largest share of released rows that may be unique on quasi + neutral without ``W-NEUTRAL``.
     acknowledged
         Warning codes accepted by the recipe.
+    apart, values_from
+        Of a bucketised release: the table of sensitive values, None where they stand in ``released``, and the input
+        row that each of them comes from.
+    uncoded
+        Columns that are published as codes, as the manifest would describe them without: models look at values.
+    guard
+        The node that each input row's owner guards, as it was read, or None.
     """
 
     original: pl.DataFrame
@@ -148,8 +178,13 @@ class GateCase:
     identifiers: pl.DataFrame
     subject: pl.Series | None
     manifest: Mapping[str, Any]
+    behind: pl.DataFrame | None = None
     neutral_limit: float = 0.05
     acknowledged: Sequence[str] = ()
+    apart: pl.DataFrame | None = None
+    values_from: np.ndarray | None = None
+    uncoded: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    guard: pl.Series | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -182,6 +217,10 @@ class Release:
         What the gate looked at.
     evidence
         Private facts: counts, secret, timings, exact measures. Never to be published.
+    secrets
+        What undoes a pseudonymised release, redacted: it goes to a vault, and is in no evidence.
+    apart
+        Sensitive values by group, where a bucketised release has a table of its own for them; else None.
     """
 
     frame: Any
@@ -192,10 +231,23 @@ class Release:
     released: Released = field(repr=False)
     table: Table = field(repr=False)
     source: np.ndarray = field(repr=False)
+    secrets: Sequence[Secret] = field(default=(), repr=False)
+    apart: Any = field(default=None, repr=False)
+
+    @property
+    def frames(self) -> dict[str, Any]:
+        """Every table that may be published: ``"release"``, and ``"sensitive"`` where there is one."""
+        return {"release": self.frame} | ({} if self.apart is None else {"sensitive": self.apart})
 
     def measure(self, name: str, **parameters: Any) -> Score:
         """Price the release by one measure, for example ``release.measure("ncp")``."""
         return load("measure", name)(**parameters).score(self.released.price_stats())
+
+    def overlap_report(self) -> list[Overlap]:
+        """How far the cells of each quasi-identifier overlap in part, such as [13,17] and [15,22]."""
+        from shoal.recoding.overlaps import overlap_report
+
+        return overlap_report(self.released)
 
     def aligned(self) -> Any:
         """The publisher's side: input order, null rows where suppressed. Never to be published."""
@@ -268,29 +320,3 @@ class Survey:
     def complete(self) -> bool:
         """Whether every node of the lattice is here."""
         return len(self.nodes) == self.lattice
-
-
-class MappingTable:
-    """A secret correspondence between values and codes.
-
-    Its repr is redacted and it cannot be pickled: the only ways out are :meth:`reveal` and a vault.
-    """
-
-    __slots__ = ("_mapping", "column")
-
-    def __init__(self, column: str, mapping: Mapping[str, str]) -> None:
-        self.column = column
-        self._mapping = dict(mapping)
-
-    def reveal(self) -> dict[str, str]:
-        """The secret itself, for the trusted side."""
-        return dict(self._mapping)
-
-    def __len__(self) -> int:
-        return len(self._mapping)
-
-    def __repr__(self) -> str:
-        return f"MappingTable(column={self.column!r}, {len(self)} values, redacted)"
-
-    def __reduce__(self) -> Any:
-        raise TypeError("A MappingTable is secret and cannot be serialised: put it in a vault.")

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from shoal.hierarchy.hierarchy import ROOT
 from shoal.hierarchy.values import format_date, format_number
-from shoal.recoding.publish import released_columns
-from shoal.table.column import Column
+from shoal.io.kinds import not_protected_by_kind, public_figures, statement_of_kind, words_of_groups
+from shoal.recoding.publish import group_name, released_columns
+from shoal.recoding.recodings import Bucketed, Rewritten
+from shoal.recoding.released import Released
+from shoal.table.column import TREE, Column
+from shoal.table.styles import file_columns
 from shoal.table.table import Table
 
 _STATEMENTS = {
@@ -24,7 +29,15 @@ _STATEMENTS = {
     "variance": "of variance at least {v:g}",
     "eps-m": "({eps:g},{m})-anonymous",
     "max-range": "of mean S-diversity at most {limit:g}",
+    "range-diversity": "of range diversity at most {p:g}",
+    "range-confidence": "of range confidence at most {p:g}",
+    "personalised": "of a breach probability of at most {p:g}",
+    "worst-group-utility": "of mean Q-diversity at most {u:g} in every class",
 }
+# Models that judge classes as such, not a sensitive attribute.
+_NO_TARGET = ("k", "worst-group-utility")
+# Models that nobody could check without the policy of their attribute; no other has a use for it.
+_RANGES = ("range-diversity", "range-confidence")
 _ALWAYS = (
     "Whether a person is in the data: nothing here hides membership.",
     "People who appear in other releases too: releases of overlapping people can be intersected.",
@@ -40,34 +53,102 @@ def describe(
     suppressed: str,
     order: str,
     acknowledged: Sequence[str],
+    released: Released | None = None,
+    figures: Sequence[Any] = (),
 ) -> dict[str, Any]:
-    """The manifest without verdicts, class figures and the data's hash."""
-    return {
+    """The manifest without verdicts, class figures and the data's hash.
+
+    Parameters
+    ----------
+    released
+        The release, where it may be of another kind than generalised.
+    figures
+        What was measured by attacking it, for kinds that are not generalised.
+    """
+    made, kind = ("generalised", "generalised") if released is None else (released.made, released.kind)
+    coded = {} if released is None else released.coded
+    found = {
         "shoal": version,
         "manifest": 1,
-        "kind": "generalised",
+        "kind": kind,
         "source": table.name,
-        "statement": statement(models, table.schema.sensitive),
-        "not_protected": _not_protected(table, models, acknowledged),
+        "statement": statement(models, table.schema.sensitive, kind, made),
+        "not_protected": not_protected_by_kind(made, coded) + _not_protected(table, models, acknowledged),
         "suppressed": suppressed,
         "order": order,
         "people": table.subjects is not None,
-        "columns": [_column(table, name) for name in released_columns(table)],
+        "columns": [_released_column(table, name, models, released) for name in released_columns(table)],
         "models": list(models),
         "acknowledged": sorted(acknowledged),
     }
+    if released is not None and kind != "generalised":
+        found |= _of_kind(released)
+    if figures:
+        found["measured"] = public_figures(figures)
+    return found
 
 
-def statement(models: Sequence[dict[str, Any]], sensitive: Sequence[str]) -> str:
+def _of_kind(released: Released) -> dict[str, Any]:
+    """What somebody needs to know to check a kind that is not generalised."""
+    found: dict[str, Any] = {} if released.kind == released.made else {"made": released.made}
+    recoding = released.recoding
+    if isinstance(recoding, Bucketed):
+        found |= {"group": group_name(released.table), "publication": recoding.publication}
+    elif isinstance(recoding, Rewritten) and recoding.kind == "randomised":
+        found["redraw"] = int(recoding.notes["redraw"])
+    return found
+
+
+def uncoded_columns(released: Released, models: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """What the manifest would say about coded columns if their values were published; for the gate alone."""
+    return {
+        name: _column(released.table, name, models) for name in released.coded if name in released.table.columns
+    }
+
+
+def statement(
+    models: Sequence[dict[str, Any]],
+    sensitive: Sequence[str],
+    kind: str = "generalised",
+    made: str = "generalised",
+) -> str:
     """The models met, in words: "5-anonymous, entropy 3-diverse on occupation"."""
     parts = []
     for model in models:
         text = _STATEMENTS[model["name"]].format(**model) if model["name"] in _STATEMENTS else model["name"]
-        on = model.get("on", None if model["name"] == "k" else list(sensitive))
-        if isinstance(on, str):
-            on = [on]
+        if made == "bucketised":
+            text = words_of_groups(model) or text
+        on = _targets(model, sensitive)
         parts.append(f"{text} on {', '.join(on)}" if on else text)
-    return ", ".join(parts) or "no model"
+    return statement_of_kind(kind, made, ", ".join(parts))
+
+
+def _targets(model: dict[str, Any], sensitive: Sequence[str]) -> list[str]:
+    """The sensitive attributes a model looks at."""
+    on = model.get("on", [] if model["name"] in _NO_TARGET else list(sensitive))
+    return [on] if isinstance(on, str) else list(on)
+
+
+def _averaged(models: Sequence[dict[str, Any]], sensitive: Sequence[str]) -> list[str]:
+    """What figures that average, or look at extremes alone, leave open."""
+
+    def on(name: str) -> list[str]:
+        return [one for model in models if model["name"] == name for one in _targets(model, sensitive)]
+
+    found = [
+        f"A likely guess at the range of '{name}': range diversity is a mean over pairs, so one sensitive range may "
+        "hold most of a class."
+        for name in on("range-diversity")
+        if name not in on("range-confidence")
+    ]
+    found += [
+        f"People who guard no value of '{name}', and hints at guards: where values were lifted, somebody asked for it."
+        for name in on("personalised")
+    ]
+    return found + [
+        f"What lies between the extremes of '{name}': one value may be all but certain in a class that spans it."
+        for name in on("max-range")
+    ]
 
 
 def _not_protected(table: Table, models: Sequence[dict[str, Any]], acknowledged: Sequence[str]) -> list[str]:
@@ -79,22 +160,55 @@ def _not_protected(table: Table, models: Sequence[dict[str, Any]], acknowledged:
             found.append("Identity: no model limits how few records share their quasi-identifiers.")
     if table.schema.neutral:
         found.append("Links through the neutral columns, which are published as they are.")
-    if {model["name"] for model in models} <= {"k"} and table.schema.sensitive:
+    if {model["name"] for model in models} <= set(_NO_TARGET) and table.schema.sensitive:
         found.append("Sensitive values: a class whose members share one discloses it (homogeneity).")
-    return [*found, *_ALWAYS]
+    return [*found, *_averaged(models, table.schema.sensitive), *_ALWAYS]
 
 
-def _column(table: Table, name: str) -> dict[str, Any]:
+def _released_column(
+    table: Table, name: str, models: Sequence[dict[str, Any]], released: Released | None
+) -> dict[str, Any]:
+    """A column as it is published: codes say nothing about values, and values need no cells to be explained."""
+    entry = _column(table, name, models)
+    if released is None:
+        return entry
+    if name in released.coded:
+        plain = {key: entry[key] for key in ("name", "role", "type")}
+        found = plain | {"cells": "value", "coded": released.coded[name]}
+        shift = table.schema.spec(name).shift
+        return found if shift is None else found | {"type": "date", "days": shift["days"]}
+    if entry["role"] == "sensitive" and name in released.written:
+        return entry | {"cells": "label"}
+    if entry["role"] != "quasi" or released.made == "generalised":
+        return entry
+    column = table.columns[name]
+    kept = ("name", "role", "type", "order", "domain")
+    exact = {key: entry[key] for key in kept if key in entry} | {"cells": "value"}
+    modes = column.kind == TREE and column.type not in ("numeric", "date")
+    if released.made == "microaggregated" and modes and column.hierarchy is not None:
+        exact["hierarchy"] = column.hierarchy.rows()  # tells modes from the medians of ordered categories
+    return exact
+
+
+def _column(table: Table, name: str, models: Sequence[dict[str, Any]]) -> dict[str, Any]:
     column = table.columns.get(name)
     if column is None:
-        return {"name": name, "role": "neutral", "type": "categorical", "cells": "value"}
+        role = "pseudonym" if name in table.schema.pseudonym else "neutral"
+        return {"name": name, "role": role, "type": "categorical", "cells": "value"}
     entry: dict[str, Any] = {"name": name, "role": column.role, "type": column.type, "cells": column.cells}
+    if column.cells == "bounds":
+        entry["columns"] = file_columns(column)
+    if column.cells in ("bounds", "representative") and column.type in ("numeric", "date"):
+        entry["null"] = ROOT
     if column.hierarchy is not None and (column.cells == "label" or column.role == "sensitive"):
         entry["hierarchy"] = column.hierarchy.rows()
     if column.type == "ordinal":
         entry["order"] = [str(value) for value in column.spec.order or ()]
     if column.declared is not None:
         entry["domain"] = [_bound(column, bound) for bound in column.declared]
+    ranged = [name for model in models if model["name"] in _RANGES for name in _targets(model, table.schema.sensitive)]
+    if name in ranged and column.policy is not None and column.policy.plain is not None:
+        entry["policy"] = dict(column.policy.plain)
     if column.spec.non_answers:
         entry["non_answers"] = [str(value) for value in column.spec.non_answers]
     return entry

@@ -14,9 +14,9 @@ from shoal.errors import InputError, InternalError, VerificationError
 
 MANIFEST = "manifest.json"
 VERSION = 1
-_ROLES = ("quasi", "sensitive", "neutral")
+_ROLES = ("quasi", "sensitive", "neutral", "pseudonym")
 _TYPES = ("numeric", "date", "ordinal", "categorical")
-_CELLS = ("interval", "label", "set", "value")
+_CELLS = ("interval", "label", "set", "value", "bounds", "representative")
 _FIELDS: dict[str, type | tuple[type, ...]] = {
     "shoal": str,
     "manifest": int,
@@ -98,6 +98,12 @@ def _check_data(data: Mapping[str, Any]) -> None:
         raise VerificationError("The 'data' of the manifest must give its number of rows.")
     if not isinstance(data.get("sha256"), str) or not re.fullmatch(r"[0-9a-f]{64}", data["sha256"]):
         raise VerificationError("The 'data' of the manifest must give its SHA-256 in hexadecimal.")
+    apart = data.get("sensitive")
+    if apart is not None:
+        if not isinstance(apart, Mapping) or apart.get("file") != f"sensitive.{format}":
+            raise VerificationError("The table of sensitive values in the manifest must be the file sensitive.csv or "
+                                    "sensitive.parquet.")  # fmt: skip
+        _check_data({**apart, "file": file, "format": format, "sensitive": None})
 
 
 def _checked_column(position: int, column: Any) -> str:

@@ -24,7 +24,7 @@ from shoal.params import choice
 from shoal.results import Release
 
 REPORT = "report.html"
-PUBLIC = (MANIFEST, REPORT, *(f"release.{format}" for format in FORMATS))
+PUBLIC = (MANIFEST, REPORT, *(f"{table}.{format}" for table in ("release", "sensitive") for format in FORMATS))
 PRIVATE = (RECIPE, SECRET, FACTS)
 
 
@@ -100,9 +100,22 @@ def read_release(folder: str | Path) -> tuple[pl.DataFrame, dict[str, Any]]:
     tuple of polars.DataFrame and dict
         The data (from CSV: text columns, every cell as it stands) and the manifest.
     """
+    frames, manifest = read_tables(folder)
+    return frames["release"], manifest
+
+
+def read_tables(folder: str | Path) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
+    """The same with every table of the release: ``"release"``, and ``"sensitive"`` where there is one."""
     folder = Path(folder)
     manifest = read_manifest(folder)
     data = manifest["data"]
+    frames = {"release": _read_data(folder, data)}
+    if data.get("sensitive") is not None:
+        frames["sensitive"] = _read_data(folder, data["sensitive"])
+    return frames, manifest
+
+
+def _read_data(folder: Path, data: Mapping[str, Any]) -> pl.DataFrame:
     path = folder / data["file"]
     try:
         found = _sha256(path)
@@ -120,7 +133,7 @@ def read_release(folder: str | Path) -> tuple[pl.DataFrame, dict[str, Any]]:
         raise VerificationError(
             f"'{data['file']}' has {frame.height} rows and the manifest says {data['rows']}."
         )
-    return frame, manifest
+    return frame
 
 
 def check_output(folder: str | Path, source: str | Path | None, *, replace: bool) -> None:
@@ -187,11 +200,14 @@ def _stage(folder: Path, undo: ExitStack) -> Path:
 
 
 def _fill(release: Release, folder: Path, format: str) -> None:
-    frame, _ = to_polars(release.frame)
-    data = folder / f"release.{format}"
-    write_frame(frame, data, format)
-    facts = {"file": data.name, "format": format, "sha256": _sha256(data), "rows": frame.height}
-    manifest: Mapping[str, Any] = {**release.manifest, "data": facts}
+    facts: dict[str, Any] = {}
+    for name, table in release.frames.items():
+        frame, _ = to_polars(table)
+        data = folder / f"{name}.{format}"
+        write_frame(frame, data, format)
+        facts[name] = {"file": data.name, "sha256": _sha256(data), "rows": frame.height}
+    described = facts.pop("release") | {"format": format} | facts
+    manifest: Mapping[str, Any] = {**release.manifest, "data": described}
     (folder / MANIFEST).write_bytes(manifest_bytes(manifest))
     report = release.evidence.get("report_html")
     if isinstance(report, str):

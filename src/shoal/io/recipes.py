@@ -5,7 +5,6 @@ Models and algorithm stay plain tables here (a name and its parameters); the reg
 
 from __future__ import annotations
 
-import datetime
 import math
 import re
 import shlex
@@ -19,49 +18,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr,
 from tomlkit.items import AoT, Item
 
 from shoal.errors import ParameterError, RecipeError
+from shoal.io import entries
 from shoal.params import nearest
 
-
-def _text(value: Any) -> Any:
-    """Codes such as 99 are texts like any other cell."""
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _domain(value: Any) -> Any:
-    if not isinstance(value, list) or len(value) != 2:
-        raise ValueError("must be a list of the lowest and the highest value")
-    value = [bound.isoformat() if isinstance(bound, datetime.date) else bound for bound in value]
-    if not all(_number(bound) or isinstance(bound, str) for bound in value):
-        raise ValueError("must be two numbers or two dates")
-    if all(map(_number, value)) and value[0] > value[1]:
-        raise ValueError("must give the lowest value first")
-    return value
-
-
-def _snap(value: Any) -> Any:
-    if value not in ("auto", "off") and not (_number(value) and value > 0):
-        raise ValueError("must be 'auto', 'off' or a positive width")
-    return value
-
-
-def _hierarchy(value: Any) -> Any:
-    if not isinstance(value, str | dict) or not value:
-        raise ValueError("must be a file name or a table such as { prefix = [4, 3, 2] }")
-    return value
-
-
-def _named(value: Any) -> Any:
-    if not isinstance(value, dict) or not isinstance(value.get("name"), str):
-        raise ValueError("must be a table with a 'name'")
-    return value
-
-
-Text = Annotated[str, BeforeValidator(_text)]
-Named = Annotated[dict[str, Any], BeforeValidator(_named)]
+Text = Annotated[str, BeforeValidator(entries.as_text)]
+Named = Annotated[dict[str, Any], BeforeValidator(entries.check_named)]
 
 
 class _Section(BaseModel):
@@ -87,10 +48,12 @@ class Roles(_Section):
     quasi: list[str] = []
     sensitive: list[str] = []
     neutral: list[str] = []
+    pseudonym: list[str] = []
     drop: list[str] = []
     subject: str | None = None
     weight: str | None = None
     key: str | None = None
+    guard: str | None = None
 
 
 class ColumnSettings(_Section):
@@ -99,11 +62,19 @@ class ColumnSettings(_Section):
     type: Literal["numeric", "date", "ordinal", "categorical"] | None = None
     format: str | None = None
     order: list[Text] | None = None
-    domain: Annotated[list[Any], BeforeValidator(_domain)] | None = None
-    style: Literal["auto"] = "auto"
-    snap: Annotated[Any, BeforeValidator(_snap)] = "auto"
+    domain: Annotated[list[Any], BeforeValidator(entries.check_domain)] | None = None
+    style: Literal["auto", "bounds", "representative"] = "auto"
+    snap: Annotated[Any, BeforeValidator(entries.check_snap)] = "auto"
     use: Literal["interval"] | None = None
     non_answers: list[Text] = []
+    shift: Annotated[dict[str, Any], BeforeValidator(entries.check_shift)] | None = None
+
+
+class PolicySettings(_Section):
+    """The sensitive ranges of a column, under ``[policies.NAME]``."""
+
+    ranges: Annotated[Any, BeforeValidator(entries.check_ranges)]
+    otherwise: Annotated[Literal["value", "error"], Field(alias="else")] = "error"
 
 
 class Engine(_Section):
@@ -113,13 +84,16 @@ class Engine(_Section):
 
 
 class Output(_Section):
-    """Where the release goes, and how; ``folder`` is relative to the recipe."""
+    """Where the release goes, and how, and what undoes it; ``folder`` and ``vault`` are relative to the recipe."""
 
     folder: str = "out"
     format: Literal["csv", "parquet"] = "csv"
     suppressed: Literal["drop", "star"] = "drop"
     order: Literal["shuffled", "kept"] = "shuffled"
     neutral_limit: Annotated[float, Field(ge=0, le=1, strict=False)] = 0.05
+    vault: str | None = None
+    vault_entry: str | None = None
+    discard_secret: bool = False
 
 
 class Recipe(_Section):
@@ -136,8 +110,10 @@ class Recipe(_Section):
     source: Source
     roles: Roles = Roles()
     columns: dict[str, ColumnSettings] = {}
-    hierarchies: dict[str, Annotated[Any, BeforeValidator(_hierarchy)]] = {}
+    hierarchies: dict[str, Annotated[Any, BeforeValidator(entries.check_hierarchy)]] = {}
     weights: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = {}
+    policies: dict[str, PolicySettings] = {}
+    limits: dict[str, Annotated[Any, BeforeValidator(entries.check_limit)]] = {}
     models: list[Named] = []
     algorithm: Named = {"name": "mondrian"}
     engine: Engine = Engine()
@@ -152,6 +128,12 @@ class Recipe(_Section):
     def resolve(self, path: str | Path) -> Path:
         """A path of the recipe, seen from where we are."""
         return self._base / path
+
+    def with_vault(self, path: Path) -> Recipe:
+        """The same recipe with another vault."""
+        changed = self.model_copy(update={"output": self.output.model_copy(update={"vault": str(path)})})
+        changed._base = self._base
+        return changed
 
 
 def load_recipe(path: str | Path) -> Recipe:
@@ -185,10 +167,11 @@ def parse_recipe(text: str, base: Path = Path()) -> Recipe:
 def dump_recipe(recipe: Recipe) -> str:
     """A recipe as TOML text that :func:`parse_recipe` reads back to an equal recipe."""
     document = tomlkit.document()
-    settings = recipe.model_dump(exclude_none=True, exclude={"columns"})
-    settings["columns"] = {
-        name: entry.model_dump(exclude_defaults=True) for name, entry in recipe.columns.items()
-    }
+    settings = recipe.model_dump(exclude_none=True, exclude={"columns", "policies"})
+    for key in ("columns", "policies"):
+        settings[key] = {
+            name: entry.model_dump(exclude_defaults=True, by_alias=True) for name, entry in getattr(recipe, key).items()
+        }
     for key in Recipe.model_fields:
         value = settings.get(key)
         if key in ("source", "roles"):
@@ -218,7 +201,7 @@ def update_recipe(text: str, changes: Mapping[str, Any]) -> str:
 
 def _depth(key: str) -> int:
     """How many levels of a top-level entry are tables with headings of their own."""
-    return 2 if key == "columns" else 1
+    return 2 if key in ("columns", "policies") else 1
 
 
 def _change(table: Any, key: str, value: Any, depth: int) -> None:
@@ -256,6 +239,7 @@ _SECTIONS: dict[str, type[_Section]] = {
     "source": Source,
     "roles": Roles,
     "columns": ColumnSettings,
+    "policies": PolicySettings,
     "engine": Engine,
     "output": Output,
 }
@@ -279,7 +263,8 @@ def _sentence(error: Mapping[str, Any]) -> str:
     kind = error["type"]
     if kind == "extra_forbidden":
         section = _SECTIONS[str(error["loc"][0])] if len(error["loc"]) > 1 else Recipe
-        return f"There is no entry '{key}' in {table}. {_hint(key, list(section.model_fields))}"
+        known = [field.alias or name for name, field in section.model_fields.items()]
+        return f"There is no entry '{key}' in {table}. {_hint(key, known)}"
     if kind == "missing":
         return f"The entry '{key}' is missing from {table}: add it."
     if kind == "literal_error":
@@ -294,8 +279,8 @@ def _address(place: tuple[Any, ...]) -> tuple[str, str, tuple[Any, ...]]:
     """The table an entry stands in, its key, and what lies below it."""
     if len(place) == 1 or place[0] == "models":
         return "the recipe", str(place[0]), place[1:]
-    if place[0] == "columns" and len(place) > 2:
-        return f"[columns.{place[1]}]", str(place[2]), place[3:]
+    if place[0] in ("columns", "policies") and len(place) > 2:
+        return f"[{place[0]}.{place[1]}]", str(place[2]), place[3:]
     return f"[{place[0]}]", str(place[1]), place[2:]
 
 

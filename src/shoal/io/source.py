@@ -12,6 +12,8 @@ from shoal.hierarchy.files import build
 from shoal.hierarchy.hierarchy import Hierarchy
 from shoal.io.files import read_frame
 from shoal.io.frames import to_polars
+from shoal.io.policies import load_policy
+from shoal.table.policies import set_policies
 from shoal.table.schema import ColumnSpec, Schema
 from shoal.table.table import Table, build_table
 
@@ -23,10 +25,12 @@ def read(
     quasi: Sequence[str] = (),
     sensitive: Sequence[str] = (),
     neutral: Sequence[str] = (),
+    pseudonym: Sequence[str] = (),
     drop: Sequence[str] = (),
     subject: str | None = None,
     weight: str | None = None,
     key: str | None = None,
+    guard: str | None = None,
     columns: Sequence[str] | None = None,
     separator: str | None = None,
     encoding: str = "utf-8",
@@ -35,6 +39,7 @@ def read(
     settings: Mapping[str, ColumnSpec | Mapping[str, Any]] | None = None,
     hierarchies: Mapping[str, Any] | None = None,
     weights: Mapping[str, float] | None = None,
+    policies: Mapping[str, Any] | None = None,
     name: str | None = None,
     base: Path | None = None,
 ) -> Table:
@@ -44,7 +49,7 @@ def read(
     ----------
     source
         A path or a frame.
-    identifiers, quasi, sensitive, neutral, drop, subject, weight, key
+    identifiers, quasi, sensitive, neutral, pseudonym, drop, subject, weight, key, guard
         The role of every column.
     columns
         Names of the columns of a file without a header.
@@ -58,6 +63,9 @@ def read(
         Per column: a file, a `Hierarchy`, its rows, or a builder such as ``{"prefix": [4, 3]}``.
     weights
         Importance of quasi-identifiers, 1 by default.
+    policies
+        Sensitive ranges by column: ``"value"``, a list of ranges, ``{"level": 2}`` or a file; with ``"else"`` beside
+        it as ``{"ranges": ..., "else": "value"}``.
     """
     if isinstance(source, str | Path):
         frame = read_frame(
@@ -81,16 +89,19 @@ def read(
         quasi=list(quasi),
         sensitive=list(sensitive),
         neutral=list(neutral),
+        pseudonym=list(pseudonym),
         drop=list(drop),
         subject=subject,
         weight=weight,
         key=key,
+        guard=guard,
         specs=specs,
     )
     made = {column: _hierarchy(column, entry, base) for column, entry in (hierarchies or {}).items()}
-    return build_table(
+    table = build_table(
         frame, schema, hierarchies=made, missing=missing, name=name, backend=backend, weights=weights
     )
+    return set_policies(table, {column: load_policy(column, entry, base) for column, entry in (policies or {}).items()})
 
 
 def _under(base: Path | None, path: str | Path) -> Path:

@@ -20,13 +20,11 @@ def open_group(geo: Geometry, row: np.ndarray, low: np.ndarray, high: np.ndarray
     for a in range(row.size):
         low[a] = geo.card[a]
         high[a] = -1
-    extend(geo.kind, geo.word_at, row, low, high, bits)
+    extend(geo, row, low, high, bits)
 
 
 @njit(cache=True)
-def extend(
-    kind: np.ndarray, word_at: np.ndarray, row: np.ndarray, low: np.ndarray, high: np.ndarray, bits: np.ndarray
-) -> None:
+def extend(geo: Geometry, row: np.ndarray, low: np.ndarray, high: np.ndarray, bits: np.ndarray) -> None:
     """Make room in the extent for a record."""
     for a in range(row.size):
         x = row[a]
@@ -34,8 +32,8 @@ def extend(
             continue
         low[a] = min(low[a], x)
         high[a] = max(high[a], x)
-        if kind[a] == FLAT:
-            bits[word_at[a] + (x >> 6)] |= np.uint64(1) << np.uint64(x & 63)
+        if geo.kind[a] == FLAT:
+            bits[geo.word_at[a] + (x >> 6)] |= np.uint64(1) << np.uint64(x & 63)
 
 
 @njit(cache=True)

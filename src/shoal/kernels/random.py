@@ -16,8 +16,8 @@ _PARALLEL_FROM = 1 << 16
 
 
 @njit(cache=True, inline="always")
-def threefry(key0: np.uint64, key1: np.uint64, counter0: np.uint64, counter1: np.uint64) -> np.uint64:
-    """First word of Threefry-2x64-20 of (counter0, counter1) under (key0, key1)."""
+def threefry_pair(key0: np.uint64, key1: np.uint64, counter0: np.uint64, counter1: np.uint64) -> tuple:
+    """Both words of Threefry-2x64-20 of (counter0, counter1) under (key0, key1)."""
     key2 = key0 ^ key1 ^ _PARITY
     x0 = counter0 + key0
     x1 = counter1 + key1
@@ -36,7 +36,13 @@ def threefry(key0: np.uint64, key1: np.uint64, counter0: np.uint64, counter1: np
         else:
             x0, x1 = x0 + key2, x1 + key0
         x1 = x1 + step
-    return x0
+    return x0, x1
+
+
+@njit(cache=True, inline="always")
+def threefry(key0: np.uint64, key1: np.uint64, counter0: np.uint64, counter1: np.uint64) -> np.uint64:
+    """The first word alone."""
+    return threefry_pair(key0, key1, counter0, counter1)[0]
 
 
 @njit(cache=True)

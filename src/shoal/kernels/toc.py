@@ -48,7 +48,7 @@ def _grow_one(
         codes = pool.codes[row]
         if aim.base + price_with(geo, codes, e.low, e.high, e.bits, e.now, e.then) > aim.delta + TOLERANCE:
             break
-        extend(geo.kind, geo.word_at, codes, e.low, e.high, e.bits)
+        extend(geo, codes, e.low, e.high, e.bits)
         for a in range(codes.size):
             e.now[a] = e.then[a]
         people += is_new(pool.subjects, members, rows, row)

@@ -53,7 +53,7 @@ def _join(
                 if value < best - TOLERANCE:
                     best, at = value, c
         found.ids[row] = at
-        extend(geo.kind, geo.word_at, codes, made.low[at], made.high[at], made.bits[at])
+        extend(geo, codes, made.low[at], made.high[at], made.bits[at])
         prices(geo, made.low[at], made.high[at], made.bits[at], made.now[at])
         made.size[at] += 1
 

@@ -148,7 +148,7 @@ def _grow_one(
         more = people + is_new(pool.subjects, members, rows, row)
         if more >= limits.free and not protected(s.real, then):
             break
-        extend(geo.kind, geo.word_at, pool.codes[row], e.low, e.high, e.bits)
+        extend(geo, pool.codes[row], e.low, e.high, e.bits)
         for a in range(e.now.size):
             room.stale[a] = e.then[a] != e.now[a]
             e.now[a] = e.then[a]

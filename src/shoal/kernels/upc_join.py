@@ -114,7 +114,7 @@ def _take(
     then = np.empty((s.codes.shape[1], 3))
     _consider(s, guard, pool.subjects, members, row, slot, then)
     admit(s, guard.inside, members, members.size, row, guard.state[slot], then)
-    extend(geo.kind, geo.word_at, pool.codes[row], made.low[slot], made.high[slot], made.bits[slot])
+    extend(geo, pool.codes[row], made.low[slot], made.high[slot], made.bits[slot])
     prices(geo, made.low[slot], made.high[slot], made.bits[slot], made.now[slot])
     guard.before[row] = guard.last[slot]
     guard.last[slot] = row

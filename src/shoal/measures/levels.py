@@ -47,6 +47,7 @@ class GeneralisationCost(Measure):
     """Sum over records and columns of level over height; a suppressed record costs 1 a column (Def. 2.1.4)."""
 
     name: ClassVar[str] = "genc"
+    of_cells: ClassVar[bool] = True
 
     def prices(self, table: Table) -> Prices:
         """Level over height."""
@@ -71,6 +72,7 @@ class Precision(Measure):
     """One minus the normalised generalisation cost (Sweeney)."""
 
     name: ClassVar[str] = "precision"
+    of_cells: ClassVar[bool] = True
     better: ClassVar[str] = "up"
 
     def prices(self, table: Table) -> Prices:
@@ -91,6 +93,7 @@ class Height(Measure):
     """Sum of the levels of a full-domain recoding (Samarati)."""
 
     name: ClassVar[str] = "height"
+    of_cells: ClassVar[bool] = True
 
     def prices(self, table: Table) -> Prices:
         """The levels themselves, whatever is suppressed."""

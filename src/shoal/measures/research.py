@@ -44,6 +44,7 @@ class ResearchValue(Measure):
     """
 
     name: ClassVar[str] = "rv"
+    of_cells: ClassVar[bool] = True
     better: ClassVar[str] = "up"
     rules: Sequence[Any] = ()
     weights: str = "given"

@@ -41,7 +41,7 @@ def enforce(released: Released, judge: Judge, engine: GroupCounter, limit: float
 
 
 def _breaches(released: Released, judge: Judge) -> dict[tuple[str, int], np.ndarray]:
-    """The likeliest breach of each class, by sensitive column and guard level, of values or the nodes they lifted to."""
+    """The likeliest breach of each class, by sensitive column and guard level, of values or nodes above them."""
     lifted = released.recoding.sensitive if isinstance(released.recoding, Subtree) else {}
     found = {}
     for _, rules in judge.sets:

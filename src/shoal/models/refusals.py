@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from shoal.errors import ParameterError, RefusalError
 from shoal.models.base import Model
 from shoal.table.table import Table
 
 IDENTITY = ("k", "p-sensitive", "alpha-k-simple", "alpha-k-general", "alpha-k-complete")
-
-
-CODES = ("W-NO-K", "W-ORDER", "W-TIGHT", "W-NEUTRAL", "W-UNMODELLED")
+CODES = (
+    "W-NO-K", "W-ORDER", "W-TIGHT", "W-NEUTRAL", "W-RA-LINK", "W-PP-REV", "W-EXACT-QI", "W-TRAJECTORY", "W-UNMODELLED",
+)  # fmt: skip
+# Codes that others are implied by: who publishes noise or codes knows that no model protects them, and exact
+# quasi-identifiers protect nobody's identity.
+_IMPLIED = {"W-RA-LINK": ("W-NO-K", "W-UNMODELLED"), "W-PP-REV": ("W-NO-K", "W-UNMODELLED"), "W-EXACT-QI": ("W-NO-K",)}
+_MEANING = {
+    "W-RA-LINK": "Random anonymisation is noise, not anonymity",
+    "W-PP-REV": "Codes are pseudonymisation, not anonymisation",
+    "W-EXACT-QI": "Quasi-identifiers are published exactly, so nobody's identity is protected",
+    "W-TRAJECTORY": "What links the records of a person singles people out",
+}
 
 
 def refuse_unknown_codes(acknowledged: Collection[str]) -> None:
@@ -28,9 +37,15 @@ def refuse_unprotected(
     models: Sequence[Model],
     vacuous: Sequence[tuple[Model, tuple[str, ...] | None]],
     acknowledged: Collection[str],
+    code: str | None = None,
 ) -> None:
-    """Refuse a release without an identity model, or with a sensitive column that no model protects."""
-    if not any(model.name in IDENTITY for model in models) and "W-NO-K" not in acknowledged:
+    """Refuse a release without an identity model, or with a sensitive column that no model protects.
+
+    ``code`` is the one that the method's kind of release needs: it is asked for later, with what was measured, and
+    stands for those that it implies.
+    """
+    implied = _IMPLIED.get(code or "", ())
+    if not any(model.name in IDENTITY for model in models) and "W-NO-K" not in (*acknowledged, *implied):
         raise RefusalError(
             "No model protects identity, so people may be unique in the release: add model 'k'.", ["W-NO-K"]
         )
@@ -41,7 +56,7 @@ def refuse_unprotected(
             on = names if model.name != "max-range" else tuple(name for one in targets for name in one)
             if (model, on) not in vacuous:
                 covered |= set(names)
-    for name in table.schema.sensitive:
+    for name in table.schema.sensitive if "W-UNMODELLED" not in implied else ():
         code = f"W-UNMODELLED:{name}"
         if name not in covered and code not in acknowledged:
             void = [model.name for model, on in vacuous if on and name in on]
@@ -62,3 +77,16 @@ def refuse_settings(table: Table, order: str, acknowledged: Collection[str]) -> 
         raise RefusalError(
             f"snap = \"off\" publishes the exact extremes of classes in '{tight[0]}'.", ["W-TIGHT"]
         )
+
+
+def refuse_measured(found: Mapping[str, str], acknowledged: Collection[str]) -> None:
+    """Refuse a release that protects less than it seems to, with what an attack on this very release found.
+
+    Parameters
+    ----------
+    found
+        The most telling finding, by the warning code that accepts it.
+    """
+    for code, sentence in found.items():
+        if code not in acknowledged:
+            raise RefusalError(f"{_MEANING[code]}: {sentence}", [code])

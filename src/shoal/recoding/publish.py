@@ -1,13 +1,45 @@
-"""From a coded release to the frame that may be published."""
+"""From a coded release to the frames that may be published."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
+from shoal.hierarchy.hierarchy import MISSING, ROOT
+from shoal.recoding.cells import escape
+from shoal.recoding.columns import CellColumn, IntervalCells
+from shoal.recoding.exact import values_of
+from shoal.recoding.recodings import Bucketed
 from shoal.recoding.released import Released
+from shoal.recoding.styles import inner_bounds, typed
 from shoal.table.keys import Keys
+from shoal.table.styles import file_columns
 from shoal.table.table import Table
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Published:
+    """What may be published, and where it comes from.
+
+    Attributes
+    ----------
+    frame, source
+        The release, and the input row of each of its rows.
+    apart
+        Sensitive values by group, where they stand in a table of their own; else None.
+    values_from
+        Input row that each sensitive value comes from, row by row of ``apart``, or of ``frame`` where that is None.
+    group
+        Name of the column of group numbers of a bucketised release, else None.
+    """
+
+    frame: pl.DataFrame
+    source: np.ndarray
+    apart: pl.DataFrame | None
+    values_from: np.ndarray
+    group: str | None = None
 
 
 def released_columns(table: Table) -> list[str]:
@@ -16,50 +48,130 @@ def released_columns(table: Table) -> list[str]:
     return [name for name in table.frame.columns if name in wanted]
 
 
+def publish_tables(released: Released, keys: Keys, *, suppressed: str, order: str) -> Published:
+    """What may be published of any kind of release."""
+    frame, source = publish(released, keys, suppressed=suppressed, order=order)
+    bucketed = released.recoding
+    if not isinstance(bucketed, Bucketed):
+        return Published(frame=frame, source=source, apart=None, values_from=source)
+    group = group_name(released.table)
+    sensitive = [name for name in frame.columns if name in released.table.schema.sensitive]
+    numbers = pl.Series(group, released.classes.astype(np.int64) + 1)
+    if bucketed.publication == "permuted":
+        values_from = _permuted(released, keys, source)
+        moved = [_written(released, name).gather(values_from).alias(name) for name in sensitive]
+        frame = frame.with_columns(*moved, numbers.gather(source))
+        return Published(frame=frame, source=source, apart=None, values_from=values_from, group=group)
+    # Another order than the first table's, or rows would still stand side by side.
+    rows = keys.shuffle("sensitive order", released.table.row_keys)
+    rows = rows[released.classes[rows] >= 0]
+    apart = pl.DataFrame([numbers.gather(rows), *(_written(released, name).gather(rows) for name in sensitive)])
+    frame = frame.drop(sensitive).with_columns(numbers.gather(source))
+    return Published(frame=frame, source=source, apart=apart, values_from=rows, group=group)
+
+
+def group_name(table: Table) -> str:
+    """A name for the column of group numbers that no column of the table has."""
+    taken, name = set(table.frame.columns), "group"
+    while name in taken:
+        name = f"{name}_"
+    return name
+
+
+def _permuted(released: Released, keys: Keys, source: np.ndarray) -> np.ndarray:
+    """For each released row a row of its group, each once, in an order that says nothing about the first."""
+    drawn = keys.shuffle("permuted values", released.table.row_keys)
+    drawn = drawn[released.classes[drawn] >= 0]
+    by_group = drawn[np.argsort(released.classes[drawn], kind="stable")]
+    places = np.argsort(released.classes[source], kind="stable")
+    values_from = np.empty_like(source)
+    values_from[places] = by_group
+    return values_from
+
+
 def publish(
     released: Released, keys: Keys, *, suppressed: str, order: str
 ) -> tuple[pl.DataFrame, np.ndarray]:
-    """The frame to publish and the input row of each of its rows.
+    """One table with every column, and the input row of each of its rows.
 
-    Quasi-identifiers are text, whatever they were. Sensitive and neutral columns keep their type, except that a
-    release with starred rows is all text.
+    Generalised quasi-identifiers are text, whatever they were, unless their style says otherwise. Columns that are
+    not generalised keep their type, except that a release with starred rows is all text.
     """
     table = released.table
     rows = np.arange(table.n) if order == "kept" else keys.shuffle("release order", table.row_keys)
     if suppressed == "drop":
         rows = rows[released.classes[rows] >= 0]
     star = released.classes[rows] < 0
-    kept = np.where(star, 0, rows)
-    cells = released.quasi_texts(rows[~star]) if not star.any() else _starred(released, rows, star)
-    columns = []
+    kept, index = np.where(star, 0, rows), np.where(star, 0, released.classes[rows])
+    columns: list[pl.Series] = []
     for name in released_columns(table):
-        if name in cells:
-            columns.append(cells[name])
-            continue
-        values = true_values(table, name).gather(kept)
-        columns.append(_stars(values, star) if star.any() else values.alias(name))
-    return pl.DataFrame(columns), rows
+        if name in released.cells and released.made == "generalised":
+            columns += [part.gather(index) for part in styled(released.cells[name], table.frame[name].dtype)]
+        else:
+            columns.append(_written(released, name).gather(kept).alias(name))
+    return pl.DataFrame([_stars(values, star) for values in columns] if star.any() else columns), rows
+
+
+def styled(cells: CellColumn, source: pl.DataType) -> list[pl.Series]:
+    """What is published of one quasi-identifier, one entry a class: two series for bounds, else one.
+
+    Parameters
+    ----------
+    source
+        The type of the column as it was read.
+    """
+    column = cells.column
+    if not isinstance(cells, IntervalCells) or column.cells not in ("bounds", "representative"):
+        return [cells.texts().alias(column.name)]
+    if column.cells == "representative" and column.numbers is None:
+        return [_middle_texts(cells).alias(column.name)]
+    if column.cells == "bounds":
+        numbers = list(inner_bounds(column, *cells.bounds))
+    else:
+        numbers = [cells.representatives()]
+    known = pl.Series(~cells.star)
+    return [
+        pl.select(pl.when(known).then(typed(column, part, source))).to_series().alias(name)
+        for name, part in zip(file_columns(column), numbers, strict=True)
+    ]
+
+
+def behind_representatives(released: Released) -> pl.DataFrame:
+    """The interval or set behind each representative, one row an input row, null for suppressed ones.
+
+    It is for the gate alone: a representative does not cover its value, the cell behind it must.
+    """
+    index = pl.Series(released.classes)
+    index = index.set(index < 0, None)
+    return pl.DataFrame(
+        [
+            cells.texts().gather(index).alias(name)
+            for name, cells in released.cells.items()
+            if cells.column.cells == "representative" and released.made == "generalised"
+        ]
+    )
+
+
+def _middle_texts(cells: IntervalCells) -> pl.Series:
+    """Middle values of an ordinal column's runs, written as values of a set are."""
+    column = cells.column
+    known = column.texts.to_list()[: column.missing if column.missing >= 0 else None]
+    # A star's run may end in the missing value, and no value is in the middle of a missing cell.
+    texts = pl.Series([*map(escape, known), MISSING], dtype=pl.String)
+    middle = np.where(cells.missing, len(known), np.minimum(cells.representatives(), max(len(known) - 1, 0)))
+    return pl.select(pl.when(pl.Series(~cells.star)).then(texts.gather(middle)).otherwise(pl.lit(ROOT))).to_series()
 
 
 def true_values(table: Table, name: str) -> pl.Series:
-    """A sensitive or neutral column as it is published: canonical text for text sources, else its own type."""
+    """A column as it is published where nothing changes it: canonical text for text sources, else its own type."""
     series = table.frame[name]
     column = table.columns.get(name)
-    if column is None or series.dtype != pl.String:
-        return series
-    texts = column.texts
-    if column.missing >= 0:
-        texts = texts.clone()
-        texts[column.missing] = None
-    return texts.gather(column.codes).alias(name)
+    return series if column is None or series.dtype != pl.String else values_of(table, column, column.codes)
 
 
-def _starred(released: Released, rows: np.ndarray, star: np.ndarray) -> dict[str, pl.Series]:
-    index = np.where(star, 0, released.classes[rows])
-    return {
-        name: _stars(column.texts().gather(index).alias(name), star)
-        for name, column in released.cells.items()
-    }
+def _written(released: Released, name: str) -> pl.Series:
+    """What is published of a column, one entry an input row."""
+    return released.written[name] if name in released.written else true_values(released.table, name)
 
 
 def _stars(values: pl.Series, star: np.ndarray) -> pl.Series:

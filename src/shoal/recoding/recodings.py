@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -52,12 +53,66 @@ class Subtree:
     ----------
     nodes
         Column to int64 node ids of its hierarchy, one a leaf code.
+    sensitive
+        Sensitive columns released as nodes: column to int64 node ids of its hierarchy, one a row.
     notes
         What the algorithm says about its own work, for the evidence.
     """
 
     nodes: Mapping[str, np.ndarray]
+    sensitive: Mapping[str, np.ndarray] = field(default_factory=dict)
     notes: Mapping[str, Any] = field(default_factory=dict)
 
 
-Recoding = Grouping | FullDomain | Subtree
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Rewritten:
+    """Values replaced record by record; nothing is generalised.
+
+    Attributes
+    ----------
+    kind
+        ``"randomised"``, ``"pseudonymised"`` or ``"microaggregated"``.
+    quasi
+        Randomised quasi-identifiers: column to int32 codes of its own dictionary, one a row.
+    columns
+        Column to what is published instead of its values, one entry a row.
+    ids
+        Microaggregated: int32 group of each row, -1 for a suppressed one; else None.
+    secrets
+        What undoes the rewriting. It goes to a vault, never into a release.
+    notes
+        What the algorithm says about its own work, for the evidence.
+    """
+
+    kind: str
+    quasi: Mapping[str, np.ndarray] = field(default_factory=dict)
+    columns: Mapping[str, pl.Series] = field(default_factory=dict)
+    ids: np.ndarray | None = None
+    secrets: Sequence[Any] = ()
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Bucketed:
+    """Records in groups whose quasi-identifiers stay exact and whose sensitive values are separated from them.
+
+    Attributes
+    ----------
+    ids
+        int32 group of each row, -1 for a suppressed one.
+    groups
+        Number of groups.
+    publication
+        ``"tables"``: quasi-identifiers with group numbers, and sensitive values with group numbers;
+        ``"permuted"``: one table, sensitive values shuffled within each group.
+    notes
+        What the algorithm says about its own work, for the evidence.
+    """
+
+    ids: np.ndarray
+    groups: int
+    publication: str = "tables"
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+Recoding = Grouping | FullDomain | Subtree | Rewritten | Bucketed

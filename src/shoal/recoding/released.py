@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,8 +13,12 @@ from shoal.errors import ParameterError
 from shoal.kernels.extents import group_bits, group_ranges, group_sums
 from shoal.kernels.grouping import group_rows
 from shoal.recoding.columns import CellColumn, IntervalCells, SetCells, TreeCells, all_bits, one_bit
-from shoal.recoding.recodings import FullDomain, Grouping, Recoding, Subtree
+from shoal.recoding.exact import exact_classes
+from shoal.recoding.randomised import Randomised, describe_randomised
+from shoal.recoding.recodings import Bucketed, FullDomain, Grouping, Recoding, Rewritten, Subtree
 from shoal.table.column import FLAT, TREE, Column
+from shoal.table.counting import count_groups
+from shoal.table.stats import Attribute, GroupStats, Histogram, attribute
 from shoal.table.table import Table
 
 
@@ -29,13 +33,22 @@ class Released:
     n_classes
         Number of classes.
     cells
-        Quasi-identifier to its cells, one a class.
+        Quasi-identifier to its cells, one a class; none where centroids are published, which cover nothing.
     levels
         Level a column of a full-domain recoding, None for others.
     groups
         Groups the algorithm made, before equal cells were merged.
     k
         Smallest class the models allow; the unit of average class size.
+    made
+        How quasi-identifiers are published: ``"generalised"``, ``"randomised"``, ``"pseudonymised"`` (as they are),
+        ``"microaggregated"`` or ``"bucketised"`` (as they are, with a group number; classes are the groups).
+    written
+        Column to what is published instead of its cells or values, one entry a row.
+    coded
+        Column to how what is written stands for its values: ``"graded"``, ``"mapping"``, ``"token"`` or ``"shifted"``.
+    recoding
+        What the algorithm handed over.
     """
 
     table: Table
@@ -45,11 +58,33 @@ class Released:
     levels: Mapping[str, int] | None
     groups: int
     k: int = 1
+    made: str = "generalised"
+    written: Mapping[str, pl.Series] = field(default_factory=dict)
+    coded: Mapping[str, str] = field(default_factory=dict)
+    recoding: Recoding | None = None
+
+    @property
+    def kind(self) -> str:
+        """What the release is called: pseudonymised as soon as a column of it is coded, however the rest was made."""
+        return "pseudonymised" if any(how != "shifted" for how in self.coded.values()) else self.made
 
     @cached_property
     def sizes(self) -> np.ndarray:
         """Rows of each class."""
         return np.bincount(self.classes[self.classes >= 0], minlength=self.n_classes)
+
+    @cached_property
+    def spreads(self) -> np.ndarray:
+        """Mean Q-diversity of each class's cells, every quasi-identifier counting the same."""
+        if not self.cells:
+            raise ParameterError("Centroids have no extent: leave out the model that limits it.")
+        return np.mean([column.spread() for column in self.cells.values()], axis=0)
+
+    @cached_property
+    def sensitive_stats(self) -> GroupStats:
+        """Counts of every sensitive attribute in every class."""
+        attributes = [attribute(self.table, [name]) for name in self.table.schema.sensitive]
+        return count_groups(self.table, self.classes, self.n_classes, attributes)
 
     @property
     def n_suppressed(self) -> int:
@@ -70,11 +105,6 @@ class Released:
         """What measures see."""
         return PriceStats(self)
 
-    def quasi_texts(self, rows: np.ndarray) -> dict[str, pl.Series]:
-        """Published cells of some rows (none of them suppressed), column by column."""
-        index = self.classes[rows]
-        return {name: column.texts().gather(index).alias(name) for name, column in self.cells.items()}
-
 
 class PriceStats:
     """Sizes, cells and label counts of a release's classes: all that a measure may use."""
@@ -90,6 +120,24 @@ class PriceStats:
         self.levels = released.levels
         self.k = released.k
         self.sensitive = list(released.table.schema.sensitive)
+
+    @cached_property
+    def rewritten(self) -> Randomised | None:
+        """The channel of a randomised release, None for any other."""
+        recoding = self._released.recoding
+        if not isinstance(recoding, Rewritten) or recoding.kind != "randomised":
+            return None
+        return describe_randomised(self._released.table, recoding)
+
+    @property
+    def spreads(self) -> np.ndarray:
+        """Mean Q-diversity of each class's cells."""
+        return self._released.spreads
+
+    def counts(self, name: str) -> tuple[Attribute, Histogram]:
+        """A sensitive attribute, and how often each of its values occurs in each class."""
+        one = attribute(self._released.table, [name])
+        return one, self._released.sensitive_stats.histograms[one.key]
 
     def majority(self, name: str) -> np.ndarray:
         """Rows of each class that carry its commonest value of a sensitive attribute."""
@@ -108,6 +156,8 @@ class PriceStats:
 
     def surprise(self, place: int) -> np.ndarray:
         """Sum over each class's rows of minus log2 of their value's share of the table."""
+        if self._released.made != "generalised":  # a value says all there is, whoever's it is
+            return -self.sizes * np.log2(np.maximum(self.cells[place].mass(), 1.0) / self.n)
         column = self._released.table.quasi[place]
         shares = column.frequencies / max(self.n, 1)
         with np.errstate(divide="ignore"):
@@ -124,7 +174,30 @@ class PriceStats:
 
 
 def apply_recoding(table: Table, recoding: Recoding) -> Released:
-    """Generalise every record, then number the classes of equal cells."""
+    """Recode every record, then number the classes of equal cells (of a bucketised release: its groups)."""
+    if isinstance(recoding, Rewritten | Bucketed):
+        return _apply_exact(table, recoding)
+    return replace(_generalise(table, recoding), recoding=recoding)
+
+
+def _apply_exact(table: Table, recoding: Rewritten | Bucketed) -> Released:
+    found = exact_classes(table, recoding)
+    coded = {method: how for how, method in (("graded", "graded"), ("mapping", "mapped"))}
+    return Released(
+        table=table,
+        classes=found.classes,
+        n_classes=found.n_classes,
+        cells={name: level_cells(table.columns[name], leaves, 0) for name, leaves in found.leaves.items()},
+        levels=None,
+        groups=recoding.groups if isinstance(recoding, Bucketed) else found.n_classes,
+        made="bucketised" if isinstance(recoding, Bucketed) else recoding.kind,
+        written=found.written,
+        coded={name: coded[method] for method in coded for name in recoding.notes.get(method, ())},
+        recoding=recoding,
+    )
+
+
+def _generalise(table: Table, recoding: Grouping | FullDomain | Subtree) -> Released:
     if isinstance(recoding, Grouping):
         cells = [_extent_cells(column, recoding) for column in table.quasi]
         return _merge(table, recoding.ids, recoding.groups, cells, None)
@@ -132,12 +205,23 @@ def apply_recoding(table: Table, recoding: Recoding) -> Released:
         codes = np.stack([_checked_nodes(column, recoding)[column.codes] for column in table.quasi])
         ids, first, _ = group_rows(codes.astype(np.int32), codes.max(axis=1, initial=0) + 1)
         cells = [TreeCells.at_nodes(column, nodes) for column, nodes in zip(table.quasi, codes[:, first], strict=True)]
-        return _merge(table, ids, first.size, cells, None)
+        made = _merge(table, ids, first.size, cells, None)
+        return replace(made, written={name: _labels(table, name, nodes) for name, nodes in recoding.sensitive.items()})
     levels = {column.name: _checked_level(column, recoding) for column in table.quasi}
     codes = np.stack([_codes_at(column, levels[column.name]) for column in table.quasi])
     ids, first, _ = group_rows(codes, codes.max(axis=1, initial=0) + 1)
     cells = [level_cells(column, column.codes[first], levels[column.name]) for column in table.quasi]
     return _merge(table, ids, first.size, cells, levels)
+
+
+def _labels(table: Table, name: str, nodes: np.ndarray) -> pl.Series:
+    """Labels of a sensitive column's nodes, missing ones null."""
+    column = table.columns[name]
+    tree = column.hierarchy
+    if tree is None or column.kind != TREE:
+        raise ParameterError(f"The sensitive column '{name}' has no hierarchy, so its values have no nodes above them.")
+    labels = pl.Series(tree.node_labels, dtype=pl.String).gather(nodes).alias(name)
+    return labels if column.missing < 0 else labels.set(pl.Series(nodes == column.missing), None)
 
 
 def _merge(
@@ -152,7 +236,7 @@ def _merge(
         table=table,
         classes=lookup[ids],
         n_classes=first.size,
-        cells={column.column.name: column.take(first) for column in cells},
+        cells={column.column.name: column.merge(class_of, first) for column in cells},
         levels=levels,
         groups=groups,
     )
@@ -215,7 +299,8 @@ class ExactCells(IntervalCells):
     """Single values published as they are: the user's own choice of level 0, so nothing is snapped."""
 
     @cached_property
-    def _bounds(self) -> tuple[np.ndarray, np.ndarray]:
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """The value itself, twice."""
         values = self.column.numbers[np.minimum(self.low, max(self.column.numbers.size - 1, 0))]  # type: ignore
         return values, values
 

@@ -22,17 +22,20 @@ class Keys:
         256 fresh bits, or derived from a seed for tests and papers.
     identity
         Keep rows in source order instead of shuffling; only for worked examples.
+    seeded
+        Whether a seed determines everything, mapping tables and tokens included; only for tests and papers.
     """
 
     secret: bytes = field(repr=False)
     identity: bool = False
+    seeded: bool = field(default=False, repr=False)
 
     @classmethod
     def from_seed(cls, seed: int | None, *, identity: bool = False) -> Keys:
         """Fresh secret when ``seed`` is None, else one that the seed determines."""
         if seed is None:
             return cls(secrets.token_bytes(32), identity)
-        return cls(hashlib.sha256(f"shoal seed {int(seed)}".encode()).digest(), identity)
+        return cls(hashlib.sha256(f"shoal seed {int(seed)}".encode()).digest(), identity, True)
 
     def stream(self, name: str) -> np.ndarray:
         """uint64, shape (2,): the key of a named stream."""
@@ -58,6 +61,21 @@ class Keys:
     def generator(self, name: str) -> np.random.Generator:
         """A generator for choices that belong to no row."""
         return np.random.Generator(np.random.Philox(key=self.stream(name)))
+
+    def private_bytes(self, name: str, count: int) -> bytes:
+        """Cryptographic bytes for what undoes a release: mapping tables, tokens, date offsets.
+
+        They are fresh at every call and do not follow from the secret, so that the evidence that keeps it cannot undo
+        the release. Under a seed they follow from it, so that tests and papers repeat.
+        """
+        if not self.seeded:
+            return secrets.token_bytes(count)
+        return hashlib.shake_256(b"shoal private" + self.secret + name.encode()).digest(count)
+
+    def private_order(self, name: str, count: int) -> np.ndarray:
+        """A uniformly random permutation of ``count`` places from :meth:`private_bytes`."""
+        words = np.frombuffer(self.private_bytes(name, 16 * count), dtype="<u8").reshape(count, 2)
+        return np.lexsort((words[:, 1], words[:, 0]))
 
 
 def key_hashes(keys: pl.Series) -> np.ndarray:

@@ -155,7 +155,7 @@ class Schema:
             if spec.type not in (None, "date"):
                 raise SchemaError(f"Column '{name}' is {spec.type}: a shift is for dates.")
             if self.subject is None:
-                raise SchemaError(f"The dates of column '{name}' are to be shifted, a person alike: name the 'subject'.")
+                raise SchemaError(f"The dates of column '{name}' are shifted person by person: name the 'subject'.")
 
     @staticmethod
     def _claim(found: dict[str, str], name: str, role: str) -> None:

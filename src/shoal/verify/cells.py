@@ -3,7 +3,8 @@
 Grammar: ``*`` covers everything and ``<missing>`` a missing value; an interval column holds ``x`` or
 ``[lo,hi]``, closed; a label column holds nodes of the manifest's hierarchy, never parsed; a set column
 holds a text or ``{a|b}``; a value column holds a text. In texts ``\\`` escapes ``\\ { } |`` and a leading
-``*``, ``[`` or ``<``; between the brackets of an interval also a comma.
+``*``, ``[`` or ``<``; between the brackets of an interval also a comma. Bounds come here as intervals and a
+representative as a value alone (see ``styles``).
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import polars as pl
 
 from shoal.verify.claims import Column
 from shoal.verify.values import MISSING, STAR, canonical
+
+RANGES = ("interval", "bounds", "representative")
 
 _PIECE = r"(?:[^\\{}|]|\\[\\{}|*\[<])*"
 _TEXT = re.compile(rf"(?![*\[<]){_PIECE}", re.DOTALL)
@@ -62,7 +65,7 @@ def read_cells(column: Column, texts: pl.Series) -> Cells:
     if column.cells == "label":
         nodes = {label for row in column.hierarchy or () for label in row}
         valid = texts.is_in(list(nodes)).to_numpy()
-    elif column.cells == "interval":
+    elif column.cells in RANGES:
         low, high = _ranks(column, texts) if column.type == "ordinal" else _bounds(column, texts)
         valid = low <= high
     else:
@@ -81,7 +84,7 @@ def read_cells(column: Column, texts: pl.Series) -> Cells:
 
 def outside_domain(column: Column, cells: Cells) -> int:
     """How many distinct interval cells leave the column's declared domain."""
-    if column.domain is None or column.cells != "interval":
+    if column.domain is None or column.cells not in RANGES:
         return 0
     low, high = column.domain
     return int(((cells.low < low) | (cells.high > high)).sum())

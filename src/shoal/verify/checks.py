@@ -11,23 +11,45 @@ import polars as pl
 from shoal.results import Check
 from shoal.verify.cells import Cells, outside_domain, read_cells
 from shoal.verify.claims import Claims, Column
-from shoal.verify.classes import Classes, digest_values, order_classes
+from shoal.verify.classes import Classes, Look, digest_values, order_classes
 from shoal.verify.facts import Attribute, Facts
-from shoal.verify.values import canonical
+from shoal.verify.values import canonical, read_values
+
+# What a release needs to have been accepted, by how its quasi-identifiers are published.
+_CODES = {"randomised": "W-RA-LINK", "pseudonymised": "W-PP-REV", "bucketised": "W-EXACT-QI"}
 
 
-def check_columns(frame: pl.DataFrame, claims: Claims) -> Check:
-    """The release has exactly the manifest's columns, in that order."""
-    extra = [name for name in frame.columns if name not in claims.names]
-    lost = [name for name in claims.names if name not in frame.columns]
-    detail = f"The release has the manifest's {len(claims.names)} columns, in order."
+def check_columns(frame: pl.DataFrame, apart: pl.DataFrame | None, claims: Claims) -> list[Check]:
+    """The release has exactly the manifest's columns, in that order, in one table or in two."""
+    checks = [_check_columns("columns", "The release", frame.columns, claims.files)]
+    if claims.apart or apart is not None:
+        found = [] if apart is None else apart.columns
+        checks.append(_check_columns("sensitive columns", "The table of sensitive values", found, claims.apart))
+    return checks
+
+
+def _check_columns(name: str, where: str, found: list[str], wanted: list[str]) -> Check:
+    extra = [one for one in found if one not in wanted]
+    lost = [one for one in wanted if one not in found]
+    detail = f"{where} has the manifest's {len(wanted)} columns, in order."
     if extra:
-        detail = f"The release has a column '{extra[0]}' that the manifest does not list."
+        detail = f"{where} has a column '{extra[0]}' that the manifest does not list."
     elif lost:
-        detail = f"The release lacks the column '{lost[0]}'."
-    elif frame.columns != claims.names:
-        detail = "The release has its columns in another order than the manifest."
-    return Check(name="columns", passed=frame.columns == claims.names, detail=detail)
+        detail = f"{where} lacks the column '{lost[0]}'."
+    elif found != wanted:
+        detail = f"{where} has its columns in another order than the manifest."
+    return Check(name=name, passed=found == wanted, detail=detail)
+
+
+def check_codes(manifest: Mapping[str, Any], claims: Claims) -> Check:
+    """The publisher accepted what a kind of release does not protect, by its warning code."""
+    needed = [_CODES[claims.made]] if claims.made in _CODES else []
+    if any(column.coded == "token" for column in claims.columns):
+        needed.append("W-TRAJECTORY")
+    lost = [code for code in needed if code not in manifest.get("acknowledged", ())]
+    fine = f"What this kind of release needs is acknowledged: {', '.join(needed) or 'nothing'}."
+    detail = f"The release is {claims.kind}, and '{lost[0]}' is not acknowledged." if lost else fine
+    return Check(name="warning codes", passed=not lost, detail=detail)
 
 
 def check_classes(classes: Classes) -> Check:
@@ -41,7 +63,7 @@ def check_classes(classes: Classes) -> Check:
 def check_cells(claims: Claims, classes: Classes) -> tuple[Check, dict[str, Cells]]:
     """Every quasi-identifier cell can be read as the manifest says and lies inside a declared domain."""
     problems, found = [], {}
-    for column in claims.role("quasi"):
+    for column in claims.role("quasi") if claims.made == "generalised" else ():
         cells = found[column.name] = read_cells(column, classes.cells[column.name][1])
         unreadable, outside = int((~cells.valid).sum()), outside_domain(column, cells)
         if unreadable:
@@ -52,23 +74,39 @@ def check_cells(claims: Claims, classes: Classes) -> tuple[Check, dict[str, Cell
     return Check(name="cells", passed=not problems, detail=detail), found
 
 
+def check_exact(frame: pl.DataFrame, claims: Claims) -> Check:
+    """Every quasi-identifier that is published as a value fits its column's type, order and declared domain."""
+    problems: list[str] = []
+    for column in claims.role("quasi") if claims.made != "generalised" else ():
+        values = read_values(frame[column.name], column.reads)
+        known = values.texts.is_not_null().to_numpy()
+        problems += _misfits(column, Attribute((column,), values.codes, known, values.texts, values.numbers, None))
+    detail = "; ".join(problems) + "." if problems else "Every quasi-identifier value fits its column's description."
+    return Check(name="quasi-identifier values", passed=not problems, detail=detail)
+
+
 def check_sensitive(facts: Facts) -> Check:
     """Every known sensitive value fits its column's type, order, hierarchy and declared domain."""
-    problems = []
+    problems: list[str] = []
     for column in facts.claims.role("sensitive"):
-        attribute = facts.attribute([column.name])
-        for fits, what in _demands(column, attribute):
-            rows = int((attribute.known & ~fits)[attribute.codes].sum())
-            if rows:
-                problems.append(f"{rows:,} rows of '{column.name}' hold {what}")
+        problems += _misfits(column, facts.attribute([column.name]))
     detail = "; ".join(problems) + "." if problems else "Every sensitive value fits its column's description."
     return Check(name="sensitive values", passed=not problems, detail=detail)
 
 
-def class_figures(facts: Facts) -> Mapping[str, Any]:
+def _misfits(column: Column, attribute: Attribute) -> list[str]:
+    found = []
+    for fits, what in _demands(column, attribute):
+        rows = int((attribute.known & ~fits)[attribute.codes].sum())
+        if rows:
+            found.append(f"{rows:,} rows of '{column.name}' hold {what}")
+    return found
+
+
+def class_figures(facts: Facts, look: Look) -> Mapping[str, Any]:
     """Number and size of the classes, and digests of their cells and of each sensitive column's counts."""
     order = order_classes(facts.classes)
-    digest = {"quasi": order.digest}
+    digest = {"quasi": order.digest if look.pinned is facts.classes else order_classes(look.pinned).digest}
     for column in facts.claims.role("sensitive"):
         histogram, attribute = facts.histogram([column.name]), facts.attribute([column.name])
         digest[column.name] = digest_values(
@@ -88,23 +126,27 @@ def _expected(column: Column) -> str:
         "interval": "values or intervals with ends in order",
         "set": "values or sets of values",
         "value": "values",
+        "bounds": "two ends in order",
+        "representative": "values",
     }[column.cells]
 
 
 def _demands(column: Column, attribute: Attribute) -> list[tuple[np.ndarray, str]]:
     found = []
-    if column.type in ("numeric", "date"):
-        what = "a number" if column.type == "numeric" else "an ISO date"
+    if column.reads in ("numeric", "date"):
+        what = "a number" if column.reads == "numeric" else "an ISO date"
         found.append((~np.isnan(attribute.numbers), f"something that is not {what}"))
         if column.domain is not None:
             low, high = column.domain
             outside = (attribute.numbers < low) | (attribute.numbers > high)
             found.append((~outside, "something outside its declared domain"))
-    if column.type == "ordinal":
+    if column.reads == "ordinal":
         found.append((_is_one_of(attribute, column.order or (), column), "something outside its order"))
     if column.hierarchy is not None:
-        leaves = [row[0] for row in column.hierarchy]
-        found.append((_is_one_of(attribute, leaves, column), "something that is no leaf of its hierarchy"))
+        lifted = column.cells == "label"
+        nodes = {label for row in column.hierarchy for label in (row if lifted else row[:1])}
+        what = "node" if lifted else "leaf"
+        found.append((_is_one_of(attribute, nodes, column), f"something that is no {what} of its hierarchy"))
     return found
 
 

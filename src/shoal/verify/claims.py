@@ -15,17 +15,25 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import VerificationError
-from shoal.verify.terms import NUMERIC_ONLY, check_model
+from shoal.verify.policies import Policy, read_policy
+from shoal.verify.terms import NO_TARGET, NUMERIC_ONLY, RANGES, check_model
 from shoal.verify.values import canonical
 
-ROLES = ("quasi", "sensitive", "neutral")
+ROLES = ("quasi", "sensitive", "neutral", "pseudonym")
 TYPES = ("numeric", "date", "ordinal", "categorical")
-CELLS = ("interval", "label", "set", "value")
+CELLS = ("interval", "label", "set", "value", "bounds", "representative")
+KINDS = ("generalised", "randomised", "pseudonymised", "microaggregated", "bucketised")
+# How what is published stands for a column's values, and as what it is read.
+CODED = {"graded": "numeric", "mapping": "categorical", "token": "categorical", "shifted": "date"}
+_PUBLICATIONS = ("tables", "permuted")
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One column of the release, as the manifest describes it."""
+    """One column of the release, as the manifest describes it; ``bounds`` has two columns in the file.
+
+    ``coded`` says how what is published stands for the values, None where it is the values.
+    """
 
     name: str
     role: str
@@ -35,6 +43,20 @@ class Column:
     order: Sequence[str] | None
     domain: tuple[float, float] | None
     non_answers: Sequence[str]
+    bounds: Sequence[str] = ()
+    policy: Policy | None = None
+    coded: str | None = None
+    days: int | None = None
+
+    @property
+    def files(self) -> Sequence[str]:
+        """Its names in the file."""
+        return self.bounds or (self.name,)
+
+    @property
+    def reads(self) -> str:
+        """The type that what is published is read as."""
+        return self.type if self.coded is None else CODED[self.coded]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +69,29 @@ class Claims:
     order: str
     people: bool
     rows: int | None
+    kind: str = "generalised"
+    made: str = "generalised"
+    group: str | None = None
+    publication: str | None = None
 
     @property
     def names(self) -> list[str]:
         """Column names in file order."""
         return [column.name for column in self.columns]
+
+    @property
+    def files(self) -> list[str]:
+        """The names that the file has, or the first of two."""
+        here = [column for column in self.columns if self.publication != "tables" or column.role != "sensitive"]
+        names = [name for column in here for name in column.files]
+        return names if self.group is None else [*names, self.group]
+
+    @property
+    def apart(self) -> list[str]:
+        """The names that the file of sensitive values has, where they stand in one of their own."""
+        if self.publication != "tables" or self.group is None:
+            return []
+        return [self.group, *(column.name for column in self.role("sensitive"))]
 
     def role(self, role: str) -> list[Column]:
         """The columns of one role, in file order."""
@@ -68,7 +108,8 @@ def read_claims(manifest: Mapping[str, Any]) -> Claims:
         raise VerificationError("The manifest is not a JSON object.")
     entries = field(manifest, "columns", Sequence)
     columns = tuple(_column(entry) for entry in entries)
-    twice = [name for name, times in Counter(column.name for column in columns).items() if times > 1]
+    named = Counter(name for column in columns for name in {column.name, *column.files})
+    twice = [name for name, times in named.items() if times > 1]
     if twice:
         raise VerificationError(f"The manifest lists the column '{twice[0]}' twice.")
     if any(column.name == "quasi" and column.role == "sensitive" for column in columns):
@@ -84,10 +125,28 @@ def read_claims(manifest: Mapping[str, Any]) -> Claims:
         order=choice(manifest, "order", ("shuffled", "kept"), "The manifest"),
         people=field(manifest, "people", bool),
         rows=rows,
+        **_form(manifest, columns),
     )
     for model in claims.models:
         _check_target(claims, model)
     return claims
+
+
+def _form(manifest: Mapping[str, Any], columns: Sequence[Column]) -> dict[str, str]:
+    """The kind of release, how its quasi-identifiers were made, and what a bucketised one needs besides."""
+    kind = choice({"kind": "generalised", **manifest}, "kind", KINDS, "The manifest")
+    made = choice({"made": kind, **manifest}, "made", KINDS, "The manifest")
+    if made != "generalised" and any(column.cells != "value" for column in columns if column.role == "quasi"):
+        raise VerificationError(f"The manifest's cells of quasi-identifiers are not those of a {made} release.")
+    if kind != ("pseudonymised" if any(column.coded not in (None, "shifted") for column in columns) else made):
+        raise VerificationError(f"The manifest calls a release {kind}, and its columns are not coded accordingly.")
+    if made != "bucketised":
+        return {"kind": kind, "made": made}
+    group = field(manifest, "group", str)
+    if group in [name for column in columns for name in column.files]:
+        raise VerificationError(f"The manifest lists the column '{group}' twice.")
+    publication = choice(manifest, "publication", _PUBLICATIONS, "The manifest")
+    return {"kind": kind, "made": made, "group": group, "publication": publication}
 
 
 def field(entry: Mapping[str, Any], key: str, kind: type, where: str = "The manifest") -> Any:
@@ -121,20 +180,39 @@ def _column(entry: Any) -> Column:
         order=_texts(entry.get("order"), "order", where),
         domain=_domain(entry.get("domain"), kind, where),
         non_answers=_texts(entry.get("non_answers"), "non_answers", where) or (),
+        bounds=_texts(entry.get("columns"), "columns", where) or (),
+        policy=read_policy(entry.get("policy"), kind, entry.get("hierarchy"), where),
+        coded=choice(entry, "coded", tuple(CODED), where) if "coded" in entry else None,
+        days=field(entry, "days", int, where) if entry.get("coded") == "shifted" else None,
     )
-    if column.role != "quasi" and column.cells != "value":
+    _check_cells(column, kind, where)
+    return column
+
+
+def _check_cells(column: Column, kind: str, where: str) -> None:
+    """Refuse cells that a column of its role and type cannot have."""
+    if (column.cells == "bounds") != (len(column.bounds) == 2):
+        raise VerificationError(f"{where} needs the names of two 'columns' exactly when its cells are 'bounds'.")
+    if column.cells == "bounds" and kind not in ("numeric", "date"):
+        raise VerificationError(f"{where} is {kind}, so its cells cannot be bounds.")
+    lifted = column.role == "sensitive" and column.cells == "label" and column.coded is None
+    if column.role != "quasi" and column.cells != "value" and not lifted:
         raise VerificationError(f"{where} is {column.role}, so its cells must be of kind 'value'.")
+    if column.role == "quasi" and column.coded is not None:
+        raise VerificationError(f"{where} is a quasi-identifier, so it cannot be coded.")
+    if column.role == "pseudonym" and column.coded != "token":
+        raise VerificationError(f"{where} is a pseudonym, so it must be coded as tokens.")
     if column.cells == "label" and column.hierarchy is None:
         raise VerificationError(f"{where} has label cells but no hierarchy.")
-    if column.cells == "interval" and kind == "categorical":
-        raise VerificationError(f"{where} is categorical, so its cells cannot be intervals.")
+    if column.cells in ("interval", "representative") and kind == "categorical":
+        raise VerificationError(f"{where} is categorical, so its cells cannot be intervals or representatives.")
     if (
         kind == "ordinal"
         and column.order is None
-        and (column.cells == "interval" or column.role == "sensitive")
+        and column.coded is None
+        and (column.cells in ("interval", "representative") or column.role == "sensitive")
     ):
         raise VerificationError(f"{where} is ordinal but has no order.")
-    return column
 
 
 def _texts(value: Any, key: str, where: str) -> Sequence[str] | None:
@@ -193,12 +271,16 @@ def _hierarchy(rows: Any, where: str) -> Sequence[Sequence[str]] | None:
     return rows
 
 
+def _has_nodes(column: Column) -> bool:
+    return column.hierarchy is not None or column.coded is not None
+
+
 def _check_target(claims: Claims, model: Mapping[str, Any]) -> None:
     """Every model must judge something, and something it is defined for."""
     name = model["name"]
-    if name == "k":
+    if name in NO_TARGET:
         if not claims.role("quasi"):
-            raise VerificationError("The manifest claims k but has no quasi-identifier.")
+            raise VerificationError(f"The manifest claims {name} but has no quasi-identifier.")
         return
     sensitive = {column.name: column for column in claims.role("sensitive")}
     on = model.get("on")
@@ -210,7 +292,7 @@ def _check_target(claims: Claims, model: Mapping[str, Any]) -> None:
     if len(set(names)) < len(names):
         raise VerificationError(f"The manifest's model '{name}' names a sensitive column twice.")
     joint = on is not None and len(names) > 1
-    if joint and name in ("alpha-k-simple", "alpha-k-complete"):
+    if joint and name in ("alpha-k-simple", "alpha-k-complete", *RANGES):
         raise VerificationError(f"The manifest's model '{name}' is claimed on several columns together.")
     if name in NUMERIC_ONLY and (
         joint or any(sensitive[part].type not in ("numeric", "date") for part in names)
@@ -218,6 +300,8 @@ def _check_target(claims: Claims, model: Mapping[str, Any]) -> None:
         raise VerificationError(
             f"The manifest's model '{name}' is claimed on something that is not one numeric column."
         )
+    if name == "personalised" and (len(names) != 1 or not _has_nodes(sensitive[names[0]])):
+        raise VerificationError("The manifest's model 'personalised' is not claimed on one column with a hierarchy.")
     distance = model.get("distance")
     for part in names:
         column = sensitive[part]
@@ -225,7 +309,7 @@ def _check_target(claims: Claims, model: Mapping[str, Any]) -> None:
             raise VerificationError(
                 f"The manifest claims an ordered distance on '{part}', which has no order."
             )
-        if distance == "hierarchical" and (joint or column.hierarchy is None):
+        if distance == "hierarchical" and (joint or (column.hierarchy is None and column.coded is None)):
             raise VerificationError(
                 f"The manifest claims a hierarchical distance on '{part}', which has no hierarchy."
             )

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from shoal.errors import VerificationError
 from shoal.verify.claims import Claims
-from shoal.verify.values import MISSING, STAR, distinct, encode, group_rows
+from shoal.verify.styles import cell_texts, value_texts
+from shoal.verify.values import STAR, distinct, encode, group_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +53,37 @@ class Classes:
         return int(self.sizes.min()) if self.count else 0
 
 
+@dataclass(frozen=True, eq=False)
+class Look:
+    """How a release is looked at.
+
+    Attributes
+    ----------
+    quasi
+        Rows that look the same by their quasi-identifiers.
+    judged, frame
+        The classes that models judge, and the table that holds their sensitive values: the same as ``quasi`` and the
+        release, but for a bucketised one, whose groups are its classes.
+    pinned
+        The classes whose cells the digest in the manifest is of: groups together with their quasi-identifiers where
+        there are groups.
+    """
+
+    quasi: Classes
+    judged: Classes
+    frame: pl.DataFrame
+    pinned: Classes
+
+
+def find_look(frame: pl.DataFrame, apart: pl.DataFrame | None, claims: Claims) -> Look:
+    """The classes of a release, in one table or two."""
+    quasi = find_classes(frame, claims)
+    if claims.group is None:
+        return Look(quasi, quasi, frame, quasi)
+    table = frame if apart is None else apart
+    return Look(quasi, find_groups(table, claims, quasi=False), table, find_groups(frame, claims, quasi=True))
+
+
 def starred(frame: pl.DataFrame) -> np.ndarray:
     """Rows that hold ``*`` in every column. A column that is not text can hold no ``*``."""
     if not frame.width or any(dtype != pl.String for dtype in frame.dtypes):
@@ -60,19 +91,39 @@ def starred(frame: pl.DataFrame) -> np.ndarray:
     return frame.select(pl.all_horizontal((pl.all() == STAR).fill_null(False))).to_series().to_numpy()
 
 
+def _cells(frame: pl.DataFrame, claims: Claims) -> list[pl.Series]:
+    """What stands in the quasi-identifiers, one text a row: generalised cells, or values as they are."""
+    columns = claims.role("quasi")
+    if claims.made == "generalised":
+        return [cell_texts(frame, column) for column in columns]
+    return [value_texts(frame[column.name], column.type).alias(column.name) for column in columns]
+
+
+def find_groups(frame: pl.DataFrame, claims: Claims, *, quasi: bool) -> Classes:
+    """Group the rows of a bucketised release by their group number, and by quasi-identifiers as well if asked to."""
+    name = claims.group or ""
+    columns = [value_texts(frame[name], "numeric").alias(name)]
+    if quasi:
+        columns += _cells(frame, claims)
+    texts = pl.DataFrame(columns)
+    of_row, first = group_rows(texts)
+    return Classes(
+        names=texts.columns,
+        rows=np.arange(frame.height),
+        of_row=of_row,
+        sizes=np.bincount(of_row, minlength=len(first)),
+        cells={column: encode(texts[first][column]) for column in texts.columns},
+    )
+
+
 def find_classes(frame: pl.DataFrame, claims: Claims) -> Classes:
     """Group the released rows by their quasi-identifier cells."""
     names = [column.name for column in claims.role("quasi")]
-    for name in names:
-        if frame[name].dtype != pl.String:
-            raise VerificationError(
-                f"The quasi-identifier '{name}' must hold text cells, not {frame[name].dtype}."
-            )
-    quasi = frame.select(pl.col(names).fill_null(MISSING)) if names else frame.select()
+    quasi = pl.DataFrame(_cells(frame, claims))
     rows = np.arange(frame.height)
     if claims.suppressed == "star":
-        rows = np.flatnonzero(~starred(frame.select(claims.names)))
-        quasi = quasi[rows]
+        rows = np.flatnonzero(~starred(frame.select(claims.files)))
+        quasi = quasi[rows] if names else quasi
     if names:
         of_row, first = group_rows(quasi)
     else:

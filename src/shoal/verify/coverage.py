@@ -27,7 +27,7 @@ def uncovered(
         The column's input values.
     """
     none = values.texts.is_null().to_numpy()
-    if column.cells == "interval":
+    if column.cells in ("interval", "bounds"):
         numbers = _ranks(column, values) if column.type == "ordinal" else values.numbers
         number = numbers[value_of_row]
         # Comparisons with nan are false: neither an unreadable value nor an unreadable cell is ever covered.

@@ -109,6 +109,8 @@ class Facts:
     original: pl.DataFrame | None = None
     subject: np.ndarray | None = None
     input_subject: np.ndarray | None = None
+    origin: np.ndarray | None = None
+    guard: pl.Series | None = None
     _attributes: dict[tuple[str, ...], Attribute] = field(default_factory=dict)
     _histograms: dict[tuple[str, ...], Histogram] = field(default_factory=dict)
 
@@ -159,13 +161,13 @@ class Facts:
     def _single(self, name: str) -> Attribute:
         column = self.claims.column(name)
         released = self.frame[name].gather(self.classes.rows)
-        compares = any(model["name"] in ("t-closeness", "max-range") for model in self.claims.models)
+        compares = any(model["name"] in ("t-closeness", "max-range", "range-diversity") for model in self.claims.models)
         theirs = None
         if self.original is not None and compares:
-            values, theirs = read_together(released, self.original[name], column.type)
+            values, theirs = read_together(released, self.original[name], column.reads)
         else:
-            values = read_values(released, column.type)
-        refused, _ = canonical(pl.Series(column.non_answers, dtype=pl.String), column.type)
+            values = read_values(released, column.reads)
+        refused, _ = canonical(pl.Series(column.non_answers, dtype=pl.String), column.reads)
         unknown = values.texts.is_null() | values.texts.is_in([STAR, *refused.drop_nulls()])
         return Attribute(
             columns=(column,),

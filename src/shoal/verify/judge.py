@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoal.results import Check, Verdict
-from shoal.verify import closeness, models, numeric
+from shoal.verify import closeness, extents, guarded, models, numeric, ranges
 from shoal.verify.claims import Claims, Column
 from shoal.verify.facts import Facts, Sample
 from shoal.verify.outcome import Outcome
-from shoal.verify.terms import ASKS_SIZE, COUNTS_PEOPLE, limit
+from shoal.verify.terms import ASKS_SIZE, COUNTS_PEOPLE, NO_TARGET, limit
 
 # The parameter that stands for the model in a sentence.
 _MAIN = {
@@ -27,6 +27,10 @@ _MAIN = {
     "variance": "v",
     "eps-m": "eps",
     "max-range": "limit",
+    "range-diversity": "p",
+    "range-confidence": "p",
+    "worst-group-utility": "u",
+    "personalised": "p",
 }
 _PREDICATES: dict[str, Callable[[Mapping[str, Any], Sample], Outcome]] = {
     "k": models.k,
@@ -42,6 +46,10 @@ _PREDICATES: dict[str, Callable[[Mapping[str, Any], Sample], Outcome]] = {
     "variance": numeric.variance,
     "eps-m": numeric.eps_m,
     "max-range": numeric.max_range,
+    "range-diversity": ranges.range_diversity,
+    "range-confidence": ranges.range_confidence,
+    "worst-group-utility": extents.worst_group_utility,
+    "personalised": guarded.personalised,
 }
 
 
@@ -54,7 +62,7 @@ class Slot:
     model
         The model as the manifest has it.
     on
-        The attribute as a verdict names it: a name, a list of names, or None for k.
+        The attribute as a verdict names it: a name, a list of names, or None for models of classes as such.
     names
         The column names behind it.
     side
@@ -90,15 +98,15 @@ class Slot:
 def slots(claims: Claims) -> list[Slot]:
     """The verdicts that the models of a manifest ask for, in order.
 
-    A figure that needs the input or its subjects cannot be derived from what is published: it is attested.
+    A figure that needs the input, its subjects or values that are published as codes cannot be derived from what is
+    published: it is attested.
     """
     found = []
     for model in claims.models:
         name = model["name"]
         for on, names in _targets(claims, model):
-            needs_input = claims.people and name in COUNTS_PEOPLE
-            if name == "max-range":
-                needs_input = any(not _has_public_domain(claims.column(part)) for part in names)
+            coded = any(claims.column(part).coded is not None for part in names)
+            needs_input = _needs_input(claims, name, names) or (claims.people and name in COUNTS_PEOPLE) or coded
             for side in ("released", "input") if name == "t-closeness" else ("",):
                 by = "attested" if needs_input or side == "input" else "rechecked"
                 found.append(Slot(model=model, on=on, names=names, side=side, by=by))
@@ -154,7 +162,7 @@ def _targets(
     claims: Claims, model: Mapping[str, Any]
 ) -> list[tuple[str | list[str] | None, tuple[str, ...]]]:
     on = model.get("on")
-    if model["name"] == "k":
+    if model["name"] in NO_TARGET:
         return [(None, ())]
     if isinstance(on, str):
         return [(on, (on,))]
@@ -164,6 +172,20 @@ def _targets(
     if model["name"] == "max-range":
         return [(list(every), tuple(every))]
     return [(name, (name,)) for name in every]
+
+
+def _needs_input(claims: Claims, model: str, names: Sequence[str]) -> bool:
+    """Whether a model measures by a domain that is not public."""
+    columns = [claims.column(name) for name in names]
+    if model == "personalised":  # guards are as sensitive as values
+        return True
+    if model == "worst-group-utility":
+        return not all(extents.has_public_extent(column) for column in claims.role("quasi"))
+    if model == "range-diversity":  # ranges of one value have no width to measure
+        columns = [column for column in columns if column.policy is not None]
+    elif model != "max-range":
+        return False
+    return not all(_has_public_domain(column) for column in columns)
 
 
 def _has_public_domain(column: Column) -> bool:

@@ -116,11 +116,11 @@ def _spread(facts: Facts, name: str, answers: Histogram) -> np.ndarray:
         if column.domain is not None:
             domain = column.domain[1] - column.domain[0]
         else:
-            numbers = attribute.numbers[_input_values(attribute)]
+            numbers = attribute.numbers[input_values(attribute)]
             domain = float(np.nanmax(numbers) - np.nanmin(numbers)) if (~np.isnan(numbers)).any() else 0.0
         return _quotient(np.nan_to_num(high - low), domain)
     count = np.bincount(answers.group, minlength=answers.classes)
-    return _quotient(np.maximum(count - 1, 0), len(_input_values(attribute)) - 1)
+    return _quotient(np.maximum(count - 1, 0), len(input_values(attribute)) - 1)
 
 
 def _tree_spread(attribute: Attribute, answers: Histogram) -> np.ndarray:
@@ -146,7 +146,7 @@ def _tree_spread(attribute: Attribute, answers: Histogram) -> np.ndarray:
     return spread
 
 
-def _input_values(attribute: Attribute) -> np.ndarray:
+def input_values(attribute: Attribute) -> np.ndarray:
     """Codes of the answers that occur in the input."""
     if attribute.input_codes is None:
         raise ValueError("the input is only known at the gate")

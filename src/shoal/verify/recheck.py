@@ -17,21 +17,24 @@ from shoal.results import Check, GateReport, Verdict
 from shoal.verify.checks import (
     check_cells,
     check_classes,
+    check_codes,
     check_columns,
+    check_exact,
     check_sensitive,
     class_figures,
     no_figures,
 )
 from shoal.verify.claims import Claims, field, read_claims
-from shoal.verify.classes import Classes, find_classes
+from shoal.verify.classes import Classes, Look, find_look
 from shoal.verify.facts import Facts
 from shoal.verify.judge import Slot, judge, size_asked, slots, verdict_check
+from shoal.verify.styles import value_texts
 from shoal.verify.terms import limit
 
 _CLOSE = 1e-9
 
 
-def recheck(frame: pl.DataFrame, manifest: Mapping[str, Any]) -> GateReport:
+def recheck(frame: pl.DataFrame, manifest: Mapping[str, Any], apart: pl.DataFrame | None = None) -> GateReport:
     """Verify a published release.
 
     Parameters
@@ -41,6 +44,8 @@ def recheck(frame: pl.DataFrame, manifest: Mapping[str, Any]) -> GateReport:
         from Parquet as stored.
     manifest
         The manifest published with it.
+    apart
+        The table of sensitive values, where the release has one.
 
     Returns
     -------
@@ -57,15 +62,18 @@ def recheck(frame: pl.DataFrame, manifest: Mapping[str, Any]) -> GateReport:
     figures = _claimed_figures(manifest, claims)
     if claims.rows is None:
         raise VerificationError("The manifest lacks a valid 'data.rows', so the release cannot be verified.")
-    checks = [check_columns(frame, claims), _check_rows(frame, claims)]
-    if any(name not in frame.columns for name in claims.names):
+    checks = [*check_columns(frame, apart, claims), _check_rows(frame, apart, claims), check_codes(manifest, claims)]
+    found = [] if apart is None else apart.columns
+    if not set(claims.files) <= set(frame.columns) or not set(claims.apart) <= set(found):
         return GateReport(checks=checks, verdicts=(), classes=no_figures())
 
-    frame = frame.select(claims.names)
-    classes = find_classes(frame, claims)
-    facts = Facts(frame=frame, claims=claims, classes=classes)
-    ours = class_figures(facts)
-    checks += [check_cells(claims, classes)[0], check_classes(classes), check_sensitive(facts)]
+    frame = frame.select(claims.files)
+    look = find_look(frame, apart.select(claims.apart) if apart is not None and claims.apart else None, claims)
+    classes = look.judged
+    facts = Facts(frame=look.frame, claims=claims, classes=classes)
+    ours = class_figures(facts, look)
+    checks += [check_cells(claims, look.quasi)[0], check_exact(frame, claims), check_classes(classes)]
+    checks += [check_sensitive(facts), *_check_groups(frame, look, claims)]
     wanted = slots(claims)
     checks += _check_figures(ours, figures, wanted, classes)
     checks.append(_check_list(wanted, claimed))
@@ -111,12 +119,29 @@ def _claimed_figures(manifest: Mapping[str, Any], claims: Claims) -> Mapping[str
     return figures
 
 
-def _check_rows(frame: pl.DataFrame, claims: Claims) -> Check:
+def _check_rows(frame: pl.DataFrame, apart: pl.DataFrame | None, claims: Claims) -> Check:
     right = frame.height == claims.rows
     detail = f"The release has {frame.height:,} rows" + (
         ", as the manifest says." if right else f", the manifest says {claims.rows:,}."
     )
+    if apart is not None and apart.height != frame.height:
+        right, detail = False, f"The release has {frame.height:,} rows, and {apart.height:,} of sensitive values."
     return Check(name="rows", passed=right, detail=detail)
+
+
+def _check_groups(frame: pl.DataFrame, look: Look, claims: Claims) -> list[Check]:
+    """Groups of two tables are the same, each as large in one as in the other."""
+    if not claims.apart or claims.group is None:
+        return []
+    sizes = [
+        one.group_by("group").len().sort("group")
+        for one in (
+            pl.DataFrame({"group": value_texts(table[claims.group], "numeric")}) for table in (frame, look.frame)
+        )
+    ]
+    same = sizes[0].equals(sizes[1])
+    detail = "Groups are equally large in both tables." if same else "Some groups differ in size between the tables."
+    return [Check(name="groups", passed=same, detail=detail)]
 
 
 def _check_figures(

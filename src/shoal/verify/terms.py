@@ -12,8 +12,12 @@ NUMERIC_ONLY = ("k-e", "variance", "eps-m")
 # Models whose figure counts people when a subject column is given; the others look at values or rows.
 COUNTS_PEOPLE = (
     "k", "entropy-l", "recursive-cl", "t-closeness", "alpha-k-simple", "alpha-k-general", "alpha-k-complete",
-    "p-sensitive",
+    "p-sensitive", "range-diversity", "range-confidence",
 )  # fmt: skip
+# Models that judge classes as such, not a sensitive attribute.
+NO_TARGET = ("k", "worst-group-utility")
+# Models of sensitive ranges, which belong to one column.
+RANGES = ("range-diversity", "range-confidence")
 # Models that ask for a class size of at least their 'k' (the 'k' of k-e counts distinct values).
 ASKS_SIZE = ("k", "alpha-k-simple", "alpha-k-general", "alpha-k-complete", "p-sensitive")
 
@@ -43,6 +47,10 @@ def _share(value: Any) -> bool:
     return _number(value) and 0 <= value <= 1
 
 
+def _positive_share(value: Any) -> bool:
+    return _share(value) and value > 0
+
+
 def _shares(value: Any) -> bool:
     return isinstance(value, Mapping) and all(isinstance(k, str) and _share(v) for k, v in value.items())
 
@@ -65,11 +73,16 @@ _REQUIRED: dict[str, dict[str, Callable[[Any], bool]]] = {
     "variance": {"v": _at_least(0)},
     "eps-m": {"eps": _at_least(0), "m": _at_least(1)},
     "max-range": {"limit": _at_least(0)},
+    "range-diversity": {"p": _positive_share},
+    "range-confidence": {"p": _positive_share},
+    "worst-group-utility": {"u": _share},
+    "personalised": {"p": _positive_share},
 }
 _OPTIONAL: dict[str, dict[str, Callable[[Any], bool]]] = {
     "t-closeness": {"distance": lambda value: value is None or value in DISTANCES},
     "alpha-k-complete": {"default": _share},
     "eps-m": {"relative": lambda value: isinstance(value, bool)},
+    "personalised": {"guard_level": lambda value: value == 0 or _count(value)},
 }
 _LIMIT: dict[str, Callable[[Mapping[str, Any]], float]] = {
     "k": lambda m: m["k"],
@@ -85,6 +98,10 @@ _LIMIT: dict[str, Callable[[Mapping[str, Any]], float]] = {
     "variance": lambda m: m["v"],
     "eps-m": lambda m: 1.0 / m["m"],
     "max-range": lambda m: m["limit"],
+    "range-diversity": lambda m: m["p"],
+    "range-confidence": lambda m: m["p"],
+    "worst-group-utility": lambda m: m["u"],
+    "personalised": lambda m: m["p"],
 }
 
 
@@ -106,7 +123,7 @@ def check_model(model: Any) -> Mapping[str, Any]:
             raise VerificationError(f"The manifest's model '{name}' has an impossible '{parameter}'.")
         if parameter in required and parameter not in model:
             raise VerificationError(f"The manifest's model '{name}' lacks its parameter '{parameter}'.")
-    extra = set(model) - set(required) - set(optional) - {"name"} - (set() if name == "k" else {"on"})
+    extra = set(model) - set(required) - set(optional) - {"name"} - (set() if name in NO_TARGET else {"on"})
     if extra:
         raise VerificationError(
             f"The manifest's model '{name}' has an unknown parameter '{min(map(str, extra))}'."

@@ -1,0 +1,1 @@
+"""Methods that leave values exact and break the links between them."""

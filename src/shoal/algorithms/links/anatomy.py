@@ -1,0 +1,188 @@
+"""Anatomy and bucketisation: exact quasi-identifiers, and sensitive values known only by group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shoal.algorithms.base import Algorithm, Problem
+from shoal.algorithms.links.people import refuse_repeated_people
+from shoal.algorithms.links.roundrobin import round_robin
+from shoal.errors import InfeasibleError, ParameterError
+from shoal.kernels.anatomy import draw_groups
+from shoal.models.base import Model
+from shoal.params import choice, whole
+from shoal.recoding.recodings import Bucketed, Grouping, Rewritten
+from shoal.recoding.released import apply_recoding
+from shoal.registry import load, make
+from shoal.table.stats import Attribute, attribute
+
+GROUPINGS = ("anatomy", "entropy-mondrian", "round-robin")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Anatomy(Algorithm):
+    """Publish quasi-identifiers as they are and sensitive values by group, so that which is whose stays open.
+
+    Parameters
+    ----------
+    grouping
+        ``anatomy`` (Xiao & Tao 2006): groups of at least l records whose values all differ, so that nobody's value is
+        known with more than 1/l. ``entropy-mondrian``: neighbours, cut while every side is entropy l-diverse (the
+        grouping behind Yang & Qiao's "permutation"). ``round-robin``: for the model ``eps-m``, records dealt out in the
+        order of their numbers, then cut along quasi-identifiers while the models hold. Or any method that groups
+        records, as a recipe writes it: ``{"name": "mondrian", "cut": "best"}``.
+    l
+        For the first two groupings; shorthand that adds ``alpha-k-general`` with 1/l and l, or ``entropy-l``.
+    publication
+        ``tables``: two tables that share a group number. ``permuted``: one table, sensitive values shuffled in groups.
+    on
+        The sensitive attribute (or tuple) that ``anatomy`` looks at; needed where there are several.
+
+    Examples
+    --------
+    >>> Anatomy(l=3).parameters()
+    {'name': 'anatomy', 'suppression_limit': 0.0, 'l': 3, 'grouping': 'anatomy', 'publication': 'tables'}
+    """
+
+    name: ClassVar[str] = "anatomy"
+    code: ClassVar[str | None] = "W-EXACT-QI"
+    l: float | None = None  # noqa: E741
+    grouping: str | Mapping[str, Any] = "anatomy"
+    publication: str = "tables"
+    on: str | Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        choice("Anatomy", "publication", self.publication, ("tables", "permuted"))
+        if isinstance(self.grouping, str):
+            choice("Anatomy", "grouping", self.grouping, GROUPINGS)
+        elif "suppression_limit" in self.grouping:
+            raise ParameterError("The 'grouping' of Anatomy has a suppression_limit: set it beside the grouping.")
+        if self.grouping in ("anatomy", "entropy-mondrian"):
+            if self.l is None:
+                raise ParameterError(f"The grouping '{self.grouping}' of Anatomy needs its parameter 'l'.")
+        elif self.l is not None or self.on is not None:
+            raise ParameterError("The 'l' and 'on' of Anatomy are for its own groupings: add a model instead.")
+        if self.grouping == "anatomy":
+            object.__setattr__(self, "l", whole("Anatomy", "l", self.l, least=2))
+        if self.on is not None and not isinstance(self.on, str):
+            object.__setattr__(self, "on", tuple(self.on))
+        self._grouper()
+
+    def models(self) -> list[Model]:
+        """What the groups promise: Anatomy's share of 1/l, the entropy, or the grouping method's own shorthand."""
+        if self.grouping == "anatomy" and self.l is not None:
+            return [load("model", "alpha-k-general")(alpha=1.0 / self.l, k=self.l, on=self.on)]
+        if self.grouping == "entropy-mondrian":
+            return [load("model", "entropy-l")(l=self.l, on=self.on)]
+        grouper = self._grouper()
+        return [] if grouper is None else grouper.models()
+
+    def run(self, problem: Problem) -> Bucketed:
+        """Group the records and number the groups at random."""
+        grouper = self._grouper()
+        if grouper is not None:
+            ids, notes = _classes(grouper, problem)
+        elif self.grouping == "round-robin":
+            ids, notes = round_robin(problem)
+        else:
+            ids, notes = self._draw(problem)
+        ids = _renumbered(ids, problem)
+        used = {"grouping": self.grouping if isinstance(self.grouping, str) else dict(self.grouping)}
+        groups = int(ids.max(initial=-1)) + 1
+        return Bucketed(ids=ids, groups=groups, publication=self.publication, notes=used | notes)
+
+    def _grouper(self) -> Algorithm | None:
+        """The method that groups, None for Anatomy's own."""
+        if isinstance(self.grouping, Mapping):
+            made = make("algorithm", {**self.grouping, "suppression_limit": self.suppression_limit})
+        elif self.grouping == "entropy-mondrian":
+            made = load("algorithm", "mondrian")()
+        else:
+            return None
+        if isinstance(made, Anatomy):
+            raise ParameterError("The 'grouping' of Anatomy must be a method that generalises, not Anatomy again.")
+        return made
+
+    def _draw(self, problem: Problem) -> tuple[np.ndarray, dict[str, Any]]:
+        refuse_repeated_people(problem.table, "Anatomy")
+        assert isinstance(self.l, int)
+        one = _target(problem, self.on)
+        order = problem.shuffled
+        known = order[one.unknown[one.codes[order]] == 0]
+        most = largest_l(one, known)
+        if self.l > most:
+            what = f"l = {most} is the largest that it allows" if most > 1 else "no l of at least 2 is possible"
+            raise InfeasibleError(
+                f"Anatomy with l = {self.l} is not possible on '{', '.join(one.names)}': its commonest value may have "
+                f"at most 1 in {self.l} of the known values, and {what}; lower l or choose another grouping."
+            )
+        problem.progress("drawing groups")
+        ids = np.full(problem.table.n, -1, dtype=np.int32)
+        ids[known] = draw_groups(one.codes[known], one.card, self.l)
+        left = known[ids[known] < 0]
+        _place(ids, left, one, problem)
+        _spread_unknown(ids, order[one.unknown[one.codes[order]] != 0], problem)
+        return ids, {"largest_l": most, "placed_last": int(left.size)}
+
+
+def largest_l(one: Attribute, rows: np.ndarray) -> int:
+    """The largest l for which Anatomy is eligible: no value has more than 1/l of these rows."""
+    counts = np.bincount(one.codes[rows], minlength=1)
+    return int(rows.size // counts.max()) if rows.size else 0
+
+
+def _target(problem: Problem, on: str | Sequence[str] | None) -> Attribute:
+    names = problem.table.schema.sensitive if on is None else [on] if isinstance(on, str) else on
+    if len(names) != 1 and on is None:
+        raise ParameterError(
+            f"Anatomy groups by one sensitive attribute, and the table has {len(names)}: name one, or several to be "
+            "taken together, in 'on'."
+        )
+    return attribute(problem.table, names, people=False)
+
+
+def _place(ids: np.ndarray, left: np.ndarray, one: Attribute, problem: Problem) -> None:
+    """Put each record left (fewer than l, all of different values) in a random group without its value."""
+    groups = int(ids.max(initial=-1)) + 1
+    bits = problem.keys.bits("anatomy residue", problem.table.row_keys[left])
+    for row, draw in zip(left.tolist(), bits.tolist(), strict=True):
+        taken = np.zeros(groups, dtype=bool)
+        mine = ids[one.codes == one.codes[row]]
+        taken[mine[mine >= 0]] = True
+        free = np.flatnonzero(~taken)
+        ids[row] = free[draw % free.size]
+
+
+def _spread_unknown(ids: np.ndarray, rows: np.ndarray, problem: Problem) -> None:
+    """Unknown values count for nothing, so their records may go to any group."""
+    if rows.size:
+        groups = np.uint64(ids.max(initial=-1) + 1)
+        ids[rows] = problem.keys.bits("anatomy unknown", problem.table.row_keys[rows]) % groups
+
+
+def _classes(grouper: Algorithm, problem: Problem) -> tuple[np.ndarray, dict[str, Any]]:
+    """Groups of another method: its own, or the classes of equal cells where it generalises whole columns."""
+    recoding = grouper.run(problem)
+    if isinstance(recoding, Rewritten | Bucketed):
+        raise ParameterError(
+            f"The 'grouping' of Anatomy must be a method that generalises, and '{grouper.name}' does not."
+        )
+    ids = recoding.ids if isinstance(recoding, Grouping) else apply_recoding(problem.table, recoding).classes
+    return ids, dict(recoding.notes)
+
+
+def _renumbered(ids: np.ndarray, problem: Problem) -> np.ndarray:
+    """The same groups, numbered by their first record in the keyed order: numbers must not tell how they were made."""
+    order = problem.shuffled
+    kept = order[ids[order] >= 0]
+    _, first, place = np.unique(ids[kept], return_index=True, return_inverse=True)
+    rank = np.empty(first.size, dtype=np.int32)
+    rank[np.argsort(first)] = np.arange(first.size, dtype=np.int32)
+    numbered = np.full(ids.size, -1, dtype=np.int32)
+    numbered[kept] = rank[place]
+    return numbered

@@ -1,0 +1,194 @@
+"""Microaggregation: groups of k alike records, each published as its centroid (Domingo-Ferrer & Mateo-Sanz 2002)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+
+from shoal.algorithms.base import Algorithm, Problem
+from shoal.algorithms.links.people import refuse_repeated_people
+from shoal.errors import InfeasibleError, ParameterError
+from shoal.kernels.mdav import Records, mdav
+from shoal.kernels.univariate import shortest_path
+from shoal.models.base import Model
+from shoal.params import choice, whole
+from shoal.recoding.recodings import Rewritten
+from shoal.registry import load
+from shoal.table.coding import code_dates, code_numbers
+from shoal.table.column import TREE, Column
+
+
+@dataclass(frozen=True, kw_only=True)
+class Microaggregation(Algorithm):
+    """Replace every quasi-identifier by the mean, median or mode of a group of k to 2k - 1 records.
+
+    Numbers and dates are compared as z-scores and ordered categories as z-scores of their ranks; other categories are
+    1 apart, or as far apart as their lowest common node is wide where there is a hierarchy. Squared distances add up,
+    times attribute weights. Published are means of numbers, means of dates to the nearest day, lower medians of
+    ordered categories, and the commonest of other categories (of equally common ones the first in the dictionary).
+
+    Parameters
+    ----------
+    method
+        ``mdav`` groups around the records furthest out, O(n^2 / k). ``univariate`` finds the groups of least squared
+        deviation, proven, O(n k); it needs a single quasi-identifier, of numbers or dates.
+    k
+        Shorthand that adds the model ``k``.
+
+    Examples
+    --------
+    >>> Microaggregation(k=5).parameters()
+    {'name': 'microaggregation', 'suppression_limit': 0.0, 'method': 'mdav'}
+    """
+
+    name: ClassVar[str] = "microaggregation"
+    shorthand: ClassVar[tuple[str, ...]] = ("k",)
+    method: str = "mdav"
+    k: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        choice("Microaggregation", "method", self.method, ("mdav", "univariate"))
+        if self.k is not None:
+            object.__setattr__(self, "k", whole("Microaggregation", "k", self.k, least=2))
+
+    def models(self) -> list[Model]:
+        """The model that ``k`` stands for."""
+        return [] if self.k is None else [load("model", "k")(k=self.k)]
+
+    def run(self, problem: Problem) -> Rewritten:
+        """Group the records and compute what each group publishes."""
+        table, k = problem.table, problem.judge.k
+        if k < 2:
+            raise ParameterError("Microaggregation needs to know k: add the model 'k' with a k of at least 2.")
+        if table.n < k:
+            raise InfeasibleError(f"k = {k} cannot be met: the table has only {table.n} rows; lower k.")
+        refuse_repeated_people(table, "Microaggregation")
+        numbers = {column.name: _numbers(column) for column in table.quasi if _is_number(column)}
+        _refuse_unordered_missing(table.quasi)
+        problem.progress("grouping alike records")
+        order = problem.shuffled
+        if self.method == "univariate":
+            found = _along_one_column(table.quasi, numbers, order, k)
+        else:
+            found = mdav(_records(table.quasi, numbers, table.quasi_weights, order), k)
+        ids = np.empty(table.n, dtype=np.int32)
+        ids[order] = found
+        sizes = np.bincount(ids)
+        columns = {column.name: _centroids(column, numbers.get(column.name), ids, sizes) for column in table.quasi}
+        notes = {"method": self.method, "groups": sizes.size, "cells_are_representatives": True}
+        return Rewritten(kind="microaggregated", columns=columns, ids=ids, notes=notes)
+
+
+def _is_number(column: Column) -> bool:
+    return column.type in ("numeric", "date")
+
+
+def _is_ordered(column: Column) -> bool:
+    return column.type == "ordinal" and column.kind != TREE
+
+
+def _numbers(column: Column) -> np.ndarray:
+    """Number or day of every code, whether or not a hierarchy stands above them."""
+    if column.numbers is not None:
+        return np.array([float(x) for x in column.numbers], dtype=np.float64)
+    texts = column.texts.slice(0, column.card - (column.missing >= 0))
+    codes, values = code_numbers(column.name, texts) if column.type == "numeric" else code_dates(
+        column.name, texts, type(column.spec)()
+    )
+    return values.astype(np.float64)[codes]
+
+
+def _refuse_unordered_missing(columns: Sequence[Column]) -> None:
+    for column in columns:
+        if column.missing >= 0 and (_is_number(column) or _is_ordered(column)):
+            count = int(column.frequencies[column.missing])
+            raise ParameterError(
+                f"Microaggregation cannot average the {count} missing cells of '{column.name}': set missing to 'drop', "
+                "or fill them."
+            )
+
+
+def _along_one_column(
+    columns: Sequence[Column], numbers: dict[str, np.ndarray], order: np.ndarray, k: int
+) -> np.ndarray:
+    if len(columns) != 1 or len(numbers) != 1:
+        raise ParameterError(
+            f"The method 'univariate' needs a single quasi-identifier, of numbers or dates, and got {len(columns)}, "
+            f"{len(numbers)} of them numbers: columns grouped one by one are not k-anonymous together; use 'mdav'."
+        )
+    values = numbers[columns[0].name][columns[0].codes[order]]
+    ascending = np.argsort(values, kind="stable")
+    found = np.empty(values.size, dtype=np.int32)
+    found[ascending] = shortest_path(values[ascending] - values[ascending[0]], k)
+    return found
+
+
+def _records(
+    columns: Sequence[Column], numbers: dict[str, np.ndarray], weights: np.ndarray, order: np.ndarray
+) -> Records:
+    """Coordinates and categories of the rows in keyed order; columns of one value say nothing and are left out."""
+    spots, codes, trees, costs, cards = [], [], [], [], []
+    for column, weight in zip(columns, weights.tolist(), strict=True):
+        if _is_number(column) or _is_ordered(column):
+            values = numbers[column.name] if _is_number(column) else np.arange(column.card, dtype=np.float64)
+            mine = (values - values[0])[column.codes[order]]
+            deviation = mine.std()
+            if deviation > 0:
+                spots.append((mine - mine.mean()) * (weight**0.5 / deviation))
+        elif column.card > 1:
+            tree, cost = _category_distances(column, weight)
+            codes.append(column.codes[order])
+            trees.append(tree.ravel())
+            costs.append(cost.ravel())
+            cards.append(column.card)
+    n = order.size
+    return Records(
+        spots=np.stack(spots) if spots else np.empty((0, n)),
+        codes=np.stack(codes) if codes else np.empty((0, n), dtype=np.int32),
+        tree=np.concatenate([np.empty(0, dtype=np.int32), *trees]).astype(np.int32),
+        cost=np.concatenate([np.empty(0), *costs]),
+        tree_at=np.cumsum([0, *(tree.size for tree in trees)], dtype=np.int64),
+        card=np.array(cards, dtype=np.int64),
+    )
+
+
+def _category_distances(column: Column, weight: float) -> tuple[np.ndarray, np.ndarray]:
+    """Ancestors by level and code, and the squared distance of two values that meet there first."""
+    if column.hierarchy is None:
+        tree = np.stack([np.arange(column.card, dtype=np.int32), np.zeros(column.card, dtype=np.int32)])
+        return tree, np.stack([np.zeros(column.card), np.full(column.card, weight)])
+    width = (column.hierarchy.leaf_counts - 1.0) / (column.hierarchy.n_leaves - 1.0)
+    return column.hierarchy.ancestors, weight * width**2
+
+
+def _centroids(column: Column, numbers: np.ndarray | None, ids: np.ndarray, sizes: np.ndarray) -> pl.Series:
+    """What is published of one column, an entry a row."""
+    if numbers is not None:
+        means = np.bincount(ids, weights=numbers[column.codes]) / sizes
+        if column.type == "date":
+            days = np.floor(means + 0.5).astype(np.int32)
+            return pl.Series(column.name, days[ids]).cast(pl.Date)
+        return pl.Series(column.name, means[ids])
+    codes = _medians(column, ids, sizes) if _is_ordered(column) else _modes(column, ids)
+    texts = column.texts.gather(codes[ids]).alias(column.name)
+    return texts if column.missing < 0 else texts.set(pl.Series(codes[ids] == column.missing), None)
+
+
+def _medians(column: Column, ids: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Lower median of every group."""
+    ordered = column.codes[np.lexsort((column.codes, ids))]
+    return ordered[np.cumsum(sizes) - sizes + (sizes - 1) // 2]
+
+
+def _modes(column: Column, ids: np.ndarray) -> np.ndarray:
+    """Commonest code of every group, the first among equals."""
+    pairs, counts = np.unique(ids.astype(np.int64) * column.card + column.codes, return_counts=True)
+    groups, codes = np.divmod(pairs, column.card)
+    best = np.lexsort((codes, -counts, groups))
+    first = np.flatnonzero(np.diff(groups[best], prepend=-1))
+    return codes[best[first]]

@@ -1,0 +1,148 @@
+"""Random anonymisation (Yang & Qiao 2010): one quasi-identifier of every record, or several, drawn anew."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shoal.algorithms.base import Algorithm, Problem
+from shoal.errors import InfeasibleError, ParameterError
+from shoal.kernels.redraw import redraw_cells
+from shoal.params import choice, nearest, real, whole
+from shoal.recoding.randomised import entropy
+from shoal.recoding.recodings import Rewritten
+from shoal.table.column import Column
+from shoal.table.table import Table
+
+_SUM_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomAnonymisation(Algorithm):
+    """Algorithms 1 and 2 of the paper: noise from each column's own distribution, sensitive values untouched.
+
+    It is noise, not anonymity: the other cells of a record stay exact, and the draw may return the old value.
+
+    Parameters
+    ----------
+    redraw
+        Quasi-identifiers redrawn in every record, the paper's lambda.
+    p
+        How the one is chosen: ``"uniform"``, ``"optimal"`` (proportional to exp(entropy), Prop. 7), or column to
+        probability. With ``redraw`` above 1 all sets of columns are equally likely (Algorithm 2).
+    keep_constant
+        Let columns with a single value take part in the choice, as the paper does, although redrawing them does
+        nothing.
+
+    Examples
+    --------
+    >>> RandomAnonymisation(redraw=2).parameters()
+    {'name': 'random', 'suppression_limit': 0.0, 'redraw': 2, 'p': 'uniform', 'keep_constant': False}
+    """
+
+    name: ClassVar[str] = "random"
+    code: ClassVar[str | None] = "W-RA-LINK"
+    redraw: int = 1
+    p: str | Mapping[str, float] = "uniform"
+    keep_constant: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole("RandomAnonymisation", "redraw", self.redraw, least=1)
+        if not isinstance(self.keep_constant, bool):
+            raise ParameterError(
+                f"The 'keep_constant' of RandomAnonymisation must be true or false. Got {self.keep_constant!r}."
+            )
+        if isinstance(self.p, Mapping):
+            _check_sum(self.p)
+        else:
+            choice("RandomAnonymisation", "p", self.p, ("uniform", "optimal"))
+        if self.suppression_limit > 0:
+            raise ParameterError("Noise suppresses nobody: leave out the 'suppression_limit' of RandomAnonymisation.")
+        if self.redraw > 1 and self.p != "uniform":
+            raise ParameterError(
+                "With 'redraw' above 1 every set of columns is equally likely: leave out 'p', or set 'redraw' to 1."
+            )
+
+    def __hash__(self) -> int:
+        p = tuple(sorted(self.p.items())) if isinstance(self.p, Mapping) else self.p
+        return hash((self.name, self.suppression_limit, self.redraw, p, self.keep_constant))
+
+    def parameters(self) -> dict[str, Any]:
+        """The algorithm as a recipe writes it."""
+        return super().parameters() | {"p": dict(self.p) if isinstance(self.p, Mapping) else self.p}
+
+    def run(self, problem: Problem) -> Rewritten:
+        """Draw, in time linear in the number of cells; every draw belongs to its row key."""
+        table = problem.table
+        p, constant = self.chances(table)
+        drawn = np.flatnonzero(p > 0.0)
+        columns = [table.quasi[place] for place in drawn]
+        problem.progress(f"redrawing {int(self.redraw)} of {drawn.size} columns a record")
+        codes = np.empty((drawn.size, table.n), dtype=np.int32)
+        for place, column in enumerate(columns):
+            codes[place] = column.codes
+        counts = [column.frequencies for column in columns]
+        redraw_cells(codes, table.row_keys, problem.keys.stream("redraw"), p[drawn], int(self.redraw), counts)
+        quasi = {column.name: column.codes for column in table.quasi}
+        quasi |= {column.name: codes[place] for place, column in enumerate(columns)}
+        return Rewritten(kind="randomised", quasi=quasi, notes=self._notes(table, p, constant))
+
+    def chances(self, table: Table) -> tuple[np.ndarray, list[str]]:
+        """Probability of each quasi-identifier to be the first redrawn, and names of those with a single value."""
+        columns = table.quasi
+        if not columns:
+            raise ParameterError("Random anonymisation needs a quasi-identifier to redraw: give one a role.")
+        spread = np.array([np.count_nonzero(column.frequencies) > 1 for column in columns])
+        constant = [column.name for column, many in zip(columns, spread, strict=True) if not many]
+        able = np.ones(len(columns), dtype=bool) if self.keep_constant else spread
+        if isinstance(self.p, Mapping):
+            p = self._given(columns, able)
+        else:
+            if not able.any():
+                raise InfeasibleError("Every quasi-identifier has a single value, so there is nothing to redraw.")
+            p = np.where(able, 1.0, 0.0)
+            if self.p == "optimal":
+                entropies = np.array([entropy(column) for column in columns])
+                p *= np.exp(entropies - entropies[able].max())
+        if self.redraw > np.count_nonzero(p):
+            raise ParameterError(
+                f"The 'redraw' of RandomAnonymisation must be at most the {np.count_nonzero(p)} quasi-identifiers "
+                f"that can be redrawn. Got {self.redraw}."
+            )
+        return p / p.sum(), constant
+
+    def _given(self, columns: list[Column], able: np.ndarray) -> np.ndarray:
+        assert isinstance(self.p, Mapping)
+        names = [column.name for column in columns]
+        for name in self.p:
+            if name not in names:
+                near = nearest(str(name), names)
+                hint = f" Did you mean '{near}'?" if near else ""
+                raise ParameterError(f"There is a 'p' for '{name}', which is not a quasi-identifier.{hint}")
+        p = np.array([float(self.p.get(name, 0.0)) for name in names])
+        idle = [name for name, mass, many in zip(names, p, able, strict=True) if mass > 0.0 and not many]
+        if idle:
+            raise ParameterError(
+                f"There is a 'p' for '{idle[0]}', which has a single value: leave it out, or set 'keep_constant'."
+            )
+        return p
+
+    def _notes(self, table: Table, p: np.ndarray, constant: list[str]) -> dict[str, Any]:
+        names = table.schema.quasi
+        notes: dict[str, Any] = {"redraw": int(self.redraw), "p": dict(zip(names, p.tolist(), strict=True))}
+        if constant:
+            fate = "take part in the draw without effect" if self.keep_constant else "were left out of the draw"
+            notes["warnings"] = [f"Columns with a single value {fate}: {', '.join(constant)}."]
+        return notes
+
+
+def _check_sum(p: Mapping[str, float]) -> None:
+    for name, mass in p.items():
+        real("RandomAnonymisation", f"p[{name}]", mass, low=0.0, high=1.0)
+    total = sum(p.values())
+    if abs(total - 1.0) > _SUM_TOLERANCE:
+        raise ParameterError(f"The 'p' of RandomAnonymisation must sum to 1. Got {total:.12g}.")

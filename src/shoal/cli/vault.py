@@ -1,0 +1,222 @@
+"""``shoal vault``: what undoes a pseudonymised release, kept in one encrypted file."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shoal.cli.options import Json, KeyFile, PassphraseFile
+from shoal.cli.show import say, show_json, show_table
+from shoal.errors import InputError
+
+if TYPE_CHECKING:
+    from shoal.recoding.secrets import Secret
+    from shoal.vault.seal import Key
+
+PASSPHRASE = "SHOAL_PASSPHRASE"
+
+app = typer.Typer(help="Keep what undoes a pseudonymised release in an encrypted file, and use it.")
+
+_File = Annotated[Path, typer.Argument(metavar="VAULT", help="A file that ends in .vault.", show_default=False)]
+_Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of an entry.", show_default=False)]
+_Replace = Annotated[bool, typer.Option("--replace", help="Overwrite what is there.")]
+
+
+@app.callback(invoke_without_command=True)
+def _start(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@app.command()
+def put(
+    vault: _File,
+    name: _Name,
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FILE]", help="Secrets as 'vault get' writes them (JSON).", show_default=False),
+    ] = None,
+    new_key: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Draw a fresh key for tokens of that column instead.", show_default=False),
+    ] = None,
+    passphrase_file: PassphraseFile = None,
+    key_file: KeyFile = None,
+    replace: _Replace = False,
+    as_json: Json = False,
+) -> None:
+    """Store secrets, or a fresh key, under a name; the vault is made if there is none."""
+    from shoal.vault.files import check_vault, store
+
+    place = check_vault(vault)
+    if (file is None) == (new_key is None):
+        raise InputError("Give either a file of secrets or --new-key COLUMN.")
+    secrets = _fresh_key(new_key) if new_key is not None else _read_secrets(Path(file or ""))
+    store(place, read_key(passphrase_file, key_file, new=not place.exists()), name, secrets, replace=replace)
+    if as_json:
+        show_json({"vault": str(place), "name": name, "secrets": [_entry(secret) for secret in secrets]})
+    else:
+        say(f"Stored under '{name}' in {place}: {_columns(secrets)}.")
+
+
+@app.command("list")
+def list_entries(
+    vault: _File, passphrase_file: PassphraseFile = None, key_file: KeyFile = None, as_json: Json = False
+) -> None:
+    """List the entries: names, columns and sizes, no values."""
+    from shoal.vault.files import contents
+
+    found = contents(vault, read_key(passphrase_file, key_file))
+    if as_json:
+        show_json({"vault": str(vault), "entries": found})
+        return
+    rows = [(name, one["kind"], one["column"], one["size"]) for name, several in found.items() for one in several]
+    show_table(["entry", "kind", "column", "size"], rows)
+
+
+@app.command()
+def get(
+    vault: _File,
+    name: _Name,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE.json", help="Where to write it.", show_default=False)
+    ],
+    column: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Only the secret of this column.", show_default=False)
+    ] = None,
+    passphrase_file: PassphraseFile = None,
+    key_file: KeyFile = None,
+    replace: _Replace = False,
+    as_json: Json = False,
+) -> None:
+    """Write the secrets of an entry to a file that only you can read."""
+    from shoal.io.private import check_private, write_private
+    from shoal.vault.files import load, refuse_public
+
+    place = check_private(output, suffix=".json", replace=replace)
+    refuse_public(place, str(output))
+    secrets = load(vault, read_key(passphrase_file, key_file), name)
+    wanted = [secret for secret in secrets if column in (None, secret.column)]
+    if not wanted:
+        raise InputError(f"The entry '{name}' has no secret of column '{column}': it has {_columns(secrets)}.")
+    write_private(place, json.dumps([secret.reveal() for secret in wanted], indent=2, ensure_ascii=False) + "\n")
+    if as_json:
+        show_json({"file": str(place), "name": name, "secrets": [_entry(secret) for secret in wanted]})
+    else:
+        say(f"Private, not for publication: {place}")
+
+
+@app.command()
+def interpret(
+    vault: _File,
+    name: _Name,
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FILE]", help="Rules or CSV; standard input by default.", show_default=False),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Standard output by default.", show_default=False),
+    ] = None,
+    alias: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TEXT=COLUMN", help="What the text calls a column. Can be repeated.", show_default=False),
+    ] = None,
+    is_csv: Annotated[bool, typer.Option("--csv", help="Read it as CSV, as files that end in .csv are.")] = False,
+    passphrase_file: PassphraseFile = None,
+    key_file: KeyFile = None,
+    replace: _Replace = False,
+) -> None:
+    """Turn rules, thresholds and codes in analysis results back into the terms of the original data."""
+    from shoal.io.private import check_private, write_private
+    from shoal.vault.files import load, refuse_public
+    from shoal.vault.interpret import Interpreter
+
+    place = None if output is None else check_private(output, suffix=output.suffix.lower(), replace=replace)
+    if place is not None:
+        refuse_public(place, str(output))
+    reader = Interpreter(load(vault, read_key(passphrase_file, key_file), name), _aliases(alias or []))
+    text = sys.stdin.read() if file is None else _read_text(file)
+    table = is_csv or (file is not None and file.suffix.lower() == ".csv")
+    made = reader.table(text) if table else reader.text(text)
+    if place is None:
+        sys.stdout.write(made)
+    else:
+        write_private(place, made)
+
+
+def read_key(passphrase_file: Path | None, key_file: Path | None, *, new: bool = False) -> Key:
+    """What opens the vault: a file, else the environment, else a question, which is asked on a terminal only.
+
+    Parameters
+    ----------
+    new
+        Ask twice, because a slip would lock a new vault for ever.
+    """
+    from shoal.vault.seal import Key
+
+    if passphrase_file is not None and key_file is not None:
+        raise InputError("Give either --passphrase-file or --key-file.")
+    if key_file is not None:
+        return Key.file(key_file)
+    if passphrase_file is not None:
+        return Key.passphrase(_read_text(passphrase_file).partition("\n")[0].rstrip("\r"))
+    if os.environ.get(PASSPHRASE):
+        return Key.passphrase(os.environ[PASSPHRASE])
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise InputError(f"The vault needs a passphrase: give --passphrase-file, --key-file or set {PASSPHRASE}.")
+    from getpass import getpass
+
+    given = getpass("Passphrase of the vault: ")
+    if new and getpass("The same again: ") != given:
+        raise InputError("The two passphrases differ: nothing was stored.")
+    return Key.passphrase(given)
+
+
+def _fresh_key(column: str) -> list[Secret]:
+    from secrets import token_bytes
+
+    from shoal.recoding.secrets import SecretKey
+
+    return [SecretKey(column, token_bytes(32))]
+
+
+def _read_secrets(path: Path) -> list[Secret]:
+    from shoal.recoding.secrets import restore
+
+    try:
+        found = json.loads(_read_text(path))
+    except json.JSONDecodeError:
+        raise InputError(f"'{path}' is not JSON: give a file that 'shoal vault get' wrote.") from None
+    if not isinstance(found, list):
+        raise InputError(f"'{path}' does not hold a list of secrets: give a file that 'shoal vault get' wrote.")
+    return [restore(plain) for plain in found]
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"'{path}' cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise InputError(f"'{path}' is not UTF-8 text: convert it first.") from None
+
+
+def _aliases(given: list[str]) -> dict[str, str]:
+    found = dict(text.rsplit("=", 1) for text in given if "=" in text)
+    if len(found) < len(given) or not all(found):
+        raise InputError("An alias is written TEXT=COLUMN, such as H_age=age.")
+    return found
+
+
+def _entry(secret: Secret) -> dict[str, Any]:
+    return {"kind": secret.kind, "column": secret.column, "size": secret.size()}
+
+
+def _columns(secrets: list[Secret]) -> str:
+    return ", ".join(f"'{secret.column}'" for secret in secrets)

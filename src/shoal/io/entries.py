@@ -1,0 +1,66 @@
+"""Checks of single entries of a recipe, each with the sentence's ending that says what was expected."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from typing import Any
+
+
+def as_text(value: Any) -> Any:
+    """Codes such as 99 are texts like any other cell."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def check_domain(value: Any) -> Any:
+    if not isinstance(value, list) or len(value) != 2:
+        raise ValueError("must be a list of the lowest and the highest value")
+    value = [bound.isoformat() if isinstance(bound, datetime.date) else bound for bound in value]
+    if not all(is_number(bound) or isinstance(bound, str) for bound in value):
+        raise ValueError("must be two numbers or two dates")
+    if all(map(is_number, value)) and value[0] > value[1]:
+        raise ValueError("must give the lowest value first")
+    return value
+
+
+def check_snap(value: Any) -> Any:
+    if value not in ("auto", "off") and not (is_number(value) and value > 0):
+        raise ValueError("must be 'auto', 'off' or a positive width")
+    return value
+
+
+def check_shift(value: Any) -> Any:
+    if not isinstance(value, dict) or "days" not in value or set(value) - {"days", "gap_limit"}:
+        raise ValueError("must be a table such as { days = 30 }, perhaps with a gap_limit")
+    return value
+
+
+def check_hierarchy(value: Any) -> Any:
+    if not isinstance(value, str | dict) or not value:
+        raise ValueError("must be a file name or a table such as { prefix = [4, 3, 2] }")
+    return value
+
+
+def check_named(value: Any) -> Any:
+    if not isinstance(value, dict) or not isinstance(value.get("name"), str):
+        raise ValueError("must be a table with a 'name'")
+    return value
+
+
+def check_ranges(value: Any) -> Any:
+    level = isinstance(value, dict) and list(value) == ["level"]
+    ranges = isinstance(value, list) and value and all(isinstance(one, list) and one for one in value)
+    if not (level or ranges or (isinstance(value, str) and value)):
+        raise ValueError("must be 'value', a file name, { level = 2 }, or a list of ranges such as [[0, 9], [10, 15]]")
+    return value
+
+
+def check_limit(value: Any) -> Any:
+    shares = list(value.values()) if isinstance(value, dict) else [value]
+    if not shares or not all(is_number(one) and 0 <= one <= 1 for one in shares):
+        raise ValueError("must be a share from 0 to 1, or a table of such shares")
+    return value

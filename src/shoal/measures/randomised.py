@@ -1,0 +1,183 @@
+"""Measures of random anonymisation (Yang & Qiao 2010); for a release of another kind they have no value.
+
+They read ``stats.rewritten``, a :class:`~shoal.recoding.randomised.Randomised`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.errors import ParameterError
+from shoal.measures.amplification import amplification, amplification_with_prior, countable
+from shoal.measures.base import Measure
+from shoal.measures.bias import association_bias, relative_bias
+from shoal.measures.posterior import posterior, too_many
+from shoal.recoding.randomised import Randomised, entropy
+from shoal.recoding.released import PriceStats
+from shoal.results import Score
+
+_OTHER_KIND = "only a randomised release has it"
+
+
+def probabilistic_anonymity(described: Randomised) -> float:
+    """Pa: exp of the entropy of the noise (eq. 1 to 3); with lambda columns C(m, lambda) exp(lambda mean entropy)."""
+    entropies = np.array([entropy(described.columns[place]) for place in described.drawn])
+    if described.redraw > 1:
+        return math.comb(entropies.size, described.redraw) * math.exp(described.redraw * float(entropies.mean()))
+    p = described.p[described.drawn]
+    return math.exp(float((p * (entropies - np.log(p))).sum()))
+
+
+def largest_anonymity(described: Randomised) -> float:
+    """The largest Pa that any p gives, one column redrawn (Prop. 7): the sum of exp(entropy)."""
+    return float(sum(math.exp(entropy(described.columns[place])) for place in described.drawn))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Randomised(Measure):
+    """A figure of the channel."""
+
+    def undefined(self, stats: PriceStats) -> str | None:
+        """It needs a randomised release."""
+        return _OTHER_KIND if stats.rewritten is None else self.missing(stats.rewritten)
+
+    def missing(self, described: Randomised) -> str | None:
+        """Why this randomised release has no figure, or None."""
+        return None
+
+    def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
+        """The figure of the channel."""
+        assert stats.rewritten is not None
+        return self.figure(stats.rewritten)
+
+    def figure(self, described: Randomised) -> tuple[float, dict[str, float | None]]:
+        """The figure, and related figures to show beside it."""
+        raise NotImplementedError
+
+    def bounds(self, stats: PriceStats) -> tuple[float, float]:
+        """From 1, without an upper bound."""
+        return 1.0, math.inf
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbabilisticAnonymity(_Randomised):
+    """Pa (Def. 6, Prop. 7): the number of equally likely noises. It is no measure of risk: 1/Pa bounds nothing."""
+
+    name: ClassVar[str] = "pa"
+    better: ClassVar[str] = "up"
+
+    def figure(self, described: Randomised) -> tuple[float, dict[str, float | None]]:
+        """Pa, and the largest that any p would give (one column redrawn)."""
+        best = largest_anonymity(described) if described.redraw == 1 else None
+        return probabilistic_anonymity(described), {"largest": best}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gamma(_Randomised):
+    """Gamma-amplification (Def. 8) of the worst released vector.
+
+    Parameters
+    ----------
+    prior
+        Weigh originals by their records, as somebody does who knows the table's quasi-identifiers (Sec. 4.2.2).
+    """
+
+    name: ClassVar[str] = "gamma"
+    prior: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.prior, bool):
+            raise ParameterError(f"The 'prior' of Gamma must be true or false. Got {self.prior!r}.")
+
+    def missing(self, described: Randomised) -> str | None:
+        """The prior's is defined for one column; the other needs the sets of columns to be few."""
+        if self.prior:
+            return None if described.redraw == 1 else "gamma with a prior is defined for redraw = 1 only"
+        reason = too_many(described)
+        return reason or (None if countable(described) else "there are too many sets of columns for this many rows")
+
+    def score(self, stats: PriceStats) -> Score:
+        """An infinite ratio is no number, but the reason says so and the finite ones stand beside it."""
+        found = super().score(stats)
+        if found.value is None and found.also:
+            return dataclasses.replace(found, reason="it is infinite: some vectors could not have been others")
+        return found
+
+    def figure(self, described: Randomised) -> tuple[float, dict[str, float | None]]:
+        """The largest ratio, the largest finite one, and the share of records whose vector has an infinite one."""
+        found = amplification_with_prior(described) if self.prior else amplification(described)
+        lost = float(found.infinite[found.of_rows].mean())
+        return found.worst, {"finite": float(found.finite.max()), "infinite records": lost}
+
+
+@dataclass(frozen=True, kw_only=True)
+class InferenceProbability(_Randomised):
+    """Largest posterior of one original, over all released records (eq. 6, exact Bayes for any lambda)."""
+
+    name: ClassVar[str] = "inference-probability"
+
+    def missing(self, described: Randomised) -> str | None:
+        """The sets of columns must be few."""
+        return too_many(described)
+
+    def figure(self, described: Randomised) -> tuple[float, dict[str, float | None]]:
+        """The worst record, the mean over records, and the share of records where it is above one half."""
+        found = posterior(described).of_records
+        return float(found.max()), {"mean": float(found.mean()), "above half": float((found > 0.5).mean())}
+
+    def bounds(self, stats: PriceStats) -> tuple[float, float]:
+        """A probability."""
+        return 0.0, 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelativeBias(_Randomised):
+    """Relative bias B(q) of a query's count (eq. 10), or of all pairs of a quasi-identifier and a sensitive value.
+
+    Parameters
+    ----------
+    query
+        Column to value. Without one, the mean over quasi-identifiers and sensitive attributes of the bias of their
+        pairs of values, weighted by support.
+    """
+
+    name: ClassVar[str] = "bias"
+    query: Mapping[str, object] | None = None
+
+    def __post_init__(self) -> None:
+        if self.query is not None and not isinstance(self.query, Mapping):
+            raise ParameterError("The 'query' of RelativeBias must map columns to values.")
+
+    def __hash__(self) -> int:
+        return hash((self.name, None if self.query is None else tuple(sorted(self.query.items(), key=str))))
+
+    def missing(self, described: Randomised) -> str | None:
+        """A query needs support, and pairs need a sensitive attribute."""
+        if self.query is not None:
+            return None if relative_bias(described, self.query) else "no record has the query's values"
+        return None if described.table.sensitive else "there is no sensitive attribute"
+
+    def figure(self, described: Randomised) -> tuple[float, dict[str, float | None]]:
+        """B(q) with the signed mean, the variance and this release's own difference; or the mean and worst pair."""
+        if self.query is not None:
+            found = relative_bias(described, self.query)
+            assert found is not None
+            return found.relative, {
+                "expected": found.expected, "variance": found.variance, "observed": found.observed,
+            }  # fmt: skip
+        pairs = [
+            association_bias(described, quasi, sensitive)
+            for quasi in described.table.schema.quasi
+            for sensitive in described.table.schema.sensitive
+        ]
+        return float(np.mean(pairs)), {"worst pair": float(max(pairs))}
+
+    def bounds(self, stats: PriceStats) -> tuple[float, float]:
+        """From 0, without an upper bound."""
+        return 0.0, math.inf

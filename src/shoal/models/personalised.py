@@ -1,0 +1,73 @@
+"""Personalised anonymity: everybody names what must not be inferred about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shoal.errors import ParameterError
+from shoal.kernels import rules as kernel
+from shoal.models.base import BREACH, Model, Reference, Rule
+from shoal.params import real, whole
+from shoal.table.stats import Attribute
+from shoal.table.table import Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Personalised(Model):
+    """Nobody is found under the node they guard with a probability above p (Xiao & Tao 2006).
+
+    Whoever knows the class of a person, and nothing else, takes every way to hand its released sensitive cells to its
+    records as equally likely, and so every leaf under a released node. A breach is that at least one of the person's
+    records in the class lies under the node guarded; with one record a person its probability is the mean, over the
+    class, of 1 for nodes at or below the guard, leaves(guard) / leaves(node) for nodes above it, and 0 for others.
+    Records of unknown value are left out. Merging classes keeps nothing, so it never prunes a search.
+
+    Parameters
+    ----------
+    p
+        Largest probability of a breach.
+    guard_level
+        Everybody guards the node at this level above their own value; None reads the column of the role ``guard``.
+    on
+        The sensitive column, needed where there are several. It needs a hierarchy.
+    """
+
+    name: ClassVar[str] = "personalised"
+    main: ClassVar[str] = "p"
+    monotone: ClassVar[str] = "none"
+    p: float
+    guard_level: int | None = None
+    on: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        real("Personalised", "p", self.p, low=0.0, high=1.0, open_low=True)
+        if self.guard_level is not None:
+            object.__setattr__(self, "guard_level", whole("Personalised", "guard_level", self.guard_level, least=0))
+        if self.on is not None and not isinstance(self.on, str):
+            raise ParameterError("The 'on' of Personalised must be a single sensitive column.")
+
+    def targets(self, table: Table) -> list[tuple[str, ...]]:
+        """One column, since guards are nodes of one hierarchy."""
+        found = super().targets(table)
+        if len(found) != 1:
+            raise ParameterError(
+                f"Model 'personalised' is about one sensitive column, and the table has {len(found)}: set its 'on'."
+            )
+        return found
+
+    def resolved(self, table: Table) -> list[Model]:
+        """With its column written out."""
+        ((on,),) = self.targets(table)
+        return [Personalised(p=self.p, guard_level=self.guard_level, on=on)]
+
+    def attributes(self, table: Table) -> list[Attribute]:
+        """None: breaches need released nodes and guards, which histograms of values do not hold."""
+        return []
+
+    def all_rules(self, reference: Reference) -> list[list[Rule]]:
+        """One rule on the classes' breaches."""
+        level = -1 if self.guard_level is None else self.guard_level
+        (names,) = self.targets(reference.table)
+        return [[Rule(op=BREACH, sense=kernel.AT_MOST, limit=float(self.p), p0=float(level), names=names)]]

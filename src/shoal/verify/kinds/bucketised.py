@@ -1,0 +1,152 @@
+"""A bucketised release against its input: exact quasi-identifiers on one side, groups of values on the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.results import Check
+from shoal.verify.values import encode, read_together
+
+# Below this many rows an aligned order happens by chance too often to call it a leak.
+_ORDER_ROWS = 20
+
+
+def check_bucketised(
+    original: pl.DataFrame,
+    released: pl.DataFrame | Mapping[str, pl.DataFrame],
+    source: np.ndarray,
+    claims: Mapping[str, Any],
+) -> list[Check]:
+    """What must hold for Anatomy, permutation and bucketisation.
+
+    Parameters
+    ----------
+    original
+        Input rows, before any coding.
+    released
+        The tables ``"quasi"`` (quasi-identifiers, neutral columns and the group) and ``"sensitive"`` (the group and
+        sensitive columns, a row a record); or one frame that holds both, sensitive values permuted within groups.
+    source
+        Row of ``original`` of each released row of quasi-identifiers.
+    claims
+        The manifest: ``columns`` with name, role and type, and ``group``, the name of the column of group numbers.
+    """
+    group = claims.get("group", "group")
+    one = isinstance(released, pl.DataFrame)
+    left = released if isinstance(released, pl.DataFrame) else released["quasi"]
+    right = released if isinstance(released, pl.DataFrame) else released["sensitive"]
+    columns = list(claims["columns"])
+    seen = [column for column in columns if column["role"] in ("quasi", "neutral")]
+    hidden = [column for column in columns if column["role"] == "sensitive"]
+    shape = _check_tables(original, left, right, source, group, [seen, hidden], one)
+    if not shape.passed:
+        return [shape]
+    source = np.asarray(source, dtype=np.int64)
+    joint, _ = encode(pl.concat([left[group].cast(pl.String), right[group].cast(pl.String)]))
+    ours, theirs = joint[: left.height], joint[left.height :]
+    pairs = {
+        column["name"]: read_together(right[column["name"]], original[column["name"]].gather(source), column["type"])
+        for column in hidden
+    }
+    return [
+        shape,
+        _check_quasi(original, left, source, seen),
+        _check_sizes(ours, theirs),
+        _check_groups(ours, theirs, pairs),
+        _check_apart(ours, theirs, pairs),
+    ]
+
+
+def _check_tables(
+    original: pl.DataFrame,
+    left: pl.DataFrame,
+    right: pl.DataFrame,
+    source: np.ndarray,
+    group: str,
+    wanted: list[list[Mapping[str, Any]]],
+    one: bool,
+) -> Check:
+    """The tables hold their own columns and share nothing but the group, least of all a record number."""
+    seen, hidden = ([column["name"] for column in side] for side in wanted)
+    name = "tables"
+    if one:
+        if sorted(left.columns) != sorted([group, *seen, *hidden]):
+            return Check(name=name, passed=False, detail="The released columns are not those of the manifest.")
+    elif sorted(left.columns) != sorted([group, *seen]) or sorted(right.columns) != sorted([group, *hidden]):
+        return Check(
+            name=name, passed=False,
+            detail=f"The two tables do not hold just their own columns and '{group}', the only one they may share.",
+        )  # fmt: skip
+    rows = np.asarray(source)
+    if len(rows) != left.height or left.height != right.height:
+        return Check(name=name, passed=False, detail="The tables and their list of source rows differ in length.")
+    inside = not len(rows) or (rows.min() >= 0 and rows.max() < original.height)
+    if not inside or len(np.unique(rows)) != len(rows):
+        return Check(name=name, passed=False, detail="A released row has no source row, or shares it with another.")
+    return Check(name=name, passed=True, detail=f"The tables share the column '{group}' and nothing else.")
+
+
+def _check_quasi(
+    original: pl.DataFrame, left: pl.DataFrame, source: np.ndarray, seen: list[Mapping[str, Any]]
+) -> Check:
+    """Quasi-identifier rows are those of their source, so that as a whole they are the input's."""
+    problems = []
+    for column in seen:
+        values, theirs = read_together(left[column["name"]], original[column["name"]].gather(source), column["type"])
+        differ = int((values.codes != theirs).sum())
+        if differ:
+            problems.append(f"{differ:,} rows of '{column['name']}'")
+    detail = (
+        f"Values differ from their source in {' and '.join(problems)}."
+        if problems
+        else "Quasi-identifier rows are those of the input."
+    )
+    return Check(name="exact rows", passed=not problems, detail=detail)
+
+
+def _check_sizes(ours: np.ndarray, theirs: np.ndarray) -> Check:
+    size = int(max(ours.max(initial=-1), theirs.max(initial=-1))) + 1
+    wrong = int((np.bincount(ours, minlength=size) != np.bincount(theirs, minlength=size)).sum())
+    fine = "Groups are equally large in both tables."
+    detail = f"{wrong:,} groups are not equally large in both tables." if wrong else fine
+    return Check(name="group sizes", passed=not wrong, detail=detail)
+
+
+_Pairs = Mapping[str, tuple[Any, np.ndarray]]
+
+
+def _check_groups(ours: np.ndarray, theirs: np.ndarray, pairs: _Pairs) -> Check:
+    """Every group's sensitive values are, as a whole, those of the input rows in it."""
+    problems = []
+    for name, (values, truth) in pairs.items():
+        card = int(max(values.codes.max(initial=-1), truth.max(initial=-1))) + 1
+        if not np.array_equal(np.sort(theirs * card + values.codes), np.sort(ours * card + truth)):
+            problems.append(f"'{name}'")
+    detail = (
+        f"The values of {' and '.join(problems)} in some groups are not those of the input rows in them."
+        if problems
+        else "The sensitive values of every group are those of the input rows in it."
+    )
+    return Check(name="group values", passed=not problems, detail=detail)
+
+
+def _check_apart(ours: np.ndarray, theirs: np.ndarray, pairs: _Pairs) -> Check:
+    """Values do not stand in the order of the rows they belong to, where any other order would show."""
+    aligned = []
+    if np.array_equal(ours, theirs):
+        for name, (values, truth) in pairs.items():
+            card = int(truth.max(initial=0)) + 1
+            kinds = np.bincount(np.unique(ours * card + truth) // card, minlength=int(ours.max(initial=-1)) + 1)
+            mixed = kinds[ours] > 1
+            if mixed.sum() >= _ORDER_ROWS and (values.codes[mixed] == truth[mixed]).all():
+                aligned.append(f"'{name}'")
+    detail = (
+        f"The values of {' and '.join(aligned)} stand in the order of the rows they belong to."
+        if aligned
+        else "Sensitive values do not stand in the order of their rows."
+    )
+    return Check(name="apart", passed=not aligned, detail=detail)

@@ -1,0 +1,270 @@
+"""Anatomy, bucketisation of any grouping, and round robin for (eps,m)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoal.algorithms.base import Problem
+from shoal.algorithms.links.anatomy import Anatomy
+from shoal.algorithms.links.roundrobin import deal
+from shoal.errors import InfeasibleError, ParameterError
+from shoal.io.source import read
+from shoal.recoding.recodings import Bucketed
+from shoal.table.keys import Keys
+from tests.algorithms.lattice.lattices import Case
+from tests.algorithms.lattice.lattices import cases as tree_cases
+from tests.strategies import frames
+
+
+def posed(algorithm: Anatomy, frame: pl.DataFrame, *models: dict[str, Any], **roles: Any) -> Problem:
+    """The problem with the algorithm's own models beside the given ones."""
+    given = {"quasi": ["q"], "sensitive": ["s"], "missing": "value"} | roles
+    return Case(read(frame, **given), [*models, *(model.parameters() for model in algorithm.models())]).problem()
+
+
+def sensitive(values: list[Any], **more: Any) -> pl.DataFrame:
+    """One quasi-identifier, all different, and a sensitive column."""
+    return pl.DataFrame({"q": range(len(values)), "s": pl.Series(values, strict=False)} | more)
+
+
+def histograms(problem: Problem, bucketed: Bucketed, name: str = "s") -> np.ndarray:
+    """Groups by values."""
+    column = problem.table.columns[name]
+    counts = np.zeros((bucketed.groups, column.card), dtype=np.int64)
+    np.add.at(counts, (bucketed.ids, column.codes), 1)
+    return counts
+
+
+@settings(max_examples=120)
+@given(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=50), st.integers(2, 4))
+def test_values_of_a_group_all_differ(values: list[str], l: int) -> None:  # noqa: E741
+    algorithm = Anatomy(l=l)
+    problem = posed(algorithm, sensitive(values))
+    most = max(values.count(value) for value in values)
+    if most * l > len(values):
+        with pytest.raises(InfeasibleError) as caught:
+            algorithm.run(problem)
+        allowed = len(values) // most
+        assert (f"l = {allowed} is the largest" in str(caught.value)) == (allowed > 1)
+        assert caught.value.exit_code == 3
+        return
+    found = algorithm.run(problem)
+    counts = histograms(problem, found)
+    assert counts.max() == 1
+    assert counts.sum(axis=1).min() >= l
+    assert (counts.max(axis=1) / counts.sum(axis=1)).max() <= 1 / l
+    assert counts.sum() == len(values)
+    stats = problem.engine.group_stats(problem.table, found.ids, found.groups, problem.judge.attributes)
+    assert problem.judge.ok(stats).all()
+
+
+@given(st.lists(st.sampled_from(["a", "b", "c", None, "refused"]), min_size=4, max_size=40))
+def test_unknown_values_count_for_nothing(values: list[str | None]) -> None:
+    algorithm = Anatomy(l=2)
+    settings_of = {"s": {"non_answers": ["refused"]}}
+    problem = posed(algorithm, sensitive(values), settings=settings_of)
+    known = [value for value in values if value not in (None, "refused")]
+    if not known or max(known.count(value) for value in known) * 2 > len(known):
+        with pytest.raises(InfeasibleError):
+            algorithm.run(problem)
+        return
+    found = algorithm.run(problem)
+    texts = problem.table.columns["s"].texts.to_list()
+    counts = histograms(problem, found)[:, [texts.index(value) for value in set(known)]]
+    assert counts.max() == 1
+    assert counts.sum(axis=1).min() >= 2
+    assert (found.ids >= 0).all()
+
+
+def test_groups_repeat_under_their_seed_and_not_otherwise() -> None:
+    frame = sensitive(list("abcd") * 25)
+    table = read(frame, quasi=["q"], sensitive=["s"])
+    algorithm = Anatomy(l=3)
+    runs = [algorithm.run(_keyed(table, algorithm, seed)).ids for seed in (1, 1, 2)]
+    assert np.array_equal(runs[0], runs[1])
+    assert not np.array_equal(runs[0], runs[2])
+
+
+def test_groups_move_with_the_row_keys() -> None:
+    """However the rows are delivered, the same people share a group."""
+    frame = sensitive(list("aabbccdd") * 6, key=[f"r{row}" for row in range(48)])
+    moved = frame.sample(fraction=1.0, shuffle=True, seed=3)
+    algorithm = Anatomy(l=2)
+    partners = []
+    for one in (frame, moved):
+        table = read(one, quasi=["q"], sensitive=["s"], key="key")
+        ids = algorithm.run(_keyed(table, algorithm, 5)).ids
+        partners.append({frozenset(one["q"].filter(pl.Series(ids == g)).to_list()) for g in np.unique(ids)})
+    assert partners[0] == partners[1]
+
+
+def test_group_numbers_do_not_tell_how_groups_were_made() -> None:
+    """The first groups drawn hold the commonest values; their numbers must not be the lowest."""
+    frame = sensitive(["a"] * 100 + ["b"] * 100 + list("cdefghij") * 13)
+    algorithm = Anatomy(l=2)
+    problem = posed(algorithm, frame)
+    counts = histograms(problem, algorithm.run(problem))
+    a = problem.table.columns["s"].texts.to_list().index("a")
+    places = np.flatnonzero(counts[:, a])
+    assert abs(places.mean() / counts.shape[0] - 0.5) < 0.15
+
+
+def _keyed(table: Any, algorithm: Anatomy, seed: int) -> Problem:
+    problem = Case(table, [model.parameters() for model in algorithm.models()]).problem()
+    return replace(problem, keys=Keys.from_seed(seed))
+
+
+@settings(max_examples=25)
+@given(frames(max_rows=30), st.sampled_from(["anatomy", "entropy-mondrian"]), st.sampled_from(["tables", "permuted"]))
+def test_every_row_is_in_one_group(case: Any, grouping: str, publication: str) -> None:
+    frame, roles = case
+    algorithm = Anatomy(l=2, grouping=grouping, publication=publication)
+    table = read(frame, **roles)
+    problem = Case(table, [model.parameters() for model in algorithm.models()]).problem()
+    try:
+        found = algorithm.run(problem)
+    except (InfeasibleError, ParameterError):
+        return
+    assert found.publication == publication
+    assert sorted(set(found.ids.tolist())) == list(range(found.groups))
+
+
+def test_entropy_groups_hold_the_entropy() -> None:
+    rng = np.random.default_rng(4)
+    frame = pl.DataFrame({"q": rng.integers(0, 50, 400), "s": rng.choice(list("abcdefgh"), 400)})
+    algorithm = Anatomy(l=3.5, grouping="entropy-mondrian")
+    problem = posed(algorithm, frame)
+    found = algorithm.run(problem)
+    counts = histograms(problem, found)
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    entropy = -(shares * np.log(np.where(shares > 0, shares, 1))).sum(axis=1)
+    assert found.groups > 5
+    assert np.exp(entropy.min()) >= 3.5 - 1e-9
+    assert found.notes["grouping"] == "entropy-mondrian"
+
+
+@pytest.mark.parametrize(
+    "spec", [{"name": "mondrian", "cut": "best", "k": 3}, {"name": "mondrian", "mode": "relaxed", "k": 4}], ids=str
+)
+def test_any_grouping_can_be_published_as_buckets(spec: dict[str, Any]) -> None:
+    rng = np.random.default_rng(4)
+    frame = pl.DataFrame({"q": rng.integers(0, 50, 100), "s": rng.choice(list("abcd"), 100)})
+    algorithm = Anatomy(grouping=spec)
+    found = algorithm.run(posed(algorithm, frame))
+    assert np.bincount(found.ids).min() >= spec["k"]
+    assert found.groups > 10
+
+
+@settings(max_examples=20)
+@given(tree_cases([[{"name": "k", "k": 2}]], unknown=False, people=False))
+def test_classes_of_whole_columns_can_be_buckets(case: Case) -> None:
+    try:
+        found = Anatomy(grouping={"name": "samarati"}).run(case.problem())
+    except InfeasibleError:
+        return
+    assert np.bincount(found.ids).min() >= 2
+
+
+def test_worked_deal() -> None:
+    values = np.array([10000, 10020, 10030, 15000, 15010, 20000, 22000, 22020, 23000], dtype=np.float64)
+    order = np.array([4, 0, 8, 2, 6, 1, 5, 3, 7])
+    ids = deal(values[order], np.ones(9, dtype=bool), 3)
+    assert [sorted(values[order][ids == g].tolist()) for g in range(3)] == [
+        [10000, 15000, 22000], [10020, 15010, 22020], [10030, 20000, 23000],
+    ]  # fmt: skip
+
+
+@settings(max_examples=80)
+@given(st.data())
+def test_round_robin_meets_eps_m_or_says_why(data: Any) -> None:
+    n = data.draw(st.integers(4, 60))
+    values = data.draw(st.lists(st.one_of(st.integers(-20, 60), st.none()), min_size=n, max_size=n))
+    if all(value is None for value in values):
+        values[0] = 1
+    m, eps = data.draw(st.integers(2, 4)), data.draw(st.sampled_from([0, 0.5, 3, 10]))
+    relative = data.draw(st.booleans())
+    eps = eps / 10 if relative else eps
+    model = {"name": "eps-m", "eps": eps, "m": m, "relative": relative}
+    places = data.draw(st.lists(st.integers(0, 9), min_size=n, max_size=n))
+    frame = pl.DataFrame({"q": places, "s": pl.Series(values, dtype=pl.Int64)})
+    algorithm = Anatomy(grouping="round-robin")
+    problem = posed(algorithm, frame, model)
+    known = np.array([value for value in values if value is not None], dtype=np.float64)
+    reach = eps * np.abs(known) if relative else np.full(known.size, float(eps))
+    crowd = (np.abs(known[:, None] - known[None]) <= reach[:, None] + 1e-9).sum(axis=1).max()
+    if known.size // crowd < m:
+        with pytest.raises(InfeasibleError, match=f"m = {known.size // crowd} is the most"):
+            algorithm.run(problem)
+        return
+    found = algorithm.run(problem)
+    assert found.groups >= crowd
+    for g in range(found.groups):
+        own = frame["s"].filter(pl.Series(found.ids == g)).drop_nulls().to_numpy().astype(np.float64)
+        for x in own:
+            near = (np.abs(own - x) <= (eps * abs(x) if relative else eps) + 1e-9).sum()
+            assert near * m <= own.size
+
+
+def test_round_robin_cuts_along_quasi_identifiers() -> None:
+    """Dealt groups span the whole table; where values allow it they are cut into neighbourhoods."""
+    rng = np.random.default_rng(8)
+    frame = pl.DataFrame({"q": rng.integers(0, 1000, 600), "s": rng.permutation(600) * 10})
+    algorithm = Anatomy(grouping="round-robin")
+    problem = posed(algorithm, frame, {"name": "eps-m", "eps": 15, "m": 3})
+    found = algorithm.run(problem)
+    assert found.notes["dealt"] == 3
+    assert found.groups > 100
+    q = frame["q"].to_numpy()
+    assert np.mean([np.ptp(q[found.ids == g]) for g in range(found.groups)]) < 50
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({}, "needs its parameter 'l'"),
+        ({"l": 1}, "at least 2"),
+        ({"l": 2.5}, "whole number"),
+        ({"l": 2, "grouping": "entropie"}, "one of anatomy"),
+        ({"l": 2, "publication": "table"}, "Did you mean 'tables'"),
+        ({"l": 2, "grouping": "round-robin"}, "add a model instead"),
+        ({"grouping": {"name": "mondrian", "suppression_limit": 0.1}}, "set it beside"),
+        ({"grouping": {"name": "mondrain"}}, "Did you mean 'mondrian'"),
+    ],
+    ids=str,
+)
+def test_bad_parameters(parameters: dict[str, Any], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        Anatomy(**parameters)
+
+
+def test_bad_tables() -> None:
+    two = sensitive(list("ab") * 4, t=list("cd") * 4)
+    with pytest.raises(ParameterError, match="the table has 2"):
+        Anatomy(l=2).run(posed(Anatomy(l=2), two, sensitive=["s", "t"]))
+    people = sensitive(list("ab") * 4, who=list("ppqqrrss"))
+    with pytest.raises(ParameterError, match="8 rows are about 4 people"):
+        Anatomy(l=2).run(posed(Anatomy(l=2), people, subject="who"))
+    dealing = Anatomy(grouping="round-robin")
+    with pytest.raises(ParameterError, match="needs the model 'eps-m' on one attribute, and there are 0"):
+        dealing.run(posed(dealing, sensitive([1, 2, 3]), {"name": "k", "k": 2}))
+
+
+def test_a_tuple_may_be_taken_together() -> None:
+    frame = sensitive(list("aabb") * 3, t=list("cdcd") * 3)
+    algorithm = Anatomy(l=4, on=["s", "t"])
+    problem = posed(algorithm, frame, sensitive=["s", "t"])
+    found = algorithm.run(problem)
+    assert np.bincount(found.ids).tolist() == [4, 4, 4]
+
+
+def test_messages_hold_no_value() -> None:
+    with pytest.raises(InfeasibleError) as caught:
+        Anatomy(l=2).run(posed(Anatomy(l=2), sensitive(["secretly ill"] * 3 + ["well"])))
+    assert "secretly" not in str(caught.value)

@@ -1,0 +1,123 @@
+"""What the verifier lets through as bucketised, and what it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from shoal.verify.kinds.bucketised import check_bucketised
+
+CLAIMS = {
+    "group": "group",
+    "columns": [
+        {"name": "age", "role": "quasi", "type": "numeric"},
+        {"name": "ward", "role": "neutral", "type": "categorical"},
+        {"name": "illness", "role": "sensitive", "type": "categorical"},
+        {"name": "cost", "role": "sensitive", "type": "numeric"},
+    ],
+}
+N = 24
+ORIGINAL = pl.DataFrame(
+    {
+        "name": [f"person {row}" for row in range(N)],
+        "age": range(20, 20 + N),
+        "ward": ["north", "south"] * (N // 2),
+        "illness": ["flu", "cold", "asthma"] * (N // 3),
+        "cost": [row * 1.5 for row in range(N)],
+    }
+)
+SOURCE = np.random.default_rng(1).permutation(N)
+GROUP = SOURCE // 3
+ROWS = ORIGINAL[SOURCE].with_columns(group=pl.Series(GROUP))
+
+
+def two() -> dict[str, pl.DataFrame]:
+    """Quasi-identifiers in one order, values in another."""
+    values = ROWS.select("group", "illness", "cost").sort("group", "illness")
+    return {"quasi": ROWS.select("group", "age", "ward"), "sensitive": values}
+
+
+def one() -> pl.DataFrame:
+    """One table, sensitive values in another order within each group."""
+    place = np.empty(N, dtype=np.int64)
+    place[np.argsort(GROUP, kind="stable")] = np.arange(N)
+    return two()["quasi"].with_columns(two()["sensitive"][place].drop("group"))
+
+
+def failed(released: Any, source: np.ndarray = SOURCE) -> list[str]:
+    return [check.name for check in check_bucketised(ORIGINAL, released, source, CLAIMS) if not check.passed]
+
+
+def test_good_releases_pass() -> None:
+    assert failed(two()) == []
+    assert failed(one()) == []
+    assert failed({name: frame.cast(pl.String) for name, frame in two().items()}) == []
+
+
+def test_suppressed_rows_may_be_away() -> None:
+    kept = GROUP != 0
+    tables = {name: frame.filter(pl.col("group") != 0) for name, frame in two().items()}
+    assert failed(tables, SOURCE[kept]) == []
+
+
+def swap_between_groups(tables: dict[str, pl.DataFrame]) -> None:
+    tables["sensitive"] = tables["sensitive"].with_columns(cost=pl.col("cost").reverse())
+
+
+def other_group(tables: dict[str, pl.DataFrame]) -> None:
+    tables["sensitive"] = tables["sensitive"].with_columns(group=pl.Series([7, *tables["sensitive"]["group"][1:]]))
+
+
+def blurred(tables: dict[str, pl.DataFrame]) -> None:
+    tables["quasi"] = tables["quasi"].with_columns(age=pl.col("age") // 10 * 10)
+
+
+def record_number(tables: dict[str, pl.DataFrame]) -> None:
+    """As Tables 2.12 and 2.13 of Loukides 2008: a number of the record in both."""
+    tables["quasi"] = tables["quasi"].with_columns(id=pl.Series(SOURCE))
+    tables["sensitive"] = tables["sensitive"].with_columns(id=pl.Series(np.arange(N)))
+
+
+def same_order(tables: dict[str, pl.DataFrame]) -> None:
+    tables["sensitive"] = ROWS.select("group", "illness", "cost")
+
+
+def shorter(tables: dict[str, pl.DataFrame]) -> None:
+    tables["sensitive"] = tables["sensitive"][:-1]
+
+
+@pytest.mark.parametrize(
+    ("damage", "names"),
+    [
+        (swap_between_groups, ["group values"]),
+        (other_group, ["group sizes", "group values"]),
+        (blurred, ["exact rows"]),
+        (record_number, ["tables"]),
+        (same_order, ["apart"]),
+        (shorter, ["tables"]),
+    ],
+)
+def test_bad_releases_fail(damage: Callable[[dict[str, pl.DataFrame]], None], names: list[str]) -> None:
+    tables = two()
+    damage(tables)
+    assert failed(tables) == names
+
+
+def test_one_table_that_permutes_nothing_fails() -> None:
+    assert failed(ROWS.drop("name")) == ["apart"]
+
+
+def test_source_rows_must_be_different_rows() -> None:
+    assert failed(two(), np.zeros(N, dtype=np.int64)) == ["tables"]
+    assert failed(two(), SOURCE + 5) == ["tables"]
+
+
+def test_details_hold_no_value() -> None:
+    tables = two()
+    swap_between_groups(tables)
+    for check in check_bucketised(ORIGINAL, tables, SOURCE, CLAIMS):
+        assert not any(value in check.detail for value in ("flu", "cold", "asthma", "person"))
