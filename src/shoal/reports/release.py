@@ -12,6 +12,21 @@ _CELLS = {
     "label": "a label of the hierarchy in the manifest",
     "set": "a value, or a set {a|b}",
     "value": "as it was collected",
+    "bounds": "the lowest and the highest possible value",
+    "representative": "one value for the whole class, in the middle of what is possible, not the person's own",
+}
+# Quasi-identifiers of the kinds that publish values.
+_VALUES = {
+    "randomised": "a value; in every record one or several were drawn anew, and nothing says which",
+    "pseudonymised": "exactly as it was collected",
+    "bucketised": "exactly as it was collected",
+    "microaggregated": "the mean, median or mode of the class, nobody's own",
+}
+_CODED = {
+    "graded": "a code that rises with the value",
+    "mapping": "a code, the same for equal values",
+    "token": "a token, the same for equal values",
+    "shifted": "a date, moved by a secret number of days that is the same for all of a person",
 }
 
 
@@ -26,16 +41,36 @@ def release_html(manifest: Mapping[str, Any]) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     pages = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
-    columns = [
-        {"name": column["name"], "role": column["role"], "cells": _CELLS[column["cells"]]}
-        for column in manifest["columns"]
-    ]
     return pages.get_template("release.html.jinja").render(
         manifest=manifest,
-        columns=columns,
+        columns=[_column(column, manifest) for column in manifest["columns"]],
+        measured=[_figure(figure) for figure in manifest.get("measured", ())],
         verdicts=[_verdict(verdict) for verdict in manifest["verdicts"]],
         unit="people" if manifest["people"] else "rows",
     )
+
+
+def _column(column: Mapping[str, Any], manifest: Mapping[str, Any]) -> dict[str, str]:
+    made = manifest.get("made", manifest["kind"])
+    cells = _CELLS[column["cells"]]
+    if "coded" in column:
+        cells = _CODED[column["coded"]]
+    elif column["role"] == "quasi" and column["cells"] == "value":
+        cells = _VALUES.get(made, cells)
+    elif column["role"] == "sensitive" and made == "bucketised":
+        cells += ", but known by group only"
+    if "null" in column:
+        cells += "; null (in CSV <missing>) where anything is possible"
+    return {"name": ", ".join(column.get("columns", [column["name"]])), "role": column["role"], "cells": cells}
+
+
+def _figure(figure: Mapping[str, Any]) -> dict[str, str]:
+    low, high = figure["interval"]
+    return {
+        "sentence": figure["sentence"],
+        "interval": f"{low:.1%} to {high:.1%}",
+        "baseline": "" if figure["baseline"] is None else f"{figure['baseline']:.1%}",
+    }
 
 
 def _verdict(verdict: Mapping[str, Any]) -> dict[str, str]:

@@ -14,18 +14,21 @@ import numpy as np
 import polars as pl
 
 from shoal.kernels.grouping import group_rows
-from shoal.models.base import Judge, Model, Reference
+from shoal.models.base import Judge, Model
 from shoal.models.feasible import whole_reference
 from shoal.registry import load
+from shoal.risk.cells import as_it_stands
 from shoal.risk.wildcard import wildcard_stats
-from shoal.table.schema import ColumnSpec, Schema
 from shoal.table.stats import Attribute, GroupCounter, GroupStats
-from shoal.table.table import Table, build_table
+from shoal.table.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
 class SensitiveFigures:
-    """Figures of one sensitive attribute: the worst class's, except for the two shares of rows."""
+    """Figures of one sensitive attribute: the worst class's, except for the share of rows in classes of one value.
+
+    ``range_confidence`` is the largest share in one sensitive range, None for a column without ranges.
+    """
 
     distinct_l: int
     entropy_l: float
@@ -34,6 +37,7 @@ class SensitiveFigures:
     distance: str
     alpha: float
     homogeneous_share: float
+    range_confidence: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,25 +81,37 @@ def audit(
     >>> audit(frame, quasi=["age"], sensitive=["disease"]).own_value.k
     1
     """
-    used = [*quasi, *sensitive, *([subject] if subject else [])]
-    specs = {name: ColumnSpec(type="categorical") for name in quasi}
-    schema = Schema(quasi=list(quasi), sensitive=list(sensitive), subject=subject, specs=specs)
-    missing = [name for name in schema.roles() if name not in frame.columns]
-    table = build_table(frame.select(used) if not missing else frame, schema, missing="value")
+    table = as_it_stands(frame, quasi=quasi, sensitive=sensitive, subject=subject)
     counter: GroupCounter = engine if engine is not None else load("engine", "memory")()
-    models = _probes(table)
-    reference = whole_reference(table, models, counter)
-    judge = Judge(models, reference)
-    ids, first, _ = group_rows(table.quasi_codes, np.array([column.card for column in table.quasi]))
-    stats = counter.group_stats(table, ids, first.size, judge.attributes)
+    judge = _judge(table, counter)
+    ids, first, stats = _classes(table, judge, counter)
     wild = wildcard_stats(table, ids, first, stats, judge.attributes)
     return Audit(
         rows=table.n,
-        people=int(reference.stats.sizes[0]),
+        people=int(judge.reference.stats.sizes[0]),
         quasi=list(quasi),
-        own_value=_figures(judge, stats, stats.rows, reference),
-        wildcard=None if wild is None else _figures(judge, wild, stats.rows, reference),
+        own_value=_figures(judge, stats, stats.rows),
+        wildcard=None if wild is None else _figures(judge, wild, stats.rows),
     )
+
+
+def audit_table(table: Table) -> tuple[AuditFigures, AuditFigures]:
+    """Figures of a table that is coded already, missing cells values of their own; and of all its rows as one class."""
+    counter: GroupCounter = load("engine", "memory")()
+    judge = _judge(table, counter)
+    _, _, stats = _classes(table, judge, counter)
+    everybody = judge.reference.stats
+    return _figures(judge, stats, stats.rows), _figures(judge, everybody, everybody.rows)
+
+
+def _judge(table: Table, counter: GroupCounter) -> Judge:
+    models = _probes(table)
+    return Judge(models, whole_reference(table, models, counter))
+
+
+def _classes(table: Table, judge: Judge, counter: GroupCounter) -> tuple[np.ndarray, np.ndarray, GroupStats]:
+    ids, first, _ = group_rows(table.quasi_codes, np.array([column.card for column in table.quasi]))
+    return ids, first, counter.group_stats(table, ids, first.size, judge.attributes)
 
 
 def _probes(table: Table) -> list[Model]:
@@ -109,10 +125,12 @@ def _probes(table: Table) -> list[Model]:
         "t-closeness": {"t": 1.0},
         "alpha-k-general": {"alpha": 1.0, "k": 2},
     }
-    return [load("model", name)(**parameters) for name, parameters in made.items()]
+    models = [load("model", name)(**parameters) for name, parameters in made.items()]
+    ranged = [column.name for column in table.sensitive if column.policy is not None]
+    return models + [load("model", "range-confidence")(p=1.0, on=name) for name in ranged]
 
 
-def _figures(judge: Judge, stats: GroupStats, rows: np.ndarray, reference: Reference) -> AuditFigures:
+def _figures(judge: Judge, stats: GroupStats, rows: np.ndarray) -> AuditFigures:
     """Worst class a figure; ``rows`` are the rows that see each group."""
     found: dict[str, dict[str, Any]] = {}
     for judgement in judge.judge(stats):
@@ -145,4 +163,5 @@ def _sensitive(entry: dict[str, Any]) -> SensitiveFigures:
         distance=entry["distance"],
         alpha=entry["alpha-k-general"],
         homogeneous_share=entry["homogeneous"],
+        range_confidence=entry.get("range-confidence"),
     )

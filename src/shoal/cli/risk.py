@@ -1,0 +1,182 @@
+"""``shoal risk``: how likely somebody is found in a file, a recipe's source or a release."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shoal.cli.grammar import separator_character, split_columns
+from shoal.cli.options import Columns, Encoding, Json, Markers, Quasi, Sensitive, Separator, Subject, Weight
+from shoal.cli.show import figure, say, share, show_json, show_table, steps
+from shoal.errors import ParameterError
+
+if TYPE_CHECKING:
+    from shoal.results import Risk
+    from shoal.risk.report import RiskReport
+    from shoal.table.table import Table
+
+_POPULATION = "What is known about the population"
+_KNOWN = {
+    None: "Nothing is known about the population: give --population, --fraction or --weight for figures about it.",
+    "table": "The population of {size:,.0f} was read from a file.",
+    "fraction": "The population is taken to have {size:,.0f} people, by the sampling fraction.",
+    "weights": "The population is taken to have {size:,.0f} people, by the survey weights.",
+}
+
+
+def risk(
+    target: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE|RECIPE|FOLDER", help="A CSV or Parquet file, a recipe, or a release.", show_default=False
+        ),
+    ],
+    quasi: Quasi = None,
+    sensitive: Sensitive = None,
+    subject: Subject = None,
+    weight: Weight = None,
+    population: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A file of everybody, with the same quasi-identifiers.",
+            rich_help_panel=_POPULATION,
+            show_default=False,
+        ),
+    ] = None,
+    fraction: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Share of the population that is in the file.",
+            rich_help_panel=_POPULATION,
+            show_default=False,
+        ),
+    ] = None,
+    household: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Equal values are one household.", show_default=False),
+    ] = None,
+    threshold: Annotated[float, typer.Option(metavar="RISK", help="Above it a record is at risk.")] = 0.2,
+    suda: Annotated[int, typer.Option(metavar="KEYS", help="Largest minimal unique to look for; 0 for none.")] = 6,
+    pairs: Annotated[bool, typer.Option("--pairs", help="Leave out pairs of quasi-identifiers as well.")] = False,
+    top: Annotated[int, typer.Option(metavar="ROWS", min=0, help="Rows at most risk to list, by number.")] = 5,
+    show_values: Annotated[
+        bool, typer.Option("--show-values", help="List their quasi-identifiers too; on a terminal only.")
+    ] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE.html", help="Write a private page with plots.", show_default=False),
+    ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite an earlier page.")] = False,
+    columns: Columns = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    missing_markers: Markers = None,
+    as_json: Json = False,
+) -> None:
+    """Say how likely people are found: risks of attackers, uniqueness, special uniques and what adds to them."""
+    if show_values and (as_json or not sys.stdout.isatty()):
+        raise ParameterError("--show-values prints values to a terminal only: leave it out here.")
+    with steps() as step:
+        step("loading")
+        from shoal.cli.targets import Reading, Roles, load_population, load_target
+        from shoal.io.private import check_private, write_private
+        from shoal.risk.assess import assess
+
+        place = None if html is None else check_private(html, suffix=".html", replace=replace)
+        roles = Roles(quasi=quasi or (), sensitive=sensitive or (), subject=subject, weight=weight)
+        reading = Reading(
+            columns=split_columns(columns),
+            separator=separator_character(separator),
+            encoding=encoding,
+            markers=missing_markers or (),
+        )
+        step("reading")
+        table = load_target(target, roles, reading, household)
+        everybody = None if population is None else load_population(population, target, table, reading)
+        found = assess(
+            table, threshold=threshold, population=everybody, fraction=fraction, household=household, suda=suda,
+            pairs=pairs, progress=step,
+        )  # fmt: skip
+        title = table.name or target.resolve().stem
+        if place is not None:
+            from shoal.reports.risk import risk_html
+
+            step("writing")
+            write_private(place, risk_html(found.as_dict(), title=title))
+    if as_json:
+        show_json({"target": str(target), **found.as_dict(), "riskiest": _riskiest(found, top), "html": html})
+        return
+    _show(found, title)
+    _show_riskiest(found, table, top, show_values)
+    if html is not None:
+        say(f"Private, not for publication: {html}")
+
+
+def _show(found: RiskReport, title: str) -> None:
+    people = f" about {found.records:,} people (counted once a class)" if found.people else ""
+    say(f"{title}: {found.rows:,} rows{people}; quasi-identifiers: {', '.join(found.quasi)}")
+    say(_KNOWN[found.population].format(size=found.population_size))
+    headings = ["figure", ">value", ">95 % interval", ">baseline", "meaning"]
+    show_table(headings, [_figure_row(name, one) for name, one in found.figures.items()])
+    say("The baseline is the same figure for somebody who knows no quasi-identifier.")
+    if found.sensitive:
+        headings = ["sensitive", ">distinct l", ">entropy l", ">recursive c, l = 2", ">t", "distance"]
+        show_table(headings, [_sensitive_row(name, one) for name, one in found.sensitive.items()])
+    _show_contributions(found)
+
+
+def _show_contributions(found: RiskReport) -> None:
+    suda = {} if found.suda is None else found.suda.contributions
+    headings = ["left out", ">mean risk then", ">drop", ">unique then", ">drop", *([">share of SUDA"] if suda else [])]
+    rows = []
+    for one in found.contributions:
+        row = [", ".join(one.columns), *map(share, (one.mean, one.mean_drop, one.unique, one.unique_drop))]
+        mine = [share(suda[name]) for name in one.columns if len(one.columns) == 1 and name in suda]
+        rows.append([*row, *(mine or [""] if suda else [])])
+    show_table(headings, rows, title="What each quasi-identifier adds")
+    if found.suda is not None:
+        sizes = ", ".join(f"{count:,} of {size}" for size, count in found.suda.by_size.items()) or "none"
+        say(
+            f"Minimal sample uniques of up to {found.suda.most} quasi-identifiers: {sizes}; "
+            f"{found.suda.records:,} of {found.rows:,} rows have one."
+        )
+
+
+def _figure_row(name: str, one: Risk) -> tuple[str, ...]:
+    write = figure if name.endswith("-expected") else share
+    low, high = one.interval
+    interval = f"{write(low)} to {write(high)}" if one.estimated else "counted"
+    return name, write(one.value), interval, "-" if one.baseline is None else write(one.baseline), one.sentence
+
+
+def _sensitive_row(name: str, one: Mapping[str, Any]) -> tuple[str, ...]:
+    numbers = (figure(one[key]) for key in ("distinct_l", "entropy_l", "recursive_c", "t"))
+    return name, *numbers, one["distance"]
+
+
+def _riskiest(found: RiskReport, top: int) -> list[dict[str, Any]]:
+    """Rows at most risk, by number alone."""
+    records = found.by_record
+    known = {key: entry for key, entry in vars(records).items() if entry is not None}
+    names = {"numbers": "row"}
+    return [{names.get(key, key): entry[place].item() for key, entry in known.items()} for place in found.riskiest(top)]
+
+
+def _show_riskiest(found: RiskReport, table: Table, top: int, show_values: bool) -> None:
+    listed = _riskiest(found, top)
+    if not listed:
+        return
+    keys = list(listed[0])
+    rows: list[Sequence[object]] = [[figure(row[key]) if key != "row" else row[key] for key in keys] for row in listed]
+    headings = [f">{key}" for key in keys]
+    if show_values:
+        cells = table.frame.select(found.quasi)
+        rows = [[*row, *cells.row(int(at))] for row, at in zip(rows, found.riskiest(top), strict=True)]
+        headings += found.quasi
+    show_table(headings, rows, title="Rows at most risk")

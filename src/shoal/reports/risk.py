@@ -1,0 +1,100 @@
+"""The risk page: figures with what they mean, and plots of risk, class sizes and contributions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+TEMPLATES = Path(__file__).parent / "templates"
+_ATTACKERS = {
+    "prosecutor": "Prosecutor: knows that somebody is in the table",
+    "journalist": "Journalist: picks somebody of the population",
+    "marketer": "Marketer: matches everybody",
+    "sample": "Unique in the table",
+    "population": "Unique in the population",
+    "household": "Households",
+    "special": "Special uniques",
+    "dis": "Special uniques",
+}
+_OTHERS = "Sensitive attributes"
+# Where each bar of the plot of class sizes begins.
+_BINS = (1, 2, 3, 4, 5, 10, 20, 50, 100)
+
+
+def risk_html(report: Mapping[str, Any], *, title: str) -> str:
+    """One HTML file with plotly's script inside, which needs no network.
+
+    Parameters
+    ----------
+    report
+        What `RiskReport.as_dict` gives.
+    title
+        What was assessed, such as the name of the file.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from plotly.offline import get_plotlyjs
+
+    pages = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
+    return pages.get_template("risk.html.jinja").render(
+        title=title,
+        report=report,
+        sections=_sections(report["figures"]),
+        data=page_data(report),
+        style=(TEMPLATES / "risk.css").read_text("utf-8"),
+        script=(TEMPLATES / "risk.js").read_text("utf-8"),
+        # A script ends where its end tag stands, even inside a string.
+        plotly=get_plotlyjs().replace("</script", r"<\/script"),
+    )
+
+
+def page_data(report: Mapping[str, Any]) -> dict[str, Any]:
+    """What the page's script draws."""
+    single = [one for one in report["contributions"] if len(one["columns"]) == 1]
+    suda = report["suda"]
+    return {
+        "threshold": report["threshold"],
+        "curves": {who: [list(point) for point in points] for who, points in report["curves"].items()},
+        "sizes": _bins(report["class_sizes"]),
+        "columns": [one["columns"][0] for one in single],
+        "mean_drop": [one["mean_drop"] for one in single],
+        "unique_drop": [one["unique_drop"] for one in single],
+        "suda": None if suda is None else [suda["contributions"][one["columns"][0]] for one in single],
+    }
+
+
+def _bins(sizes: Mapping[int, int]) -> list[dict[str, Any]]:
+    """Classes and records of every range of sizes."""
+    found = []
+    for low, high in zip(_BINS, [*_BINS[1:], None], strict=True):
+        mine = {size: count for size, count in sizes.items() if size >= low and (high is None or size < high)}
+        label = f"{low} or more" if high is None else str(low) if high == low + 1 else f"{low} to {high - 1}"
+        records = sum(size * count for size, count in mine.items())
+        found.append({"label": label, "classes": sum(mine.values()), "records": records})
+    return found
+
+
+def _sections(figures: Mapping[str, Mapping[str, Any]]) -> dict[str, list[dict[str, str]]]:
+    """Figures under headings, written out."""
+    found: dict[str, list[dict[str, str]]] = {}
+    for name, one in figures.items():
+        heading = _ATTACKERS.get(name.split("-")[0], _OTHERS)
+        found.setdefault(heading, []).append(_written(name, one))
+    return found
+
+
+def _written(name: str, one: Mapping[str, Any]) -> dict[str, str]:
+    number = name.endswith("-expected")
+    low, high = one["interval"]
+    counted = low == high
+    return {
+        "name": name,
+        "value": _text(one["value"], number),
+        "interval": "counted" if counted else f"{_text(low, number)} to {_text(high, number)}",
+        "baseline": "–" if one["baseline"] is None else _text(one["baseline"], number),
+        "sentence": one["sentence"],
+    }
+
+
+def _text(value: float, number: bool) -> str:
+    return f"{value:,.4g}" if number else f"{100 * value:.4g} %"
