@@ -5,10 +5,13 @@ from __future__ import annotations
 import shoal
 
 NAMES = {
-    "AlphaKComplete", "AlphaKGeneral", "AlphaKSimple", "ColumnSpec", "DistinctL", "EntropyL", "EpsM", "Hierarchy",
-    "Incognito", "KAnonymity", "KE", "MaxRange", "Mondrian", "NoAlgorithm", "Optimal", "PSensitive", "RecursiveCL",
-    "Release", "Samarati", "ShoalError", "TCloseness", "TopDownSubtree", "VERSION", "Variance", "anonymize", "audit",
-    "example_census", "read", "run", "verify_release",
+    "AlphaK", "AlphaKComplete", "AlphaKGeneral", "AlphaKSimple", "Auto", "BottomUp", "ColumnSpec", "DistinctL",
+    "EntropyL", "EpsM", "Hierarchy", "Incognito", "KAnonymity", "KE", "KMembers", "KMembersP", "MaxRange", "Mondrian",
+    "NoAlgorithm", "Optimal", "PSensitive", "RangeConfidence", "RangeDiversity", "RecursiveCL", "Release", "Samarati",
+    "ShoalError", "TCloseness", "TOC", "TopDown", "TopDownSubtree", "UPC", "VERSION", "Variance", "WorstGroupUtility",
+    "Anatomy", "Graded", "Microaggregation", "Personalised", "PersonalisedAnonymity",
+    "RandomAnonymisation", "TableTransform", "ValueMapping",
+    "anonymize", "assess", "attack", "audit", "example_census", "read", "run", "verify_release",
 }  # fmt: skip
 
 

@@ -13,8 +13,8 @@ from shoal import registry
 
 RELEASE = {
     "folder", "evidence", "rows", "classes", "smallest", "statement", "not_protected", "acknowledged", "people",
-    "counts", "suppression", "models", "verdicts", "split_verdicts", "vacuous", "checks", "measures", "algorithm",
-    "seconds",
+    "counts", "suppression", "models", "verdicts", "split_verdicts", "vacuous", "overlaps", "checks", "measures",
+    "algorithm", "seconds", "kind", "attacks", "vault",
 }  # fmt: skip
 SCORE = {"name", "value", "better", "low", "high", "suppression", "also", "reason"}
 

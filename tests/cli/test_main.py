@@ -18,7 +18,7 @@ from shoal.errors import ParameterError
 from shoal.version import VERSION
 
 HEAVY = {"numba", "polars", "plotly", "narwhals", "pandas", "pyarrow", "numpy"}
-COMMANDS = ["demo", "check", "explore", "run", "anonymize", "verify", "audit", "measure", "list"]
+COMMANDS = ["demo", "check", "explore", "run", "anonymize", "verify", "audit", "risk", "measure", "list"]
 
 
 def test_version(shoal) -> None:

@@ -31,6 +31,7 @@ def release(frame: Any = FRAME, **evidence: Any) -> Any:
     """What write_release uses of a Release: two of three input rows, the second one first."""
     return SimpleNamespace(
         frame=frame,
+        frames={"release": frame},
         manifest={
             "shoal": "0.1.0",
             "manifest": 1,

@@ -69,6 +69,22 @@ work = { nested = { "*" = { paid = ["a", "b"] } } }
 age = 2
 zip = 0.5
 
+[policies.occupation]
+ranges = [["nurse", "cook"], ["clerk"]]
+else = "value"
+
+[policies.born]
+ranges = [[1990-01-01, 1999-12-31], [2000-01-01, 2009-12-31]]
+
+[policies.income]
+ranges = [[0, 9.5], [10, 15]]
+
+[policies.disease]
+ranges = { level = 2 }
+
+[policies.site]
+ranges = "site.csv"
+
 # the promises
 [[models]]
 name = "k"
@@ -108,6 +124,11 @@ def test_everything_is_read() -> None:
     assert recipe.columns["marital status"].non_answers == ["99"]
     assert recipe.hierarchies["zip"] == {"prefix": [4, 3, 2]}
     assert recipe.weights == {"age": 2, "zip": 0.5}
+    assert {name: entry.otherwise for name, entry in recipe.policies.items()} == {
+        "occupation": "value", "born": "error", "income": "error", "disease": "error", "site": "error",
+    }  # fmt: skip
+    assert recipe.policies["income"].ranges == [[0, 9.5], [10, 15]]
+    assert recipe.policies["disease"].ranges == {"level": 2}
     assert recipe.models[1] == {"name": "alpha-k-complete", "alpha": {"flu": 0.5}, "on": "occupation"}
     assert recipe.algorithm == {"name": "optimal", "measure": "lm", "suppression_limit": 0.02}
     assert recipe.engine.name == "memory"
@@ -147,7 +168,7 @@ def test_defaults() -> None:
         (SOURCE + "[columns.age]\ndomain = [3]", ["'domain'", "lowest and the highest"]),
         (SOURCE + "[columns.age]\ndomain = [0, inf]", ["'domain'", "two numbers"]),
         (SOURCE + "[columns.age]\nsnap = 0", ["'snap'", "positive width"]),
-        (SOURCE + '[columns.age]\nstyle = "bounds"', ["'style'", "'auto'"]),
+        (SOURCE + '[columns.age]\nstyle = "bound"', ["'style'", "'bounds'"]),
         (SOURCE + "[columns.age]\nnon_answers = [true]", ["Entry 1", "'non_answers'"]),
         (SOURCE + "[columns]\nage = 3", ["'age'", "[columns]", "a table"]),
         (SOURCE + "[hierarchies]\nage = 3", ["'age'", "[hierarchies]", "file name"]),
@@ -160,7 +181,14 @@ def test_defaults() -> None:
         (SOURCE + "[algorithm]\nk = 5", ["'algorithm'", "'name'"]),
         (SOURCE + '[output]\nformat = "csvv"', ["'format'", "[output]", "'csv'"]),
         (SOURCE + '[engine]\nnme = "x"', ["'nme'", "[engine]", "'name'"]),
-        (SOURCE + "[policies.income]\nranges = [1]", ["'policies'", "the recipe"]),
+        (SOURCE + "[policies.income]\nranges = [1]", ["'ranges'", "[policies.income]", "list of ranges"]),
+        (SOURCE + "[policies.income]\nranges = []", ["'ranges'", "list of ranges"]),
+        (SOURCE + "[policies.income]\nranges = { levels = 2 }", ["'ranges'", "{ level = 2 }"]),
+        (SOURCE + '[policies.income]\nelse = "value"', ["'ranges'", "missing", "[policies.income]"]),
+        (SOURCE + '[policies.income]\nranges = "value"\nelse = "none"', ["'else'", "'value'", "'error'"]),
+        (SOURCE + '[policies.income]\nrange = "value"', ["'range'", "Did you mean 'ranges'?"]),
+        (SOURCE + '[policies.income]\nranges = "value"\notherwise = "value"', ["'otherwise'", "ranges, else"]),
+        (SOURCE + "[policies]\nincome = [[0, 9]]", ["'income'", "[policies]", "a table"]),
         ('base = "x"\n' + SOURCE, ["'base'", "the recipe"]),
         ("seed = true\n" + SOURCE, ["'seed'", "whole number"]),
         ("seed = 1.5\n" + SOURCE, ["'seed'", "whole number"]),

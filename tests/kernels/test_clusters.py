@@ -39,7 +39,7 @@ def test_growing_equals_pricing_from_scratch(data: st.DataObject) -> None:
         assert price_with(geo, codes[row], low, high, bits, now, now.copy()) == pytest.approx(
             record_price(columns, rows[: done + 1]), abs=1e-12
         )
-        extend(geo.kind, geo.word_at, codes[row], low, high, bits)
+        extend(geo, codes[row], low, high, bits)
     expected = extent(table, geo, rows)
     for found, wanted in zip((low, high, bits), expected, strict=True):
         assert (found == wanted).all()
@@ -106,7 +106,7 @@ def test_unknown_values_leave_an_extent_as_it_is(case: Any, data: st.DataObject)
         total = price_with(geo, row, low, high, bits, now, then)
         twice = [np.stack([one, one]) for one in (low, high, bits, now)]
         price_each(geo, row, *twice, 0, 2, each)
-        extend(geo.kind, geo.word_at, row, low, high, bits)
+        extend(geo, row, low, high, bits)
         prices(geo, low, high, bits, now)
         assert now == pytest.approx(then, abs=1e-12)
         assert total == pytest.approx(float(now @ geo.weight), abs=1e-12)

@@ -174,7 +174,7 @@ def test_sharing_the_work_out_changes_nothing(cut: str, mode: str) -> None:
     specs = [{"name": "k", "k": 5}, {"name": "entropy-l", "l": 2}]
     found = []
     for threshold in (1 << 60, 0):
-        with mock.patch.object(mondrian, "_PARALLEL_FROM", threshold):
+        with mock.patch.object(mondrian, "PARALLEL_FROM", threshold):
             found.append(groups_of(table, specs, cut=cut, mode=mode))
     assert sum(len(part) for part in found[0]) == 3000
     assert len(found[0]) > 100

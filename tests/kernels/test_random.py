@@ -21,6 +21,11 @@ words = st.integers(0, ONES)
 
 
 def threefry(key: tuple[int, int], counter: tuple[int, int]) -> int:
+    """The first word."""
+    return threefry_words(key, counter)[0]
+
+
+def threefry_words(key: tuple[int, int], counter: tuple[int, int]) -> tuple[int, int]:
     """Threefry-2x64-20 by Salmon et al. 2011, Sec. 4.2, in whole numbers."""
     keys = [*key, key[0] ^ key[1] ^ 0x1BD11BDAA9FC1A22]
     x = [(counter[0] + keys[0]) & ONES, (counter[1] + keys[1]) & ONES]
@@ -33,7 +38,7 @@ def threefry(key: tuple[int, int], counter: tuple[int, int]) -> int:
             step = turn // 4 + 1
             x[0] = (x[0] + keys[step % 3]) & ONES
             x[1] = (x[1] + keys[(step + 1) % 3] + step) & ONES
-    return x[0]
+    return x[0], x[1]
 
 
 def draw(key: tuple[int, int], rows: list[int], number: int) -> list[int]:

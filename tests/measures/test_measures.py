@@ -25,7 +25,7 @@ MEASURES = names("measure")
 DEFINED = [
     "dm", "c-avg", "cm", "genc", "precision", "height", "ncp", "lm", "ilm", "am", "um", "entropy",
 ]  # fmt: skip
-UP = {"precision", "rv"}
+UP = {"precision", "rv", "pa"}
 
 
 def price(released: Released, name: str, **parameters: Any) -> Score:

@@ -15,6 +15,7 @@ from shoal.cli.grammar import (
     pairs,
     parse_hierarchy,
     parse_model,
+    parse_policy,
     separator_character,
     split_columns,
     typed_value,
@@ -36,10 +37,12 @@ def anonymize(
     quasi: options.Quasi = None,
     sensitive: options.Sensitive = None,
     neutral: options.Neutral = None,
+    pseudonym: options.Pseudonym = None,
     drop: options.Drop = None,
     subject: options.Subject = None,
     weight: options.Weight = None,
     key: options.Key = None,
+    guard: options.Guard = None,
     columns: options.Columns = None,
     separator: options.Separator = None,
     encoding: options.Encoding = None,
@@ -47,6 +50,7 @@ def anonymize(
     missing: options.Missing = None,
     types: options.Types = None,
     hierarchies: options.Hierarchies = None,
+    policies: options.Policies = None,
     models: options.Models = None,
     algorithm: options.Algorithm = "mondrian",
     settings: options.Settings = None,
@@ -55,6 +59,11 @@ def anonymize(
     format: options.Format = None,
     suppressed: options.Suppressed = None,
     order: options.Order = None,
+    vault: options.Vault = None,
+    vault_entry: options.VaultEntry = None,
+    discard_secret: options.DiscardSecret = False,
+    passphrase_file: options.PassphraseFile = None,
+    key_file: options.KeyFile = None,
     save_recipe: options.SaveRecipe = None,
     replace: options.Replace = False,
     as_json: options.Json = False,
@@ -63,7 +72,7 @@ def anonymize(
     # The parameters above are read by name: most of them go into the recipe as they are.
     data = recipe_data(context.params)
     with _saved(data, save_recipe, replace):
-        release, folder = carry_out(as_recipe(data), replace=replace)
+        release, folder = carry_out(as_recipe(data), replace=replace, keys=(passphrase_file, key_file))
     if as_json:
         saved = None if save_recipe is None else str(save_recipe)
         show_json(release_data(release, folder) | {"recipe": saved})
@@ -82,7 +91,7 @@ def recipe_data(given: Mapping[str, Any]) -> dict[str, Any]:
         "columns": split_columns(given["columns"]),
         "separator": separator_character(given["separator"]),
     }
-    roles = ("identifiers", "quasi", "sensitive", "neutral", "drop", "subject", "weight", "key")
+    roles = ("identifiers", "quasi", "sensitive", "neutral", "pseudonym", "drop", "subject", "weight", "key", "guard")
     parameters = {name: typed_value(text) for name, text in pairs("--set", given["settings"]).items()}
     return chosen("acknowledge", "seed") | {
         "source": {name: entry for name, entry in source.items() if entry is not None},
@@ -91,9 +100,13 @@ def recipe_data(given: Mapping[str, Any]) -> dict[str, Any]:
         "hierarchies": {
             name: parse_hierarchy(text) for name, text in pairs("--hierarchy", given["hierarchies"]).items()
         },
+        "policies": {name: parse_policy(text) for name, text in pairs("--policy", given["policies"]).items()},
         "models": [parse_model(text) for text in given["models"] or ()],
         "algorithm": parameters | {"name": given["algorithm"]},
-        "output": chosen("format", "suppressed", "order") | {"folder": str(given["output"])},
+        "output": chosen("format", "suppressed", "order", "vault_entry")
+        | {"folder": str(given["output"])}
+        | ({} if given["vault"] is None else {"vault": str(given["vault"])})
+        | ({"discard_secret": True} if given["discard_secret"] else {}),
     }
 
 
@@ -131,13 +144,23 @@ def recipe_text(data: Mapping[str, Any], folder: Path) -> str:
     def seen(entry: str) -> str:
         return entry if os.path.isabs(entry) else Path(os.path.relpath(entry, folder)).as_posix()
 
+    def is_file(policy: Mapping[str, Any]) -> bool:
+        return isinstance(policy.get("ranges"), str) and policy["ranges"] != "value"
+
     moved = {
         **data,
         "source": {**data["source"], "path": seen(data["source"]["path"])},
-        "output": {**data["output"], "folder": seen(data["output"]["folder"])},
+        "output": {
+            **data["output"],
+            **{key: seen(data["output"][key]) for key in ("folder", "vault") if key in data["output"]},
+        },
         "hierarchies": {
             name: seen(entry) if isinstance(entry, str) else entry
             for name, entry in data["hierarchies"].items()
+        },
+        "policies": {
+            name: entry | {"ranges": seen(entry["ranges"])} if is_file(entry) else entry
+            for name, entry in data["policies"].items()
         },
     }
     return dump_recipe(as_recipe(moved, folder))

@@ -19,7 +19,7 @@ from shoal.cli.show import (
     steps,
     target_label,
 )
-from shoal.errors import InfeasibleError, RefusalError, ShoalError
+from shoal.errors import InfeasibleError, RecipeError, RefusalError, ShoalError
 
 if TYPE_CHECKING:
     from shoal.algorithms.base import Algorithm
@@ -57,8 +57,9 @@ def _examine(recipe: Recipe, step: Callable[[str], None]) -> tuple[dict[str, Any
     """What a run would find; what it cannot get past at all is raised."""
     from shoal.models.base import Judge
     from shoal.models.feasible import vacuous, whole_reference
-    from shoal.pipeline import all_models, read_recipe_source
+    from shoal.pipeline import all_models
     from shoal.registry import load, make
+    from shoal.running import read_recipe_source
 
     algorithm: Algorithm = make("algorithm", recipe.algorithm)
     asked = [make("model", spec) for spec in recipe.models]
@@ -92,12 +93,23 @@ def _problems(
     """Every refusal, as if those before it had been acknowledged, then infeasibility; as a run meets them."""
     from shoal.models.feasible import refuse_infeasible
     from shoal.models.refusals import refuse_settings, refuse_unprotected
+    from shoal.running import refuse_unkept
 
     found: list[ShoalError] = []
     accepted = set(recipe.acknowledge)
+    try:
+        refuse_unkept(recipe)
+    except RecipeError as error:
+        found.append(error)
+    if recipe.roles.pseudonym and "W-TRAJECTORY" not in accepted:
+        what = "Tokens link the records of a person, which may single people out; a run measures how many."
+        found.append(RefusalError(what, ["W-TRAJECTORY"]))
+    if algorithm.code is not None and algorithm.code not in accepted:
+        what = f"A release of the method '{algorithm.name}' protects less than it seems to; a run measures how much."
+        found.append(RefusalError(what, [algorithm.code]))
     while True:
         try:
-            refuse_unprotected(table, judge.models, empty, accepted)
+            refuse_unprotected(table, judge.models, empty, accepted, algorithm.code)
             refuse_settings(table, recipe.output.order, accepted)
             refuse_infeasible(judge, algorithm.suppression_limit)
         except RefusalError as error:

@@ -74,8 +74,9 @@ def _survey(
     from shoal.models.base import Judge
     from shoal.models.feasible import refuse_infeasible, whole_reference
     from shoal.params import choice
-    from shoal.pipeline import all_models, read_recipe_source
+    from shoal.pipeline import all_models
     from shoal.registry import load, make
+    from shoal.running import read_recipe_source
     from shoal.table.keys import Keys
 
     algorithm: Algorithm = make("algorithm", recipe.algorithm)

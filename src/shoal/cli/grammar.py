@@ -61,6 +61,18 @@ def parse_hierarchy(text: str) -> Any:
     return typed_value(text) if text.startswith("{") else text
 
 
+def parse_policy(text: str) -> dict[str, Any]:
+    """Sensitive ranges as a recipe writes them: ``value``, a file, ranges, a level, or all of it with ``else``.
+
+    Examples
+    --------
+    >>> parse_policy("value"), parse_policy('{ranges = [[0, 9]], else = "value"}')
+    ({'ranges': 'value'}, {'ranges': [[0, 9]], 'else': 'value'})
+    """
+    value = typed_value(text) if text[:1] in ("[", "{") else text
+    return value if isinstance(value, dict) and "ranges" in value else {"ranges": value}
+
+
 def parse_model(text: str) -> dict[str, Any]:
     """A model as a recipe writes it, from ``NAME[=MAIN] [key=value ...] [on COLUMN[,COLUMN...]]``.
 

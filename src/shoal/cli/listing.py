@@ -18,11 +18,12 @@ class Kind(StrEnum):
     algorithms = "algorithms"
     models = "models"
     measures = "measures"
+    attacks = "attacks"
 
 
 def list_names(
     what: Annotated[
-        Kind, typer.Argument(metavar="algorithms|models|measures", help="What to list.", show_default=False)
+        Kind, typer.Argument(metavar="algorithms|models|measures|attacks", help="What to list.", show_default=False)
     ],
     as_json: Json = False,
 ) -> None:

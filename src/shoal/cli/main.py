@@ -6,26 +6,30 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, NoReturn
 
 import typer
 import typer.main
 
 from shoal.cli.anonymize import anonymize
+from shoal.cli.attack import attack
 from shoal.cli.audit import audit
 from shoal.cli.check import check
 from shoal.cli.demo import demo
 from shoal.cli.explore import explore
 from shoal.cli.listing import list_names
 from shoal.cli.measure import measure
+from shoal.cli.risk import risk
 from shoal.cli.run import run
 from shoal.cli.show import error_data, show_error, show_json
+from shoal.cli.vault import app as vault
 from shoal.cli.verify import verify
 from shoal.errors import ShoalError
 from shoal.version import VERSION
 
 MAKE, LOOK, FIND = "Make a release", "Look at one", "Find out what there is"
+KEEP = "Keep what undoes one"
 _EPILOG = (
     "Exit codes: 0 done, 1 our fault, 2 bad input or recipe, 3 no release can satisfy the models, "
     "4 gate or verification failed."
@@ -38,9 +42,14 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for panel, commands in {MAKE: (demo, check, explore, run, anonymize), LOOK: (verify, audit, measure)}.items():
+_PANELS: dict[str, tuple[Callable[..., None], ...]] = {
+    MAKE: (demo, check, explore, run, anonymize),
+    LOOK: (verify, audit, risk, measure, attack),
+}
+for panel, commands in _PANELS.items():
     for command in commands:
         app.command(rich_help_panel=panel)(command)
+app.add_typer(vault, name="vault", rich_help_panel=KEEP)
 app.command(name="list", rich_help_panel=FIND)(list_names)
 
 

@@ -44,13 +44,21 @@ Hierarchies = Annotated[
     list[str] | None,
     _many("COLUMN=FILE", "Or a builder as in a recipe, 'zip={prefix=[4,3]}'.", _READ, "--hierarchy"),
 ]
+Policies = Annotated[
+    list[str] | None,
+    _many("COLUMN=RANGES", "Sensitive ranges: value, a file, or 'income=[[0,9],[10,15]]'.", _PROMISE, "--policy"),
+]
 
 Identifiers = Annotated[list[str] | None, _many("COLUMN", "Names a person.", _ROLES, "--identifier")]
 Quasi = Annotated[list[str] | None, _many("COLUMN", "Could be known to somebody.", _ROLES)]
 Sensitive = Annotated[list[str] | None, _many("COLUMN", "Nobody should learn it.", _ROLES)]
 Neutral = Annotated[list[str] | None, _many("COLUMN", "Neither; released as it is.", _ROLES)]
+Pseudonym = Annotated[
+    list[str] | None, _many("COLUMN", "Released as a token that links rows (W-TRAJECTORY).", _ROLES)
+]
 Drop = Annotated[list[str] | None, _many("COLUMN", "Not needed, not released.", _ROLES)]
 Subject = Annotated[str | None, _one("COLUMN", "Whose row it is: people are counted, not rows.", _ROLES)]
+Guard = Annotated[str | None, _one("COLUMN", "What a row's owner guards; never released.", _ROLES)]
 Weight = Annotated[str | None, _one("COLUMN", "Survey weight, not released.", _ROLES)]
 Key = Annotated[str | None, _one("COLUMN", "Stable key of a row, for reproducible draws.", _ROLES)]
 
@@ -65,5 +73,14 @@ Acknowledge = Annotated[list[str] | None, _many("CODE", "A warning that you acce
 Output = Annotated[Path, _one("FOLDER", "Where the release goes.", _WRITE, "--output", "-o")]
 Format = Annotated[str | None, _one("FORMAT", "csv (default) or parquet.", _WRITE, "--format")]
 Suppressed = Annotated[str | None, _one("HOW", "Suppressed rows: drop (default) or star.", _WRITE)]
+Vault = Annotated[Path | None, _one("FILE.vault", "Keep what undoes a coded release here, encrypted.", _WRITE)]
+VaultEntry = Annotated[str | None, _one("NAME", "Its name there; the folder's by default.", _WRITE)]
+DiscardSecret = Annotated[
+    bool, typer.Option("--discard-secret", help="Keep nothing that undoes it.", rich_help_panel=_WRITE)
+]
+PassphraseFile = Annotated[
+    Path | None, _one("FILE", "First line: the vault's passphrase. Else SHOAL_PASSPHRASE, else a question.")
+]
+KeyFile = Annotated[Path | None, _one("FILE", "At least 32 random bytes instead of a passphrase.")]
 Order = Annotated[str | None, _one("HOW", "Rows: shuffled (default) or kept.", _WRITE)]
 SaveRecipe = Annotated[Path | None, _one("FILE", "Write the equivalent recipe as well.", _WRITE)]

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoal.cli.options import Json, Replace
+from shoal.cli.options import Json, KeyFile, PassphraseFile, Replace, Vault
 from shoal.cli.show import show_json, steps
 from shoal.cli.summary import release_data, show_release
 
 if TYPE_CHECKING:
     from shoal.io.recipes import Recipe
     from shoal.results import Release
+    from shoal.vault.seal import Key
 
 
 def run(
@@ -24,10 +25,15 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Anonymise and gate, but write nothing.")
     ] = False,
+    vault: Vault = None,
+    passphrase_file: PassphraseFile = None,
+    key_file: KeyFile = None,
     as_json: Json = False,
 ) -> None:
     """Carry out a recipe: read, anonymise, gate, write."""
-    release, folder = carry_out(recipe, replace=replace, dry_run=dry_run)
+    release, folder = carry_out(
+        recipe, replace=replace, dry_run=dry_run, vault=vault, keys=(passphrase_file, key_file)
+    )
     if as_json:
         show_json(release_data(release, folder))
     else:
@@ -35,16 +41,37 @@ def run(
 
 
 def carry_out(
-    recipe: Recipe | Path, *, replace: bool = False, dry_run: bool = False
+    recipe: Recipe | Path,
+    *,
+    replace: bool = False,
+    dry_run: bool = False,
+    vault: Path | None = None,
+    keys: tuple[Path | None, Path | None] = (None, None),
 ) -> tuple[Release, Path | None]:
-    """The release of a recipe, and the folder it was written to (None in a dry run)."""
+    """The release of a recipe, and the folder it was written to (None in a dry run).
+
+    ``vault`` replaces the recipe's; ``keys`` are the files of the passphrase and of the key that open it.
+    """
     with steps() as step:
         step("loading")
-        from shoal import pipeline
+        from shoal import running
         from shoal.io.recipes import load_recipe
 
         if isinstance(recipe, Path):
             recipe = load_recipe(recipe)
+        if vault is not None:
+            recipe = recipe.with_vault(vault.resolve())
+    key = None if dry_run or recipe.output.vault is None else _read_key(recipe, keys)
+    with steps() as step:
         if dry_run:
-            return pipeline.anonymize_recipe(recipe, progress=step), None
-        return pipeline.run(recipe, replace=replace, progress=step), recipe.resolve(recipe.output.folder)
+            return running.anonymize_recipe(recipe, progress=step), None
+        return running.run(recipe, replace=replace, key=key, progress=step), recipe.resolve(recipe.output.folder)
+
+
+def _read_key(recipe: Recipe, keys: tuple[Path | None, Path | None]) -> Key:
+    """Asked for before any work, and before a spinner would hide the question."""
+    from shoal.cli.vault import read_key
+    from shoal.vault.files import check_vault
+
+    place = check_vault(recipe.resolve(recipe.output.vault or ""), release=recipe.resolve(recipe.output.folder))
+    return read_key(*keys, new=not place.exists())

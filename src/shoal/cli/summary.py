@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 from shoal.cli.show import ARROWS, figure, plain, say, share, show_table, target_label, verdict_rows
 
 if TYPE_CHECKING:
+    from shoal.recoding.overlaps import Overlap
     from shoal.results import Release
+
+_CELL_WIDTH = 40
 
 
 def release_data(release: Release, folder: Path | None) -> dict[str, Any]:
@@ -32,8 +35,12 @@ def release_data(release: Release, folder: Path | None) -> dict[str, Any]:
         "verdicts": manifest["verdicts"],
         "split_verdicts": evidence["split_verdicts"],
         "vacuous": evidence["vacuous"],
+        "overlaps": evidence["overlaps"],
         "checks": release.checks,
         "measures": score_data(evidence["measures"]),
+        "kind": manifest["kind"],
+        "attacks": evidence["attacks"],
+        "vault": evidence.get("vault"),
         "algorithm": evidence["algorithm"],
         "seconds": evidence["seconds"],
     }
@@ -60,7 +67,10 @@ def show_release(release: Release, folder: Path | None) -> None:
         title="Verdicts",
     )
     show_scores(score_data(evidence["measures"]))
-    for line in [*_vacuous_lines(evidence["vacuous"]), *_split_lines(evidence["split_verdicts"])]:
+    if evidence["attacks"]:
+        say("Measured by attacking it:", *(f"  - {one.sentence}" for one in evidence["attacks"]), "")
+    found = [*_vacuous_lines(evidence["vacuous"]), *_split_lines(evidence["split_verdicts"])]
+    for line in [*found, *_overlap_lines(evidence["overlaps"])]:
         say(line)
     say(f"All {len(release.checks)} checks of the gate passed.", "", "Not protected:")
     say(*(f"  - {sentence}" for sentence in manifest["not_protected"]))
@@ -69,6 +79,8 @@ def show_release(release: Release, folder: Path | None) -> None:
         say("Nothing was written.")
     else:
         say(f"To be published:    {folder}", f"Private (evidence): {_private(folder)}")
+    if evidence.get("vault"):
+        say(f"Private (secrets):  {evidence['vault']['file']}, entry '{evidence['vault']['entry']}'")
 
 
 def show_scores(scores: Mapping[str, Mapping[str, Any]]) -> None:
@@ -109,6 +121,20 @@ def _split_lines(found: Iterable[Mapping[str, Any]]) -> list[str]:
         for entry in found
         if entry["failing_rows"]
     ]
+
+
+def _overlap_lines(found: Iterable[Overlap]) -> list[str]:
+    """What hurts whoever counts by interval: cells of one column that overlap without being equal."""
+    return [
+        f"Overlapping cells: {entry.overlapping:,} of the {entry.cells:,} in {entry.column} ({share(entry.share)} of "
+        f"the rows), such as {' and '.join(map(_short, entry.example))}."
+        for entry in found
+        if entry.overlapping
+    ]
+
+
+def _short(cell: str) -> str:
+    return cell if len(cell) <= _CELL_WIDTH else f"{cell[: _CELL_WIDTH - 1]}…"
 
 
 def _suppression(counts: Mapping[str, int]) -> float:

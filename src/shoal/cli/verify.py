@@ -24,7 +24,7 @@ def verify(
     """Check a release against its manifest, without the input."""
     with steps() as step:
         step("loading")
-        from shoal.pipeline import verify_release
+        from shoal.running import verify_release
 
         step("deriving every verdict again")
         report = verify_release(folder)

@@ -139,6 +139,7 @@ def test_scores_are_um_and_mpm_of_the_clusters() -> None:
     )  # fmt: skip
     assert trial["size"] == 3
     assert trial["um"] == pytest.approx(release.measure("um").value, abs=1e-9)
+    assert trial["mpm"] == pytest.approx(release.measure("mpm").value, abs=1e-9)
     assert release.evidence["counts"]["classes"] == trial["clusters"]
 
 

@@ -42,6 +42,8 @@ MODELS: list[list[dict[str, Any]]] = [
     [{"name": "eps-m", "eps": 0.5, "m": 3, "on": "x"}],
     [K2, {"name": "variance", "v": 2.0, "on": "x"}],
     [K2, {"name": "max-range", "limit": 0.6}],
+    [K2, {"name": "range-diversity", "p": 0.6, "on": "s"}, {"name": "range-confidence", "p": 0.7, "on": "x"}],
+    [K2, {"name": "worst-group-utility", "u": 0.5}],
 ]
 UP = [specs for specs in MODELS if all(make("model", spec).monotone == "up" for spec in specs)]
 INHERITED = [specs for specs in MODELS if all(make("model", spec).inherited for spec in specs)]
@@ -158,6 +160,7 @@ def every_node(problem: Problem) -> list[Node]:
         recoding = FullDomain(levels=dict(zip(table.schema.quasi, levels, strict=True)))
         released = apply_recoding(table, recoding)
         stats = ENGINE.group_stats(table, released.classes, released.n_classes, judge.attributes)
+        stats = replace(stats, spreads=released.spreads)
         found.append(Node(tuple(levels), replace(released.suppress(~judge.ok(stats)), k=judge.k)))
     return found
 

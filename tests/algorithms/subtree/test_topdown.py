@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.algorithms.base import Problem
-from shoal.algorithms.subtree.topdown import MEASURES, TopDownSubtree, _Cut
+from shoal.algorithms.subtree.topdown import MEASURES, Cut, TopDownSubtree
 from shoal.errors import InfeasibleError, ParameterError, SchemaError
 from shoal.recoding.recodings import Subtree
 from shoal.recoding.released import Released, apply_recoding
@@ -27,7 +28,7 @@ def release(problem: Problem, nodes: Nodes) -> tuple[Released, Released]:
     """The classes of a cut, and what is left of them when failing ones are suppressed."""
     released = apply_recoding(problem.table, Subtree(nodes=nodes))
     stats = ENGINE.group_stats(problem.table, released.classes, released.n_classes, problem.judge.attributes)
-    return released, released.suppress(~problem.judge.ok(stats))
+    return released, released.suppress(~problem.judge.ok(replace(stats, spreads=released.spreads)))
 
 
 def loss(released: Released, measure: str) -> float:
@@ -71,7 +72,7 @@ def score(problem: Problem, measure: str, nodes: Nodes, finer: Nodes) -> tuple[f
 def test_every_step_is_the_best_and_the_last_cut_has_none(case: Case, limit: float, measure: str) -> None:
     problem = case.problem()
     allowed = min(int(limit * case.table.n + 1e-9), case.table.n - 1)
-    cut = _Cut(problem, measure, allowed)
+    cut = Cut(problem, measure, allowed)
     while True:
         nodes = cut.nodes()
         suppressed = release(problem, nodes)[1].n_suppressed

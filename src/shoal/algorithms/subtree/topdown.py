@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -62,7 +63,7 @@ class TopDownSubtree(Algorithm):
         """Specialise until nothing can be."""
         refuse_flat(problem.table.quasi)
         allowed = int(self.suppression_limit * problem.table.n + 1e-9)
-        cut = _Cut(problem, self.measure, min(allowed, problem.table.n - 1))
+        cut = Cut(problem, self.measure, min(allowed, problem.table.n - 1))
         steps = 0
         while (step := cut.best_step()) is not None:
             cut.take(step)
@@ -77,11 +78,12 @@ class TopDownSubtree(Algorithm):
 
 
 @dataclass(eq=False)
-class _Node:
+class Node:
     """A node of the cut that could be specialised.
 
     ``level`` is the one on which its children stand; ``rows`` are the combinations below it, ``gain`` what each of
     their records would be spared, as a share of the whole loss; ``loss`` is the sum of that by the loss metric.
+    ``narrower`` is what the mean Q-diversity of their cells would fall by.
     """
 
     column: int
@@ -91,13 +93,14 @@ class _Node:
     rows: np.ndarray
     gain: np.ndarray
     loss: float
+    narrower: np.ndarray
 
 
 @dataclass(eq=False)
-class _Step:
+class Step:
     """What specialising a node would do: new class of each of its rows, which fail, what is gained."""
 
-    node: _Node
+    node: Node
     classes: np.ndarray
     bad: np.ndarray
     added: int
@@ -111,7 +114,7 @@ class _Step:
         return -_rounded(score), -_rounded(self.node.loss), self.node.column, self.node.first
 
 
-class _Cut:
+class Cut:
     """The nodes in use, the classes they make of the frequency table, and which of those fail."""
 
     def __init__(self, problem: Problem, measure: str, allowed: int) -> None:
@@ -127,12 +130,13 @@ class _Cut:
         self.full = sum(full[codes] for (_, full), codes in zip(self._prices[0], self.codes, strict=True))
         self.price = sum(leaf[-1, codes] for (leaf, _), codes in zip(self._prices[0], self.codes, strict=True))
         self.classes = np.zeros(first.size, dtype=np.int32)
+        self.spread = _mean_spreads(self.columns, self.codes)
         self.judged = 0
         self.bad = np.zeros(first.size, dtype=bool)
-        if not self._judge(np.zeros(first.size, dtype=np.int32), 1)[0]:
+        if not self._judge(self.classes, 1, self.spread)[0]:
             self.bad[:] = True
         self.suppressed = self._count(self.bad)
-        self.open: list[_Node] = []
+        self.open: list[Node] = []
         self.closed: list[tuple[int, int, int]] = []
         for place, column in enumerate(self.columns):
             self._add(place, 0, column.card, np.arange(first.size))
@@ -147,11 +151,11 @@ class _Cut:
             found[column.name][first:after] = tree.node_id(_level(column, first, after), np.array([first]))
         return found
 
-    def best_step(self) -> _Step | None:
+    def best_step(self) -> Step | None:
         """The best allowed step, None when there is none."""
         if self.monotone and self.suppressed > self.allowed:
             return None
-        best: _Step | None = None
+        best: Step | None = None
         for node in list(self.open):
             step = self._try(node)
             if step.suppressed > max(self.allowed, self.suppressed):
@@ -161,17 +165,18 @@ class _Cut:
                 best = step
         return best
 
-    def _useful(self, step: _Step) -> bool:
+    def _useful(self, step: Step) -> bool:
         """Whether a step gains anything, or at least may let later ones."""
         if step.gained == 0 and step.suppressed <= self.suppressed:
             return not self.monotone or step.added == 0
         return step.gained > 0
 
-    def take(self, step: _Step) -> None:
+    def take(self, step: Step) -> None:
         """Replace a node by its children."""
         node = step.node
         self.classes[node.rows] = step.classes + (int(self.classes.max()) + 1)
         self.price[node.rows] -= node.gain
+        self.spread[node.rows] -= node.narrower
         self.bad[node.rows] = step.bad
         self.suppressed = step.suppressed
         self.open.remove(node)
@@ -183,7 +188,7 @@ class _Cut:
         for first, after in zip(starts.tolist(), [*starts[1:].tolist(), node.after], strict=True):
             self._add(node.column, first, after, node.rows[mine == above[first]])
 
-    def _try(self, node: _Node) -> _Step:
+    def _try(self, node: Node) -> Step:
         tree = self.columns[node.column].hierarchy
         assert tree is not None
         above = tree.ancestors[node.level]
@@ -193,21 +198,24 @@ class _Cut:
         added = first.size - np.unique(pair[0, first]).size
         inside = np.full(self.classes.size, -1, dtype=np.int32)
         inside[node.rows] = classes
-        bad = ~self._judge(inside, first.size)[classes]
+        bad = ~self._judge(inside, first.size, self.spread[node.rows] - node.narrower)[classes]
         was = self.bad[node.rows]
         full, price = self.full[node.rows], self.price[node.rows]
         spared = np.where(was, full, price) - np.where(bad, full, price - node.gain)
         suppressed = self.suppressed + self._count(bad, node.rows) - self._count(was, node.rows)
         gained = float(spared @ self.weight[node.rows])
         gained = gained if abs(gained) > _NOTHING else 0.0
-        return _Step(node, classes, bad, added, suppressed, gained)
+        return Step(node, classes, bad, added, suppressed, gained)
 
-    def _judge(self, classes: np.ndarray, count: int) -> np.ndarray:
-        """Which classes of combinations (negative: in none) satisfy the models."""
+    def _judge(self, classes: np.ndarray, count: int, spread: np.ndarray) -> np.ndarray:
+        """Which classes of combinations (negative: in none) satisfy the models, given their members' spreads."""
         self.judged += 1
         judge = self.problem.judge
         ids = classes[self.combination]
-        return judge.ok(self.problem.engine.group_stats(self.problem.table, ids, count, judge.attributes))
+        stats = self.problem.engine.group_stats(self.problem.table, ids, count, judge.attributes)
+        spreads = np.empty(count)
+        spreads[classes[classes >= 0]] = spread
+        return judge.ok(replace(stats, spreads=spreads))
 
     def _count(self, flags: np.ndarray, rows: np.ndarray | slice = slice(None)) -> int:
         return int(self.weight[rows][flags].sum())
@@ -219,10 +227,12 @@ class _Cut:
             self.closed.append((place, first, after))
             return
         codes, weight = self.codes[place, rows], self.weight[rows]
+        above, below = (_spread_at(self.columns[place], one, codes) for one in (level + 1, level))
         gain, loss = ((leaf[level + 1] - leaf[level])[codes] for leaf, _ in (prices[place] for prices in self._prices))
-        self.open.append(_Node(place, first, after, level, rows, gain, float(loss @ weight)))
+        narrower = (above - below) / len(self.columns)
+        self.open.append(Node(place, first, after, level, rows, gain, float(loss @ weight), narrower))
 
-    def _close(self, node: _Node) -> None:
+    def _close(self, node: Node) -> None:
         self.open.remove(node)
         self.closed.append((node.column, node.first, node.after))
 
@@ -235,6 +245,17 @@ def _level(column: Column, first: int, after: int) -> int:
     """The lowest level on which a run of leaves is one node; on the one below it are its children."""
     assert column.hierarchy is not None
     return int(column.hierarchy.common_level(np.array(first), np.array(after - 1)))
+
+
+def _spread_at(column: Column, level: int, codes: np.ndarray) -> np.ndarray:
+    """Q-diversity of the nodes above some leaves on one level."""
+    assert column.hierarchy is not None
+    return (column.hierarchy.leaf_counts[level, codes] - 1.0) / max(column.card - 1.0, 1.0)
+
+
+def _mean_spreads(columns: Sequence[Column], codes: np.ndarray) -> np.ndarray:
+    """Mean Q-diversity of every combination with all columns at their roots."""
+    return np.mean([_spread_at(column, -1, mine) for column, mine in zip(columns, codes, strict=True)], axis=0)
 
 
 def _leaf_prices(problem: Problem, measure: str) -> list[tuple[np.ndarray, np.ndarray]]:

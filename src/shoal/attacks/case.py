@@ -1,0 +1,342 @@
+"""All that attacks look at: a release as its readers see it, people and what is true of them, the publisher's side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.attacks.cover import cover_column
+from shoal.attacks.matches import Matcher
+from shoal.errors import InputError, InternalError
+from shoal.hierarchy.hierarchy import MISSING, ROOT, Hierarchy
+from shoal.results import Release
+from shoal.table.coding import canonical_text
+from shoal.table.column import Column
+from shoal.table.keys import Keys
+from shoal.table.schema import ColumnSpec, Schema
+from shoal.table.stats import unknown_flags, value_text
+from shoal.table.table import build_table, iso_dates, take_rows
+
+# Kinds whose released sensitive values are the true ones, by class or group.
+TRUE_VALUES = ("generalised", "microaggregated", "bucketised")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class View:
+    """A release as anybody sees it.
+
+    Attributes
+    ----------
+    classes, n_classes
+        int32 class of each released row (the group of a bucketised one), and their number.
+    sensitive
+        Sensitive columns, coded over the released rows.
+    matcher
+        Distinct rows of cells, None where cells say nothing about values (centroids).
+    class_of
+        int32, the class of every distinct row of the matcher.
+    left_out
+        Quasi-identifiers that are published by representatives, which cover nothing.
+    """
+
+    classes: np.ndarray
+    n_classes: int
+    sensitive: Mapping[str, Column]
+    matcher: Matcher | None
+    class_of: np.ndarray
+    left_out: Sequence[str] = ()
+
+    @property
+    def rows(self) -> int:
+        """Released rows, suppressed ones that are starred left out."""
+        return int(self.classes.size)
+
+    @property
+    def cells(self) -> Matcher:
+        """The distinct rows of cells; an attack that needs them is not run without."""
+        if self.matcher is None:
+            raise InternalError("An attack that needs cells was run on a release whose cells cover nothing.")
+        return self.matcher
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class People:
+    """People to attack, and what is true of them.
+
+    Attributes
+    ----------
+    n
+        How many.
+    classes
+        int32 class of each, where they are the released records themselves; else None.
+    vectors, vector
+        Distinct vectors of atoms, and the one of each person; None where people are known by class.
+    truth
+        Sensitive column to the code of each person's value: -1 unknown, and the number of codes where the release
+        does not have the value.
+    numbers
+        Numeric or date sensitive column to each person's value, NaN where unknown.
+    """
+
+    n: int
+    classes: np.ndarray | None
+    vectors: np.ndarray | None
+    vector: np.ndarray | None
+    truth: Mapping[str, np.ndarray]
+    numbers: Mapping[str, np.ndarray]
+
+    @property
+    def places(self) -> tuple[np.ndarray, np.ndarray]:
+        """Distinct vectors and the one of each person; an attack that needs them is not run without."""
+        if self.vectors is None or self.vector is None:
+            raise InternalError("An attack that needs people's values was run on people known by their records.")
+        return self.vectors, self.vector
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Other:
+    """Another release, and the same people and controls as its cells see them."""
+
+    view: View
+    people: People
+    control: People | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AttackCase:
+    """What an attack is given.
+
+    Attributes
+    ----------
+    kind, made
+        Kind of release, and how its quasi-identifiers were made: a generalised release with tokens is pseudonymised.
+    view
+        The release.
+    keys
+        Where random draws come from.
+    people
+        People in the data: the released records themselves, or an identified table.
+    identified
+        Whether ``people`` are known by their quasi-identifiers and not by their records.
+    control
+        People of the same population who are not in the data; None where there are none.
+    no_control
+        Why there are none.
+    release
+        The publisher's side, None where only the published files are known.
+    input_rows
+        Row of the input that each of ``people`` is, None where that is not known.
+    others
+        Further releases about the same people.
+    """
+
+    kind: str
+    made: str
+    view: View
+    keys: Keys
+    people: People
+    identified: bool = False
+    control: People | None = None
+    no_control: str = "No people outside the data were given, so there is no control."
+    release: Release | None = None
+    input_rows: np.ndarray | None = None
+    others: Sequence[Other] = field(default_factory=list)
+
+
+def public_view(
+    frame: pl.DataFrame,
+    manifest: Mapping[str, Any],
+    apart: np.ndarray | None = None,
+    *,
+    values: pl.DataFrame | None = None,
+) -> View:
+    """A release as its files and its manifest show it.
+
+    Parameters
+    ----------
+    frame
+        The published rows.
+    apart
+        A number a row; rows whose numbers differ are told apart although their cells agree.
+    values
+        Sensitive values by group, where a bucketised release has them in a table of their own.
+    """
+    if apart is None and manifest.get("group") in frame.columns:
+        apart = _group_ids(frame, frame, manifest)
+    columns = {entry["name"]: entry for entry in manifest["columns"]}
+    quasi = [entry for entry in columns.values() if entry["role"] == "quasi" and "coded" not in entry]
+    kept = _not_suppressed(frame, manifest, quasi)
+    if kept is not None:
+        frame, apart = frame.filter(kept), None if apart is None else apart[kept.to_numpy()]
+    covers = {entry["name"]: cover_column(entry, frame) for entry in quasi}
+    known = [cover for cover in covers.values() if cover is not None]
+    if apart is not None:  # the groups of a bucketised release, whose values are apart from their rows
+        ids = np.unique(apart, return_inverse=True)[1].astype(np.int32)
+    else:
+        texts = [canonical_text(frame[name]) for entry in quasi for name in entry.get("columns", [entry["name"]])]
+        ids = _distinct(texts)
+    listed, held = (ids, frame) if values is None else (_group_ids(values, frame, manifest), values)
+    # Classes that only representatives tell apart stay apart, although nobody's values do.
+    matcher = Matcher.of(known, ids) if known and frame.height and _covering(manifest) else None
+    return View(
+        classes=listed, n_classes=int(ids.max(initial=-1)) + 1, sensitive=_sensitive(held, columns), matcher=matcher,
+        class_of=_class_of(matcher, ids), left_out=[name for name, cover in covers.items() if cover is None],
+    )  # fmt: skip
+
+
+def _class_of(matcher: Matcher | None, classes: np.ndarray) -> np.ndarray:
+    """Class of every distinct row of cells."""
+    if matcher is None:
+        return np.empty(0, dtype=np.int32)
+    class_of = np.zeros(matcher.sizes.size, dtype=np.int32)
+    class_of[matcher.of_row] = classes
+    return class_of
+
+
+def release_view(release: Release) -> View:
+    """A release as its files show it, with the publisher's own coding of sensitive values."""
+    rows = release.source[release.released.classes[release.source] >= 0]
+    table = take_rows(release.table, rows)
+    classes = release.released.classes[rows]
+    sensitive = {column.name: column for column in table.sensitive if column.name not in release.released.written}
+    public = public_view(_polars(release.frame), release.manifest, _group_numbers(release))
+    return View(
+        classes=classes, n_classes=release.released.n_classes, sensitive=sensitive, matcher=public.matcher,
+        class_of=_class_of(public.matcher, classes), left_out=public.left_out,
+    )  # fmt: skip
+
+
+def own_people(view: View) -> People:
+    """The people of the released records, each known by class, with the values released for them."""
+    truth, numbers = {}, {}
+    for name, column in view.sensitive.items():
+        known = unknown_flags(column)[column.codes] == 0
+        truth[name] = np.where(known, column.codes, -1).astype(np.int64)
+        if column.numbers is not None:
+            numbers[name] = np.where(known, _positions(column)[column.codes], np.nan)
+    return People(n=view.rows, classes=view.classes, vectors=None, vector=None, truth=truth, numbers=numbers)
+
+
+def identified_people(view: View, frame: pl.DataFrame) -> People:
+    """People of an identified table, known by their quasi-identifiers; sensitive columns they have are the truth."""
+    if view.matcher is None:
+        raise InputError("The cells of this release cover no values, so that nobody can be held against them.")
+    vectors, vector = view.matcher.vectors(frame)
+    truth, numbers = {}, {}
+    for name, column in view.sensitive.items():
+        if name in frame.columns:
+            truth[name], found = _truth(column, frame[name])
+            if found is not None:
+                numbers[name] = found
+    return People(n=frame.height, classes=None, vectors=vectors, vector=vector, truth=truth, numbers=numbers)
+
+
+def people_frame(release: Release, rows: np.ndarray | None = None) -> pl.DataFrame:
+    """Input rows of a release as an identified table."""
+    frame = iso_dates(release.table)
+    return frame if rows is None else frame[rows]
+
+
+def _truth(column: Column, series: pl.Series) -> tuple[np.ndarray, np.ndarray | None]:
+    texts = canonical_text(series)
+    codes = {text: code for code, text in enumerate(column.texts.to_list())}
+    unknown = unknown_flags(column)
+    known = {text: -1 if unknown[code] else code for text, code in codes.items()}
+    distinct = texts.unique().drop_nulls()
+    # An unknown answer is one whether the release has it or not.
+    lost = {ROOT, MISSING, *map(str, column.spec.non_answers)}
+    found = [_code(column, known, lost, text) for text in distinct.to_list()]
+    mapped = texts.replace_strict(distinct, pl.Series(found, dtype=pl.Int64), default=-1, return_dtype=pl.Int64)
+    truth = mapped.fill_null(-1).to_numpy()
+    if column.numbers is None:
+        return truth, None
+    values = series
+    if column.type == "date":
+        values = series.str.to_date(strict=False) if series.dtype == pl.String else series.cast(pl.Date)
+        values = values.cast(pl.Int32)
+    exact = values.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy() - _base(column)
+    return truth, np.where(truth < 0, np.nan, exact)
+
+
+def _code(column: Column, known: Mapping[str, int], lost: set[str], text: str) -> int:
+    """Code of a person's value: -1 unknown, and the number of codes where the release does not have it."""
+    for one in (text, value_text(column, text)):
+        if one in known:
+            return known[one]
+    return -1 if text in lost else column.card
+
+
+def _base(column: Column) -> float:
+    return float(column.numbers[0]) if column.numbers is not None and column.numbers.size else 0.0
+
+
+def _positions(column: Column) -> np.ndarray:
+    """Places of the codes as offsets from the lowest, the missing one nowhere."""
+    return np.where(np.isfinite(column.positions), column.positions, np.nan)
+
+
+def _not_suppressed(frame: pl.DataFrame, manifest: Mapping[str, Any], quasi: list[Any]) -> pl.Series | None:
+    if manifest.get("suppressed") != "star":
+        return None
+    names = [name for entry in quasi for name in entry.get("columns", [entry["name"]])]
+    names += [entry["name"] for entry in manifest["columns"] if entry["role"] != "quasi" and entry["name"] in frame]
+    stars = pl.all_horizontal((pl.col(name).cast(pl.String) == ROOT).fill_null(False) for name in names)
+    return frame.select((~stars).alias("kept"))["kept"]
+
+
+def _covering(manifest: Mapping[str, Any]) -> bool:
+    """Whether cells cover the values of the people behind them: centroids do not."""
+    return "microaggregated" not in (manifest["kind"], manifest.get("made"))
+
+
+def _distinct(columns: Sequence[pl.Series]) -> np.ndarray:
+    """Number of each distinct row."""
+    frame = pl.DataFrame([column.alias(str(place)) for place, column in enumerate(columns)])
+    return frame.select(pl.struct(pl.all()).rank("dense").cast(pl.Int32) - 1).to_series().to_numpy()
+
+
+def _sensitive(frame: pl.DataFrame, columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Column]:
+    """Released sensitive columns, coded as their types and hierarchies say; those of a table apart are not here."""
+    wanted = {
+        name: entry
+        for name, entry in columns.items()
+        if entry["role"] == "sensitive" and name in frame.columns and entry["cells"] == "value" and "coded" not in entry
+    }
+    if not wanted or not frame.height:
+        return {}
+    specs = {
+        name: ColumnSpec(
+            type=entry["type"], order=entry.get("order") or None, non_answers=tuple(entry.get("non_answers", ()))
+        )
+        for name, entry in wanted.items()
+    }
+    trees = {
+        name: Hierarchy.from_rows(name, entry["hierarchy"]) for name, entry in wanted.items() if entry.get("hierarchy")
+    }
+    # In a file a missing cell is written out.
+    data = frame.select(list(wanted)).with_columns(pl.col(pl.String).replace(MISSING, None), pl.lit("").alias(""))
+    # A table needs a quasi-identifier; no column of a release can have the empty name.
+    schema = Schema(quasi=[""], sensitive=list(wanted), specs=specs)
+    found = build_table(data, schema, hierarchies=trees, missing="value").columns
+    return {name: found[name] for name in wanted}
+
+
+def _group_ids(frame: pl.DataFrame, rows: pl.DataFrame, manifest: Mapping[str, Any]) -> np.ndarray:
+    """Place of each row's group among the groups of the released rows."""
+    groups = rows[manifest["group"]].cast(pl.String).unique().sort()
+    mine = frame[manifest["group"]].cast(pl.String)
+    if not mine.is_in(groups.to_list()).all():
+        raise InputError("The table of sensitive values has groups that the released rows lack: verify the release.")
+    return groups.search_sorted(mine).cast(pl.Int32).to_numpy()
+
+
+def _group_numbers(release: Release) -> np.ndarray | None:
+    return release.released.classes[release.source] if release.released.made == "bucketised" else None
+
+
+def _polars(frame: Any) -> pl.DataFrame:
+    return frame if isinstance(frame, pl.DataFrame) else pl.from_dataframe(frame)

@@ -1,0 +1,186 @@
+"""Downcoding: narrowing published cells because an algorithm that generalises no more than it must made them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shoal.attacks.base import Attack, AttackResult, figure
+from shoal.attacks.case import AttackCase
+from shoal.kernels.extents import group_ranges
+from shoal.recoding.columns import CellColumn, IntervalCells, SetCells, TreeCells
+from shoal.recoding.recodings import Grouping
+from shoal.recoding.released import Released
+from shoal.table.column import Column
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Claims:
+    """Claims about one column, a class: how many are made and how many are true.
+
+    ``wide`` flags classes whose cell covers several values; ``naive`` is how many of as many values drawn from the cell
+    would occur in the class.
+    """
+
+    made: np.ndarray
+    true: np.ndarray
+    naive: np.ndarray
+    wide: np.ndarray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Downcoding(Attack):
+    """The attacker knows that cells are no wider than they must be, and deduces values that have to be in a class.
+
+    Of groups that are generalised to their own extent, both ends of an interval occur, every value of a set, and both
+    children of a node that has two. Of full-domain and subtree recodings, some class would have split badly one level
+    below; where only one class can have been the reason, it did split (Cohen 2022). Every value that is deduced narrows
+    the cell of one record of the class. The baseline draws as many values at random from the cell.
+    """
+
+    name: ClassVar = "downcoding"
+    needs: ClassVar = ("input",)
+
+    def run(self, case: AttackCase) -> AttackResult:
+        """Deduce, then check against the input."""
+        assert case.release is not None
+        released = case.release.released
+        local = isinstance(released.recoding, Grouping)
+        found = {name: _claims(released, cells, local) for name, cells in released.cells.items()}
+        sizes = released.sizes.astype(np.float64)
+        cells = sum((sizes * one.wide for one in found.values()), np.zeros(sizes.size))
+        true = sum((one.true for one in found.values()), np.zeros(sizes.size))
+        naive = sum((one.naive for one in found.values()), np.zeros(sizes.size))
+        made = float(sum(one.made.sum() for one in found.values()))
+        total = float(cells.sum())
+        share, baseline = (float(true.sum()) / total, float(naive.sum()) / total) if total else (0.0, 0.0)
+        trials = _worth(true, cells, share)
+        how = "the extents of groups" if local else "the fact that one level less would not do"
+        right = f", and {true.sum() / made:.1%} of what was deduced is true" if made else ""
+        sentence = (
+            f"From {how}, {share:.1%} of the {total:,.0f} generalised cells are narrowed{right}; values drawn from the "
+            f"cells at random would narrow {baseline:.1%}."
+        )
+        columns = {name: float(one.true.sum() / max((sizes * one.wide).sum(), 1.0)) for name, one in found.items()}
+        return self.result(
+            [figure("downcoding", share, trials, sentence, baseline=baseline)],
+            "People outside the data have no cells, so there is no control.", columns=columns, claims=made,
+        )  # fmt: skip
+
+
+def _worth(true: np.ndarray, cells: np.ndarray, share: float) -> int:
+    """Trials that the share is worth: cells of one class are narrowed together."""
+    total = float(cells.sum())
+    variance = float(((true - share * cells) ** 2).sum()) / max(total, 1.0) ** 2
+    if variance <= 0.0 or share * (1.0 - share) <= 1e-12:
+        return int(min(total, max(1, (cells > 0).sum()))) if total else 0
+    return int(min(total, max(1.0, share * (1.0 - share) / variance)))
+
+
+def _claims(released: Released, cells: CellColumn, local: bool) -> _Claims:
+    column = cells.column
+    rows = np.flatnonzero(released.classes >= 0)
+    classes, codes = released.classes[rows], column.codes[rows]
+    if isinstance(cells, TreeCells):
+        return _node_claims(cells, classes, codes, local, released.levels is not None)
+    if not local:  # published or starred as a whole
+        return _nothing(released.n_classes, cells.covered() > 1 if column.whole else cells.spread() > 0)
+    if isinstance(cells, SetCells):
+        return _set_claims(cells, classes, codes, released.n_classes)
+    assert isinstance(cells, IntervalCells)
+    return _interval_claims(cells, classes, codes, released.n_classes)
+
+
+def _nothing(n: int, wide: np.ndarray) -> _Claims:
+    zero = np.zeros(n)
+    return _Claims(made=zero, true=zero, naive=zero, wide=np.asarray(wide, dtype=bool))
+
+
+def _distinct(column: Column, classes: np.ndarray, codes: np.ndarray, n: int) -> np.ndarray:
+    """Different values of each class."""
+    return np.bincount(np.unique(classes.astype(np.int64) * column.card + codes) // column.card, minlength=n)
+
+
+def _drawn(present: np.ndarray, covered: np.ndarray, claims: np.ndarray) -> np.ndarray:
+    """Expected different values of a class among as many draws from what its cell covers."""
+    return present * (1.0 - (1.0 - 1.0 / np.maximum(covered, 1.0)) ** claims)
+
+
+def _interval_claims(cells: IntervalCells, classes: np.ndarray, codes: np.ndarray, n: int) -> _Claims:
+    """Both ends of an interval, or of a run of ordered values."""
+    column = cells.column
+    low, high = group_ranges(codes, classes, n)
+    if column.numbers is not None and column.numbers.size:
+        ends = cells.bounds
+        top = column.numbers.size - 1
+        at = [np.clip(np.searchsorted(column.numbers, end), 0, top) for end in ends]
+        real = [column.numbers[place] == end for place, end in zip(at, ends, strict=True)]
+        first = np.searchsorted(column.numbers, ends[0], side="left")
+        last = np.searchsorted(column.numbers, ends[1], side="right") - 1
+        wide = ends[0] != ends[1]
+    else:
+        at, real = [cells.low, cells.high], [np.ones(n, dtype=bool)] * 2
+        first, last, wide = cells.low, cells.high, cells.low != cells.high
+    open_ = np.asarray(wide, dtype=bool) & ~cells.star & ~cells.missing
+    true = (real[0] & (at[0] == low)).astype(np.float64) + (real[1] & (at[1] == high))
+    made = np.where(open_, 2.0, 0.0)
+    naive = _drawn(_distinct(column, classes, codes, n), (last - first + 1).astype(np.float64), made)
+    return _Claims(
+        made=made, true=np.where(open_, true, 0.0), naive=np.where(open_, naive, 0.0), wide=open_ | cells.star
+    )
+
+
+def _set_claims(cells: SetCells, classes: np.ndarray, codes: np.ndarray, n: int) -> _Claims:
+    """Every value of a set; one that was widened because a value is missing says nothing."""
+    covered = cells.covered()
+    present = _distinct(cells.column, classes, codes, n).astype(np.float64)
+    open_ = (covered > 1) & ~((covered == cells.column.card) & (cells.column.missing >= 0))
+    made = np.where(open_, covered, 0.0)
+    naive = np.where(open_, _drawn(present, covered, made), 0.0)
+    return _Claims(made=made, true=np.where(open_, present, 0.0), naive=naive, wide=covered > 1)
+
+
+def _node_claims(cells: TreeCells, classes: np.ndarray, codes: np.ndarray, local: bool, full: bool) -> _Claims:
+    """Both children of a node that has two, in every class of its own extent or in the one that must have split."""
+    tree = cells.column.hierarchy
+    assert tree is not None
+    n = cells.nodes.size
+    wide = tree.node_leaves[cells.nodes] > 1
+    children, below = _children(tree)
+    two = wide & (children[cells.nodes] == 2)
+    if not local:
+        able = (children[cells.nodes] > 1) & ((not full) | (below[cells.nodes] == cells.level - 1))
+        # One level less would split all nodes of the column together (full-domain), or those of one node (subtree).
+        two &= _only_reason(np.zeros_like(cells.nodes) if full else cells.nodes, able)
+    # Which child, first or second, each row is under, and so how many of both occur in its class.
+    node = cells.nodes[classes]
+    child = tree.ancestors[below[node], codes]
+    pairs = np.unique(classes.astype(np.int64) * tree.n_leaves + child)
+    present = np.bincount(pairs // tree.n_leaves, minlength=n).astype(np.float64)
+    made = np.where(two, 2.0, 0.0)
+    return _Claims(
+        made=made, true=np.where(two, np.minimum(present, 2.0), 0.0),
+        naive=np.where(two, _drawn(present, np.full(n, 2.0), made), 0.0), wide=wide,
+    )  # fmt: skip
+
+
+def _children(tree: Any) -> tuple[np.ndarray, np.ndarray]:
+    """By node id: how many children it has at the next level where it splits, and that level; 0 and 0 for a leaf."""
+    total = int(tree.offsets[-1])
+    children, below = np.zeros(total, dtype=np.int64), np.zeros(total, dtype=np.int64)
+    for level in range(1, tree.height + 1):
+        ids = tree.offsets[level] + np.arange(len(tree.labels[level]))
+        for lower in range(level - 1, -1, -1):
+            pairs = np.unique(tree.ancestors[level].astype(np.int64) * tree.n_leaves + tree.ancestors[lower])
+            parts = np.bincount(pairs // tree.n_leaves, minlength=ids.size)
+            new = (children[ids] == 0) & (parts > 1)
+            children[ids[new]], below[ids[new]] = parts[new], lower
+    return children, below
+
+
+def _only_reason(together: np.ndarray, able: np.ndarray) -> np.ndarray:
+    """Classes that alone, among those whose cells would split together, can have split at all."""
+    _, of = np.unique(together, return_inverse=True)
+    return able & (np.bincount(of, weights=able)[of] == 1)

@@ -1,0 +1,104 @@
+"""What follows from attacks: limits that a recipe sets, and whether a release keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shoal.attacks.base import AttackResult
+from shoal.attacks.run import attack
+from shoal.errors import GateError, RecipeError
+from shoal.params import nearest, real
+from shoal.registry import names
+from shoal.results import Release
+
+EXCESS = "excess"
+# Figures of the classes themselves, which no attack is needed for.
+RISKS = ("prosecutor_max", "prosecutor_mean")
+
+
+def refuse_over_limits(limits: Mapping[str, Any], release: Release) -> list[AttackResult]:
+    """Attack a release as its limits ask for, and refuse it where one is exceeded.
+
+    Nobody is held out here, so an excess is one over the baseline.
+    """
+    known_limits(limits, RISKS)
+    wanted = attacks_of(limits)
+    results = attack(release, only=wanted) if wanted else []
+    broken = check_limits(limits, results, class_risks(release))
+    if broken:
+        raise GateError(f"The release exceeds its limits, so nothing is written: {' '.join(broken)}")
+    return results
+
+
+def class_risks(release: Release) -> dict[str, float]:
+    """The largest and the mean chance to find somebody's record among those of the class."""
+    sizes = release.released.sizes
+    if not sizes.size:
+        return dict.fromkeys(RISKS, 0.0)
+    return {"prosecutor_max": float(1.0 / sizes.min()), "prosecutor_mean": float(sizes.size / sizes.sum())}
+
+
+def check_limits(
+    limits: Mapping[str, Any], results: Sequence[AttackResult], risks: Mapping[str, float] | None = None
+) -> list[str]:
+    """One sentence a limit that is exceeded, or that nothing was measured for.
+
+    Parameters
+    ----------
+    limits
+        Attack to its largest success rate, ``excess`` to such a table of largest excesses over the control (without
+        one: over the baseline), and any name in ``risks`` to its largest figure.
+    results
+        What attacks found.
+    risks
+        Further figures by name, such as ``prosecutor_max``.
+    """
+    known_limits(limits, risks or {})
+    found = {one.name: one for one in results}
+    broken = []
+    for name, limit in limits.items():
+        if name == EXCESS:
+            for one, most in limit.items():
+                value = found[one].excess if one in found else None
+                broken += _over(f"The excess of '{one}'", f"excess.{one}", value, most)
+        elif risks and name in risks:
+            broken += _over(f"The risk '{name}'", name, risks[name], limit)
+        else:
+            value = found[name].value if name in found else None
+            broken += _over(f"The success of '{name}'", name, value, limit)
+    return broken
+
+
+def attacks_of(limits: Mapping[str, Any]) -> list[str]:
+    """Names of the attacks that limits need."""
+    wanted = [name for name in limits if name in names("attack")]
+    return list(dict.fromkeys([*wanted, *limits.get(EXCESS, {})]))
+
+
+def known_limits(limits: Mapping[str, Any], risks: Mapping[str, float] | Sequence[str] = ()) -> None:
+    """Refuse a limit on something that nobody measures, or one that is no share."""
+    attacks = names("attack")
+    for name, limit in limits.items():
+        nested = limit if name == EXCESS and isinstance(limit, Mapping) else {}
+        for one, most in nested.items():
+            _known(one, attacks, "attack")
+            real("[limits]", f"excess.{one}", most, low=0.0, high=1.0)
+        if name != EXCESS:
+            _known(name, [*attacks, *risks, EXCESS], "limit")
+            real("[limits]", name, limit, low=0.0, high=1.0)
+        elif not isinstance(limit, Mapping):
+            raise RecipeError("The 'excess' in [limits] must be a table of attacks, such as excess.linkage = 0.05.")
+
+
+def _known(name: str, options: Sequence[str], what: str) -> None:
+    if name not in options:
+        near = nearest(name, options)
+        hint = f"Did you mean '{near}'?" if near else f"Known are: {', '.join(options)}."
+        raise RecipeError(f"There is no {what} '{name}' to set in [limits]. {hint}")
+
+
+def _over(what: str, name: str, value: float | None, limit: float) -> list[str]:
+    if value is None:
+        return [f"{what} has a limit of {limit:g} but cannot be measured on this release: remove the limit '{name}'."]
+    return [f"{what} is {value:.4g}, above the limit of {limit:g}."] if value > limit + 1e-12 else []

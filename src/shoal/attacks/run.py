@@ -1,0 +1,166 @@
+"""Attacking a release: which attacks apply, the people to put them to, and the results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.attacks.base import Attack, AttackResult
+from shoal.attacks.case import AttackCase, Other, View, identified_people, own_people, people_frame, public_view
+from shoal.attacks.case import release_view as see
+from shoal.attacks.minimality import full_domain
+from shoal.errors import InputError, ParameterError
+from shoal.registry import load, names, summary
+from shoal.results import Release
+from shoal.table.coding import canonical_text
+from shoal.table.keys import Keys
+
+_NEEDS = {
+    "people": "an identified table (--against)",
+    "input": "the publisher's side (name the recipe instead of the folder)",
+    "sensitive": "a sensitive column whose true values are known",
+    "others": "further releases of the same people (--also)",
+    "full-domain": "a full-domain recoding (optimal, samarati, incognito), made from a recipe",
+}
+
+
+def attack(
+    release: Release,
+    *,
+    control: pl.DataFrame | None = None,
+    no_control: str | None = None,
+    only: Sequence[str] = (),
+    seed: int | None = None,
+    others: Sequence[tuple[pl.DataFrame, Mapping[str, Any]]] = (),
+) -> list[AttackResult]:
+    """Attack a release from the publisher's side: every row of the input is a person to be found.
+
+    Parameters
+    ----------
+    control
+        People of the same population who are not in the data, with the same columns.
+    only
+        Names of the attacks to run, all that apply by default.
+    seed
+        Only for tests and papers; by default draws come from the release's own secret.
+    others
+        Further releases of the same people, each with its manifest.
+    """
+    keys = Keys.from_seed(seed) if seed is not None else Keys(release.evidence["secret"])
+    if control is not None:
+        refuse_overlap(people_frame(release), control)
+    case = make_case(
+        see(release), release.manifest, keys, against=people_frame(release), control=control,
+        no_control=no_control, release=release, aligned=True, others=others,
+    )  # fmt: skip
+    return run_attacks(case, only)
+
+
+def make_case(
+    view: View,
+    manifest: Mapping[str, Any],
+    keys: Keys,
+    *,
+    against: pl.DataFrame | None = None,
+    control: pl.DataFrame | None = None,
+    no_control: str | None = None,
+    release: Release | None = None,
+    aligned: bool = False,
+    others: Sequence[tuple[pl.DataFrame, Mapping[str, Any]]] = (),
+) -> AttackCase:
+    """Put people beside a release.
+
+    Parameters
+    ----------
+    against, control
+        People in the data, by default its own records, and people outside it.
+    aligned
+        Whether ``against`` is the release's input in its own order.
+    """
+    people = identified_people(view, against) if view.matcher is not None and against is not None else own_people(view)
+    seen = people.vectors is not None
+    beside = identified_people(view, control) if control is not None and view.matcher is not None else None
+    told = no_control or "No people outside the data were given, so there is no control."
+    if control is not None and beside is None:
+        told = "The cells of this release cover no values, so people outside the data cannot be held against them."
+    found = []
+    for frame, manifest in others:
+        other = public_view(frame, manifest)
+        if seen and against is not None and other.matcher is not None:
+            mine = identified_people(other, control) if control is not None else None
+            found.append(Other(view=other, people=identified_people(other, against), control=mine))
+    rows = np.arange(release.table.n) if aligned and release is not None and seen else None
+    return AttackCase(
+        kind=manifest["kind"], made=manifest.get("made", manifest["kind"]), view=view, keys=keys, people=people,
+        identified=seen, control=beside, no_control=told, release=release, input_rows=rows, others=found,
+    )  # fmt: skip
+
+
+def run_attacks(case: AttackCase, only: Sequence[str] = ()) -> list[AttackResult]:
+    """Run the attacks named, or all that apply to the kind of release; what cannot run says what it lacks."""
+    for name in only:
+        summary("attack", name)  # an unknown name proposes the nearest one
+    results = []
+    for name in only or applicable(case.kind, case.made):
+        made: Attack = load("attack", name)()
+        mine = case
+        if "people" not in made.needs and not case.people.truth:
+            # Nobody's true values are known, so the released records stand in, whose values are.
+            mine = replace(case, people=own_people(case.view), identified=False, input_rows=None)
+        lacking = _lacking(made, mine)
+        results.append(made.result([], lacking) if lacking else made.run(mine))
+    return results
+
+
+def applicable(*kinds: str) -> list[str]:
+    """Names of the attacks on any of some kinds of release."""
+    return [name for name in names("attack") if set(kinds) & set(load("attack", name).kinds)]
+
+
+def _lacking(attack: Attack, case: AttackCase) -> str:
+    """Why an attack cannot run here, in a sentence; empty where it can."""
+    if not {case.kind, case.made} & set(attack.kinds):
+        others = ", ".join(applicable(case.kind, case.made)) or "none"
+        return f"'{attack.name}' does not apply to a {case.kind} release; these do: {others}."
+    have = {
+        "people": case.identified,
+        "input": case.release is not None,
+        "sensitive": bool(case.view.sensitive) and bool(case.people.truth),
+        "others": bool(case.others),
+        "full-domain": full_domain(case.release),
+    }
+    missing = [_NEEDS[need] for need in attack.needs if not have[need]]
+    return f"'{attack.name}' needs {' and '.join(missing)}." if missing else ""
+
+
+def refuse_overlap(data: pl.DataFrame, control: pl.DataFrame) -> None:
+    """Refuse a control some of whose people are in the data.
+
+    Rows are compared on the columns that both have. Different people can agree on all of them, about as often as people
+    of the data agree with each other; only more agreement than that is an overlap.
+    """
+    shared = [name for name in data.columns if name in control.columns]
+    if not shared:
+        raise InputError("The control has no column of the data: check that it is about the same things.")
+    if control.height == 0:
+        raise ParameterError("The control has no rows: leave it out.")
+    rows, others = (_row_texts(frame, shared) for frame in (data, control))
+    counts = rows.group_by("row").len()
+    twins = rows.join(counts.filter(pl.col("len") > 1), on="row", how="semi").height / max(rows.height, 1)
+    overlap = others.join(counts, on="row", how="semi").height
+    allowed = twins * others.height + 3.0 * np.sqrt(twins * (1.0 - twins) * others.height)
+    if overlap > allowed:
+        raise InputError(
+            f"{overlap} of {others.height} rows of the control are in the data too, where about "
+            f"{twins * others.height:.0f} would agree by chance: a control must be other people."
+        )
+
+
+def _row_texts(frame: pl.DataFrame, shared: Sequence[str]) -> pl.DataFrame:
+    # Numbers may be text on one side: 3 and 3.0 are the same value.
+    texts = [canonical_text(frame[name]).alias(name) for name in shared]
+    return pl.DataFrame(texts).select(pl.struct(pl.all()).alias("row"))

@@ -1,0 +1,260 @@
+"""``shoal attack``: what an attacker can do with a release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shoal.cli.grammar import separator_character, split_columns
+from shoal.cli.options import Columns, Encoding, Json, Markers, Seed, Separator
+from shoal.cli.show import say, share, show_json, show_table, steps
+from shoal.errors import InputError
+from shoal.registry import summary
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.attacks.base import AttackResult
+    from shoal.attacks.case import AttackCase
+    from shoal.io.recipes import Recipe
+    from shoal.table.table import Table
+
+_HOLD_OUT = 0.2
+Step = Callable[[str], None]
+Reader = Callable[[Path], "pl.DataFrame"]
+
+
+def _file(help: str) -> Any:
+    return typer.Option(metavar="FILE", help=help, show_default=False)
+
+
+def attack(
+    target: Annotated[
+        Path,
+        typer.Argument(metavar="RECIPE|FOLDER", help="A recipe, or the folder of a release.", show_default=False),
+    ],
+    against: Annotated[Path | None, _file("People in the data, with quasi-identifiers and true values.")] = None,
+    control: Annotated[Path | None, _file("People of the same population who are not in the data.")] = None,
+    hold_out: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE", min=0.0, max=0.9, show_default=False,
+            help="Of a recipe: keep back this share of the rows as a control, 0.2 by default.",
+        ),
+    ] = None,
+    also: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FOLDER", help="Another release of the same people. Can be repeated.", show_default=False),
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="An attack. Can be repeated.", show_default=False)
+    ] = None,
+    html: Annotated[Path | None, _file("Write a page with a plot, for yourself.")] = None,
+    replace_html: Annotated[bool, typer.Option("--replace", help="Overwrite an earlier page.")] = False,
+    columns: Columns = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    missing_markers: Markers = None,
+    seed: Seed = None,
+    as_json: Json = False,
+) -> None:  # fmt: skip
+    """Attack a release: one made from a recipe in memory, or a written one."""
+    wanted = list(dict.fromkeys(only or ()))
+    for name in wanted:
+        summary("attack", name)  # an unknown name proposes the nearest one
+    with steps() as step:
+        step("loading")
+        from shoal.attacks.run import run_attacks
+        from shoal.io.files import read_frame
+        from shoal.io.private import check_private, write_private
+
+        def read(path: Path) -> pl.DataFrame:
+            return read_frame(
+                path, columns=split_columns(columns), separator=separator_character(separator),
+                encoding=encoding or "utf-8", missing_markers=missing_markers or (),
+            )  # fmt: skip
+
+        place = check_private(html, suffix=".html", replace=replace_html) if html is not None else None
+        if target.is_dir():
+            if hold_out is not None:
+                raise InputError("A share can be held out only before a release is made: name its recipe instead.")
+            case, statement = _written_case(target, against, control, also or (), read, seed)
+        else:
+            case, statement = _made_case(target, against, control, hold_out, also or (), read, seed, step)
+        step("attacking")
+        results = run_attacks(case, wanted)
+        data = [_data(result) for result in results]
+        if place is not None:
+            from shoal.reports.attack import attack_html
+
+            write_private(place, attack_html(data, title=target.name, kind=case.kind, statement=statement))
+    if as_json:
+        show_json({"target": str(target), "kind": case.kind, "statement": statement, "attacks": data})
+    else:
+        _show(results, f"{target}: a {case.kind} release, {statement}", html)
+
+
+def _written_case(
+    folder: Path, against: Path | None, control: Path | None, also: Sequence[Path], read: Reader, seed: int | None
+) -> tuple[AttackCase, str]:
+    """A release as its folder shows it."""
+    from shoal.attacks.case import public_view
+    from shoal.attacks.run import make_case, refuse_overlap
+    from shoal.io.output import read_release, read_tables
+    from shoal.table.keys import Keys
+
+    if control is not None and against is None:
+        raise InputError("A --control needs --against beside it, or nobody knows whether the two overlap.")
+    frames, manifest = read_tables(folder)
+    people, outside = (None if path is None else read(path) for path in (against, control))
+    if people is not None and outside is not None:
+        refuse_overlap(people, outside)
+    case = make_case(
+        public_view(frames["release"], manifest, values=frames.get("sensitive")), manifest, Keys.from_seed(seed),
+        against=people, control=outside, others=[read_release(path) for path in also],
+    )  # fmt: skip
+    return case, manifest["statement"]
+
+
+def _made_case(
+    path: Path,
+    against: Path | None,
+    control: Path | None,
+    hold_out: float | None,
+    also: Sequence[Path],
+    read: Reader,
+    seed: int | None,
+    step: Step,
+) -> tuple[AttackCase, str]:
+    """A release made from a recipe, with people kept back before it where no control is given."""
+    from shoal.attacks.case import people_frame, release_view
+    from shoal.attacks.run import make_case, refuse_overlap
+    from shoal.io.output import read_release
+    from shoal.io.recipes import load_recipe
+    from shoal.running import read_recipe_source
+    from shoal.table.keys import Keys
+
+    recipe = load_recipe(path)
+    if control is not None and hold_out is not None:
+        raise InputError("Give either --control or --hold-out: there is one control.")
+    step("reading")
+    table = read_recipe_source(recipe)
+    keys = Keys.from_seed(recipe.seed if seed is None else seed)
+    part = 0.0 if control is not None else _HOLD_OUT if hold_out is None else hold_out
+    inside, kept = _split(table, keys, part)
+    release = _anonymize(recipe, inside, step)
+    people = people_frame(release) if against is None else read(against)
+    outside = _dated(read(control), table) if control is not None else kept
+    if control is not None and outside is not None:
+        refuse_overlap(table.frame if against is None else people, outside)
+    told = "Nobody was held out, so there is no control." if outside is None else None
+    case = make_case(
+        release_view(release), release.manifest, keys, against=people, control=outside, no_control=told,
+        release=release, aligned=against is None, others=[read_release(folder) for folder in also],
+    )  # fmt: skip
+    return case, release.manifest["statement"]
+
+
+def _split(table: Table, keys: Any, part: float) -> tuple[Table, pl.DataFrame | None]:
+    """Rows to anonymise, and those kept back, by whole people where rows have a subject."""
+    import numpy as np
+
+    from shoal.table.table import iso_dates, take_rows
+
+    who = table.row_keys if table.subjects is None else table.subjects.astype(np.uint64)
+    out = keys.uniform("attack control", who) < part
+    if not out.any() or out.all():
+        return table, None
+    rest = take_rows(table, np.flatnonzero(~out))
+    kept = iso_dates(take_rows(table, np.flatnonzero(out)))
+    if rest.subjects is not None:
+        left, subjects = np.unique(rest.subjects, return_inverse=True)
+        rest = replace(rest, subjects=subjects.astype(np.int32), n_subjects=left.size)
+    return replace(rest, n_read=rest.n, n_dropped=0), kept
+
+
+def _dated(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
+    """A control with dates written as the source writes them."""
+    import polars as pl
+
+    given = {name: spec.format for name, spec in table.schema.specs.items() if spec.format is not None}
+    texts = [name for name in given if name in frame.columns and frame[name].dtype == pl.String]
+    return frame.with_columns(pl.col(name).str.to_date(given[name]) for name in texts)
+
+
+def _anonymize(recipe: Recipe, table: Table, step: Step) -> Any:
+    from shoal import pipeline
+    from shoal.registry import make
+
+    return pipeline.anonymize(
+        table,
+        algorithm=make("algorithm", recipe.algorithm),
+        models=[make("model", spec) for spec in recipe.models],
+        seed=recipe.seed,
+        acknowledge=recipe.acknowledge,
+        suppressed=recipe.output.suppressed,
+        order=recipe.output.order,
+        neutral_limit=recipe.output.neutral_limit,
+        engine=recipe.engine.name,
+        progress=step,
+    )
+
+
+def _data(result: AttackResult) -> dict[str, Any]:
+    """A result as plain data."""
+    return {
+        "name": result.name,
+        "story": result.story,
+        "note": result.note,
+        "excess": result.excess,
+        "figures": [
+            {
+                "name": one.name,
+                "value": one.value,
+                "low": one.low,
+                "high": one.high,
+                "baseline": one.baseline,
+                "control": one.control,
+                "control_interval": one.control_interval,
+                "trials": one.trials,
+                "beats": one.beats,
+                "excess": one.excess,
+                "told": one.told(),
+            }
+            for one in result.figures
+        ],
+        "also": result.also,
+    }
+
+
+def _show(results: Sequence[AttackResult], title: str, html: Path | None) -> None:
+    say(title)
+    rows = [
+        (
+            one.name,
+            share(one.value),
+            f"{one.low:.1%} to {one.high:.1%}",
+            "-" if one.control is None else share(one.control),
+            "-" if one.baseline is None else share(one.baseline),
+            "-" if one.baseline is None else "yes" if one.beats else "no",
+        )
+        for result in results
+        for one in result.figures
+    ]
+    if rows:
+        show_table(["figure", ">success", ">95 % interval", ">control", ">baseline", "beats it"], rows)
+    for result in results:
+        for one in result.main:
+            say(one.told())
+    for result in results:
+        if not result.figures and result.note:
+            say(result.note)
+    notes = dict.fromkeys(result.note for result in results if result.figures and result.note)
+    for note in notes:
+        say(f"Note: {note}")
+    if html is not None:
+        say(f"Private, not for publication: {html}")

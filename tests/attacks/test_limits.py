@@ -1,0 +1,129 @@
+"""Limits of a recipe: what breaks them, what cannot be judged, and what is no limit at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from shoal.attacks.base import AttackResult, figure
+from shoal.attacks.limits import attacks_of, check_limits, class_risks, known_limits, refuse_over_limits
+from shoal.attacks.run import attack, refuse_overlap
+from shoal.errors import GateError, InputError, ParameterError, RecipeError
+from shoal.results import Release
+
+
+def result(name: str, *values: tuple[str, float, float | None, float | None]) -> AttackResult:
+    made = [figure(one, value, 1000, "Told.", baseline=base, control=control) for one, value, base, control in values]
+    return AttackResult(name=name, figures=made)
+
+
+FOUND = [
+    result("homogeneity", ("homogeneity:a", 0.02, 0.0, None), ("homogeneity:b", 0.3, 0.1, 0.1)),
+    result("linkage", ("linkage", 0.1, 0.001, None), ("linkage-unique", 0.9, 0.0, None), ("linkage:a", 0.5, 0.2, 0.4)),
+    result("proximity"),
+]
+
+
+@pytest.mark.parametrize("limits, broken", [
+    ({"homogeneity": 0.3}, []),
+    ({"homogeneity": 0.29}, ["homogeneity"]),
+    ({"linkage": 0.5}, []),
+    ({"linkage": 0.4}, ["linkage"]),
+    ({"excess": {"homogeneity": 0.23}}, []),
+    ({"excess": {"homogeneity": 0.22}}, ["homogeneity"]),
+    ({"excess": {"linkage": 0.17}}, []),
+    ({"excess": {"linkage": 0.16}}, ["linkage"]),
+    ({"proximity": 0.5}, ["cannot be measured"]),
+    ({"divergence": 1.0, "excess": {"skewness": 1}}, ["cannot be measured", "cannot be measured"]),
+    ({"prosecutor_max": 0.2}, []),
+    ({"prosecutor_max": 0.1, "homogeneity": 0.1}, ["prosecutor_max", "homogeneity"]),
+])  # fmt: skip
+def test_limits(limits: dict[str, Any], broken: list[str]) -> None:
+    found = check_limits(limits, FOUND, {"prosecutor_max": 0.2})
+    assert len(found) == len(broken)
+    assert all(part in sentence for part, sentence in zip(broken, found, strict=True))
+
+
+@pytest.mark.parametrize("limits, message", [
+    ({"homogenity": 0.1}, "Did you mean 'homogeneity'"),
+    ({"excess": {"link": 0.1}}, "Did you mean 'linkage'"),
+    ({"excess": 0.1}, "must be a table"),
+    ({"prosecutor-max": 0.1}, "Did you mean 'prosecutor_max'"),
+])  # fmt: skip
+def test_unknown_limits_are_refused(limits: dict[str, Any], message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        known_limits(limits, ["prosecutor_max"])
+
+
+@pytest.mark.parametrize("limits", [{"homogeneity": 1.1}, {"excess": {"linkage": -0.1}}, {"linkage": True}])
+def test_limits_are_shares(limits: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError):
+        known_limits(limits)
+
+
+def test_the_attacks_that_limits_need() -> None:
+    assert attacks_of({"prosecutor_max": 0.1, "linkage": 0.2, "excess": {"linkage": 0.1, "skewness": 1}}) == [
+        "linkage", "skewness"
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def release() -> Release:
+    frame = pl.DataFrame({"age": [20, 21, 22, 40, 41, 42], "s": list("aaabca")})
+    table = shoal.read(frame, quasi=["age"], sensitive=["s"])
+    return shoal.anonymize(
+        table, algorithm="mondrian", models=[shoal.KAnonymity(k=3)], seed=1, acknowledge=["W-UNMODELLED:s"]
+    )
+
+
+def test_a_release_over_its_limits_is_refused(release: Release) -> None:
+    assert class_risks(release) == {"prosecutor_max": pytest.approx(1 / 3), "prosecutor_mean": pytest.approx(1 / 3)}
+    kept = refuse_over_limits({"prosecutor_max": 0.34, "homogeneity": 0.5}, release)
+    assert [one.name for one in kept] == ["homogeneity"]
+    with pytest.raises(GateError, match=r"'homogeneity' is 0.5, above the limit of 0.4") as caught:
+        refuse_over_limits({"homogeneity": 0.4}, release)
+    assert caught.value.exit_code == 4
+
+
+def test_attacks_repeat_without_a_seed_too(release: Release) -> None:
+    """By default draws come from the release's own secret."""
+    first, second = attack(release), attack(release)
+    assert [one.figures for one in first] == [one.figures for one in second]
+
+
+def test_a_control_that_is_in_the_data_is_refused(release: Release) -> None:
+    data = pl.DataFrame({"age": np.arange(100), "s": ["x"] * 100})
+    refuse_overlap(data, pl.DataFrame({"age": np.arange(200, 230), "s": ["x"] * 30}))
+    mixed = pl.DataFrame({"age": ["7", *map(str, range(200, 230))], "s": ["x"] * 31})
+    with pytest.raises(InputError, match="1 of 31 rows of the control are in the data") as caught:
+        refuse_overlap(data, mixed)
+    assert caught.value.exit_code == 2
+    with pytest.raises(InputError, match="rows of the control are in the data"):
+        attack(release, control=release.table.frame)
+
+
+def test_people_who_agree_by_chance_are_no_overlap() -> None:
+    rng = np.random.default_rng(1)
+
+    def people(n: int) -> pl.DataFrame:
+        return pl.DataFrame({"age": rng.integers(0, 40, n), "s": rng.choice(list("abcd"), n)})
+
+    data, outside = people(500), people(200)
+    assert outside.join(data, on=["age", "s"], how="semi").height > 150
+    refuse_overlap(data, outside)
+    # Nearly everybody of a control that was drawn from the data agrees with somebody, which chance does not explain.
+    wide = pl.DataFrame({"age": rng.integers(0, 2000, 500), "s": rng.choice(list("abcd"), 500)})
+    with pytest.raises(InputError, match="would agree by chance"):
+        refuse_overlap(wide, wide.sample(200, seed=1))
+
+
+@pytest.mark.parametrize("control, error", [
+    (pl.DataFrame({"years": [1]}), InputError), (pl.DataFrame({"age": [], "s": []}), ParameterError)
+])  # fmt: skip
+def test_controls_that_cannot_be_used(control: pl.DataFrame, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        refuse_overlap(pl.DataFrame({"age": [1], "s": ["a"]}), control)

@@ -1,0 +1,94 @@
+"""Chances of a breach against enumeration of every way to hand out cells and leaves."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoal.kernels.guards import Nodes, lift, share, worst_breaches
+
+# Leaves a b | c d e, under two nodes and a root: nodes 0..4 are the leaves, 5 = ab, 6 = cde, 7 = all.
+NODES = Nodes(
+    first=np.array([0, 1, 2, 3, 4, 0, 2, 0]),
+    after=np.array([1, 2, 3, 4, 5, 2, 5, 5]),
+    parent=np.array([5, 5, 6, 6, 6, 7, 7, -1]),
+)
+LEAVES = [set(range(low, high)) for low, high in zip(NODES.first.tolist(), NODES.after.tolist(), strict=True)]
+
+
+def enumerated(nodes: list[int], guard: int, mine: int) -> float:
+    """Share of all equally likely worlds in which one of a person's records (the first few) lies under the guard."""
+    total = hit = 0.0
+    for order in permutations(range(len(nodes))):
+        cells = [nodes[place] for place in order[:mine]]
+        for leaves in product(*(LEAVES[node] for node in cells)):
+            weight = 1.0
+            for node in cells:
+                weight /= len(LEAVES[node])
+            total += weight
+            hit += weight * any(leaf in LEAVES[guard] for leaf in leaves)
+    return hit / total
+
+
+@pytest.mark.parametrize("node", range(8))
+@pytest.mark.parametrize("guard", range(8))
+def test_shares(node: int, guard: int) -> None:
+    assert share(NODES, node, guard) == len(LEAVES[node] & LEAVES[guard]) / len(LEAVES[node])
+
+
+@settings(max_examples=60)
+@given(st.lists(st.integers(0, 7), min_size=1, max_size=5), st.integers(0, 7), st.data())
+def test_breaches_are_the_enumerated_ones(nodes: list[int], guard: int, data: Any) -> None:
+    mine = data.draw(st.integers(1, len(nodes)))
+    guards = np.full(len(nodes), -1)
+    guards[0] = guard
+    times = np.full(len(nodes), 1)
+    times[:mine] = mine
+    (found,) = worst_breaches(NODES, np.array([0, len(nodes)]), np.array(nodes), guards, times)
+    assert found == pytest.approx(enumerated(nodes, guard, mine), abs=1e-12)
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_lifting_ends_below_p_and_only_lifts(data: Any) -> None:
+    n = data.draw(st.integers(1, 12))
+    leaf = np.array(data.draw(st.lists(st.integers(-1, 4), min_size=n, max_size=n)))
+    above = [[-1, value, int(NODES.parent[value]), 7] if value >= 0 else [-1] for value in leaf.tolist()]
+    guard = np.array([data.draw(st.sampled_from(options)) for options in above])
+    times = np.array(data.draw(st.lists(st.integers(1, 2), min_size=n, max_size=n)))
+    cut = data.draw(st.integers(0, n))
+    p = data.draw(st.sampled_from([0.2, 0.4, 0.5, 0.7, 1.0]))
+    starts = np.array([0, cut, n])
+    # A person has no more records in a class than there are known ones.
+    for low, high in ((0, cut), (cut, n)):
+        times[low:high] = np.minimum(times[low:high], max(1, (leaf[low:high] >= 0).sum()))
+    node = leaf.copy()
+    worked = lift(NODES, starts, node, guard, times, p)
+    worst = worst_breaches(NODES, starts, node, guard, times)
+    for g in range(2):
+        assert worked[g] == (np.isnan(worst[g]) or worst[g] <= p + 1e-9)
+        mine = slice(starts[g], starts[g + 1])
+        asks = (guard[mine] >= 0) & (leaf[mine] >= 0)
+        wanted = zip(guard[mine][asks], times[mine][asks], strict=True)
+        if max((1 - (1 - len(LEAVES[one]) / 5) ** often for one, often in wanted), default=0.0) <= p:
+            assert worked[g]
+    for before, after in zip(leaf.tolist(), node.tolist(), strict=True):
+        assert before == after if before < 0 else LEAVES[before] <= LEAVES[after]
+
+
+def test_a_class_without_breach_is_left_alone() -> None:
+    node = np.array([0, 1, 2, 3])
+    assert lift(NODES, np.array([0, 4]), node, np.array([0, 1, 2, 3]), np.ones(4, dtype=np.int64), 0.25).tolist() == [1]
+    assert node.tolist() == [0, 1, 2, 3]
+
+
+def test_the_record_that_adds_most_is_lifted_and_loses_least() -> None:
+    """Of three records under cde, the two at e alone weigh as much as c; the earliest goes up."""
+    node = np.array([4, 2, 4, 0])
+    lift(NODES, np.array([0, 4]), node, np.array([4, -1, -1, -1]), np.ones(4, dtype=np.int64), 0.4)
+    assert node.tolist() == [6, 2, 4, 0]
