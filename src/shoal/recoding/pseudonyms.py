@@ -45,6 +45,7 @@ def dates_of(table: Table, name: str) -> pl.Series:
 
 def _shifted(table: Table, name: str, key: bytes) -> pl.Series:
     shift, source = table.schema.spec(name).shift, table.frame[name].dtype
-    assert shift is not None and table.schema.subject is not None
+    assert shift is not None
+    assert table.schema.subject is not None
     moved = shift_dates(dates_of(table, name), table.frame[table.schema.subject], key, days=shift["days"])
     return moved.dt.strftime("%Y-%m-%d") if source == pl.String else moved.cast(source)
