@@ -38,6 +38,7 @@ def pycanon(data: str, release: str, options: dict[str, Any]) -> dict[str, Any]:
         "distinct l": lambda: anonymity.l_diversity(frame, quasi, sensitive),
         "entropy l": lambda: anonymity.entropy_l_diversity(frame, quasi, sensitive),
         "t": lambda: anonymity.t_closeness(frame, quasi, sensitive),
+        "alpha": lambda: anonymity.alpha_k_anonymity(frame, quasi, sensitive)[0],
     }
     found = {name: _timed(job, options["repeats"]) for name, job in jobs.items()}
     return {
@@ -87,6 +88,7 @@ def shoal_audit(data: str, release: str, options: dict[str, Any]) -> dict[str, A
     )
     of = found.own_value.sensitive[sensitive]
     values = {"k": found.own_value.k, "distinct l": of.distinct_l, "entropy l": of.entropy_l, "t": of.t}
+    values["alpha"] = of.alpha
     return {"seconds": seconds, "figures": {name: [None, float(value)] for name, value in values.items()}}
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,7 @@ class Row:
     smallest: int | None = None
     loss: float | None = None
     figures: dict[str, list[float | None]] | None = None
+    agreement: dict[str, str] | None = None
 
 
 def adult(rows: int | None) -> Data | None:
@@ -222,12 +224,32 @@ def anonymisers(data: Data, k: int, python: Path, peers: Sequence[str], folder: 
 
 
 def measurers(data: Data, python: Path, peers: Sequence[str], folder: Path) -> Iterable[Row]:
-    """The figures of the rows as they are: k, l and t."""
+    """The figures of the rows as they are: k, l, t and alpha; the peer's line says which agree with ours."""
     tools = [("shoal audit", Path(sys.executable), 3)] + ([("pycanon", python, 1)] if "pycanon" in peers else [])
+    ours: Mapping[str, Sequence[float | None]] = {}
     for job, interpreter, repeats in tools:
         print(f"{job}, {data.name} ...", file=sys.stderr, flush=True)
         answer = run_job(job, interpreter, data, folder, repeats=repeats)
-        yield _row(job, data, None, answer, {"figures": answer.get("figures")})
+        figures = answer.get("figures")
+        agreement = compare(ours, figures) if ours and figures else None
+        ours = ours or figures or {}
+        yield _row(job, data, None, answer, {"figures": figures, "agreement": agreement})
+
+
+def compare(
+    ours: Mapping[str, Sequence[float | None]], theirs: Mapping[str, Sequence[float | None]]
+) -> dict[str, str]:
+    """``agree`` or ``differ`` for each figure that both have."""
+    found = {}
+    for name in theirs:
+        if name in ours:
+            mine, other = (one[name][1] for one in (ours, theirs))
+            if name == "entropy l" and mine is not None:
+                # pycanon cuts it to a whole number; rounding must not take 2.9999999 for 2.
+                mine = float(math.floor(mine + 1e-9))
+            same = mine is not None and other is not None and math.isclose(mine, other, rel_tol=1e-9, abs_tol=1e-9)
+            found[name] = "agree" if same else "differ"
+    return found
 
 
 def _row(tool: str, data: Data, k: int | None, answer: dict[str, Any], more: dict[str, Any]) -> Row:
@@ -255,6 +277,7 @@ def as_table(rows: Iterable[Row]) -> Table:
     for row in rows:
         figures = [
             f"{name} {value:.4g}" + ("" if seconds is None else f" ({seconds:.3f})")
+            + (f" {row.agreement[name]}" if row.agreement and name in row.agreement else "")
             for name, (seconds, value) in (row.figures or {}).items()
         ]
         table.add_row(

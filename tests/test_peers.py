@@ -109,3 +109,23 @@ def test_a_job_that_fails_leaves_a_gap_in_the_table(tmp_path: Path, capsys: pyte
     assert "FAILED: shoal on hand" in capsys.readouterr().err
     assert row.seconds is None
     assert peers.as_table([row]).row_count == 1
+
+
+def test_figures_agree_but_for_rounding() -> None:
+    ours = {"k": [None, 2.0], "entropy l": [None, 2.7], "t": [None, 1 / 3], "alpha": [None, 0.5]}
+    theirs = {"k": [0.1, 2.0], "entropy l": [0.1, 2.0], "t": [0.1, 1 / 3 + 1e-13], "alpha": [0.1, 0.6], "c": [0, 1.0]}
+    found = peers.compare(ours, theirs)
+    assert found == {"k": "agree", "entropy l": "agree", "t": "agree", "alpha": "differ"}
+    assert peers.compare({"entropy l": [None, 3 - 1e-12]}, {"entropy l": [0.1, 3.0]}) == {"entropy l": "agree"}
+    row = peers._row("pycanon", DATA, None, {"seconds": [1.0]}, {"figures": theirs, "agreement": found})
+    assert "alpha 0.6 (0.100) differ" in list(peers.as_table([row]).columns[-1].cells)[0]
+
+
+def test_a_peer_is_held_against_our_audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answered(job: str, *_: Any, **__: Any) -> dict[str, Any]:
+        return {"seconds": [1.0], "figures": {"k": [None, 1.0], "alpha": [None, 1.0 if job == "pycanon" else 0.5]}}
+
+    monkeypatch.setattr(peers, "run_job", answered)
+    mine, theirs = peers.measurers(DATA, Path(sys.executable), ["pycanon"], tmp_path)
+    assert mine.agreement is None
+    assert theirs.agreement == {"k": "agree", "alpha": "differ"}

@@ -23,10 +23,11 @@ from shoal.models.joint import split_verdicts
 from shoal.models.refusals import refuse_measured, refuse_settings, refuse_unknown_codes, refuse_unprotected
 from shoal.params import choice
 from shoal.recoding.overlaps import overlap_report
-from shoal.recoding.pseudonyms import pseudonymise
+from shoal.recoding.pseudonyms import pseudonymise, refuse_idle_key
 from shoal.recoding.publish import Published, behind_representatives, publish_tables
 from shoal.recoding.recodings import Recoding, Subtree
 from shoal.recoding.released import Released, apply_recoding
+from shoal.recoding.secrets import SecretKey
 from shoal.registry import load, names
 from shoal.reports.release import release_html
 from shoal.results import GateCase, GateReport, Release
@@ -50,6 +51,7 @@ def anonymize(
     engine: str = "memory",
     neutral_limit: float = 0.05,
     keys: Keys | None = None,
+    token_key: SecretKey | None = None,
     progress: Progress = lambda step: None,
 ) -> Release:
     """Anonymise a table and gate the result.
@@ -64,6 +66,8 @@ def anonymize(
         Only for tests and papers; by default a fresh secret is drawn and kept in the evidence.
     acknowledge
         Warning codes accepted.
+    token_key
+        Tokens and date offsets follow from it, so that releases made with it can be joined; by default from fresh keys.
     """
     started = time.perf_counter()
     chosen = load("algorithm", algorithm)() if isinstance(algorithm, str) else algorithm
@@ -78,13 +82,14 @@ def anonymize(
     empty = vacuous(judge)
     refuse_unprotected(table, wanted, empty, acknowledge, chosen.code)
     refuse_settings(table, order, acknowledge)
+    refuse_idle_key(table, token_key)
     refuse_infeasible(judge, chosen.suppression_limit)
 
     recoding = chosen.run(Problem(table=table, judge=judge, engine=counter, keys=keys, progress=progress))
     progress("judging the classes")
     recoded = apply_recoding(table, recoding)
     refuse_misfits(recoded, wanted, suppressed)
-    released, keys_used = pseudonymise(enforce(recoded, judge, counter, chosen.suppression_limit), keys)
+    released, keys_used = pseudonymise(enforce(recoded, judge, counter, chosen.suppression_limit), keys, token_key)
     published = publish_tables(released, keys, suppressed=suppressed, order=order)
     progress("attacking it")
     measured = attack_release(released, keys)
@@ -101,6 +106,7 @@ def anonymize(
         acknowledged=sorted(acknowledge),
         released=released,
         figures=measured.figures,
+        joinable=token_key is not None,
     )
     report = _pass_gate(released, published, manifest, neutral_limit, acknowledge)
     manifest |= {

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import secrets
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +15,11 @@ from shoal.io.output import check_output, read_tables
 from shoal.io.recipes import Recipe, dump_recipe, load_recipe
 from shoal.io.source import read
 from shoal.pipeline import Progress, anonymize
+from shoal.recoding.secrets import SecretKey
 from shoal.registry import load, make
 from shoal.results import GateReport, Release
 from shoal.table.table import Table
+from shoal.table.tokens import KEY_BYTES
 from shoal.verify import recheck
 
 if TYPE_CHECKING:
@@ -42,45 +46,120 @@ def run(
         recipe = load_recipe(Path(recipe))
     folder = recipe.resolve(recipe.output.folder)
     check_output(folder, recipe.resolve(recipe.source.path), replace=replace)
-    keep = _vault(recipe, key, replace)
-    release = anonymize_recipe(recipe, progress=progress)
+    keeper = _keeper(recipe, key, replace)
+    release = anonymize_recipe(recipe, token_key=keeper.token_key if keeper else None, progress=progress)
     progress("writing")
-    # The secrets go first: codes that nobody can turn back any more would be worse than an entry too many.
-    kept = keep(release)
-    release = dataclasses.replace(release, evidence={**release.evidence, "vault": kept})
-    release.write(folder, replace=replace, format=recipe.output.format)
+    undo = ExitStack()
+    try:
+        # The secrets go first: codes that nobody can turn back any more would be worse than an entry too many.
+        kept = None if keeper is None else keeper.keep(release, undo)
+        release = dataclasses.replace(release, evidence={**release.evidence, "vault": kept})
+        release.write(folder, replace=replace, format=recipe.output.format)
+    except Exception:  # not an interrupt: it may come when the release is already in its place
+        undo.close()
+        raise
     return release
 
 
-def _vault(recipe: Recipe, key: Key | None, replace: bool) -> Callable[[Release], dict[str, str] | None]:
+@dataclass(frozen=True, kw_only=True)
+class _Keeper:
+    """Where the secrets of one run go.
+
+    Attributes
+    ----------
+    present
+        Names of the entries that were there before.
+    token_key, token_name
+        The key of the tokens and its name, where the recipe names one; in ``present`` unless it is new.
+    """
+
+    place: Path
+    key: Key
+    folder: Path
+    entry: str
+    present: frozenset[str]
+    token_key: SecretKey | None
+    token_name: str | None
+
+    def keep(self, release: Release, undo: ExitStack) -> dict[str, Any]:
+        """Store what is not stored yet, and say where; ``undo`` leaves the vault as it was."""
+        found: dict[str, Any] = {"file": str(self.place), "entry": None, "token_key": None}
+        if self.token_key is not None:
+            made = self.token_name not in self.present
+            found["token_key"] = {"name": self.token_name, "made": made}
+            if made:
+                self._store(str(self.token_name), [self.token_key], undo)
+        if release.secrets:
+            found["entry"] = self.entry
+            self._store(self.entry, list(release.secrets), undo)
+        return found
+
+    def _store(self, name: str, kept: list[Any], undo: ExitStack) -> None:
+        from shoal.vault.files import load as open_entry
+        from shoal.vault.files import remove, store
+
+        old = open_entry(self.place, self.key, name) if name in self.present else None
+        store(self.place, self.key, name, kept, replace=old is not None, release=self.folder)
+        if old is None:
+            undo.callback(remove, self.place, self.key, name)
+        else:
+            undo.callback(store, self.place, self.key, name, old, replace=True)
+
+
+def _keeper(recipe: Recipe, key: Key | None, replace: bool) -> _Keeper | None:
     """How the secrets of a release will be kept, after checking before any work that they can be."""
     refuse_unkept(recipe)
     output = recipe.output
     if output.vault is None:
-        return lambda release: None
+        return None
     if key is None:
         raise InputError("The vault needs a key: give the passphrase or key file that opens it.")
-    from shoal.vault.files import check_vault, contents, store
+    from shoal.vault.files import check_name, check_vault, contents
 
-    folder, opened = recipe.resolve(output.folder), key
+    folder = recipe.resolve(output.folder)
     place = check_vault(recipe.resolve(output.vault), release=folder)
     entry = output.vault_entry or folder.resolve().name
-    if place.exists() and entry in contents(place, opened) and not replace:
+    present = frozenset(contents(place, key)) if place.exists() else frozenset()
+    # Nothing but tokens of a named key leaves nothing to store under the release's own name.
+    if entry in present and not replace and (output.token_key is None or _is_coded(recipe)):
         raise InputError(f"The vault '{output.vault}' already has an entry '{entry}': set another vault_entry.")
+    token_key = None
+    if output.token_key is not None:
+        check_name(output.token_key)
+        if output.token_key == entry:
+            raise RecipeError(f"The token_key '{entry}' has the name of the release's vault_entry: rename one.")
+        token_key = _token_key(recipe, output.token_key, place, key, present)
+    return _Keeper(
+        place=place, key=key, folder=folder, entry=entry, present=present, token_key=token_key,
+        token_name=output.token_key,
+    )  # fmt: skip
 
-    def keep(release: Release) -> dict[str, str]:
-        store(place, opened, entry, release.secrets, replace=replace, release=folder)
-        return {"file": str(place), "entry": entry}
 
-    return keep
+def _token_key(recipe: Recipe, name: str, place: Path, key: Key, present: frozenset[str]) -> SecretKey:
+    """The named key, or a fresh one that is to be stored under the name; no seed determines it, since it is reused."""
+    from shoal.vault.files import load as open_entry
+
+    if name not in present:
+        return SecretKey(recipe.roles.pseudonym[0], secrets.token_bytes(KEY_BYTES))
+    found = open_entry(place, key, name)
+    if len(found) != 1 or not isinstance(found[0], SecretKey):
+        raise InputError(f"The vault's entry '{name}' is not a single key: name another one as token_key.")
+    return found[0]
+
+
+def _is_coded(recipe: Recipe) -> bool:
+    """Whether the method itself makes secrets."""
+    return bool(load("algorithm", recipe.algorithm["name"]).code == "W-PP-REV")
 
 
 def refuse_unkept(recipe: Recipe) -> None:
-    """Refuse a coded release whose secrets nobody keeps, and a vault with nothing to keep."""
+    """Refuse a coded release whose secrets nobody keeps, and a vault or a key with nothing to keep or to make."""
     output = recipe.output
-    coded = load("algorithm", recipe.algorithm["name"]).code == "W-PP-REV"
+    if output.token_key is not None and (output.vault is None or not recipe.roles.pseudonym):
+        lacking = "a vault, which keeps the key" if output.vault is None else "a column with the role 'pseudonym'"
+        raise RecipeError(f"The token_key under [output] needs {lacking}: add it, or remove the token_key.")
     shifts = any(entry.shift is not None for entry in recipe.columns.values())
-    has_secrets = coded or shifts or bool(recipe.roles.pseudonym)
+    has_secrets = _is_coded(recipe) or shifts or bool(recipe.roles.pseudonym)
     if output.vault is None and has_secrets and not output.discard_secret:
         raise RecipeError(
             "This release would be coded, and nothing keeps what undoes it: name a vault under [output], or set "
@@ -91,8 +170,18 @@ def refuse_unkept(recipe: Recipe) -> None:
         raise RecipeError(f"There is a vault under [output], and {why}: remove one of the two.")
 
 
-def anonymize_recipe(recipe: Recipe, *, progress: Progress = lambda step: None) -> Release:
-    """The same without writing anything."""
+def anonymize_recipe(
+    recipe: Recipe, *, token_key: SecretKey | None = None, progress: Progress = lambda step: None
+) -> Release:
+    """The same without writing anything.
+
+    Parameters
+    ----------
+    token_key
+        The key that the recipe names; without it a fresh one takes its place, and the tokens are good for nothing.
+    """
+    if recipe.output.token_key is not None and token_key is None and recipe.roles.pseudonym:
+        token_key = SecretKey(recipe.roles.pseudonym[0], secrets.token_bytes(KEY_BYTES))
     algorithm, models = make("algorithm", recipe.algorithm), [make("model", spec) for spec in recipe.models]
     known_limits(recipe.limits, RISKS)
     progress("reading")
@@ -107,6 +196,7 @@ def anonymize_recipe(recipe: Recipe, *, progress: Progress = lambda step: None) 
         order=recipe.output.order,
         neutral_limit=recipe.output.neutral_limit,
         engine=recipe.engine.name,
+        token_key=token_key,
         progress=progress,
     )
     source = str(recipe.resolve(recipe.source.path))

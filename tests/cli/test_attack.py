@@ -190,3 +190,17 @@ def test_limits_of_a_recipe_stop_a_run(shoal: Shoal, recipe: Path, limits: str, 
     assert shoal("run", recipe, "--dry-run").code == code
     if code == 4:
         assert "exceeds its limits, so nothing is written" in result.err
+
+
+@pytest.mark.parametrize("command", ["check", "run"])
+def test_unknown_limits_are_told_before_anything_runs(shoal: Shoal, recipe: Path, command: str) -> None:
+    recipe.write_text(RECIPE + "\n[limits]\nhomogenity = 0.1\n", "utf-8")
+    result = shoal(command, recipe)
+    assert result.code == 2
+    assert "Did you mean 'homogeneity'?" in result.err
+    assert not (recipe.parent / "out").exists()
+
+
+def test_known_limits_pass_the_check(shoal: Shoal, recipe: Path) -> None:
+    recipe.write_text(RECIPE + "\n[limits]\nhomogeneity = 0.1\nprosecutor_max = 0.5\nexcess.linkage = 0.5\n", "utf-8")
+    assert shoal("check", recipe).code == 0

@@ -49,13 +49,19 @@ YQ_FIG_3 = YQ_FIG_2.with_columns(
 
 # Yang & Qiao 2010, Fig. 4: diseases permuted within two groups of five; the figure marks them by dashes.
 YQ_FIG_4 = pl.DataFrame(
-    {
-        "group": [1] * 5 + [2] * 5,
-        "disease": [
-            "heart disease", "hypertension", "hypertension", "cancer", "diabetes",
-            "hypertension", "diabetes", "diabetes", "hypertension", "cancer",
-        ],
-    }
+    [
+        ("50-60", "doctor", "USA", "heart disease", 1),
+        ("50-60", "trader", "USA", "hypertension", 1),
+        ("20-30", "trader", "UK", "hypertension", 1),
+        ("30-40", "clerk", "Germany", "cancer", 1),
+        ("60-70", "banker", "USA", "diabetes", 1),
+        ("50-60", "engineer", "USA", "hypertension", 2),
+        ("30-40", "banker", "India", "diabetes", 2),
+        ("30-40", "clerk", "UK", "diabetes", 2),
+        ("40-50", "clerk", "USA", "hypertension", 2),
+        ("30-40", "clerk", "USA", "cancer", 2),
+    ],
+    schema=["age", "job", "country", "disease", "group"], orient="row",
 )  # fmt: skip
 
 # Yang & Qiao 2010, Fig. 5: the records of Fig. 1 after their Algorithm 1, in the same order.

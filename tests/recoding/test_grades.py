@@ -226,3 +226,9 @@ def test_correlation_counts_every_row() -> None:
     assert correlation(x, y, counts) == pytest.approx(np.corrcoef(np.repeat(x, counts), np.repeat(y, counts))[0, 1])
     assert correlation(x, np.ones(3)) is None
     assert correlation(np.empty(0), np.empty(0)) is None
+
+
+def test_the_neighbour_of_the_largest_of_a_billion_values_is_told_from_it() -> None:
+    table = grading([(0, 1_000_000_000)])
+    values = pl.Series([0, 999_999_999, 1_000_000_000])
+    assert table.decode(table.encode(values)).to_list() == values.to_list()

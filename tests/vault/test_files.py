@@ -37,6 +37,21 @@ def test_only_its_owner_can_read_it_and_nobody_sees_inside(tmp_path: Path, key: 
     assert not [word for word in HIDDEN if word in path.read_bytes()]
 
 
+def test_an_entry_is_removed_and_the_file_with_the_last(tmp_path: Path, key: Key, secrets: list[Secret]) -> None:
+    path = store(tmp_path / "keys.vault", key, "run", secrets)
+    store(path, key, "more", secrets[:1])
+    with pytest.raises(InputError):
+        files.remove(path, Key.passphrase("another sentence"), "run")
+    before = path.read_bytes()
+    files.remove(path, key, "absent")
+    assert path.read_bytes() == before
+    files.remove(path, key, "run")
+    assert list(contents(path, key)) == ["more"]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    files.remove(path, key, "more")
+    assert not list(tmp_path.iterdir())
+
+
 def test_equal_content_gives_other_bytes(tmp_path: Path, key: Key, secrets: list[Secret]) -> None:
     one, two = (store(tmp_path / f"{name}.vault", key, "run", secrets).read_bytes() for name in "ab")
     assert len(one) == len(two)

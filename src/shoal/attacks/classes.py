@@ -11,6 +11,7 @@ import numpy as np
 from shoal.attacks.base import Attack, AttackFigure, AttackResult
 from shoal.attacks.case import TRUE_VALUES, AttackCase, People
 from shoal.attacks.guessing import Pool, attack_with, attacked, only_value
+from shoal.attacks.sure import attack_surely
 from shoal.params import real, whole
 from shoal.table.column import TREE, Column
 from shoal.table.policies import Policy
@@ -75,7 +76,7 @@ class Background(ClassAttack):
     name: ClassVar = "background"
 
     def figures(self, case: AttackCase, column: Column) -> list[AttackFigure]:
-        """One value excluded, then two, then how often that leaves certainty."""
+        """One value excluded, then two, then how often one leaves near certainty."""
         policy = column.policy
         ranged = policy is not None and policy.partition
         if ranged:
@@ -93,7 +94,7 @@ class Background(ClassAttack):
                     "people right; the same guesses about random people would be right for {naive}{control}.",
                 )
             )  # fmt: skip
-        return made
+        return [*made, attack_surely(case, "background", column, _without(1))]
 
 
 def _range_numbers(policy: Policy) -> np.ndarray:

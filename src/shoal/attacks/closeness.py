@@ -11,6 +11,7 @@ from shoal.attacks.base import AttackFigure, clustered, figure
 from shoal.attacks.case import AttackCase, People
 from shoal.attacks.classes import ClassAttack
 from shoal.attacks.guessing import Pool, attack_with
+from shoal.attacks.sure import attack_surely
 from shoal.params import real, whole
 from shoal.table.column import TREE, Column
 from shoal.table.stats import unknown_flags
@@ -43,7 +44,7 @@ class Proximity(ClassAttack):
         return column.numbers is not None and column.numbers.size > 0
 
     def figures(self, case: AttackCase, column: Column) -> list[AttackFigure]:
-        """One figure a column."""
+        """The attack, and how often it is nearly certain."""
         places = np.where(unknown_flags(column) == 1, np.nan, column.positions)
         seen = places[np.isfinite(places) & (column.frequencies > 0)]
         eps = _SHARE_OF_RANGE * float(np.ptp(seen)) if self.eps is None and seen.size else float(self.eps or 0.0)
@@ -51,6 +52,12 @@ class Proximity(ClassAttack):
 
         def rule(pool: Pool) -> tuple[np.ndarray, np.ndarray]:
             return _densest(pool, places, slack), np.empty((pool.groups.size, 0), dtype=np.int64)
+
+        def agreeing(pool: Pool, guessed: np.ndarray) -> np.ndarray:
+            known, near = _near(pool, places, slack)
+            place = np.zeros(pool.codes.size, dtype=np.int64)
+            place[known] = np.arange(known.size)
+            return near[np.arange(guessed.size), place[guessed]] if known.size else np.zeros(guessed.size)
 
         def right(value: np.ndarray, people: People, chosen: np.ndarray) -> np.ndarray:
             guessed = np.append(places, np.nan)[value]
@@ -62,23 +69,31 @@ class Proximity(ClassAttack):
                 case, f"proximity:{column.name}", column, rule,
                 f"The '{column.name}' of {{share}} of {{people}} people is guessed within {eps:g}; the same guesses "
                 "about random people would be right for {naive}{control}.", right,
-            )
+            ),
+            attack_surely(case, "proximity", column, rule, right, agreeing=agreeing),
         ]  # fmt: skip
 
 
 def _densest(pool: Pool, places: np.ndarray, eps: float) -> np.ndarray:
     """Place of the value with the most records within eps, a group; ties go to the lowest."""
-    here = places[pool.codes]
-    known = np.flatnonzero(np.isfinite(here))
+    known, near = _near(pool, places, eps)
     if not known.size:
         return np.full(pool.groups.size, -1)
+    return np.where(near.max(axis=1) > 0, known[near.argmax(axis=1)], -1)
+
+
+def _near(pool: Pool, places: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray]:
+    """Places of the pool whose values are known, in their order, and the records within eps of each (groups, places).
+
+    Values that a group does not have get -1.
+    """
+    here = places[pool.codes]
+    known = np.flatnonzero(np.isfinite(here))
     known = known[np.argsort(here[known], kind="stable")]
     values, counts = here[known], pool.counts[:, known]
     total = np.concatenate([np.zeros((counts.shape[0], 1)), np.cumsum(counts, axis=1)], axis=1)
     low, high = np.searchsorted(values, values - eps), np.searchsorted(values, values + eps, side="right")
-    near = np.where(counts > 0, total[:, high] - total[:, low], -1.0)
-    best = near.argmax(axis=1)
-    return np.where(counts.sum(axis=1) > 0, known[best], -1)
+    return known, np.where(counts > 0, total[:, high] - total[:, low], -1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +121,7 @@ class Divergence(ClassAttack):
         return column.kind == TREE and column.hierarchy is not None and self.level < column.hierarchy.height
 
     def figures(self, case: AttackCase, column: Column) -> list[AttackFigure]:
-        """The attack, and the breach."""
+        """The attack, how often it is nearly certain, and the breach."""
         assert column.hierarchy is not None
         node = column.hierarchy.ancestors[self.level]
 
@@ -119,7 +134,8 @@ class Divergence(ClassAttack):
             f"'{column.name}' of {{share}} of {{people}} people who are outside it; the same guesses about random "
             "people would be right for {naive}{control}.", marks=node,
         )  # fmt: skip
-        return [attack, _breach(case, column, node)]
+        sure = attack_surely(case, "divergence", column, rule, marks=node)
+        return [attack, sure, _breach(case, column, node)]
 
 
 def _beside_most(pool: Pool, node: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -10,6 +10,7 @@ import numpy as np
 from shoal.attacks.base import Attack, AttackFigure, AttackResult, clustered, figure
 from shoal.attacks.case import AttackCase
 from shoal.attacks.guessing import attack_with, attacked, commonest
+from shoal.attacks.sure import attack_surely
 
 _BOUNDS = (0, 1, 2, 3, 5, 10, 20, 50, 100, 1000)
 
@@ -42,6 +43,7 @@ class Linkage(Attack):
                 )
                 for column in attacked(case)
             ]  # fmt: skip
+            found += [attack_surely(case, "linkage", column, commonest) for column in attacked(case)]
         note = [case.no_control] if case.control is None else []
         if case.input_rows is None:
             note.append("Everybody who is matched is taken to be in the data, the own record among the matches.")

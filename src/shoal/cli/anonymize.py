@@ -61,6 +61,7 @@ def anonymize(
     order: options.Order = None,
     vault: options.Vault = None,
     vault_entry: options.VaultEntry = None,
+    token_key: options.TokenKey = None,
     discard_secret: options.DiscardSecret = False,
     passphrase_file: options.PassphraseFile = None,
     key_file: options.KeyFile = None,
@@ -103,7 +104,7 @@ def recipe_data(given: Mapping[str, Any]) -> dict[str, Any]:
         "policies": {name: parse_policy(text) for name, text in pairs("--policy", given["policies"]).items()},
         "models": [parse_model(text) for text in given["models"] or ()],
         "algorithm": parameters | {"name": given["algorithm"]},
-        "output": chosen("format", "suppressed", "order", "vault_entry")
+        "output": chosen("format", "suppressed", "order", "vault_entry", "token_key")
         | {"folder": str(given["output"])}
         | ({} if given["vault"] is None else {"vault": str(given["vault"])})
         | ({"discard_secret": True} if given["discard_secret"] else {}),

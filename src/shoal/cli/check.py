@@ -55,12 +55,14 @@ def check(
 
 def _examine(recipe: Recipe, step: Callable[[str], None]) -> tuple[dict[str, Any], list[ShoalError]]:
     """What a run would find; what it cannot get past at all is raised."""
+    from shoal.attacks.limits import RISKS, known_limits
     from shoal.models.base import Judge
     from shoal.models.feasible import vacuous, whole_reference
     from shoal.pipeline import all_models
     from shoal.registry import load, make
     from shoal.running import read_recipe_source
 
+    known_limits(recipe.limits, RISKS)
     algorithm: Algorithm = make("algorithm", recipe.algorithm)
     asked = [make("model", spec) for spec in recipe.models]
     step("reading")

@@ -75,6 +75,9 @@ Format = Annotated[str | None, _one("FORMAT", "csv (default) or parquet.", _WRIT
 Suppressed = Annotated[str | None, _one("HOW", "Suppressed rows: drop (default) or star.", _WRITE)]
 Vault = Annotated[Path | None, _one("FILE.vault", "Keep what undoes a coded release here, encrypted.", _WRITE)]
 VaultEntry = Annotated[str | None, _one("NAME", "Its name there; the folder's by default.", _WRITE)]
+TokenKey = Annotated[
+    str | None, _one("NAME", "Make tokens with this key of the vault, which is made if there is none.", _WRITE)
+]
 DiscardSecret = Annotated[
     bool, typer.Option("--discard-secret", help="Keep nothing that undoes it.", rich_help_panel=_WRITE)
 ]

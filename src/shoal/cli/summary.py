@@ -80,7 +80,17 @@ def show_release(release: Release, folder: Path | None) -> None:
     else:
         say(f"To be published:    {folder}", f"Private (evidence): {_private(folder)}")
     if evidence.get("vault"):
-        say(f"Private (secrets):  {evidence['vault']['file']}, entry '{evidence['vault']['entry']}'")
+        _show_vault(evidence["vault"])
+
+
+def _show_vault(kept: Mapping[str, Any]) -> None:
+    """Where the secrets are, and whether a key was made that a slip in its name would explain."""
+    if kept["entry"] is not None:
+        say(f"Private (secrets):  {kept['file']}, entry '{kept['entry']}'")
+    key = kept["token_key"]
+    if key is not None:
+        how = "made by this run" if key["made"] else "as kept there"
+        say(f"Private (tokens):   {kept['file']}, key '{key['name']}', {how}")
 
 
 def show_scores(scores: Mapping[str, Mapping[str, Any]]) -> None:

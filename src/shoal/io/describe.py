@@ -55,6 +55,7 @@ def describe(
     acknowledged: Sequence[str],
     released: Released | None = None,
     figures: Sequence[Any] = (),
+    joinable: bool = False,
 ) -> dict[str, Any]:
     """The manifest without verdicts, class figures and the data's hash.
 
@@ -64,6 +65,8 @@ def describe(
         The release, where it may be of another kind than generalised.
     figures
         What was measured by attacking it, for kinds that are not generalised.
+    joinable
+        Whether the key of its tokens is used for other releases too.
     """
     made, kind = ("generalised", "generalised") if released is None else (released.made, released.kind)
     coded = {} if released is None else released.coded
@@ -73,7 +76,7 @@ def describe(
         "kind": kind,
         "source": table.name,
         "statement": statement(models, table.schema.sensitive, kind, made),
-        "not_protected": not_protected_by_kind(made, coded) + _not_protected(table, models, acknowledged),
+        "not_protected": not_protected_by_kind(made, coded, joinable) + _not_protected(table, models, acknowledged),
         "suppressed": suppressed,
         "order": order,
         "people": table.subjects is not None,

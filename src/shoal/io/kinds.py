@@ -37,6 +37,9 @@ _BESIDE = {
     ),
 }  # fmt: skip
 _TOKENS = "People with several records: a token links them, and a history can be as telling as a name."
+_JOINABLE = (
+    "People in other releases made with the same token key: the releases can be joined on the token, record by record."
+)
 _SHIFTED = "Gaps between the dates of a person: shifting moves all of them alike."
 
 
@@ -61,11 +64,11 @@ def words_of_groups(model: Mapping[str, Any]) -> str | None:
     return None if found is None else found.format(**model)
 
 
-def not_protected_by_kind(made: str, coded: Mapping[str, str]) -> list[str]:
+def not_protected_by_kind(made: str, coded: Mapping[str, str], joinable: bool = False) -> list[str]:
     """Sentences on what a kind of release leaves open, whatever models hold."""
     found = list(_BESIDE.get(made, ()))
     if "token" in coded.values():
-        found.append(_TOKENS)
+        found += [_TOKENS, _JOINABLE] if joinable else [_TOKENS]
     if "shifted" in coded.values():
         found.append(_SHIFTED)
     return found

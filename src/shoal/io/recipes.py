@@ -93,6 +93,7 @@ class Output(_Section):
     neutral_limit: Annotated[float, Field(ge=0, le=1, strict=False)] = 0.05
     vault: str | None = None
     vault_entry: str | None = None
+    token_key: str | None = None
     discard_secret: bool = False
 
 

@@ -230,8 +230,9 @@ class GradingTable(Secret):
         member = codes - self._names[at]
         after = member > np.where(wide, self._top, 0.0) + _CLOSE
         share = np.clip(member / (_NEAR_ONE if self._rule == "scaled" else 1.0), 0.0, 1.0)
-        # The maximum has a membership of its own under "paper"; under the other rules this is the same value.
-        share = np.where((np.abs(member - self._top) <= _CLOSE) | after, 1.0, share)
+        # The maximum has a membership of its own under "paper"; under the other rules this is the same value. Only what
+        # subtracting the name did is forgiven: a billion whole numbers lie closer to it than any rounder figure.
+        share = np.where((np.abs(member - self._top) <= 4 * np.spacing(np.abs(codes) + 1.0)) | after, 1.0, share)
         return grade, low + (_fractions(share) if self._exact else share) * width, after
 
     def _values(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
+from shoal.errors import ParameterError
 from shoal.recoding.released import Released
 from shoal.recoding.secrets import Secret, SecretKey
 from shoal.table.coding import code_dates
@@ -16,24 +17,39 @@ from shoal.table.table import Table
 from shoal.table.tokens import KEY_BYTES, tokens
 
 
-def pseudonymise(released: Released, keys: Keys) -> tuple[Released, list[Secret]]:
-    """The same release with tokens in its pseudonym columns and moved dates, and the keys that they follow from.
+def refuse_idle_key(table: Table, token_key: SecretKey | None) -> None:
+    """Refuse a key that nothing would be made with."""
+    if token_key is not None and not table.schema.pseudonym:
+        raise ParameterError("There is a token key, and no column has the role 'pseudonym': remove the key.")
 
-    The keys are fresh at every run, so that releases cannot be joined by their tokens.
+
+def pseudonymise(
+    released: Released, keys: Keys, token_key: SecretKey | None = None
+) -> tuple[Released, list[Secret]]:
+    """The same release with tokens in its pseudonym columns and moved dates, and the keys drawn for them.
+
+    Parameters
+    ----------
+    token_key
+        A key that the caller keeps, for every column. By default keys are drawn at every run, so that releases cannot
+        be joined by their tokens.
     """
     table = released.table
     written, coded = dict(released.written), dict(released.coded)
-    secrets: list[Secret] = []
+    drawn: list[Secret] = []
     for name in table.schema.pseudonym:
-        secret = SecretKey(name, keys.private_bytes(f"token {name}", KEY_BYTES))
+        secret = token_key or SecretKey(name, keys.private_bytes(f"token {name}", KEY_BYTES))
         written[name], coded[name] = tokens(table.frame[name], secret.raw()), "token"
-        secrets.append(secret)
-    # One key for all columns: the dates of a person move together, or the gaps between columns would be wrong.
-    key = keys.private_bytes("date shift", KEY_BYTES) if table.schema.shifted else b""
+        drawn.append(secret)
+    # One key for all columns: the dates of a person move together, or the gaps between columns would be wrong. In
+    # releases that can be joined they move alike too, or the mean over releases would approach the true date.
+    key = b""
+    if table.schema.shifted:
+        key = token_key.raw() if token_key else keys.private_bytes("date shift", KEY_BYTES)
     for name in table.schema.shifted:
         written[name], coded[name] = _shifted(table, name, key), "shifted"
-        secrets.append(SecretKey(name, key))
-    return replace(released, written=written, coded=coded), secrets
+        drawn.append(SecretKey(name, key))
+    return replace(released, written=written, coded=coded), [] if token_key else drawn
 
 
 def dates_of(table: Table, name: str) -> pl.Series:

@@ -40,6 +40,12 @@ def refuse_public(place: Path, name: str) -> None:
         raise InputError(f"'{name}' lies in a folder that holds a {MANIFEST}, which is public: choose another place.")
 
 
+def check_name(name: str) -> None:
+    """Refuse what cannot be the name of an entry."""
+    if not name or len(name) > _LONGEST_NAME or not name.isprintable():
+        raise InputError(f"The name of a vault entry must have 1 to {_LONGEST_NAME} printable characters.")
+
+
 def store(
     path: str | Path,
     key: Key,
@@ -64,8 +70,7 @@ def store(
         The vault's absolute path.
     """
     place = check_vault(path, release=release)
-    if not name or len(name) > _LONGEST_NAME or not name.isprintable():
-        raise InputError(f"The name of a vault entry must have 1 to {_LONGEST_NAME} printable characters.")
+    check_name(name)
     if not secrets:
         raise InputError(f"There are no secrets to keep under '{name}': nothing was stored.")
     before = place.read_bytes() if place.exists() else None
@@ -73,9 +78,22 @@ def store(
     if name in entries and not replace:
         raise InputError(f"The vault '{path}' already has an entry '{name}': choose another name, or replace it.")
     entries[name] = [secret.reveal() for secret in secrets]
-    sealed = seal(json.dumps({"entries": entries}, ensure_ascii=False).encode(), key)
-    _write(place, sealed, before)
+    _write(place, _sealed(entries, key), before)
     return place
+
+
+def remove(path: str | Path, key: Key, name: str) -> None:
+    """Take an entry out of a vault, if it is there; the file goes with its last entry."""
+    place = check_vault(path)
+    before = _read(place)
+    entries = _entries(before, key, str(path))
+    if entries.pop(name, None) is None:
+        return
+    if entries:
+        _write(place, _sealed(entries, key), before)
+    else:
+        _refuse_changed(place, before)
+        place.unlink()
 
 
 def load(path: str | Path, key: Key, name: str) -> list[Secret]:
@@ -112,6 +130,16 @@ def _entries(sealed: bytes, key: Key, name: str) -> dict[str, list[Any]]:
     return found
 
 
+def _sealed(entries: dict[str, list[Any]], key: Key) -> bytes:
+    return seal(json.dumps({"entries": entries}, ensure_ascii=False).encode(), key)
+
+
+def _refuse_changed(place: Path, before: bytes | None) -> None:
+    now = place.read_bytes() if place.exists() else None
+    if now != before:
+        raise InputError(f"The vault '{place}' was changed by somebody else meanwhile: try again.")
+
+
 def _write(place: Path, sealed: bytes, before: bytes | None) -> None:
     """Swap the file in one step, unless somebody else has written it meanwhile."""
     # Created with mode 0600: there is no moment at which others could open it.
@@ -121,9 +149,7 @@ def _write(place: Path, sealed: bytes, before: bytes | None) -> None:
             file.write(sealed)
             file.flush()
             os.fsync(file.fileno())
-        now = place.read_bytes() if place.exists() else None
-        if now != before:
-            raise InputError(f"The vault '{place}' was changed by somebody else meanwhile: try again.")
+        _refuse_changed(place, before)
         os.replace(staged, place)
     except OSError as error:
         raise InputError(f"The vault '{place}' cannot be written: {error.strerror}.") from None

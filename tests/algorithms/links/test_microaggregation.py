@@ -77,6 +77,29 @@ def test_means_of_numbers_are_kept() -> None:
         assert found.columns[name].dtype == pl.Float64
 
 
+@settings(max_examples=30)
+@given(st.integers(0, 2**32), st.integers(4, 60), st.integers(2, 4), st.sampled_from([0.0, 1e9]))
+def test_the_share_of_variance_lost(seed: int, n: int, k: int, far: float) -> None:
+    """SSE / SST of standardised columns, by their definition; categories and constants do not count."""
+    rng = np.random.default_rng(seed)
+    days = [dt.date(2020, 1, 1) + dt.timedelta(days=int(day)) for day in rng.integers(0, 900, n)]
+    data = {"x": far + rng.normal(0, 3, n), "d": days, "c": rng.choice(["u", "v"], n), "one": [7] * n}
+    found = run(table_of(data), k=k)
+    true = np.stack([data["x"], np.array(days, dtype="datetime64[D]").astype(float)])
+    made = np.stack([found.columns["x"].to_numpy(), found.columns["d"].to_physical().to_numpy()])
+    mean, deviation = true.mean(axis=1, keepdims=True), true.std(axis=1, keepdims=True)
+    kept = deviation[:, 0] > 0
+    z, centroids = ((cells - mean)[kept] / deviation[kept] for cells in (true, made))
+    assert found.notes["sse_share"] == pytest.approx(((z - centroids) ** 2).sum() / (z**2).sum(), rel=1e-5)
+
+
+def test_shares_of_variance_at_the_ends() -> None:
+    pairs = run(table_of({"x": [1, 1, 5, 5, 9, 9]}), k=2)
+    assert pairs.notes["sse_share"] == 0.0
+    assert run(table_of({"x": [1, 2, 5, 9]}), k=4).notes["sse_share"] == pytest.approx(1.0)
+    assert run(table_of({"c": ["u", "v", "u", "v"]}), k=2).notes["sse_share"] is None
+
+
 def test_cells_by_type() -> None:
     """Two far-apart groups of three: mean, day of the mean, lower median, mode."""
     table = table_of(

@@ -80,7 +80,10 @@ class Microaggregation(Algorithm):
         ids[order] = found
         sizes = np.bincount(ids)
         columns = {column.name: _centroids(column, numbers.get(column.name), ids, sizes) for column in table.quasi}
-        notes = {"method": self.method, "groups": sizes.size, "cells_are_representatives": True}
+        lost = _sse_share(table.quasi, numbers, columns)
+        notes = {
+            "method": self.method, "groups": sizes.size, "cells_are_representatives": True, "sse_share": lost,
+        }  # fmt: skip
         return Rewritten(kind="microaggregated", columns=columns, ids=ids, notes=notes)
 
 
@@ -177,6 +180,27 @@ def _centroids(column: Column, numbers: np.ndarray | None, ids: np.ndarray, size
     codes = _medians(column, ids, sizes) if _is_ordered(column) else _modes(column, ids)
     texts = column.texts.gather(codes[ids]).alias(column.name)
     return texts if column.missing < 0 else texts.set(pl.Series(codes[ids] == column.missing), None)
+
+
+def _sse_share(
+    columns: Sequence[Column], numbers: dict[str, np.ndarray], published: dict[str, pl.Series]
+) -> float | None:
+    """SSE / SST over numbers and dates, each standardised: the share of their variance that publishing centroids loses.
+
+    A column of one value has no variance and is left out; None where that leaves no column.
+    """
+    shares = []
+    for column in columns:
+        if column.name not in numbers:
+            continue
+        cells = published[column.name].to_physical().to_numpy().astype(np.float64)
+        # Differences to one of the values: squares of large numbers would lose their digits.
+        origin = numbers[column.name][0]
+        true, made = numbers[column.name][column.codes] - origin, cells - origin
+        total = float(((true - true.mean()) ** 2).sum())
+        if total > 0:
+            shares.append(float(((true - made) ** 2).sum()) / total)
+    return float(np.mean(shares)) if shares else None
 
 
 def _medians(column: Column, ids: np.ndarray, sizes: np.ndarray) -> np.ndarray:
