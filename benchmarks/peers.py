@@ -236,9 +236,7 @@ def measurers(data: Data, python: Path, peers: Sequence[str], folder: Path) -> I
         yield _row(job, data, None, answer, {"figures": figures, "agreement": agreement})
 
 
-def compare(
-    ours: Mapping[str, Sequence[float | None]], theirs: Mapping[str, Sequence[float | None]]
-) -> dict[str, str]:
+def compare(ours: Mapping[str, Sequence[float | None]], theirs: Mapping[str, Sequence[float | None]]) -> dict[str, str]:
     """``agree`` or ``differ`` for each figure that both have."""
     found = {}
     for name in theirs:
@@ -276,7 +274,8 @@ def as_table(rows: Iterable[Row]) -> Table:
     table.add_column("figures (seconds)")
     for row in rows:
         figures = [
-            f"{name} {value:.4g}" + ("" if seconds is None else f" ({seconds:.3f})")
+            f"{name} {value:.4g}"
+            + ("" if seconds is None else f" ({seconds:.3f})")
             + (f" {row.agreement[name]}" if row.agreement and name in row.agreement else "")
             for name, (seconds, value) in (row.figures or {}).items()
         ]
