@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.attacks.cover import cover_column
 from shoal.attacks.matches import Matcher
 from shoal.errors import InputError, InternalError
 from shoal.hierarchy.hierarchy import MISSING, ROOT, Hierarchy
+from shoal.recoding.cover import cover_column
 from shoal.results import Release
 from shoal.table.coding import canonical_text
 from shoal.table.column import Column

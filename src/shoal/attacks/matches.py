@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from shoal.attacks.cover import Cover
 from shoal.errors import InputError
 from shoal.kernels.grouping import group_rows
 from shoal.kernels.matching import WORD, count_matches, cover_bits, list_matches
+from shoal.recoding.cover import Cover
 
 # Bytes of bit sets kept at a time, and matches listed at a time.
 _BYTES = 1 << 26

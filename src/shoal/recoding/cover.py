@@ -207,7 +207,7 @@ def _quantities(name: str, kind: str, texts: Sequence[str]) -> list[Any]:
         return [_number(text) for text in texts]
     except (ValueError, InvalidOperation):
         raise InputError(
-            f"Column '{name}' of the release, or of the people to attack, has cells that are no "
+            f"Column '{name}' of the release, or of the people held against it, has cells that are no "
             f"{'dates' if kind == 'date' else 'numbers'}: name its missing marker, or clean it."
         ) from None
 
