@@ -189,12 +189,19 @@ def install(folder: Path) -> tuple[Path, list[str]]:
     return python, found
 
 
+def read_as_numbers(data: Data) -> list[str]:
+    """Columns that every tool reads as numbers: a sensitive one wherever it holds some, since t goes by its type."""
+    sensitive = data.frame[data.sensitive]
+    numbers = sensitive.cast(pl.Float64, strict=False).null_count() == 0
+    return [*data.numeric, *([data.sensitive] if numbers and data.sensitive not in data.numeric else [])]
+
+
 def run_job(job: str, python: Path, data: Data, folder: Path, **options: Any) -> dict[str, Any]:
     """Run one job in a process of its own; a failure is returned as ``error``."""
     source, release = folder / f"{data.name}.csv", folder / f"{job.replace(' ', '-')}.csv"
     if not source.exists():
         data.frame.write_csv(source)
-    given = {"quasi": list(data.quasi), "sensitive": data.sensitive, "numeric": list(data.numeric)} | options
+    given = {"quasi": list(data.quasi), "sensitive": data.sensitive, "numeric": read_as_numbers(data)} | options
     root = Path(__file__).resolve().parents[1]
     # Only our own jobs may see our packages: a peer gets what its environment holds.
     path = {"PYTHONPATH": os.pathsep.join([str(root / "src"), str(root)])} if job.startswith("shoal") else {}

@@ -121,6 +121,14 @@ def test_figures_agree_but_for_rounding() -> None:
     assert "alpha 0.6 (0.100) differ" in list(peers.as_table([row]).columns[-1].cells)[0]
 
 
+@pytest.mark.parametrize(
+    "values, numbers", [([3, 1, 2, 2], True), (["3", "1.5", "2", "2"], True), (["3", "x", "3", "x"], False)]
+)
+def test_every_tool_reads_sensitive_numbers_as_numbers(values: list[Any], numbers: bool) -> None:
+    data = Data("hand", FRAME.with_columns(s=pl.Series(values)), ("age", "job"), "s")
+    assert peers.read_as_numbers(data) == ["age", *(["s"] if numbers else [])]
+
+
 def test_a_peer_is_held_against_our_audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def answered(job: str, *_: Any, **__: Any) -> dict[str, Any]:
         return {"seconds": [1.0], "figures": {"k": [None, 1.0], "alpha": [None, 1.0 if job == "pycanon" else 0.5]}}

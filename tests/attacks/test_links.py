@@ -101,7 +101,7 @@ def test_microaggregated_releases_have_no_cells_to_match() -> None:
         {"name": "microaggregation", "k": 4}, ["W-UNMODELLED:disease"], quasi=["age"], drop=["income", "job", "sex"]
     )
     results = by_name(release)
-    assert set(results) == {"homogeneity", "background", "skewness", "similarity", "proximity", "divergence"}
+    assert set(results) == {"nearest", "homogeneity", "background", "skewness", "similarity", "proximity", "divergence"}
     assert figures(results["homogeneity"])["homogeneity:disease"].trials > 0
 
 

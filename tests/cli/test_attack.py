@@ -173,6 +173,98 @@ def test_a_column_that_people_lack(shoal: Shoal, folder: Path) -> None:
     assert (result.code, "no column 'sex'" in result.err) == (2, True)
 
 
+def test_a_control_needs_the_columns_too(shoal: Shoal, recipe: Path, folder: Path) -> None:
+    bare = folder.parent / "bare.csv"
+    pl.DataFrame({"age": [1], "disease": ["flu"]}).write_csv(bare)
+    against = ["--against", folder.parent / "people.csv", "--control", bare]
+    file = folder / "release.csv"
+    for target, more in ((folder, against), (recipe, ["--control", bare]), (file, [*FLAGS, *against])):
+        result = shoal("attack", target, *more)
+        assert (result.code, "no column 'sex'" in result.err, "flu" in result.err) == (2, True, False)
+
+
+FLAGS = ["--quasi", "age", "--quasi", "sex", "--sensitive", "disease"]
+
+
+def test_a_bare_file_is_attacked_like_its_folder(shoal: Shoal, folder: Path) -> None:
+    people, others = folder.parent / "people.csv", folder.parent / "others.csv"
+    beside = ["--against", people, "--control", others, "--seed", "1", "--json"]
+    known = shoal("attack", folder, *beside).json["attacks"]
+    result = shoal("attack", folder / "release.csv", *FLAGS, *beside)
+    assert result.code == 0
+    assert result.json["kind"] == "generalised"
+    assert result.json["attacks"] == known
+    notes = {one["name"]: one["note"] for one in result.json["attacks"]}
+    assert "name the recipe instead" in notes["downcoding"]
+
+
+def test_a_file_of_another_tool(shoal: Shoal, tmp_path: Path) -> None:
+    office = "[20, 30[;office;flu\n"
+    (tmp_path / "other.csv").write_text(f"age;job;disease\n{office}{office}3*;*;cold\n", "utf-8")
+    (tmp_path / "people.csv").write_text("age;job;disease\n21;clerk;flu\n29;typist;flu\n30;nurse;cold\n", "utf-8")
+    (tmp_path / "job.csv").write_text("clerk;office;*\ntypist;office;*\nnurse;ward;*\n", "utf-8")
+    flags = ["--quasi", "age", "--quasi", "job", "--sensitive", "disease", "--separator", ";"]
+    flags += ["--against", tmp_path / "people.csv", "--only", "linkage", "--json"]
+    result = shoal("attack", tmp_path / "other.csv", *flags, "--hierarchy", f"job={tmp_path / 'job.csv'}")
+    assert result.code == 0
+    found = {one["name"]: one["value"] for one in result.json["attacks"][0]["figures"]}
+    assert found["linkage"] == pytest.approx((1 / 2 + 1 / 2 + 1) / 3)
+    assert found["linkage:disease"] == 1
+    blind = shoal("attack", tmp_path / "other.csv", *flags)
+    assert "1 of 1 values of 'job'" in blind.json["statement"]
+    assert "office" not in blind.out
+
+
+def test_centroids_are_found_by_the_nearest(shoal: Shoal, recipe: Path) -> None:
+    recipe.write_text(RECIPE.replace('"mondrian"', '"microaggregation"'), "utf-8")
+    result = shoal("attack", recipe, "--only", "nearest", "--only", "linkage", "--json")
+    assert result.code == 0
+    near, linked = result.json["attacks"]
+    found = {one["name"]: one for one in near["figures"]}
+    assert 0 < found["nearest"]["value"] <= 1 / 3
+    assert found["nearest:disease"]["control"] is not None
+    assert "'linkage' does not apply to a microaggregated release; these do: nearest" in linked["note"]
+    assert shoal("run", recipe).code == 0
+    source, folder = recipe.parent / "people.csv", recipe.parent / "out"
+    flags = ["--against", source, "--only", "nearest", "--seed", "1", "--json"]
+    written = shoal("attack", folder, *flags).json["attacks"]
+    bare = shoal("attack", folder / "release.csv", *FLAGS, "--kind", "microaggregated", *flags)
+    assert bare.json["attacks"] == written
+
+
+def test_people_of_a_folder_count_once(shoal: Shoal, folder: Path) -> None:
+    twice = folder.parent / "twice.csv"
+    frame = pl.read_csv(folder.parent / "people.csv")
+    pl.concat([frame, frame]).write_csv(twice)
+    result = shoal("attack", folder, "--against", twice, "--subject", "name", "--only", "linkage")
+    assert result.code == 0
+    assert "of 120 people" in result.out
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["people.csv"], "no quasi-identifier"),
+    (["people.csv", "--quasi", "agee"], "Did you mean 'age'?"),
+    (["people.csv", *FLAGS, "--hold-out", "0.5"], "name its recipe instead"),
+    (["people.csv", *FLAGS, "--kind", "bucketised"], "'kind' of a file"),
+    (["people.csv", *FLAGS, "--control", "others.csv"], "needs an identified table"),
+    (["people.csv", *FLAGS, "--against", "people.csv", "--control", "people.csv"], "are in the data too"),
+    (["people.csv", *FLAGS, "--hierarchy", "age=nowhere.csv"], "cannot be read"),
+    (["nowhere.csv", *FLAGS], "There is no file"),
+    (["out", *FLAGS], "--quasi is for a file, and a release says it itself"),
+    (["recipe.toml", "--type", "age=numeric"], "--type is for a file, and a recipe says it itself"),
+    (["recipe.toml", "--subject", "name"], "--subject is for a file or a release"),
+    (["out", "--subject", "name"], "column of the people in --against"),
+    (["out", "--subject", "nam", "--against", "people.csv"], "no column 'nam'"),
+])  # fmt: skip
+def test_bad_requests_of_a_file(
+    shoal: Shoal, folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    result = shoal("attack", *arguments)
+    assert (result.code, result.out, result.err.count("\n")) == (2, "", 1), result.err
+    assert message in result.err
+
+
 def test_attacks_are_listed(shoal: Shoal) -> None:
     names = [one["name"] for one in shoal("list", "attacks", "--json").json["attacks"]]
     assert {"linkage", "homogeneity", "relinking"} <= set(names)

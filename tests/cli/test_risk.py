@@ -10,8 +10,8 @@ import pytest
 
 FLAGS = ["--quasi", "age", "--quasi", "sex", "--sensitive", "disease"]
 DATA = {
-    "target", "name", "rows", "records", "people", "quasi", "threshold", "population", "population_size", "figures",
-    "class_sizes", "curves", "contributions", "sensitive", "suda", "riskiest", "html",
+    "target", "notes", "name", "rows", "records", "people", "quasi", "threshold", "population", "population_size",
+    "figures", "class_sizes", "curves", "contributions", "sensitive", "suda", "riskiest", "html",
 }  # fmt: skip
 
 
@@ -88,6 +88,69 @@ def test_starred_rows_are_no_class(shoal, patients: Path, tmp_path: Path) -> Non
     file = tmp_path / "out" / "release.csv"
     stars = sum(set(line.split(",")) == {"*"} for line in file.read_text("utf-8").splitlines())
     assert shoal("risk", tmp_path / "out", "--json").json["rows"] == 8 - stars
+
+
+KINDS = {
+    "randomised": (["--algorithm", "random", "--acknowledge", "W-RA-LINK", "--acknowledge", "W-NO-K"], "'ra-linkage'"),
+    "pseudonymised": (
+        ["--algorithm", "mapping", "--acknowledge", "W-PP-REV", "--acknowledge", "W-NO-K", "--discard-secret"],
+        "'frequency-matching'",
+    ),
+    "bucketised": (["--algorithm", "anatomy", "--set", "l=2", "--acknowledge", "W-EXACT-QI"], "'relinking'"),
+    "microaggregated": (["--algorithm", "microaggregation", "--model", "k=2"], "'nearest'"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_classes_mean_where_nothing_is_generalised(shoal, patients: Path, tmp_path: Path, kind: str) -> None:
+    made, attack = KINDS[kind]
+    roles = ["--identifier", "name", "--drop", "zip", *FLAGS, "--acknowledge", "W-UNMODELLED:disease"]
+    result = shoal("anonymize", patients, "-o", tmp_path / "out", *roles, *made, "--seed", "1")
+    assert result.code == 0, result.err
+    data = shoal("risk", tmp_path / "out", "--json").json
+    assert attack in " ".join(data["notes"])
+    # The value beside a record of a group need not be its own.
+    assert set(data["sensitive"]) == (set() if kind == "bucketised" else {"disease"})
+    page = tmp_path / "page.html"
+    shown = shoal("risk", tmp_path / "out", "--html", page)
+    assert f"Note: {data['notes'][0]}" in " ".join(shown.out.split())
+    assert attack in page.read_text("utf-8").partition("plotly.js v")[0].replace("&#39;", "'")
+
+
+def test_sensitive_ranges_of_a_file(shoal, tmp_path: Path) -> None:
+    file, ranges, tree = (tmp_path / name for name in ("file.csv", "ranges.csv", "tree.csv"))
+    file.write_text("age,pay\n2*,1\n2*,2\n2*,9\n3*,1\n3*,2\n", "utf-8")
+    ranges.write_text("".join(f"{one};{one // 5 * 5};{one // 5 * 5 + 4}\n" for one in range(10)), "utf-8")
+    tree.write_text("".join(f"{one};{'low' if one < 5 else 'high'};*\n" for one in range(10)), "utf-8")
+    flags = ["--quasi", "age", "--sensitive", "pay", "--json"]
+
+    def worst(*more: object) -> float | None:
+        result = shoal("risk", file, *flags, *more)
+        assert result.code == 0, result.err
+        return result.json["sensitive"]["pay"]["range_confidence"]
+
+    assert worst() is None
+    assert worst("--policy", "pay=value") == pytest.approx(1 / 2)
+    assert worst("--policy", f"pay={ranges}") == 1
+    assert worst("--policy", "pay=[[0,1],[2,9]]") == pytest.approx(2 / 3)
+    assert worst("--policy", "pay=level:1", "--hierarchy", f"pay={tree}") == 1
+    refused(shoal("risk", file, *flags[:4], "--policy", "pay=level:1"), 2, "has no hierarchy")
+    refused(shoal("risk", file, *flags[:4], "--policy", "age=value"), 2, "not a sensitive column")
+    refused(shoal("risk", file, *flags[:4], "--hierarchy", f"age={tree}"), 2, "which is not a sensitive column")
+
+
+def test_sensitive_ranges_of_a_release_are_its_manifests(shoal, tmp_path: Path) -> None:
+    file = tmp_path / "file.csv"
+    file.write_text("age,pay\n" + "".join(f"{20 + one},{one * 7 % 12}\n" for one in range(12)), "utf-8")
+    made = ["--quasi", "age", "--sensitive", "pay", "--model", "k=3", "--model", "range-confidence=0.9 on pay"]
+    policy = ["--policy", "pay=[[0,3],[4,7],[8,11]]"]
+    result = shoal("anonymize", file, "-o", tmp_path / "out", *made, *policy, "--seed", "1")
+    assert result.code == 0, result.err
+    found = shoal("risk", tmp_path / "out", "--json").json["sensitive"]["pay"]["range_confidence"]
+    bare = ["--quasi", "age", "--sensitive", "pay", *policy, "--json"]
+    again = shoal("risk", tmp_path / "out" / "release.csv", *bare).json["sensitive"]["pay"]["range_confidence"]
+    assert 0 < found == again <= 0.9
+    refused(shoal("risk", tmp_path / "out", *policy), 2, "--policy is for a file, and a release says it itself")
 
 
 def test_the_page(shoal, patients: Path, tmp_path: Path, secrets: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""Individual risk: the published closed forms in fractions, and the spread of the population's counts."""
+"""Individual risk: closed forms in fractions, the spread of the population's counts, and a survey by hand."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import polars as pl
 import pytest
 
+from shoal.io.source import read
+from shoal.risk.assess import assess
 from shoal.risk.individual import individual_risk, population_range, records_within
 
 LN2 = math.log(2.0)
@@ -65,3 +68,56 @@ def test_the_range_holds_nineteen_draws_of_twenty() -> None:
         assert 0.945 <= inside <= 0.99
         assert low >= f
     assert population_range(3, 1.0) == (3, 3)
+
+
+# Ten records as in a labour force survey, with weights; four are unique, the others are in pairs.
+SURVEY = pl.DataFrame(
+    [
+        ("urban", "f", "secondary incomplete", "employed", 180),
+        ("urban", "f", "secondary incomplete", "employed", 180),
+        ("urban", "f", "primary incomplete", "outside", 215),
+        ("urban", "m", "secondary complete", "employed", 76),
+        ("rural", "f", "secondary complete", "unemployed", 186),
+        ("urban", "m", "secondary complete", "employed", 76),
+        ("urban", "f", "primary complete", "outside", 180),
+        ("urban", "m", "post-secondary", "unemployed", 215),
+        ("urban", "f", "secondary incomplete", "outside", 186),
+        ("urban", "f", "secondary incomplete", "outside", 76),
+    ],
+    schema=["residence", "sex", "education", "labour", "w"],
+    orient="row",
+)
+KEYS = ["residence", "sex", "education", "labour"]
+
+
+def test_a_weighted_survey_by_hand() -> None:
+    def one(weight: int) -> float:  # f = 1, p = 1/F: (p/q) ln(1/p) = ln F / (F - 1)
+        return math.log(weight) / (weight - 1)
+
+    def two(weight: int) -> float:  # f = 2, p = 2/F: (p/q**2)(p ln p + q)
+        p = 2 / weight
+        return p / (1 - p) ** 2 * (p * math.log(p) + 1 - p)
+
+    expected = [two(360), two(360), one(215), two(152), one(186), two(152), one(180), one(215), two(262), two(262)]
+    report = assess(read(SURVEY, quasi=KEYS, weight="w"))
+    assert report.by_record.journalist is not None
+    assert report.by_record.journalist.tolist() == pytest.approx(expected)
+    assert report.figures["journalist-expected"].value == pytest.approx(sum(expected))  # sdcMicro's global risk times n
+
+
+def test_suda_and_dis_suda_of_four_keys_by_hand() -> None:
+    # K = 4: a minimal unique of one key scores 3! = 6 and one of two keys 2! = 2.
+    # Row 3 and 7: education alone. Row 5: residence alone; sex and education, sex and labour, education and labour.
+    # Row 8: education alone; sex and labour, residence and labour.
+    scores = [0, 0, 6, 0, 6 + 2 + 2 + 2, 0, 6, 6 + 2 + 2, 0, 0]
+    report = assess(read(SURVEY.drop("w"), quasi=KEYS), fraction=0.1)
+    assert report.by_record.suda is not None
+    assert report.by_record.dis is not None
+    assert report.by_record.suda.tolist() == scores
+    # 4 unique records and 6 in pairs: D = 4 * 0.1 / (4 * 0.1 + 6 * 0.9).
+    chance = 0.4 / (0.4 + 5.4)
+    assert report.figures["dis"].value == pytest.approx(chance)
+    power = 1 + (8 - 4) / 20
+    total = sum(score**-power for score in scores if score)
+    expected = [1 / (1 + (4 / chance - 4) / (score**power * total)) if score else 0.0 for score in scores]
+    assert report.by_record.dis.tolist() == pytest.approx(expected)

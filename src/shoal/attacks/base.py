@@ -127,6 +127,22 @@ def clustered(success: np.ndarray, cluster: np.ndarray) -> tuple[float, int]:
     return share, int(min(n, max(1.0, spread / variance)))
 
 
+def by_person(
+    success: np.ndarray, cluster: np.ndarray, person: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Successes and clusters a person, where these are given a row: the mean success, the cluster of the first row.
+
+    Parameters
+    ----------
+    person
+        Whose row each is, any whole numbers; None where every row is a person.
+    """
+    if person is None:
+        return success, cluster
+    _, first, of = np.unique(person, return_index=True, return_inverse=True)
+    return np.bincount(of, weights=success) / np.maximum(np.bincount(of), 1), cluster[first]
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AttackResult:
     """What one attack found.

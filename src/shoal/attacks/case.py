@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from shoal.attacks.centroids import Centroids, Nearby
 from shoal.attacks.matches import Matcher
+from shoal.attacks.subjects import Subjects
 from shoal.errors import InputError, InternalError
 from shoal.hierarchy.hierarchy import MISSING, ROOT, Hierarchy
-from shoal.recoding.cover import cover_column
+from shoal.recoding.cover import Cover, cover_column, not_suppressed
 from shoal.results import Release
 from shoal.table.coding import canonical_text
 from shoal.table.column import Column
 from shoal.table.keys import Keys
+from shoal.table.policies import given_policy, set_policies
 from shoal.table.schema import ColumnSpec, Schema
 from shoal.table.stats import unknown_flags, value_text
 from shoal.table.table import build_table, iso_dates, take_rows
@@ -41,6 +45,10 @@ class View:
         int32, the class of every distinct row of the matcher.
     left_out
         Quasi-identifiers that are published by representatives, which cover nothing.
+    centroids
+        What classes publish instead of cells, None where there are cells.
+    subjects
+        Whose row each is, None where rows are people, or where that is not known.
     """
 
     classes: np.ndarray
@@ -49,6 +57,8 @@ class View:
     matcher: Matcher | None
     class_of: np.ndarray
     left_out: Sequence[str] = ()
+    centroids: Centroids | None = None
+    subjects: Subjects | None = None
 
     @property
     def rows(self) -> int:
@@ -72,7 +82,8 @@ class People:
     n
         How many.
     classes
-        int32 class of each, where they are the released records themselves; else None.
+        int32 class of each, where they are the released records themselves, or the nearest where classes publish
+        centroids; else None.
     vectors, vector
         Distinct vectors of atoms, and the one of each person; None where people are known by class.
     truth
@@ -80,6 +91,10 @@ class People:
         does not have the value.
     numbers
         Numeric or date sensitive column to each person's value, NaN where unknown.
+    near
+        Where people of a table are among centroids.
+    person
+        Whose row each is: people with several rows count once. None where every row is a person.
     """
 
     n: int
@@ -88,6 +103,30 @@ class People:
     vector: np.ndarray | None
     truth: Mapping[str, np.ndarray]
     numbers: Mapping[str, np.ndarray]
+    near: Nearby | None = None
+    person: np.ndarray | None = None
+
+    @property
+    def identified(self) -> bool:
+        """Whether they are known by their quasi-identifiers and not by their records."""
+        return self.vectors is not None or self.near is not None
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """What each row counts: 1 over the rows of its person."""
+        if self.person is None:
+            return np.ones(self.n)
+        _, of, many = np.unique(self.person, return_inverse=True, return_counts=True)
+        return 1.0 / many[of]
+
+    @property
+    def count(self) -> int:
+        """How many people there are."""
+        return self.n if self.person is None else int(np.unique(self.person).size)
+
+    def person_of(self, rows: np.ndarray) -> np.ndarray | None:
+        """Whose some rows are; None where every row is a person."""
+        return None if self.person is None else self.person[rows]
 
     @property
     def places(self) -> tuple[np.ndarray, np.ndarray]:
@@ -126,6 +165,8 @@ class AttackCase:
         People of the same population who are not in the data; None where there are none.
     no_control
         Why there are none.
+    outside
+        The table that the control was read from.
     release
         The publisher's side, None where only the published files are known.
     input_rows
@@ -142,6 +183,7 @@ class AttackCase:
     identified: bool = False
     control: People | None = None
     no_control: str = "No people outside the data were given, so there is no control."
+    outside: pl.DataFrame | None = None
     release: Release | None = None
     input_rows: np.ndarray | None = None
     others: Sequence[Other] = field(default_factory=list)
@@ -153,6 +195,8 @@ def public_view(
     apart: np.ndarray | None = None,
     *,
     values: pl.DataFrame | None = None,
+    subject: pl.Series | None = None,
+    cover: Callable[[Mapping[str, Any], pl.DataFrame], Cover | None] = cover_column,
 ) -> View:
     """A release as its files and its manifest show it.
 
@@ -164,16 +208,21 @@ def public_view(
         A number a row; rows whose numbers differ are told apart although their cells agree.
     values
         Sensitive values by group, where a bucketised release has them in a table of their own.
+    subject
+        Whose row each is, where anybody knows.
+    cover
+        What the cells of a column cover, by its entry.
     """
     if apart is None and manifest.get("group") in frame.columns:
         apart = _group_ids(frame, frame, manifest)
     columns = {entry["name"]: entry for entry in manifest["columns"]}
     quasi = [entry for entry in columns.values() if entry["role"] == "quasi" and "coded" not in entry]
-    kept = _not_suppressed(frame, manifest, quasi)
+    kept = not_suppressed(frame, manifest)
     if kept is not None:
         frame, apart = frame.filter(kept), None if apart is None else apart[kept.to_numpy()]
-    covers = {entry["name"]: cover_column(entry, frame) for entry in quasi}
-    known = [cover for cover in covers.values() if cover is not None]
+        subject = None if subject is None else subject.filter(kept)
+    covers = {entry["name"]: cover(entry, frame) for entry in quasi} if _covering(manifest) else {}
+    known = [one for one in covers.values() if one is not None]
     if apart is not None:  # the groups of a bucketised release, whose values are apart from their rows
         ids = np.unique(apart, return_inverse=True)[1].astype(np.int32)
     else:
@@ -181,11 +230,20 @@ def public_view(
         ids = _distinct(texts)
     listed, held = (ids, frame) if values is None else (_group_ids(values, frame, manifest), values)
     # Classes that only representatives tell apart stay apart, although nobody's values do.
-    matcher = Matcher.of(known, ids) if known and frame.height and _covering(manifest) else None
+    matcher = Matcher.of(known, ids) if known and frame.height else None
+    count = int(ids.max(initial=-1)) + 1
     return View(
-        classes=listed, n_classes=int(ids.max(initial=-1)) + 1, sensitive=_sensitive(held, columns), matcher=matcher,
-        class_of=_class_of(matcher, ids), left_out=[name for name, cover in covers.items() if cover is None],
+        classes=listed, n_classes=count, sensitive=_sensitive(held, columns), matcher=matcher,
+        class_of=_class_of(matcher, ids), left_out=[name for name, one in covers.items() if one is None],
+        centroids=_centroids(frame, manifest, ids, count), subjects=None if subject is None else Subjects.of(subject),
     )  # fmt: skip
+
+
+def _centroids(frame: pl.DataFrame, manifest: Mapping[str, Any], classes: np.ndarray, count: int) -> Centroids | None:
+    if _covering(manifest) or not frame.height:
+        return None
+    quasi = [entry for entry in manifest["columns"] if entry["role"] == "quasi" and "coded" not in entry]
+    return Centroids.of(quasi, frame, classes, count)
 
 
 def _class_of(matcher: Matcher | None, classes: np.ndarray) -> np.ndarray:
@@ -203,10 +261,13 @@ def release_view(release: Release) -> View:
     table = take_rows(release.table, rows)
     classes = release.released.classes[rows]
     sensitive = {column.name: column for column in table.sensitive if column.name not in release.released.written}
-    public = public_view(_polars(release.frame), release.manifest, _group_numbers(release))
+    frame, count, subject = _polars(release.frame), release.released.n_classes, table.schema.subject
+    public = public_view(frame, release.manifest, _group_numbers(release))
     return View(
-        classes=classes, n_classes=release.released.n_classes, sensitive=sensitive, matcher=public.matcher,
+        classes=classes, n_classes=count, sensitive=sensitive, matcher=public.matcher,
         class_of=_class_of(public.matcher, classes), left_out=public.left_out,
+        centroids=_centroids(frame, release.manifest, classes, count),
+        subjects=None if subject is None else Subjects.of(table.frame[subject]),
     )  # fmt: skip
 
 
@@ -218,21 +279,44 @@ def own_people(view: View) -> People:
         truth[name] = np.where(known, column.codes, -1).astype(np.int64)
         if column.numbers is not None:
             numbers[name] = np.where(known, _positions(column)[column.codes], np.nan)
-    return People(n=view.rows, classes=view.classes, vectors=None, vector=None, truth=truth, numbers=numbers)
+    whose = None if view.subjects is None else view.subjects.of_row
+    return People(
+        n=view.rows, classes=view.classes, vectors=None, vector=None, truth=truth, numbers=numbers, person=whose
+    )  # fmt: skip
 
 
-def identified_people(view: View, frame: pl.DataFrame) -> People:
-    """People of an identified table, known by their quasi-identifiers; sensitive columns they have are the truth."""
-    if view.matcher is None:
+def identified_people(view: View, frame: pl.DataFrame, subject: str | None = None) -> People:
+    """People of an identified table, known by their quasi-identifiers; sensitive columns they have are the truth.
+
+    Parameters
+    ----------
+    subject
+        Column that says whose row it is, by default the release's own.
+    """
+    vectors = vector = near = None
+    if view.matcher is not None:
+        vectors, vector = view.matcher.vectors(frame)
+    elif view.centroids is not None:
+        near = view.centroids.near(frame)
+    else:
         raise InputError("The cells of this release cover no values, so that nobody can be held against them.")
-    vectors, vector = view.matcher.vectors(frame)
     truth, numbers = {}, {}
     for name, column in view.sensitive.items():
         if name in frame.columns:
             truth[name], found = _truth(column, frame[name])
             if found is not None:
                 numbers[name] = found
-    return People(n=frame.height, classes=None, vectors=vectors, vector=vector, truth=truth, numbers=numbers)
+    return People(
+        n=frame.height, classes=None if near is None else near.classes, vectors=vectors, vector=vector, truth=truth,
+        numbers=numbers, near=near, person=_persons(view, frame, subject),
+    )  # fmt: skip
+
+
+def _persons(view: View, frame: pl.DataFrame, subject: str | None) -> np.ndarray | None:
+    name = subject or (None if view.subjects is None else view.subjects.name)
+    if name is None or name not in frame.columns:
+        return None
+    return Subjects.of(frame[name]).of_row if view.subjects is None else view.subjects.place(frame[name])
 
 
 def people_frame(release: Release, rows: np.ndarray | None = None) -> pl.DataFrame:
@@ -279,15 +363,6 @@ def _positions(column: Column) -> np.ndarray:
     return np.where(np.isfinite(column.positions), column.positions, np.nan)
 
 
-def _not_suppressed(frame: pl.DataFrame, manifest: Mapping[str, Any], quasi: list[Any]) -> pl.Series | None:
-    if manifest.get("suppressed") != "star":
-        return None
-    names = [name for entry in quasi for name in entry.get("columns", [entry["name"]])]
-    names += [entry["name"] for entry in manifest["columns"] if entry["role"] != "quasi" and entry["name"] in frame]
-    stars = pl.all_horizontal((pl.col(name).cast(pl.String) == ROOT).fill_null(False) for name in names)
-    return frame.select((~stars).alias("kept"))["kept"]
-
-
 def _covering(manifest: Mapping[str, Any]) -> bool:
     """Whether cells cover the values of the people behind them: centroids do not."""
     return "microaggregated" not in (manifest["kind"], manifest.get("made"))
@@ -321,7 +396,9 @@ def _sensitive(frame: pl.DataFrame, columns: Mapping[str, Mapping[str, Any]]) ->
     data = frame.select(list(wanted)).with_columns(pl.col(pl.String).replace(MISSING, None), pl.lit("").alias(""))
     # A table needs a quasi-identifier; no column of a release can have the empty name.
     schema = Schema(quasi=[""], sensitive=list(wanted), specs=specs)
-    found = build_table(data, schema, hierarchies=trees, missing="value").columns
+    table = build_table(data, schema, hierarchies=trees, missing="value")
+    ranges = {name: given_policy(entry["policy"]) for name, entry in wanted.items() if entry.get("policy")}
+    found = set_policies(table, ranges).columns
     return {name: found[name] for name in wanted}
 
 

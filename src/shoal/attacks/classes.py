@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -10,8 +9,8 @@ import numpy as np
 
 from shoal.attacks.base import Attack, AttackFigure, AttackResult
 from shoal.attacks.case import TRUE_VALUES, AttackCase, People
-from shoal.attacks.guessing import Pool, attack_with, attacked, only_value
-from shoal.attacks.sure import attack_surely
+from shoal.attacks.guessing import Answer, Pool, Rule, attack_with, attacked, nothing, only_value
+from shoal.attacks.sure import attack_both
 from shoal.params import real, whole
 from shoal.table.column import TREE, Column
 from shoal.table.policies import Policy
@@ -83,18 +82,16 @@ class Background(ClassAttack):
             assert policy is not None
             case, column = lifted(case, column, _range_numbers(policy))
         words = "range" if ranged else "value"
-        made = []
-        for excluded in (1, 2):
-            name = f"background:{column.name}" if excluded == 1 else f"background-two:{column.name}"
-            many = f"one {words} that a person does" if excluded == 1 else f"two {words}s that a person does"
-            made.append(
-                attack_with(
-                    case, name, column, _without(excluded),
-                    f"Knowing {many} not have, an attacker guesses the '{column.name}' of {{share}} of {{people}} "
-                    "people right; the same guesses about random people would be right for {naive}{control}.",
-                )
-            )  # fmt: skip
-        return [*made, attack_surely(case, "background", column, _without(1))]
+
+        def told(knowing: str) -> str:
+            return (
+                f"Knowing {knowing} that a person does not have, an attacker guesses the '{column.name}' of {{share}} "
+                "of {people} people right; the same guesses about random people would be right for {naive}{control}."
+            )
+
+        one, sure = attack_both(case, "background", column, _without(1), told(f"one {words}"))
+        two = attack_with(case, f"background-two:{column.name}", column, _without(2), told(f"two {words}s"))
+        return [one, two, sure]
 
 
 def _range_numbers(policy: Policy) -> np.ndarray:
@@ -102,17 +99,17 @@ def _range_numbers(policy: Policy) -> np.ndarray:
     return np.unique(policy.low, return_inverse=True)[1]
 
 
-def _without(excluded: int) -> Callable[[Pool], tuple[np.ndarray, np.ndarray]]:
+def _without(excluded: int) -> Rule:
     """Guess the commonest value after excluding the next ones, where any of these occurs."""
 
-    def rule(pool: Pool) -> tuple[np.ndarray, np.ndarray]:
+    def rule(pool: Pool) -> Answer:
         width = min(excluded + 1, pool.counts.shape[1])
         order = np.argsort(-pool.counts, axis=1, kind="stable")[:, :width]
         some = np.take_along_axis(pool.counts, order, axis=1) > 0
         best = np.where(some[:, 0], order[:, 0], -1)
         out = np.full((pool.groups.size, excluded), -1, dtype=np.int64)
         out[:, : width - 1] = np.where(some[:, 1:], order[:, 1:], -1)
-        return best, out
+        return Answer(best, out)
 
     return rule
 
@@ -142,14 +139,13 @@ class Skewness(ClassAttack):
         totals = np.where(known, column.frequencies, 0).astype(np.float64)
         prior = totals / max(totals.sum(), 1.0)
 
-        def rule(pool: Pool) -> tuple[np.ndarray, np.ndarray]:
+        def rule(pool: Pool) -> Answer:
             size = pool.counts.sum(axis=1, keepdims=True)
             share = pool.counts / np.maximum(size, 1.0)
             gain = share - prior[pool.codes]
             grown = (share >= self.factor * prior[pool.codes]) & (pool.counts > 0)
             gain = np.where(grown, gain, -1.0)
-            none = np.empty((pool.groups.size, 0), dtype=np.int64)
-            return np.where(grown.any(axis=1), gain.argmax(axis=1), -1), none
+            return Answer(np.where(grown.any(axis=1), gain.argmax(axis=1), -1), nothing(pool))
 
         return [
             attack_with(

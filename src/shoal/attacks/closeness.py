@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.attacks.base import AttackFigure, clustered, figure
+from shoal.attacks.base import AttackFigure, by_person, clustered, figure
 from shoal.attacks.case import AttackCase, People
 from shoal.attacks.classes import ClassAttack
-from shoal.attacks.guessing import Pool, attack_with
-from shoal.attacks.sure import attack_surely
+from shoal.attacks.guessing import Answer, Pool, nothing
+from shoal.attacks.sure import attack_both
 from shoal.params import real, whole
 from shoal.table.column import TREE, Column
 from shoal.table.stats import unknown_flags
@@ -50,50 +50,35 @@ class Proximity(ClassAttack):
         eps = _SHARE_OF_RANGE * float(np.ptp(seen)) if self.eps is None and seen.size else float(self.eps or 0.0)
         slack = eps + 1e-9 * max(1.0, eps)
 
-        def rule(pool: Pool) -> tuple[np.ndarray, np.ndarray]:
-            return _densest(pool, places, slack), np.empty((pool.groups.size, 0), dtype=np.int64)
-
-        def agreeing(pool: Pool, guessed: np.ndarray) -> np.ndarray:
-            known, near = _near(pool, places, slack)
-            place = np.zeros(pool.codes.size, dtype=np.int64)
-            place[known] = np.arange(known.size)
-            return near[np.arange(guessed.size), place[guessed]] if known.size else np.zeros(guessed.size)
+        def rule(pool: Pool) -> Answer:
+            return _densest(pool, places, slack)
 
         def right(value: np.ndarray, people: People, chosen: np.ndarray) -> np.ndarray:
             guessed = np.append(places, np.nan)[value]
             with np.errstate(invalid="ignore"):
                 return np.abs(guessed - people.numbers[column.name][chosen]) <= slack
 
-        return [
-            attack_with(
-                case, f"proximity:{column.name}", column, rule,
-                f"The '{column.name}' of {{share}} of {{people}} people is guessed within {eps:g}; the same guesses "
-                "about random people would be right for {naive}{control}.", right,
-            ),
-            attack_surely(case, "proximity", column, rule, right, agreeing=agreeing),
-        ]  # fmt: skip
+        return attack_both(
+            case, "proximity", column, rule,
+            f"The '{column.name}' of {{share}} of {{people}} people is guessed within {eps:g}; the same guesses about "
+            "random people would be right for {naive}{control}.", right,
+        )  # fmt: skip
 
 
-def _densest(pool: Pool, places: np.ndarray, eps: float) -> np.ndarray:
-    """Place of the value with the most records within eps, a group; ties go to the lowest."""
-    known, near = _near(pool, places, eps)
-    if not known.size:
-        return np.full(pool.groups.size, -1)
-    return np.where(near.max(axis=1) > 0, known[near.argmax(axis=1)], -1)
-
-
-def _near(pool: Pool, places: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray]:
-    """Places of the pool whose values are known, in their order, and the records within eps of each (groups, places).
-
-    Values that a group does not have get -1.
-    """
+def _densest(pool: Pool, places: np.ndarray, eps: float) -> Answer:
+    """Place of the value with the most records within eps, a group, which agree; ties go to the lowest."""
     here = places[pool.codes]
     known = np.flatnonzero(np.isfinite(here))
+    if not known.size:
+        return Answer(np.full(pool.groups.size, -1), nothing(pool), np.zeros(pool.groups.size))
     known = known[np.argsort(here[known], kind="stable")]
     values, counts = here[known], pool.counts[:, known]
     total = np.concatenate([np.zeros((counts.shape[0], 1)), np.cumsum(counts, axis=1)], axis=1)
     low, high = np.searchsorted(values, values - eps), np.searchsorted(values, values + eps, side="right")
-    return known, np.where(counts > 0, total[:, high] - total[:, low], -1.0)
+    # Nobody guesses a value that a group does not have.
+    near = np.where(counts > 0, total[:, high] - total[:, low], -1.0)
+    most = near.max(axis=1)
+    return Answer(np.where(most > 0, known[near.argmax(axis=1)], -1), nothing(pool), most)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,20 +110,19 @@ class Divergence(ClassAttack):
         assert column.hierarchy is not None
         node = column.hierarchy.ancestors[self.level]
 
-        def rule(pool: Pool) -> tuple[np.ndarray, np.ndarray]:
+        def rule(pool: Pool) -> Answer:
             return _beside_most(pool, node[pool.codes])
 
-        attack = attack_with(
-            case, f"divergence:{column.name}", column, rule,
+        both = attack_both(
+            case, "divergence", column, rule,
             f"Setting aside the group of values (level {self.level}) that most of a class has, an attacker guesses the "
             f"'{column.name}' of {{share}} of {{people}} people who are outside it; the same guesses about random "
             "people would be right for {naive}{control}.", marks=node,
         )  # fmt: skip
-        sure = attack_surely(case, "divergence", column, rule, marks=node)
-        return [attack, sure, _breach(case, column, node)]
+        return [*both, _breach(case, column, node)]
 
 
-def _beside_most(pool: Pool, node: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _beside_most(pool: Pool, node: np.ndarray) -> Answer:
     """Commonest value outside the commonest node, and that node, which the attacker excludes."""
     names, of = np.unique(node, return_inverse=True)
     sums = np.stack([pool.counts[:, of == one].sum(axis=1) for one in range(int(of.max(initial=-1)) + 1)], axis=1)
@@ -146,7 +130,7 @@ def _beside_most(pool: Pool, node: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     inside = of[None, :] == most[:, None]
     rest = np.where(inside, 0.0, pool.counts)
     best = np.where(rest.max(axis=1, initial=0.0) > 0, rest.argmax(axis=1), -1)
-    return best, names[most][:, None].astype(np.int64)
+    return Answer(best, names[most][:, None].astype(np.int64))
 
 
 def _breach(case: AttackCase, column: Column, node: np.ndarray) -> AttackFigure:
@@ -157,7 +141,8 @@ def _breach(case: AttackCase, column: Column, node: np.ndarray) -> AttackFigure:
     _, of, counts = np.unique(pair, return_inverse=True, return_counts=True)
     size = np.bincount(classes, minlength=case.view.n_classes)
     unlike = 1.0 - counts[of] / size[classes]
-    share, trials = clustered(unlike, classes)
+    person = None if case.view.subjects is None else case.view.subjects.of_row[known]
+    share, trials = clustered(*by_person(unlike, classes, person))
     table = np.bincount(own) / max(own.size, 1)
     baseline = float(1.0 - (table**2).sum())
     sentence = (

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from shoal.attacks.base import Attack, AttackResult, figure
 from shoal.attacks.case import AttackCase
+from shoal.attacks.splits import forced_splits, tree_children
 from shoal.kernels.extents import group_ranges
 from shoal.recoding.columns import CellColumn, IntervalCells, SetCells, TreeCells
 from shoal.recoding.recodings import Grouping
@@ -35,9 +37,10 @@ class Downcoding(Attack):
     """The attacker knows that cells are no wider than they must be, and deduces values that have to be in a class.
 
     Of groups that are generalised to their own extent, both ends of an interval occur, every value of a set, and both
-    children of a node that has two. Of full-domain and subtree recodings, some class would have split badly one level
-    below; where only one class can have been the reason, it did split (Cohen 2022). Every value that is deduced narrows
-    the cell of one record of the class. The baseline draws as many values at random from the cell.
+    children of a node that has two. Of full-domain and subtree recodings, enough rows would have been in bad classes
+    one level below; where all other classes together cannot have held so many, a class did split, and into how many
+    parts follows (Cohen 2022). Every value that is deduced narrows the cell of one record of the class. The baseline
+    draws as many values at random from the cell.
     """
 
     name: ClassVar = "downcoding"
@@ -48,7 +51,12 @@ class Downcoding(Attack):
         assert case.release is not None
         released = case.release.released
         local = isinstance(released.recoding, Grouping)
-        found = {name: _claims(released, cells, local) for name, cells in released.cells.items()}
+        splits = {} if local else forced_splits(case.release)
+        none = np.zeros(released.n_classes, dtype=np.int64)
+        found = {
+            name: _claims(released, cells, None if local else splits.get(name, none))
+            for name, cells in released.cells.items()
+        }
         sizes = released.sizes.astype(np.float64)
         cells = sum((sizes * one.wide for one in found.values()), np.zeros(sizes.size))
         true = sum((one.true for one in found.values()), np.zeros(sizes.size))
@@ -57,7 +65,7 @@ class Downcoding(Attack):
         total = float(cells.sum())
         share, baseline = (float(true.sum()) / total, float(naive.sum()) / total) if total else (0.0, 0.0)
         trials = _worth(true, cells, share)
-        how = "the extents of groups" if local else "the fact that one level less would not do"
+        how = "the extents of groups" if local else "the fact that less generalisation would not do"
         right = f", and {true.sum() / made:.1%} of what was deduced is true" if made else ""
         sentence = (
             f"From {how}, {share:.1%} of the {total:,.0f} generalised cells are narrowed{right}; values drawn from the "
@@ -66,7 +74,8 @@ class Downcoding(Attack):
         columns = {name: float(one.true.sum() / max((sizes * one.wide).sum(), 1.0)) for name, one in found.items()}
         return self.result(
             [figure("downcoding", share, trials, sentence, baseline=baseline)],
-            "People outside the data have no cells, so there is no control.", columns=columns, claims=made,
+            "What is deduced is which values occur among the records of a class, and people outside the data have none "
+            "there, so no control is possible.", columns=columns, claims=made,
         )  # fmt: skip
 
 
@@ -79,13 +88,14 @@ def _worth(true: np.ndarray, cells: np.ndarray, share: float) -> int:
     return int(min(total, max(1.0, share * (1.0 - share) / variance)))
 
 
-def _claims(released: Released, cells: CellColumn, local: bool) -> _Claims:
+def _claims(released: Released, cells: CellColumn, least: np.ndarray | None) -> _Claims:
+    """Claims about a column; ``least`` rows are certain for each child of a node, None where extents are known."""
     column = cells.column
     rows = np.flatnonzero(released.classes >= 0)
     classes, codes = released.classes[rows], column.codes[rows]
     if isinstance(cells, TreeCells):
-        return _node_claims(cells, classes, codes, local, released.levels is not None)
-    if not local:  # published or starred as a whole
+        return _node_claims(cells, classes, codes, least)
+    if least is not None:  # published or starred as a whole
         return _nothing(released.n_classes, cells.covered() > 1 if column.whole else cells.spread() > 0)
     if isinstance(cells, SetCells):
         return _set_claims(cells, classes, codes, released.n_classes)
@@ -142,45 +152,34 @@ def _set_claims(cells: SetCells, classes: np.ndarray, codes: np.ndarray, n: int)
     return _Claims(made=made, true=np.where(open_, present, 0.0), naive=naive, wide=covered > 1)
 
 
-def _node_claims(cells: TreeCells, classes: np.ndarray, codes: np.ndarray, local: bool, full: bool) -> _Claims:
-    """Both children of a node that has two, in every class of its own extent or in the one that must have split."""
+def _node_claims(cells: TreeCells, classes: np.ndarray, codes: np.ndarray, least: np.ndarray | None) -> _Claims:
+    """Both children of a node that has two in classes of their own extent; else each child in ``least`` rows."""
     tree = cells.column.hierarchy
     assert tree is not None
     n = cells.nodes.size
     wide = tree.node_leaves[cells.nodes] > 1
-    children, below = _children(tree)
-    two = wide & (children[cells.nodes] == 2)
-    if not local:
-        able = (children[cells.nodes] > 1) & ((not full) | (below[cells.nodes] == cells.level - 1))
-        # One level less would split all nodes of the column together (full-domain), or those of one node (subtree).
-        two &= _only_reason(np.zeros_like(cells.nodes) if full else cells.nodes, able)
-    # Which child, first or second, each row is under, and so how many of both occur in its class.
-    node = cells.nodes[classes]
-    child = tree.ancestors[below[node], codes]
-    pairs = np.unique(classes.astype(np.int64) * tree.n_leaves + child)
-    present = np.bincount(pairs // tree.n_leaves, minlength=n).astype(np.float64)
-    made = np.where(two, 2.0, 0.0)
-    return _Claims(
-        made=made, true=np.where(two, np.minimum(present, 2.0), 0.0),
-        naive=np.where(two, _drawn(present, np.full(n, 2.0), made), 0.0), wide=wide,
-    )  # fmt: skip
+    children, below = tree_children(tree)
+    many = children[cells.nodes]
+    each = (wide & (many == 2)).astype(np.int64) if least is None else np.where(wide, least, 0)
+    # Rows of each class under each child.
+    pairs = classes.astype(np.int64) * tree.n_leaves + tree.ancestors[below[cells.nodes[classes]], codes]
+    pair, rows = np.unique(pairs, return_counts=True)
+    of = pair // tree.n_leaves
+    true = np.bincount(of, weights=np.minimum(rows, each[of]), minlength=n)
+    naive = np.zeros(n)
+    for parts, share in {(int(a), int(b)) for a, b in zip(many[each > 0], each[each > 0], strict=True)}:
+        mine = np.flatnonzero((many[of] == parts) & (each[of] == share))
+        naive += np.bincount(of[mine], weights=_expected(parts, share, rows[mine]), minlength=n)
+    return _Claims(made=(each * many).astype(np.float64), true=true, naive=naive, wide=wide)
 
 
-def _children(tree: Any) -> tuple[np.ndarray, np.ndarray]:
-    """By node id: how many children it has at the next level where it splits, and that level; 0 and 0 for a leaf."""
-    total = int(tree.offsets[-1])
-    children, below = np.zeros(total, dtype=np.int64), np.zeros(total, dtype=np.int64)
-    for level in range(1, tree.height + 1):
-        ids = tree.offsets[level] + np.arange(len(tree.labels[level]))
-        for lower in range(level - 1, -1, -1):
-            pairs = np.unique(tree.ancestors[level].astype(np.int64) * tree.n_leaves + tree.ancestors[lower])
-            parts = np.bincount(pairs // tree.n_leaves, minlength=ids.size)
-            new = (children[ids] == 0) & (parts > 1)
-            children[ids[new]], below[ids[new]] = parts[new], lower
-    return children, below
+def _expected(parts: int, share: int, rows: np.ndarray) -> np.ndarray:
+    """Rows of a child that as many guesses as are claimed, drawn at random among the children, would name on average.
 
-
-def _only_reason(together: np.ndarray, able: np.ndarray) -> np.ndarray:
-    """Classes that alone, among those whose cells would split together, can have split at all."""
-    _, of = np.unique(together, return_inverse=True)
-    return able & (np.bincount(of, weights=able)[of] == 1)
+    Guesses of one child are binomial; no more of them are right than it has rows, nor count than are claimed of it.
+    """
+    draws, p = parts * share, 1.0 / parts
+    chance = np.array([math.comb(draws, d) * p**d * (1.0 - p) ** (draws - d) for d in range(draws + 1)])
+    at_least = np.cumsum(chance[::-1])[::-1]
+    sums = np.concatenate([[0.0], np.cumsum(at_least[1:])])
+    return sums[np.minimum(rows, share)]

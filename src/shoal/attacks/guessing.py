@@ -8,11 +8,12 @@ and its guesses are dealt to people at random (the baseline): what goes beyond t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from shoal.attacks.base import AttackFigure, clustered, figure, wilson
+from shoal.attacks.base import AttackFigure, by_person, clustered, figure, wilson
 from shoal.attacks.case import AttackCase, People, View
 from shoal.kernels.grouping import group_rows
 from shoal.table.column import Column
@@ -22,6 +23,8 @@ _CELLS = 1 << 22
 # Columns of more values than this are looked at by the few that each part of the groups holds.
 _WIDE = 4096
 _ROUNDS = 20
+# A guess is sure where at least this share of the records that are left agrees with it.
+SURE = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +43,19 @@ class Pool:
 class Guesses:
     """What is guessed of each person: a code (-1: nothing), what was excluded before, and the person's cluster.
 
-    ``excluded`` holds codes, or ``marks`` of codes where these are given; nothing is excluded by -2.
+    ``excluded`` holds codes, or ``marks`` of codes where these are given; nothing is excluded by -2. ``sure`` tells
+    where the records that are left nearly all agree.
     """
 
     value: np.ndarray
     excluded: np.ndarray
     cluster: np.ndarray
+    sure: np.ndarray
     marks: np.ndarray | None = None
+
+    def surely(self) -> Guesses:
+        """Only the sure ones."""
+        return replace(self, value=np.where(self.sure, self.value, -1))
 
     def possible(self, chosen: np.ndarray, truth: np.ndarray) -> np.ndarray:
         """Whether the true codes of some people are known and not excluded."""
@@ -54,8 +63,25 @@ class Guesses:
         return (truth >= 0) & (self.excluded[chosen] != seen[:, None]).all(axis=1)
 
 
-# Guessed place, and excluded places or marks (groups, any number), among the pool's values; -1 for none.
-Rule = Callable[[Pool], tuple[np.ndarray, np.ndarray]]
+class Answer(NamedTuple):
+    """What a rule says of every group of a pool.
+
+    Attributes
+    ----------
+    value
+        Guessed place among the pool's values, -1 for none.
+    excluded
+        Excluded places or marks (groups, any number), -1 for none.
+    agreeing
+        Records that agree with the guess; None for those that have the value guessed.
+    """
+
+    value: np.ndarray
+    excluded: np.ndarray
+    agreeing: np.ndarray | None = None
+
+
+Rule = Callable[[Pool], Answer]
 # Whether guesses (codes) are right for people, given their places among ``chosen`` people.
 Right = Callable[[np.ndarray, People, np.ndarray], np.ndarray]
 
@@ -84,17 +110,38 @@ def guess(view: View, people: People, column: Column, rule: Rule, marks: np.ndar
     """Put a rule to people; with ``marks``, one a code, it excludes these instead of values."""
     group, groups, cluster = _grouped(view, people)
     value = np.full(groups, -1, dtype=np.int64)
+    sure = np.zeros(groups, dtype=bool)
     excluded: np.ndarray | None = None
     for pool in pools(view, people, column):
-        guessed, out = rule(pool)
+        answer = rule(pool)
+        out = answer.excluded
         codes = np.append(pool.codes, -1)
-        value[pool.groups] = codes[guessed]
+        value[pool.groups] = codes[answer.value]
+        sure[pool.groups] = _is_sure(pool, answer, marks)
         if excluded is None:
             excluded = np.full((groups, out.shape[1]), -2, dtype=np.int64)
         excluded[pool.groups] = np.where(out < 0, -2, codes[out] if marks is None else out)
     none = np.empty((groups, 0), dtype=np.int64)
     left = (none if excluded is None else excluded)[group]
-    return Guesses(value=value[group], excluded=left, cluster=cluster, marks=marks)
+    return Guesses(value=value[group], excluded=left, cluster=cluster, sure=sure[group], marks=marks)
+
+
+def _is_sure(pool: Pool, answer: Answer, marks: np.ndarray | None) -> np.ndarray:
+    """Groups in which nearly all records that are not excluded agree with the guess."""
+    agreeing = _having(pool, answer.value) if answer.agreeing is None else answer.agreeing
+    left = pool.counts.sum(axis=1)
+    for excluded in answer.excluded.T:
+        if marks is not None:
+            left = left - np.where(marks[pool.codes][None, :] == excluded[:, None], pool.counts, 0.0).sum(axis=1)
+        else:
+            left = left - np.where(excluded >= 0, _having(pool, excluded), 0.0)
+    # Rounding must not cost a class that agrees exactly as much.
+    return (answer.value >= 0) & (agreeing >= (SURE - 1e-9) * left)
+
+
+def _having(pool: Pool, place: np.ndarray) -> np.ndarray:
+    """Records with the value at a place of the pool, one number a group; anything where the place is none."""
+    return pool.counts[np.arange(place.size), place] if pool.codes.size else np.zeros(place.size)
 
 
 def pools(view: View, people: People, column: Column) -> Iterator[Pool]:
@@ -151,22 +198,23 @@ def _grouped(view: View, people: People) -> tuple[np.ndarray, int, np.ndarray]:
     return people.vector, people.vectors.shape[0], first[people.vector]
 
 
-def commonest(pool: Pool) -> tuple[np.ndarray, np.ndarray]:
+def commonest(pool: Pool) -> Answer:
     """Guess the commonest value."""
-    return _silent(pool.counts.argmax(axis=1), pool.counts.max(axis=1, initial=0) > 0), _none(pool)
+    return Answer(_silent(pool.counts.argmax(axis=1), pool.counts.max(axis=1, initial=0) > 0), nothing(pool))
 
 
 def _silent(place: np.ndarray, speaks: np.ndarray) -> np.ndarray:
     return np.where(speaks, place, -1)
 
 
-def _none(pool: Pool) -> np.ndarray:
+def nothing(pool: Pool) -> np.ndarray:
+    """Nothing excluded."""
     return np.empty((pool.groups.size, 0), dtype=np.int64)
 
 
-def only_value(pool: Pool) -> tuple[np.ndarray, np.ndarray]:
+def only_value(pool: Pool) -> Answer:
     """Guess where there is a single value."""
-    return _silent(pool.counts.argmax(axis=1), (pool.counts > 0).sum(axis=1) == 1), _none(pool)
+    return Answer(_silent(pool.counts.argmax(axis=1), (pool.counts > 0).sum(axis=1) == 1), nothing(pool))
 
 
 def same_code(column: str) -> Right:
@@ -193,11 +241,15 @@ class Score:
 
 
 def score(made: Guesses, people: People, column: str, right: Right) -> Score:
-    """Share of people guessed right, of those whose value is known and not among those excluded."""
+    """Share of people guessed right, of those whose value is known and not among those excluded.
+
+    A guess is about a row; whoever has several counts once, with the share of them that is guessed right.
+    """
     chosen = np.flatnonzero(made.possible(np.arange(people.n), people.truth[column]))
-    success = right(made.value[chosen], people, chosen) & (made.value[chosen] >= 0)
-    share, trials = clustered(success.astype(np.float64), made.cluster[chosen])
-    return Score(share=share, trials=trials, people=chosen.size)
+    success = (right(made.value[chosen], people, chosen) & (made.value[chosen] >= 0)).astype(np.float64)
+    found, cluster = by_person(success, made.cluster[chosen], people.person_of(chosen))
+    share, trials = clustered(found, cluster)
+    return Score(share=share, trials=trials, people=found.size)
 
 
 def chance(case: AttackCase, made: Guesses, people: People, column: str, right: Right) -> float:
@@ -206,27 +258,48 @@ def chance(case: AttackCase, made: Guesses, people: People, column: str, right: 
     known = np.flatnonzero(truth >= 0)
     if not known.size:
         return 0.0
-    won = tried = 0
+    won = tried = 0.0
     generator = case.keys.generator(f"attack baseline {column}")
     for _ in range(_ROUNDS):
         other = known[generator.permutation(known.size)]
         fits = made.possible(known, truth[other])
         guessed = made.value[known][fits]
-        won += int((right(guessed, people, other[fits]) & (guessed >= 0)).sum())
-        tried += int(fits.sum())
+        weight = people.weights[other[fits]]
+        won += float(((right(guessed, people, other[fits]) & (guessed >= 0)) * weight).sum())
+        tried += float(weight.sum())
     return won / tried if tried else 0.0
 
 
-def attack_with(
-    case: AttackCase,
-    name: str,
-    column: Column,
-    rule: Rule,
-    sentence: str,
-    right: Right | None = None,
-    marks: np.ndarray | None = None,
+@dataclass(frozen=True, eq=False)
+class Tried:
+    """A rule put to the people in the data, and to those outside it where there are any whose values are known."""
+
+    inside: Guesses
+    outside: Guesses | None
+
+    @classmethod
+    def of(cls, case: AttackCase, column: Column, rule: Rule, marks: np.ndarray | None = None) -> Tried:
+        """Guess of everybody."""
+        control = case.control if case.control is not None and column.name in case.control.truth else None
+        return cls(
+            guess(case.view, case.people, column, rule, marks),
+            None if control is None else guess(case.view, control, column, rule, marks),
+        )
+
+    def surely(self) -> Tried:
+        """The same guesses where they are sure, silence elsewhere."""
+        return Tried(self.inside.surely(), None if self.outside is None else self.outside.surely())
+
+
+def attack_with(case: AttackCase, name: str, column: Column, rule: Rule, sentence: str) -> AttackFigure:
+    """Main run, control and baseline of a rule on one sensitive column; the sentence is as of `measured`."""
+    return measured(case, name, column, Tried.of(case, column, rule), sentence)
+
+
+def measured(
+    case: AttackCase, name: str, column: Column, tried: Tried, sentence: str, right: Right | None = None
 ) -> AttackFigure:
-    """Main run, control and baseline of a rule on one sensitive column.
+    """What guesses are worth, beside the control and the baseline.
 
     Parameters
     ----------
@@ -234,26 +307,17 @@ def attack_with(
         With ``{share}``, ``{people}``, ``{naive}`` and ``{control}`` to be filled in; the last is an ending.
     """
     hit = right or same_code(column.name)
-    made = guess(case.view, case.people, column, rule, marks)
-    found = score(made, case.people, column.name, hit)
-    naive = chance(case, made, case.people, column.name, hit)
-    beside = control_score(case, column, rule, hit, marks)
+    found = score(tried.inside, case.people, column.name, hit)
+    naive = chance(case, tried.inside, case.people, column.name, hit)
+    beside = None
+    if tried.outside is not None and case.control is not None:
+        beside = score(tried.outside, case.control, column.name, hit)
     ending = "" if beside is None else f", and for {beside.share:.1%} of people who are not in the data"
     told = sentence.format(share=f"{found.share:.1%}", people=f"{found.people:,}", naive=f"{naive:.1%}", control=ending)
     return figure(
         name, found.share, found.trials, told, baseline=naive, control=None if beside is None else beside.share,
         control_interval=None if beside is None else beside.interval,
     )  # fmt: skip
-
-
-def control_score(
-    case: AttackCase, column: Column, rule: Rule, right: Right, marks: np.ndarray | None = None
-) -> Score | None:
-    """The rule put to people outside the data; None without any, or without their values."""
-    control = case.control
-    if control is None or column.name not in control.truth:
-        return None
-    return score(guess(case.view, control, column, rule, marks), control, column.name, right)
 
 
 def attacked(case: AttackCase) -> Sequence[Column]:

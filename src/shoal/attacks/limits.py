@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from shoal.attacks.base import AttackResult
 from shoal.attacks.run import attack
 from shoal.errors import GateError, RecipeError
@@ -32,8 +34,13 @@ def refuse_over_limits(limits: Mapping[str, Any], release: Release) -> list[Atta
 
 
 def class_risks(release: Release) -> dict[str, float]:
-    """The largest and the mean chance to find somebody's record among those of the class."""
-    sizes = release.released.sizes
+    """The largest and the mean chance to find somebody among the people (rows, without a subject column) of a class."""
+    released, whose = release.released, release.table.subjects
+    sizes = released.sizes
+    if whose is not None:
+        there = released.classes >= 0
+        pairs = np.unique(np.stack([released.classes[there], whose[there]]), axis=1)
+        sizes = np.bincount(pairs[0], minlength=released.n_classes)
     if not sizes.size:
         return dict.fromkeys(RISKS, 0.0)
     return {"prosecutor_max": float(1.0 / sizes.min()), "prosecutor_mean": float(sizes.size / sizes.sum())}

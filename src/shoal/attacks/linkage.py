@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.attacks.base import Attack, AttackFigure, AttackResult, clustered, figure
-from shoal.attacks.case import AttackCase
-from shoal.attacks.guessing import attack_with, attacked, commonest
-from shoal.attacks.sure import attack_surely
+from shoal.attacks.base import Attack, AttackFigure, AttackResult, by_person, clustered, figure
+from shoal.attacks.case import AttackCase, People
+from shoal.attacks.guessing import attacked, commonest
+from shoal.attacks.subjects import alone, own_records
+from shoal.attacks.sure import attack_both
 
 _BOUNDS = (0, 1, 2, 3, 5, 10, 20, 50, 100, 1000)
 
@@ -26,25 +27,21 @@ class Linkage(Attack):
 
     name: ClassVar = "linkage"
     kinds: ClassVar = ("generalised", "randomised", "pseudonymised", "bucketised")
-    needs: ClassVar = ("people",)
+    needs: ClassVar = ("people", "cells")
 
     def run(self, case: AttackCase) -> AttackResult:
         """Count matches, then guess."""
         vectors, vector = case.people.places
         counts = case.view.cells.counts(vectors)[vector]
-        found: list[AttackFigure] = [self._linked(case, counts), self._unique(case, counts)]
-        if case.made in ("generalised", "bucketised"):
-            found += [
-                attack_with(
-                    case, f"linkage:{column.name}", column, commonest,
-                    f"The '{column.name}' of {{share}} of {{people}} people is guessed right by the commonest value of "
-                    "the records that match them; the same guesses about random people would be right for "
-                    "{naive}{control}.",
-                )
-                for column in attacked(case)
-            ]  # fmt: skip
-            found += [attack_surely(case, "linkage", column, commonest) for column in attacked(case)]
-        note = [case.no_control] if case.control is None else []
+        found: list[AttackFigure] = [self._linked(case, counts), self._unique(case)]
+        for column in attacked(case) if case.made in ("generalised", "bucketised") else ():
+            found += attack_both(
+                case, "linkage", column, commonest,
+                f"The '{column.name}' of {{share}} of {{people}} people is guessed right by the commonest value of the "
+                "records that match them; the same guesses about random people would be right for {naive}{control}.",
+            )  # fmt: skip
+        none = "A person outside the data has no record to be picked, so 'linkage' itself has no control."
+        note = [case.no_control if case.control is None else none]
         if case.input_rows is None:
             note.append("Everybody who is matched is taken to be in the data, the own record among the matches.")
         if case.view.left_out:
@@ -52,26 +49,38 @@ class Linkage(Attack):
         return self.result(found, " ".join(note), matches=distribution(counts), **_seen_by_records(case))
 
     def _linked(self, case: AttackCase, counts: np.ndarray) -> AttackFigure:
-        """Expected share of people whose own record is picked, if they are in the data and not suppressed."""
-        own = own_is_there(case, counts)
-        success = np.where(own, 1.0 / np.maximum(counts, 1.0), 0.0)
-        share, trials = clustered(success, np.arange(counts.size))
+        """Expected share of people of whom a record is picked, if they are in the data and not suppressed."""
+        people, whose = case.people, case.view.subjects
+        own = own_is_there(case, counts).astype(np.float64)
         naive = 1.0 / max(case.view.rows, 1)
+        if people.person is not None and whose is not None:
+            own = own_records(case.view.cells, *people.places, people.person, whose.of_row)
+            naive = 1.0 / max(len(whose.known), 1)
+        share, trials = clustered(*by_person(own / np.maximum(counts, 1.0), np.arange(counts.size), people.person))
         sentence = (
-            f"Picking one of the records that match a person finds the right one for {share:.1%} of {counts.size:,} "
-            f"people, against {naive:.2%} by picking any record."
+            f"Picking one of the records that match a person finds the right one for {share:.1%} of "
+            f"{people.count:,} people, against {naive:.2%} by picking any record."
         )
         return figure("linkage", share, trials, sentence, baseline=naive)
 
-    def _unique(self, case: AttackCase, counts: np.ndarray) -> AttackFigure:
+    def _unique(self, case: AttackCase) -> AttackFigure:
         """People whom exactly one record matches; of a release of classes it should be nobody."""
-        share = float((counts == 1).mean()) if counts.size else 0.0
-        control = None
-        if case.control is not None:
-            vectors, vector = case.control.places
-            control = float((case.view.cells.counts(vectors)[vector] == 1).mean())
-        sentence = f"Exactly one record matches {share:.1%} of {counts.size:,} people."
-        return figure("linkage-unique", share, counts.size, sentence, baseline=0.0, control=control)
+        share, people = _alone(case, case.people)
+        control = None if case.control is None else _alone(case, case.control)[0]
+        what = "Exactly one record matches" if case.view.subjects is None else "Records of exactly one person match"
+        sentence = f"{what} {share:.1%} of {people:,} people."
+        return figure("linkage-unique", share, people, sentence, baseline=0.0, control=control)
+
+
+def _alone(case: AttackCase, people: People) -> tuple[float, int]:
+    """Share of people of whom some row is matched by one record, or by records of one person, and their number."""
+    vectors, vector = people.places
+    if case.view.subjects is None:
+        single = case.view.cells.counts(vectors) == 1
+    else:
+        single = alone(case.view.cells, vectors, case.view.subjects.of_row)
+    found, _ = by_person(single[vector].astype(np.float64), vector, people.person)
+    return (float((found > 0).mean()) if found.size else 0.0), found.size
 
 
 def own_is_there(case: AttackCase, counts: np.ndarray) -> np.ndarray:

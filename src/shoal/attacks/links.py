@@ -53,7 +53,8 @@ class PosteriorAttack(Attack):
         found = recover_vectors(described)
         names = {"recovered": "posterior", "posterior": "posterior-mean"}
         renamed = [replace(one, name=names.get(one.name, f"posterior-{one.name}")) for one in found]
-        return self.result(renamed, "Everybody is in the data, so there is no control.")
+        none = "Read are released records, and people outside the data have none, so no control is possible."
+        return self.result(renamed, none)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +82,7 @@ class RandomisedLinkage(Attack):
                 linked = one.name.startswith("linkage")
                 found.append(replace(one, name=f"ra-{one.name}" if linked else f"ra-linkage-{one.name}"))
         found.sort(key=lambda one: one.name.split(":")[0] != self.name)
-        return self.result(found)
+        return self.result(found, "The control is what similar other people say, the person's own record left out.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,8 +130,11 @@ class _CodeAttack(Attack):
                     beside = one.name.partition(", ")[2].replace(" ", "-").replace("%", "percent")
                     name = f"{self.name}:{ending}" if exact else f"{self.name}-{beside}:{ending}"
                     found.append(replace(one, name=name))
-        note = "The people in the attacker's sample are not scored." if found else "No column is coded in that way."
-        return self.result(found, note)
+        scored = (
+            "The people in the attacker's sample are not scored. People outside the data have no codes, so no control "
+            "is possible."
+        )
+        return self.result(found, scored if found else "No column is coded in that way.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,4 +203,4 @@ class Relinking(Attack):
             relinking(table, recoding, column, rounds=self.rounds, name=f"relinking:{column.name}")
             for column in table.sensitive
         ]
-        return self.result(found)
+        return self.result(found, "The control guesses without the person's group and without the person's record.")

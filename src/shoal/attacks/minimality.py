@@ -2,78 +2,133 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
-from typing import Any, ClassVar
+from itertools import islice
+from typing import ClassVar
 
 import numpy as np
 
 from shoal.attacks.base import Attack, AttackFigure, AttackResult, clustered, figure
 from shoal.attacks.case import AttackCase
+from shoal.attacks.dealing import LEAST, Dealing, weigh
+from shoal.attacks.forced import Forced, forced
+from shoal.attacks.outsiders import Outsiders, level_codes
 from shoal.kernels.grouping import group_rows
-from shoal.models.base import Judge
-from shoal.models.feasible import whole_reference
 from shoal.params import whole
 from shoal.recoding.recodings import FullDomain
 from shoal.recoding.released import apply_recoding
-from shoal.registry import load, make
 from shoal.results import Release
 from shoal.table.column import Column
 from shoal.table.counting import count_groups
+from shoal.table.stats import Attribute
 
-# Assignments are all looked at where there are no more than this.
-_ALL = 4096
-# A draw's share must lie so many standard errors above the class's before the attacker trusts it.
+# A share found by draws must lie so many standard errors off the class's before the attacker trusts it.
 _ERRORS = 3.0
 _FEWEST = 20
+# So many nodes below are looked at, the nearest first, and so many of those that numbers do not explain are used.
+_LOOKED_AT = 256
+_NODES = 10
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _World:
-    """What the attacker knows: classes, and for every lower node who would be together there.
+class _Node:
+    """A node below that numbers of people alone do not explain: class there of each released row, and their spreads.
 
-    ``lower`` holds group ids of the released rows at each node one level below that the quasi-identifiers alone would
-    allow; at each of them, more than ``allowed`` rows were in classes that fail.
+    ``every`` is the class of each row of the table, -1 for suppressed ones.
     """
 
-    release: Release
-    judge: Judge
+    levels: dict[str, int]
+    ids: np.ndarray
+    every: np.ndarray
+    groups: int
+    spreads: np.ndarray | None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class World:
+    """What the attacker knows: classes, and for nodes below who would be together there."""
+
+    why: Forced
     rows: np.ndarray
     classes: np.ndarray
-    lower: Sequence[np.ndarray]
-    allowed: float
+    lower: Sequence[_Node]
+
+    @classmethod
+    def of(cls, release: Release) -> World:
+        """Look at the nodes below a released one."""
+        why, released = forced(release), release.released
+        rows = np.flatnonzero(released.classes >= 0)
+        lower: list[_Node] = []
+        hopeless: list[dict[str, int]] = []
+        for levels in islice(why.below(), _LOOKED_AT):
+            if len(lower) == _NODES:
+                break
+            # Parts of classes that are too small are too small.
+            if any(all(levels[name] <= level for name, level in one.items()) for one in hopeless):
+                continue
+            below = apply_recoding(release.table, FullDomain(levels=levels))
+            kept, ids = np.unique(below.classes[rows], return_inverse=True)
+            spreads = below.spreads[kept] if why.judge.needs_spreads else None
+            every = np.full(release.table.n, -1, dtype=np.int32)
+            every[rows] = ids
+            node = _Node(levels=levels, ids=ids, every=every, groups=kept.size, spreads=spreads)
+            # Rows in classes that fail by their numbers of people alone.
+            small = (count_groups(release.table, every, kept.size, []).sizes < why.judge.k)[ids]
+            if small.sum() > why.allowed:
+                hopeless.append(levels)
+            elif not why.refused(levels, small, rows):
+                lower.append(node)
+        return cls(why=why, rows=rows, classes=released.classes[rows].astype(np.int64), lower=lower)
+
+    def dealt(self, source: np.ndarray) -> list[Attribute]:
+        """What the models look at, if each released row had its values from another one."""
+        codes = np.zeros(self.why.release.table.n, dtype=np.int64)
+        codes[self.rows] = self.rows[source]
+        return [replace(one, codes=one.codes[codes]) for one in self.why.judge.attributes]
+
+    def bad(self, node: _Node, attributes: Sequence[Attribute]) -> np.ndarray:
+        """Flags of the released rows whose class at a node would fail."""
+        stats = count_groups(self.why.release.table, node.every, node.groups, attributes)
+        return ~self.why.judge.ok(replace(stats, spreads=node.spreads))[node.ids]
 
     def fits(self, source: np.ndarray) -> bool:
-        """Whether an assignment (the row that each row has its values from) would have forced this release."""
-        table = self.release.table
-        codes = np.full(table.n, -1)
-        codes[self.rows] = source
-        for ids in self.lower:
-            groups = int(ids.max(initial=-1)) + 1
-            attributes = [replace(one, codes=one.codes[np.maximum(codes, 0)]) for one in self.judge.attributes]
-            every = np.full(table.n, -1, dtype=np.int32)
-            every[self.rows] = ids
-            stats = count_groups(table, every, groups, attributes)
-            bad = ~self.judge.ok(stats)
-            if stats.rows[bad].sum() <= self.allowed:
-                return False
-        return True
+        """Whether an assignment (the place that each row has its values from) would have led to this release."""
+        dealt = self.dealt(source)
+        return all(self.why.refused(node.levels, self.bad(node, dealt), self.rows) for node in self.lower)
+
+    def failing(self, source: np.ndarray, classes: int) -> np.ndarray:
+        """Bits of the nodes at which some part of each class would fail."""
+        mask, dealt = np.zeros(classes, dtype=np.int64), self.dealt(source)
+        for bit, node in enumerate(self.lower):
+            mask[np.unique(self.classes[self.bad(node, dealt)])] |= 1 << bit
+        return mask
+
+    def atoms(self, levels: dict[str, int]) -> np.ndarray:
+        """Codes (columns, rows) that the finest of the nodes tells apart."""
+        columns = self.why.release.table.quasi
+        return np.stack([level_codes(one, levels[one.name])[one.codes[self.rows]] for one in columns])
+
+    @property
+    def finest(self) -> dict[str, int]:
+        """Lowest level of each column over the nodes looked at."""
+        own = self.why.levels
+        return {name: min([level, *(node.levels[name] for node in self.lower)]) for name, level in own.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Minimality(Attack):
     """The attacker knows everybody's quasi-identifiers and that the publisher would have generalised less if possible.
 
-    At every node one level below, the quasi-identifiers are known and so is who would have been together; where their
-    numbers alone would have allowed it, sensitive values must have forbidden it. Assignments of values to people that
-    would have allowed it are excluded (Wong et al. 2007). The baseline is the commonest value of the class.
+    At every node below, the quasi-identifiers are known and so is who would have been together; where their numbers
+    alone would have allowed it, sensitive values must have forbidden it. Assignments of values to people that would
+    have allowed it are excluded (Wong et al. 2007). The baseline is the commonest value of the class; the control puts
+    the guesses about people of a place to people outside the data who are in the same place.
 
     Parameters
     ----------
     draws
-        Assignments looked at where there are too many to look at all.
+        Ways to deal a class's values that are looked at where there are too many to look at all.
     """
 
     name: ClassVar = "minimality"
@@ -86,192 +141,116 @@ class Minimality(Attack):
     def run(self, case: AttackCase) -> AttackResult:
         """One figure a sensitive column."""
         assert case.release is not None
-        world = _world(case.release)
-        columns = case.release.table.sensitive
-        none = "People outside the data are in no assignment, so there is no control."
-        if not world.lower:
-            told = "At every node below, the quasi-identifiers alone would have failed, so that nothing follows."
-            found = [_figure(world, column, *_class_guess(world, column), 1.0) for column in columns]
-            return self.result(found, f"{told} {none}", constraints=0, consistent=1.0)
-        every, drawn = _assignments(world, case.keys.generator("attack minimality"), self.draws)
-        atoms = _atoms(world)
-        tallies = [_Tally.of(atoms, column, world) for column in columns]
-        tried = fit = 0
-        for source in drawn:
-            tried += 1
-            if world.fits(source):
-                fit += 1
-                for tally in tallies:
-                    tally.add(source)
-        share = fit / tried
-        told = f"Of {tried:,} {'possible' if every else 'drawn'} assignments {share:.1%} fit."
-        also = {"constraints": len(world.lower), "consistent": share, "all": every}
-        if fit < (1 if every else _FEWEST):
-            return self.result([], f"{told} These are too few to guess from. {none}", **also)
-        found = [
-            _figure(world, column, tally.guess(every), _class_guess(world, column)[1], share)
-            for column, tally in zip(columns, tallies, strict=True)
-        ]
-        return self.result(found, f"{told} {none}", **also)
+        if forced(case.release).judge.needs_breaches:
+            return self.result([], "It was not carried out: a personalised model is not judged by groups alone.")
+        world = World.of(case.release)
+        known = _Known.of(world, case, self.draws)
+        none = case.no_control if case.control is None else ""
+        also = {"constraints": len(world.lower), "consistent": known.share, "all": known.every}
+        if known.weights is None and world.lower:
+            return self.result([], f"{known.told} These are too few to guess from. {none}".rstrip(), **also)
+        places = Outsiders.of(world.atoms(world.finest), world.finest, case)
+        found = [_figure(world, known, places, case, column) for column in case.release.table.sensitive]
+        return self.result(found, f"{known.told} {none}".rstrip(), **also)
 
 
-def _world(release: Release) -> _World:
-    table, released = release.table, release.released
-    assert released.levels is not None
-    engine = load("engine", "memory")()
-    models = [make("model", spec) for spec in release.evidence["models"]]
-    judge = Judge(models, whole_reference(table, models, engine))
-    limit = float(release.evidence["algorithm"].get("suppression_limit", 0.0)) * table.n
-    rows = np.flatnonzero(released.classes >= 0)
-    lower = []
-    for name, level in released.levels.items():
-        if level == 0:
-            continue
-        below = apply_recoding(table, FullDomain(levels={**released.levels, name: level - 1}))
-        ids = np.unique(below.classes[rows], return_inverse=True)[1].astype(np.int32)
-        sizes = count_groups(table, below.classes, below.n_classes, []).sizes
-        small = int((sizes[below.classes] < judge.k).sum())
-        if small <= limit + 1e-9:  # the numbers of people would have allowed it
-            lower.append(ids)
-    # What is suppressed here is suppressed below too, so it counts towards the limit there.
-    allowed = limit - released.n_suppressed + 1e-9
-    return _World(release=release, judge=judge, rows=rows, classes=released.classes[rows], lower=lower, allowed=allowed)
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Known:
+    """What is left: the weight of every way of every class (None: they all are as likely), and how it was found."""
 
-
-def _atoms(world: _World) -> np.ndarray:
-    """Number of each released row among those that no node below tells apart."""
-    codes = np.stack([world.classes, *world.lower]).astype(np.int32)
-    return group_rows(codes, codes.max(axis=1, initial=0).astype(np.int64) + 1)[0]
-
-
-def _values(world: _World) -> np.ndarray:
-    """Number of each released row's combination of sensitive values."""
-    columns = world.release.table.sensitive
-    codes = np.stack([column.codes[world.rows] for column in columns])
-    return group_rows(codes, np.array([column.card for column in columns]))[0]
-
-
-def _assignments(world: _World, generator: np.random.Generator, draws: int) -> tuple[bool, Iterator[np.ndarray]]:
-    """Whether these are all assignments, and for each the row that every released row has its values from."""
-    order = np.argsort(world.classes, kind="stable")
-    bounds = np.flatnonzero(np.diff(world.classes[order], prepend=-1, append=-1))
-    values = _values(world)
-    logs = 0.0
-    for start, stop in zip(bounds[:-1], bounds[1:], strict=True):
-        counts = np.unique(values[order[start:stop]], return_counts=True)[1]
-        logs += math.lgamma(stop - start + 1) - sum(math.lgamma(count + 1) for count in counts)
-        if logs > math.log(_ALL) + 1e-6:
-            return False, (_draw(world, generator) for _ in range(draws))
-    members = [order[start:stop] for start, stop in zip(bounds[:-1], bounds[1:], strict=True)]
-    return True, _every(world, members, values)
-
-
-def _draw(world: _World, generator: np.random.Generator) -> np.ndarray:
-    """Values dealt at random within every class."""
-    order = np.argsort(world.classes, kind="stable")
-    dealt = np.lexsort((generator.random(world.rows.size), world.classes))
-    source = np.empty(world.rows.size, dtype=np.int64)
-    source[order] = world.rows[dealt]
-    return source
-
-
-def _every(world: _World, members: list[np.ndarray], values: np.ndarray) -> Iterator[np.ndarray]:
-    """All different ways to deal the values of every class to its members."""
-    ways = [[_matched(rows, values, way) for way in _arrangements(sorted(values[rows].tolist()))] for rows in members]
-    for chosen in product(*ways):
-        source = np.empty(world.rows.size, dtype=np.int64)
-        for rows, place in zip(members, chosen, strict=True):
-            source[rows] = world.rows[place]
-        yield source
-
-
-def _matched(rows: np.ndarray, values: np.ndarray, way: tuple[int, ...]) -> np.ndarray:
-    """A row of the class for each value of an arrangement, each once."""
-    have, want = np.argsort(values[rows], kind="stable"), np.argsort(np.array(way), kind="stable")
-    place = np.empty(rows.size, dtype=np.int64)
-    place[want] = rows[have]
-    return place
-
-
-def _arrangements(values: list[int]) -> Iterator[tuple[int, ...]]:
-    """Distinct orders of a multiset."""
-    if not values:
-        yield ()
-    for place, value in enumerate(values):
-        if place and values[place - 1] == value:
-            continue
-        for rest in _arrangements(values[:place] + values[place + 1 :]):
-            yield (value, *rest)
-
-
-@dataclass(eq=False)
-class _Tally:
-    """How often each value went to each atom over the assignments that fit."""
-
-    atoms: np.ndarray
-    codes: np.ndarray
-    card: int
-    world: _World
-    total: np.ndarray
-    fitting: int = 0
+    weights: np.ndarray | None
+    deals: Sequence[np.ndarray] | Dealing
+    share: float
+    every: bool
+    exact: np.ndarray
+    told: str
 
     @classmethod
-    def of(cls, atoms: np.ndarray, column: Column, world: _World) -> _Tally:
-        size = (int(atoms.max(initial=-1)) + 1) * column.card
-        return cls(atoms, column.codes, column.card, world, np.zeros(size))
+    def of(cls, world: World, case: AttackCase, draws: int) -> _Known:
+        """Look at the assignments: class by class where one failing class is enough, else all classes together."""
+        classes = int(world.classes.max(initial=-1)) + 1
+        dealing = Dealing.of(
+            world.classes, _values(world), draws, lambda: case.keys.generator("attack minimality")
+        )  # fmt: skip
+        if not world.lower:
+            told = "At every node below, the quasi-identifiers alone would have failed, so that nothing follows."
+            return cls(weights=None, deals=[], share=1.0, every=True, exact=dealing.every, told=told)
+        if world.why.allowed == 0:
+            masks = np.stack([world.failing(source, classes) for source in dealing.apart()])
+            weights, share = weigh(masks, dealing.ways, len(world.lower))
+            every = bool(dealing.every.all())
+            return cls(
+                weights=weights if share > LEAST else None, deals=dealing, share=max(share, 0.0), every=every,
+                exact=dealing.every,
+                told=f"{share:.2%} of the {'possible' if every else 'drawn'} assignments fit.",
+            )  # fmt: skip
+        return cls._together(world, dealing, draws, classes)
 
-    def add(self, source: np.ndarray) -> None:
-        """Count one assignment."""
-        key = self.atoms.astype(np.int64) * self.card + self.codes[source]
-        self.total += np.bincount(key, minlength=self.total.size)
-        self.fitting += 1
+    @classmethod
+    def _together(cls, world: World, dealing: Dealing, draws: int, classes: int) -> _Known:
+        every, drawn = dealing.together(draws)
+        flags = []
+        fitting: list[np.ndarray] = []
+        for source in drawn:
+            flags.append(world.fits(source))
+            fitting += [source.astype(np.int32)] if flags[-1] else []
+        share = len(fitting) / len(flags)
+        enough = len(fitting) >= (1 if every else _FEWEST)
+        return cls(
+            weights=np.full((len(fitting), classes), 1.0 / len(fitting)) if enough else None, deals=fitting,
+            share=share, every=every, exact=np.full(classes, every),
+            told=f"Of {len(flags):,} {'possible' if every else 'drawn'} assignments {share:.1%} fit.",
+        )  # fmt: skip
 
-    def guess(self, every: bool) -> np.ndarray:
-        """Likeliest value of each row; the class's commonest where draws tell no other beyond their error."""
-        sizes = np.bincount(self.atoms)[:, None]
-        share = self.total.reshape(-1, self.card) / (sizes * self.fitting)
-        prior = self._prior()
-        # Values in an atom are dealt without replacement, so this error is if anything too large.
-        error = np.sqrt(np.maximum(prior * (1.0 - prior), 1e-12) / (sizes * self.fitting))
-        known = share if every else np.where(np.abs(share - prior) > _ERRORS * error, share, prior)
-        return known.argmax(axis=1)[self.atoms]
-
-    def _prior(self) -> np.ndarray:
-        """Share of each value in the class of each atom."""
-        own = self.codes[self.world.rows].astype(np.int64)
-        classes = self.world.classes.astype(np.int64)
-        counts = np.bincount(classes * self.card + own, minlength=(int(classes.max()) + 1) * self.card)
-        table = counts.reshape(-1, self.card) / np.bincount(classes)[:, None]
-        first = np.zeros(int(self.atoms.max()) + 1, dtype=np.int64)
-        first[self.atoms] = classes
-        return table[first]
+    def sources(self) -> Iterator[np.ndarray]:
+        """The assignments again, as many as there are weights."""
+        return self.deals.apart() if isinstance(self.deals, Dealing) else iter(self.deals)
 
 
-def _class_guess(world: _World, column: Column) -> tuple[np.ndarray, np.ndarray]:
-    """The commonest value of each row's class, twice: as the guess and as the baseline."""
-    classes, own = world.classes.astype(np.int64), column.codes[world.rows]
-    table = np.bincount(classes * column.card + own, minlength=(int(classes.max()) + 1) * column.card)
-    best = table.reshape(-1, column.card).argmax(axis=1)[classes]
-    return best, best
+def _values(world: World) -> np.ndarray:
+    """Number of each released row's combination of sensitive values."""
+    columns = world.why.release.table.sensitive
+    codes = np.stack([column.codes[world.rows] for column in columns])
+    return group_rows(codes, np.array([column.card for column in columns]))[0].astype(np.int64)
 
 
-def _figure(world: _World, column: Column, guess: np.ndarray, naive: np.ndarray, fit: float) -> AttackFigure:
-    own = column.codes[world.rows]
-    share, trials = clustered((guess == own).astype(np.float64), world.classes)
-    baseline = float((naive == own).mean())
-    changed = float((guess != naive).mean())
+def _guesses(world: World, known: _Known, column: Column, atom: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Likeliest value of every atom, and the commonest of its class; the latter where draws tell no other for sure."""
+    own, count = column.codes[world.rows], int(atom.max(initial=-1)) + 1
+    classes = int(world.classes.max(initial=-1)) + 1
+    held = np.bincount(world.classes * column.card + own, minlength=classes * column.card).reshape(classes, -1)
+    of = np.zeros(count, dtype=np.int64)
+    of[atom] = world.classes
+    prior = (held / np.maximum(held.sum(axis=1, keepdims=True), 1))[of]
+    naive = prior.argmax(axis=1)
+    if known.weights is None:
+        return naive, naive
+    total = np.zeros(count * column.card)
+    for weight, source in zip(known.weights, known.sources(), strict=True):
+        total += np.bincount(atom * column.card + own[source], weights=weight[world.classes], minlength=total.size)
+    sizes = np.bincount(atom)[:, None]
+    share = total.reshape(count, -1) / sizes
+    # Values of an atom are dealt without replacement, so this error is if anything too large.
+    worth = 1.0 / np.maximum((known.weights**2).sum(axis=0), 1e-12)[of][:, None]
+    error = np.sqrt(np.maximum(prior * (1.0 - prior), 1e-12) / (sizes * worth))
+    trusted = known.exact[of][:, None] | ((np.abs(share - prior) > _ERRORS * error) & (worth >= _FEWEST))
+    # Sums of weights differ in their last digits where shares are equal.
+    return np.round(np.where(trusted, share, prior), 9).argmax(axis=1), naive
+
+
+def _figure(world: World, known: _Known, places: Outsiders, case: AttackCase, column: Column) -> AttackFigure:
+    guess, naive = _guesses(world, known, column, places.atom)
+    own, value, usual = column.codes[world.rows], guess[places.atom], naive[places.atom]
+    share, trials = clustered((value == own).astype(np.float64), world.classes)
+    baseline, changed = float((usual == own).mean()), float((value != usual).mean())
+    beside = places.score(guess, naive, world.classes, case, column.name)
+    ending = "" if beside is None else f" Of people outside the data in the same places it is {beside[0]:.1%}."
     sentence = (
         f"Knowing that less generalisation would not do, an attacker guesses the '{column.name}' of {share:.1%} of "
-        f"{own.size:,} people; without that it is {baseline:.1%}. {fit:.1%} of the assignments fit, and they change "
-        f"the guess about {changed:.1%} of the people."
+        f"{own.size:,} people; without that it is {baseline:.1%}. {known.share:.1%} of the assignments fit, and they "
+        f"change the guess about {changed:.1%} of the people.{ending}"
     )
-    return figure(f"minimality:{column.name}", share, trials, sentence, baseline=baseline)
-
-
-def full_domain(release: Release | None) -> bool:
-    """Whether a release generalises every column to one level."""
-    return release is not None and release.released.levels is not None and _models_known(release.evidence)
-
-
-def _models_known(evidence: Any) -> bool:
-    return "models" in evidence and "algorithm" in evidence
+    return figure(
+        f"minimality:{column.name}", share, trials, sentence, baseline=baseline,
+        control=None if beside is None else beside[0], control_interval=None if beside is None else beside[1],
+    )  # fmt: skip

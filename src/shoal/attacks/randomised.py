@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shoal.attacks.base import AttackFigure, figure
+from shoal.attacks.base import AttackFigure, figure, wilson
 from shoal.errors import ParameterError
 from shoal.kernels.grouping import group_rows
 from shoal.kernels.posterior import guess_values, guess_without, spread_scores
@@ -115,6 +115,7 @@ def link_values(described: Randomised, sensitive: str, known: Posterior | None =
             f"linkage:{name}", share, n,
             f"The {name} of {share:.1%} of the people is guessed right, against {majority:.1%} by the commonest value "
             f"and {control:.1%} from similar other people.", baseline=majority, control=control,
+            control_interval=wilson(control, n),
         ),
         figure(
             f"linkage-raw:{name}", raw, n, f"On the raw table the same attack would guess {raw:.1%} right.",

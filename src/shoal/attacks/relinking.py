@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.attacks.base import AttackFigure, figure
+from shoal.attacks.base import AttackFigure, figure, wilson
 from shoal.kernels.grouping import group_rows
 from shoal.recoding.recodings import Bucketed
 from shoal.table.column import INTERVAL, Column
@@ -70,7 +70,7 @@ def relinking(
     rows = _known_rows(bucketed, column)
     name = name or f"relinking of {column.name}"
     if not rows.size:
-        return figure(name, 0.0, 0, f"No value of '{column.name}' is known, so there is none to guess.")
+        return figure(name, 0.0, 0, f"No value of '{column.name}' is known, so there is none to guess.", baseline=0.0)
     case = _Case.of(table, bucketed, column, rows)
     first = model = _learn(case)
     for _ in range(rounds):
@@ -81,7 +81,10 @@ def relinking(
         f"By learning from the release alone, {share:.1%} of the values of '{column.name}' are guessed right within "
         f"their groups; the commonest value of each group is right for {baseline:.1%}."
     )
-    return figure(name, share, rows.size, sentence, baseline=baseline, control=control)
+    return figure(
+        name, share, rows.size, sentence, baseline=baseline, control=control,
+        control_interval=wilson(control, rows.size),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

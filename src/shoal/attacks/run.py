@@ -12,7 +12,7 @@ import polars as pl
 from shoal.attacks.base import Attack, AttackResult
 from shoal.attacks.case import AttackCase, Other, View, identified_people, own_people, people_frame, public_view
 from shoal.attacks.case import release_view as see
-from shoal.attacks.minimality import full_domain
+from shoal.attacks.forced import best_of_all
 from shoal.errors import InputError, ParameterError
 from shoal.registry import load, names, summary
 from shoal.results import Release
@@ -21,11 +21,15 @@ from shoal.table.keys import Keys
 
 _NEEDS = {
     "people": "an identified table (--against)",
+    "cells": "cells that cover values, which centroids and representatives do not",
     "input": "the publisher's side (name the recipe instead of the folder)",
     "sensitive": "a sensitive column whose true values are known",
     "others": "further releases of the same people (--also)",
-    "full-domain": "a full-domain recoding (optimal, samarati, incognito), made from a recipe",
+    "full-domain": "the best full-domain recoding of all (optimal, samarati, incognito), made from a recipe",
 }
+_NO_CLASS = (
+    "Everybody's class is taken to be known here, so there is no control: people outside the data have no class."
+)
 
 
 def attack(
@@ -71,6 +75,7 @@ def make_case(
     release: Release | None = None,
     aligned: bool = False,
     others: Sequence[tuple[pl.DataFrame, Mapping[str, Any]]] = (),
+    subject: str | None = None,
 ) -> AttackCase:
     """Put people beside a release.
 
@@ -80,23 +85,27 @@ def make_case(
         People in the data, by default its own records, and people outside it.
     aligned
         Whether ``against`` is the release's input in its own order.
+    subject
+        Column of theirs that says whose row it is, by default the release's own.
     """
-    people = identified_people(view, against) if view.matcher is not None and against is not None else own_people(view)
-    seen = people.vectors is not None
-    beside = identified_people(view, control) if control is not None and view.matcher is not None else None
+    known = view.matcher is not None or view.centroids is not None
+    people = identified_people(view, against, subject) if known and against is not None else own_people(view)
+    seen = people.identified
+    beside = identified_people(view, control, subject) if control is not None and known else None
     told = no_control or "No people outside the data were given, so there is no control."
     if control is not None and beside is None:
         told = "The cells of this release cover no values, so people outside the data cannot be held against them."
     found = []
-    for frame, manifest in others:
-        other = public_view(frame, manifest)
+    for frame, described in others:
+        other = public_view(frame, described)
         if seen and against is not None and other.matcher is not None:
-            mine = identified_people(other, control) if control is not None else None
-            found.append(Other(view=other, people=identified_people(other, against), control=mine))
+            mine = identified_people(other, control, subject) if control is not None else None
+            found.append(Other(view=other, people=identified_people(other, against, subject), control=mine))
     rows = np.arange(release.table.n) if aligned and release is not None and seen else None
     return AttackCase(
         kind=manifest["kind"], made=manifest.get("made", manifest["kind"]), view=view, keys=keys, people=people,
-        identified=seen, control=beside, no_control=told, release=release, input_rows=rows, others=found,
+        identified=seen, control=beside, no_control=told, outside=control, release=release, input_rows=rows,
+        others=found,
     )  # fmt: skip
 
 
@@ -108,7 +117,12 @@ def run_attacks(case: AttackCase, only: Sequence[str] = ()) -> list[AttackResult
     for name in only or applicable(case.kind, case.made):
         made: Attack = load("attack", name)()
         mine = case
-        if "people" not in made.needs and not case.people.truth:
+        if "people" not in made.needs and case.people.near is not None:
+            # Whoever knows the class knows more than the nearest one; people outside the data have none.
+            told = case.no_control if case.control is None else _NO_CLASS
+            own = own_people(case.view)
+            mine = replace(case, people=own, identified=False, input_rows=None, control=None, no_control=told)
+        elif "people" not in made.needs and not case.people.truth:
             # Nobody's true values are known, so the released records stand in, whose values are.
             mine = replace(case, people=own_people(case.view), identified=False, input_rows=None)
         lacking = _lacking(made, mine)
@@ -128,10 +142,11 @@ def _lacking(attack: Attack, case: AttackCase) -> str:
         return f"'{attack.name}' does not apply to a {case.kind} release; these do: {others}."
     have = {
         "people": case.identified,
+        "cells": case.view.matcher is not None,
         "input": case.release is not None,
         "sensitive": bool(case.view.sensitive) and bool(case.people.truth),
         "others": bool(case.others),
-        "full-domain": full_domain(case.release),
+        "full-domain": best_of_all(case.release),
     }
     missing = [_NEEDS[need] for need in attack.needs if not have[need]]
     return f"'{attack.name}' needs {' and '.join(missing)}." if missing else ""

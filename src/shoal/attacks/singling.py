@@ -40,15 +40,16 @@ class SinglingOut(Attack):
         row, code = _descriptions(case, column)
         name = f"singling-out:{column.name}"
         if not row.size:
-            return figure(name, 0.0, 0, f"No '{column.name}' is alone in its class, so nobody is described by it.")
+            told = f"No '{column.name}' is alone in its class, so nobody is described by it."
+            return figure(name, 0.0, 0, told, baseline=0.0)
         fits = _Fits.of(case, case.people, column)
-        right = (fits.count(row, code) == 1).astype(np.float64)
+        right = fits.single(row, code).astype(np.float64)
         share, trials = clustered(right, row)
         generator = case.keys.generator(f"attack singling {column.name}")
-        naive = float(np.mean([(fits.count(row, generator.permutation(code)) == 1).mean() for _ in range(_ROUNDS)]))
+        naive = float(np.mean([fits.single(row, generator.permutation(code)).mean() for _ in range(_ROUNDS)]))
         control = None
         if case.control is not None and column.name in case.control.truth:
-            control = float((_Fits.of(case, case.control, column).count(row, code) == 1).mean())
+            control = float(_Fits.of(case, case.control, column).single(row, code).mean())
         sentence = (
             f"Of {row.size:,} descriptions by a class and a '{column.name}' that one of its records has, {share:.1%} "
             f"fit exactly one person; with values of other classes it would be {naive:.1%}."
@@ -70,10 +71,11 @@ def _descriptions(case: AttackCase, column: Column) -> tuple[np.ndarray, np.ndar
 
 @dataclass(frozen=True, eq=False)
 class _Fits:
-    """How many people fit each description: sorted keys of distinct row and value, and counts."""
+    """Who fits each description: sorted keys of distinct row and value, and the first and the last person."""
 
     keys: np.ndarray
-    counts: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
     card: int
 
     @classmethod
@@ -81,25 +83,33 @@ class _Fits:
         truth = people.truth[column.name]
         vectors, of_person = people.places
         card = column.card + 1
-        known = truth >= 0
-        both = of_person[known].astype(np.int64) * card + truth[known]
-        pair, many = np.unique(both, return_counts=True)
+        known = np.flatnonzero(truth >= 0)
+        whose = known if people.person is None else people.person[known]
+        pair, first, last = _ends(of_person[known].astype(np.int64) * card + truth[known], whose, whose)
         start = np.searchsorted(pair // card, np.arange(vectors.shape[0] + 1))
-        keys: np.ndarray = np.empty(0, dtype=np.int64)
-        counts: np.ndarray = np.empty(0)
+        keys, low, high = (np.empty(0, dtype=np.int64) for _ in range(3))
         for part, vector, row in case.view.cells.pairs(vectors):
             of = part.start + vector
             times = start[of + 1] - start[of]
             place = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times) + np.repeat(start[of], times)
             mine = np.repeat(row.astype(np.int64), times) * card + pair[place] % card
-            keys, at = np.unique(np.concatenate([keys, mine]), return_inverse=True)
-            counts = np.bincount(at, weights=np.concatenate([counts, many[place]]))
-        return cls(keys, counts, card)
+            both = (np.concatenate(two) for two in ((keys, mine), (low, first[place]), (high, last[place])))
+            keys, low, high = _ends(*both)
+        return cls(keys, low, high, card)
 
-    def count(self, row: np.ndarray, code: np.ndarray) -> np.ndarray:
-        """People who fit some descriptions."""
+    def single(self, row: np.ndarray, code: np.ndarray) -> np.ndarray:
+        """Whether some descriptions fit exactly one person."""
         if not self.keys.size:
-            return np.zeros(row.size)
+            return np.zeros(row.size, dtype=bool)
         wanted = row * self.card + code
         at = np.minimum(np.searchsorted(self.keys, wanted), self.keys.size - 1)
-        return np.where(self.keys[at] == wanted, self.counts[at], 0.0)
+        return (self.keys[at] == wanted) & (self.low[at] == self.high[at])
+
+
+def _ends(keys: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Distinct keys, with the smallest and the largest number that comes with each."""
+    found, at = np.unique(keys, return_inverse=True)
+    first, last = np.full(found.size, np.iinfo(np.int64).max), np.full(found.size, -1)
+    np.minimum.at(first, at, low)
+    np.maximum.at(last, at, high)
+    return found, first, last

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.grammar import separator_character, split_columns
-from shoal.cli.options import Columns, Encoding, Json, Markers, Seed, Separator
+from shoal.cli.grammar import pairs, parse_hierarchy, separator_character, split_columns
+from shoal.cli.options import (
+    Columns,
+    Encoding,
+    Hierarchies,
+    Json,
+    Markers,
+    Quasi,
+    Seed,
+    Sensitive,
+    Separator,
+    Subject,
+    Types,
+)
 from shoal.cli.show import say, share, show_json, show_table, steps
-from shoal.errors import InputError
+from shoal.errors import InputError, ParameterError
 from shoal.registry import summary
 
 if TYPE_CHECKING:
@@ -20,7 +32,6 @@ if TYPE_CHECKING:
 
     from shoal.attacks.base import AttackResult
     from shoal.attacks.case import AttackCase
-    from shoal.io.recipes import Recipe
     from shoal.table.table import Table
 
 _HOLD_OUT = 0.2
@@ -35,7 +46,10 @@ def _file(help: str) -> Any:
 def attack(
     target: Annotated[
         Path,
-        typer.Argument(metavar="RECIPE|FOLDER", help="A recipe, or the folder of a release.", show_default=False),
+        typer.Argument(
+            metavar="RECIPE|FOLDER|FILE", show_default=False,
+            help="A recipe, the folder of a release, or a CSV or Parquet file that any tool made.",
+        ),
     ],
     against: Annotated[Path | None, _file("People in the data, with quasi-identifiers and true values.")] = None,
     control: Annotated[Path | None, _file("People of the same population who are not in the data.")] = None,
@@ -55,6 +69,18 @@ def attack(
     ] = None,
     html: Annotated[Path | None, _file("Write a page with a plot, for yourself.")] = None,
     replace_html: Annotated[bool, typer.Option("--replace", help="Overwrite an earlier page.")] = False,
+    quasi: Quasi = None,
+    sensitive: Sensitive = None,
+    subject: Subject = None,
+    hierarchies: Hierarchies = None,
+    types: Types = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND", show_default=False,
+            help="Of a file: generalised (default), or microaggregated where cells are centroids.",
+        ),
+    ] = None,
     columns: Columns = None,
     separator: Separator = None,
     encoding: Encoding = None,
@@ -62,7 +88,7 @@ def attack(
     seed: Seed = None,
     as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Attack a release: one made from a recipe in memory, or a written one."""
+    """Attack a release: one made from a recipe in memory, a written one, or a file of any tool."""
     wanted = list(dict.fromkeys(only or ()))
     for name in wanted:
         summary("attack", name)  # an unknown name proposes the nearest one
@@ -79,11 +105,22 @@ def attack(
             )  # fmt: skip
 
         place = check_private(html, suffix=".html", replace=replace_html) if html is not None else None
-        if target.is_dir():
-            if hold_out is not None:
-                raise InputError("A share can be held out only before a release is made: name its recipe instead.")
-            case, statement = _written_case(target, against, control, also or (), read, seed)
+        given = FileOptions(
+            quasi=quasi or (), sensitive=sensitive or (), hierarchies=pairs("--hierarchy", hierarchies),
+            types=pairs("--type", types), kind=kind,
+        )  # fmt: skip
+        is_file = not target.is_dir() and target.suffix != ".toml"
+        if not is_file:
+            given.refuse("release" if target.is_dir() else "recipe")
+        if hold_out is not None and (target.is_dir() or is_file):
+            raise InputError("A share can be held out only before a release is made: name its recipe instead.")
+        if is_file:
+            case, statement = _file_case(target, given, subject, against, control, also or (), read, seed)
+        elif target.is_dir():
+            case, statement = _written_case(target, subject, against, control, also or (), read, seed)
         else:
+            if subject is not None:
+                raise ParameterError("--subject is for a file or a release, and a recipe says it itself: leave it out.")
             case, statement = _made_case(target, against, control, hold_out, also or (), read, seed, step)
         step("attacking")
         results = run_attacks(case, wanted)
@@ -98,8 +135,60 @@ def attack(
         _show(results, f"{target}: a {case.kind} release, {statement}", html)
 
 
+@dataclass(frozen=True, kw_only=True)
+class FileOptions:
+    """What must be said about a file that has no manifest."""
+
+    quasi: Sequence[str]
+    sensitive: Sequence[str]
+    hierarchies: Mapping[str, str]
+    types: Mapping[str, str]
+    kind: str | None
+
+    def refuse(self, what: str) -> None:
+        """Refuse them for something that says it itself."""
+        option = {"hierarchies": "hierarchy", "types": "type"}
+        for name, entry in vars(self).items():
+            if entry:
+                raise ParameterError(
+                    f"--{option.get(name, name)} is for a file, and a {what} says it itself: leave it out."
+                )
+
+
+def _file_case(
+    path: Path,
+    given: FileOptions,
+    subject: str | None,
+    against: Path | None,
+    control: Path | None,
+    also: Sequence[Path],
+    read: Reader,
+    seed: int | None,
+) -> tuple[AttackCase, str]:
+    """A file of any tool, its cells read by how they are written."""
+    from shoal.attacks.files import file_case, strangers
+    from shoal.io.output import read_release
+    from shoal.table.keys import Keys
+
+    people, outside = (None if one is None else read(one) for one in (against, control))
+    case = file_case(
+        read(path), quasi=given.quasi, sensitive=given.sensitive, subject=subject,
+        hierarchies={name: parse_hierarchy(text) for name, text in given.hierarchies.items()}, types=given.types,
+        kind=given.kind or "generalised", against=people, control=outside, keys=Keys.from_seed(seed),
+        others=[read_release(one) for one in also],
+    )  # fmt: skip
+    doubts = [] if people is None else strangers(case.view, people, list(given.hierarchies))
+    return case, " ".join(["its cells read by how they are written.", *doubts])
+
+
 def _written_case(
-    folder: Path, against: Path | None, control: Path | None, also: Sequence[Path], read: Reader, seed: int | None
+    folder: Path,
+    subject: str | None,
+    against: Path | None,
+    control: Path | None,
+    also: Sequence[Path],
+    read: Reader,
+    seed: int | None,
 ) -> tuple[AttackCase, str]:
     """A release as its folder shows it."""
     from shoal.attacks.case import public_view
@@ -109,13 +198,17 @@ def _written_case(
 
     if control is not None and against is None:
         raise InputError("A --control needs --against beside it, or nobody knows whether the two overlap.")
+    if subject is not None and against is None:
+        raise InputError("The --subject of a release is a column of the people in --against: name these.")
     frames, manifest = read_tables(folder)
     people, outside = (None if path is None else read(path) for path in (against, control))
+    if people is not None and subject is not None and subject not in people.columns:
+        raise InputError(f"The people of --against have no column '{subject}': name the one that says whose row it is.")
     if people is not None and outside is not None:
         refuse_overlap(people, outside)
     case = make_case(
         public_view(frames["release"], manifest, values=frames.get("sensitive")), manifest, Keys.from_seed(seed),
-        against=people, control=outside, others=[read_release(path) for path in also],
+        against=people, control=outside, others=[read_release(path) for path in also], subject=subject,
     )  # fmt: skip
     return case, manifest["statement"]
 
@@ -132,10 +225,11 @@ def _made_case(
 ) -> tuple[AttackCase, str]:
     """A release made from a recipe, with people kept back before it where no control is given."""
     from shoal.attacks.case import people_frame, release_view
+    from shoal.attacks.holdout import hold_out as split
     from shoal.attacks.run import make_case, refuse_overlap
     from shoal.io.output import read_release
     from shoal.io.recipes import load_recipe
-    from shoal.running import read_recipe_source
+    from shoal.running import anonymize_table, read_recipe_source
     from shoal.table.keys import Keys
 
     recipe = load_recipe(path)
@@ -145,8 +239,8 @@ def _made_case(
     table = read_recipe_source(recipe)
     keys = Keys.from_seed(recipe.seed if seed is None else seed)
     part = 0.0 if control is not None else _HOLD_OUT if hold_out is None else hold_out
-    inside, kept = _split(table, keys, part)
-    release = _anonymize(recipe, inside, step)
+    inside, kept = split(table, keys, part)
+    release = anonymize_table(recipe, inside, progress=step)
     people = people_frame(release) if against is None else read(against)
     outside = _dated(read(control), table) if control is not None else kept
     if control is not None and outside is not None:
@@ -159,24 +253,6 @@ def _made_case(
     return case, release.manifest["statement"]
 
 
-def _split(table: Table, keys: Any, part: float) -> tuple[Table, pl.DataFrame | None]:
-    """Rows to anonymise, and those kept back, by whole people where rows have a subject."""
-    import numpy as np
-
-    from shoal.table.table import iso_dates, take_rows
-
-    who = table.row_keys if table.subjects is None else table.subjects.astype(np.uint64)
-    out = keys.uniform("attack control", who) < part
-    if not out.any() or out.all():
-        return table, None
-    rest = take_rows(table, np.flatnonzero(~out))
-    kept = iso_dates(take_rows(table, np.flatnonzero(out)))
-    if rest.subjects is not None:
-        left, subjects = np.unique(rest.subjects, return_inverse=True)
-        rest = replace(rest, subjects=subjects.astype(np.int32), n_subjects=left.size)
-    return replace(rest, n_read=rest.n, n_dropped=0), kept
-
-
 def _dated(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
     """A control with dates written as the source writes them."""
     import polars as pl
@@ -184,24 +260,6 @@ def _dated(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
     given = {name: spec.format for name, spec in table.schema.specs.items() if spec.format is not None}
     texts = [name for name in given if name in frame.columns and frame[name].dtype == pl.String]
     return frame.with_columns(pl.col(name).str.to_date(given[name]) for name in texts)
-
-
-def _anonymize(recipe: Recipe, table: Table, step: Step) -> Any:
-    from shoal import pipeline
-    from shoal.registry import make
-
-    return pipeline.anonymize(
-        table,
-        algorithm=make("algorithm", recipe.algorithm),
-        models=[make("model", spec) for spec in recipe.models],
-        seed=recipe.seed,
-        acknowledge=recipe.acknowledge,
-        suppressed=recipe.output.suppressed,
-        order=recipe.output.order,
-        neutral_limit=recipe.output.neutral_limit,
-        engine=recipe.engine.name,
-        progress=step,
-    )
 
 
 def _data(result: AttackResult) -> dict[str, Any]:

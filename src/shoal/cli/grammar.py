@@ -64,11 +64,15 @@ def parse_hierarchy(text: str) -> Any:
 def parse_policy(text: str) -> dict[str, Any]:
     """Sensitive ranges as a recipe writes them: ``value``, a file, ranges, a level, or all of it with ``else``.
 
+    ``level:2`` is short for ``{level = 2}``.
+
     Examples
     --------
     >>> parse_policy("value"), parse_policy('{ranges = [[0, 9]], else = "value"}')
     ({'ranges': 'value'}, {'ranges': [[0, 9]], 'else': 'value'})
     """
+    if (level := text.removeprefix("level:")) != text and level.isdecimal():
+        return {"ranges": {"level": int(level)}}
     value = typed_value(text) if text[:1] in ("[", "{") else text
     return value if isinstance(value, dict) and "ranges" in value else {"ranges": value}
 

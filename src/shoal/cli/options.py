@@ -46,7 +46,9 @@ Hierarchies = Annotated[
 ]
 Policies = Annotated[
     list[str] | None,
-    _many("COLUMN=RANGES", "Sensitive ranges: value, a file, or 'income=[[0,9],[10,15]]'.", _PROMISE, "--policy"),
+    _many(
+        "COLUMN=RANGES", "Sensitive ranges: value, a file, level:2, or 'income=[[0,9],[10,15]]'.", _PROMISE, "--policy"
+    ),
 ]
 
 Identifiers = Annotated[list[str] | None, _many("COLUMN", "Names a person.", _ROLES, "--identifier")]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.grammar import separator_character, split_columns
-from shoal.cli.options import Columns, Encoding, Json, Markers, Quasi, Sensitive, Separator, Subject, Weight
+from shoal.cli.grammar import pairs, parse_hierarchy, parse_policy, separator_character, split_columns
+from shoal.cli.options import Columns, Encoding, Json, Markers, Policies, Quasi, Sensitive, Separator, Subject, Weight
 from shoal.cli.show import figure, say, share, show_json, show_table, steps
 from shoal.errors import ParameterError
 
@@ -39,6 +39,14 @@ def risk(
     sensitive: Sensitive = None,
     subject: Subject = None,
     weight: Weight = None,
+    hierarchies: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--hierarchy", metavar="COLUMN=FILE", show_default=False,
+            help="Hierarchy of a sensitive column of a file. Can be repeated.",
+        ),
+    ] = None,
+    policies: Policies = None,
     population: Annotated[
         Path | None,
         typer.Option(
@@ -63,7 +71,7 @@ def risk(
     ] = None,
     threshold: Annotated[float, typer.Option(metavar="RISK", help="Above it a record is at risk.")] = 0.2,
     suda: Annotated[int, typer.Option(metavar="KEYS", help="Largest minimal unique to look for; 0 for none.")] = 6,
-    pairs: Annotated[bool, typer.Option("--pairs", help="Leave out pairs of quasi-identifiers as well.")] = False,
+    in_pairs: Annotated[bool, typer.Option("--pairs", help="Leave out pairs of quasi-identifiers as well.")] = False,
     top: Annotated[int, typer.Option(metavar="ROWS", min=0, help="Rows at most risk to list, by number.")] = 5,
     show_values: Annotated[
         bool, typer.Option("--show-values", help="List their quasi-identifiers too; on a terminal only.")
@@ -89,7 +97,11 @@ def risk(
         from shoal.risk.assess import assess
 
         place = None if html is None else check_private(html, suffix=".html", replace=replace)
-        roles = Roles(quasi=quasi or (), sensitive=sensitive or (), subject=subject, weight=weight)
+        roles = Roles(
+            quasi=quasi or (), sensitive=sensitive or (), subject=subject, weight=weight,
+            hierarchies={name: parse_hierarchy(text) for name, text in pairs("--hierarchy", hierarchies).items()},
+            policies={name: parse_policy(text) for name, text in pairs("--policy", policies).items()},
+        )  # fmt: skip
         reading = Reading(
             columns=split_columns(columns),
             separator=separator_character(separator),
@@ -97,30 +109,33 @@ def risk(
             markers=missing_markers or (),
         )
         step("reading")
-        table = load_target(target, roles, reading, household)
+        table, notes = load_target(target, roles, reading, household)
         everybody = None if population is None else load_population(population, target, table, reading)
         found = assess(
             table, threshold=threshold, population=everybody, fraction=fraction, household=household, suda=suda,
-            pairs=pairs, progress=step,
+            pairs=in_pairs, progress=step,
         )  # fmt: skip
         title = table.name or target.resolve().stem
         if place is not None:
             from shoal.reports.risk import risk_html
 
             step("writing")
-            write_private(place, risk_html(found.as_dict(), title=title))
+            write_private(place, risk_html(found.as_dict(), title=title, notes=notes))
     if as_json:
-        show_json({"target": str(target), **found.as_dict(), "riskiest": _riskiest(found, top), "html": html})
+        about = {"target": str(target), "notes": notes}
+        show_json({**about, **found.as_dict(), "riskiest": _riskiest(found, top), "html": html})
         return
-    _show(found, title)
+    _show(found, title, notes)
     _show_riskiest(found, table, top, show_values)
     if html is not None:
         say(f"Private, not for publication: {html}")
 
 
-def _show(found: RiskReport, title: str) -> None:
+def _show(found: RiskReport, title: str, notes: Sequence[str]) -> None:
     people = f" about {found.records:,} people (counted once a class)" if found.people else ""
     say(f"{title}: {found.rows:,} rows{people}; quasi-identifiers: {', '.join(found.quasi)}")
+    for note in notes:
+        say(f"Note: {note}")
     say(_KNOWN[found.population].format(size=found.population_size))
     headings = ["figure", ">value", ">95 % interval", ">baseline", "meaning"]
     show_table(headings, [_figure_row(name, one) for name, one in found.figures.items()])

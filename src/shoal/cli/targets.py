@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,10 +50,15 @@ class Roles:
     sensitive: Sequence[str] = ()
     subject: str | None = None
     weight: str | None = None
+    hierarchies: Mapping[str, Any] = field(default_factory=dict)
+    policies: Mapping[str, Any] = field(default_factory=dict)
 
 
-def load_target(target: Path, roles: Roles, reading: Reading, household: str | None) -> Table:
-    """The table behind a target; roles come from the options for a file, else from the recipe or the manifest."""
+def load_target(target: Path, roles: Roles, reading: Reading, household: str | None) -> tuple[Table, list[str]]:
+    """The table behind a target, and what to know before its figures are read.
+
+    Roles come from the options for a file, else from the recipe or the manifest.
+    """
     if target.is_dir():
         _refuse_options("release", roles, reading)
         return _released(target)
@@ -61,18 +67,23 @@ def load_target(target: Path, roles: Roles, reading: Reading, household: str | N
         from shoal.running import read_recipe_source
 
         _refuse_options("recipe", roles, reading)
-        return read_recipe_source(load_recipe(target))
+        return read_recipe_source(load_recipe(target)), []
+    from shoal.hierarchy.files import build
+    from shoal.io.policies import load_policy
     from shoal.risk.cells import as_it_stands
 
     frame = reading.frame(target)
-    return as_it_stands(
+    table = as_it_stands(
         frame,
         quasi=roles.quasi,
         sensitive=roles.sensitive,
         subject=roles.subject,
         weight=roles.weight,
         others=_others(frame, roles, household),
+        hierarchies={name: partial(build, name, entry) for name, entry in roles.hierarchies.items()},
+        policies={name: load_policy(name, entry, None) for name, entry in roles.policies.items()},
     )
+    return table, []
 
 
 def load_population(path: Path, target: Path, table: Table, reading: Reading) -> Table:
@@ -118,15 +129,20 @@ def _others(frame: pl.DataFrame, roles: Roles, household: str | None) -> list[st
 def _refuse_options(kind: str, roles: Roles, reading: Reading) -> None:
     given = [name for one in (roles, reading) for name, entry in vars(one).items() if entry]
     if given:
-        option = {"markers": "missing-marker"}.get(given[0], given[0])
+        names = {"markers": "missing-marker", "hierarchies": "hierarchy", "policies": "policy"}
+        option = names.get(given[0], given[0])
         raise ParameterError(f"--{option} is for a file, and a {kind} says it itself: leave it out.")
 
 
-def _released(folder: Path) -> Table:
+def _released(folder: Path) -> tuple[Table, list[str]]:
     import polars as pl
 
+    from shoal.hierarchy.hierarchy import Hierarchy
     from shoal.io.output import read_release
     from shoal.risk.cells import as_it_stands
+    from shoal.risk.kinds import what_classes_mean
+    from shoal.table.policies import given_policy
+    from shoal.table.schema import ColumnSpec
 
     frame, manifest = read_release(folder)
     text = pl.selectors.string()
@@ -135,7 +151,30 @@ def _released(folder: Path) -> Table:
         frame = frame.filter(~pl.all_horizontal(pl.all().cast(pl.String) == "*").fill_null(False))
     frame = frame.with_columns(pl.when(text != _MISSING).then(text).name.keep())
     quasi, sensitive = (_columns(manifest, role, frame.columns) for role in ("quasi", "sensitive"))
-    return as_it_stands(frame, quasi=quasi, sensitive=sensitive)
+    if manifest.get("made", manifest["kind"]) == "bucketised":
+        sensitive = []  # the value beside a record need not be its own
+    # Codes, and labels above values, are compared as they stand like any text.
+    plain = {
+        entry["name"]: entry
+        for entry in manifest["columns"]
+        if entry["name"] in sensitive and entry["cells"] == "value" and "coded" not in entry
+    }
+    table = as_it_stands(
+        frame, quasi=quasi, sensitive=sensitive,
+        specs={
+            name: ColumnSpec(
+                type=entry["type"], order=entry.get("order") or None, non_answers=tuple(entry.get("non_answers", ()))
+            )
+            for name, entry in plain.items()
+        },
+        hierarchies={
+            name: Hierarchy.from_rows(name, entry["hierarchy"])
+            for name, entry in plain.items()
+            if entry.get("hierarchy")
+        },
+        policies={name: given_policy(entry["policy"]) for name, entry in plain.items() if entry.get("policy")},
+    )  # fmt: skip
+    return table, what_classes_mean(manifest)
 
 
 def _columns(manifest: Mapping[str, Any], role: str, present: Sequence[str]) -> list[str]:

@@ -57,19 +57,13 @@ def count_matches(
     weight
         float64, one a class of the whole release.
     """
-    m = people.shape[1]
     total = 0
     for p in range(people.shape[0]):
         for w in range(bits.shape[1]):
-            word = bits[atom_at[0] + people[p, 0], w]
-            for j in range(1, m):
-                if word == 0:
-                    break
-                word &= bits[atom_at[j] + people[p, j], w]
+            word = _common(people, p, atom_at, bits, w)
             while word != 0:
                 flag = word & (~word + np.uint64(1))
-                place = _place(flag)
-                found[p] += weight[first + w * 64 + place]
+                found[p] += weight[first + w * 64 + _place(flag)]
                 total += 1
                 word ^= flag
     return total
@@ -78,21 +72,27 @@ def count_matches(
 @njit(cache=True)
 def list_matches(people: np.ndarray, atom_at: np.ndarray, bits: np.ndarray, first: int, pairs: np.ndarray) -> None:
     """Write person and class of every match of a block to ``pairs`` (2, matches), person after person."""
-    m = people.shape[1]
     at = 0
     for p in range(people.shape[0]):
         for w in range(bits.shape[1]):
-            word = bits[atom_at[0] + people[p, 0], w]
-            for j in range(1, m):
-                if word == 0:
-                    break
-                word &= bits[atom_at[j] + people[p, j], w]
+            word = _common(people, p, atom_at, bits, w)
             while word != 0:
                 flag = word & (~word + np.uint64(1))
                 pairs[0, at] = p
                 pairs[1, at] = first + w * 64 + _place(flag)
                 at += 1
                 word ^= flag
+
+
+@njit(cache=True)
+def _common(people: np.ndarray, p: int, atom_at: np.ndarray, bits: np.ndarray, w: int) -> np.uint64:
+    """A word of the classes that cover all atoms of a person."""
+    word = bits[atom_at[0] + people[p, 0], w]
+    for j in range(1, people.shape[1]):
+        if word == 0:
+            break
+        word &= bits[atom_at[j] + people[p, j], w]
+    return word
 
 
 @njit(cache=True)

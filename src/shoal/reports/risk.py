@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ _OTHERS = "Sensitive attributes"
 _BINS = (1, 2, 3, 4, 5, 10, 20, 50, 100)
 
 
-def risk_html(report: Mapping[str, Any], *, title: str) -> str:
+def risk_html(report: Mapping[str, Any], *, title: str, notes: Sequence[str] = ()) -> str:
     """One HTML file with plotly's script inside, which needs no network.
 
     Parameters
@@ -31,6 +31,8 @@ def risk_html(report: Mapping[str, Any], *, title: str) -> str:
         What `RiskReport.as_dict` gives.
     title
         What was assessed, such as the name of the file.
+    notes
+        What to know before the figures are read.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from plotly.offline import get_plotlyjs
@@ -39,6 +41,7 @@ def risk_html(report: Mapping[str, Any], *, title: str) -> str:
     return pages.get_template("risk.html.jinja").render(
         title=title,
         report=report,
+        notes=notes,
         sections=_sections(report["figures"]),
         data=page_data(report),
         style=(TEMPLATES / "risk.css").read_text("utf-8"),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
+from shoal.errors import SchemaError
+from shoal.table.policies import set_policies
 from shoal.table.schema import ColumnSpec, Schema
 from shoal.table.table import Table, build_table
 
@@ -18,20 +21,38 @@ def as_it_stands(
     subject: str | None = None,
     weight: str | None = None,
     others: Sequence[str] = (),
+    specs: Mapping[str, ColumnSpec] | None = None,
+    hierarchies: Mapping[str, Any] | None = None,
+    policies: Mapping[str, Any] | None = None,
 ) -> Table:
     """Code the named columns of a frame, and leave the rest out; ``others`` are kept uncoded.
 
     Equal quasi-identifier cells are equal texts, so that ``[20,29]`` is a value like any other, and a missing cell
     is a value of its own.
+
+    Parameters
+    ----------
+    specs, hierarchies, policies
+        Of sensitive columns: settings, a `Hierarchy` (or a function from distinct texts to one), and sensitive ranges
+        as `make_policy` reads them.
     """
+    for name in hierarchies or ():
+        if name not in sensitive:
+            raise SchemaError(
+                f"There is a hierarchy for '{name}', which is not a sensitive column: cells of quasi-identifiers are "
+                "compared as they stand; leave it out."
+            )
     schema = Schema(
         quasi=list(quasi),
         sensitive=list(sensitive),
         subject=subject,
         weight=weight,
         drop=list(others),
-        specs={name: ColumnSpec(type="categorical") for name in quasi},
+        specs={**(specs or {}), **{name: ColumnSpec(type="categorical") for name in quasi}},
     )
     used = list(schema.roles())
     missing = [name for name in used if name not in frame.columns]
-    return build_table(frame if missing else frame.select(used), schema, missing="value")
+    table = build_table(
+        frame if missing else frame.select(used), schema, hierarchies=hierarchies, missing="value"
+    )  # fmt: skip
+    return set_policies(table, policies or {})

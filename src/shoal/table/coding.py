@@ -115,7 +115,8 @@ def _rank_exact(name: str, series: pl.Series) -> tuple[np.ndarray, np.ndarray]:
     codes = series.to_frame("text").join(mapping, on="text", how="left", maintain_order="left")["code"]
     numbers = np.empty(len(values), dtype=object)
     numbers[:] = values
-    return codes.fill_null(len(values)).cast(pl.Int32).to_numpy(), numbers
+    # Writable, although nobody writes to it: a kernel is compiled anew for arrays that are not.
+    return codes.fill_null(len(values)).cast(pl.Int32).to_numpy(writable=True), numbers
 
 
 def _rank(series: pl.Series) -> tuple[np.ndarray, np.ndarray]:
@@ -186,7 +187,7 @@ def code_texts(name: str, series: pl.Series, order: list[str] | None) -> tuple[n
     if not values:
         return np.zeros(texts.len(), dtype=np.int32), values
     codes = texts.cast(pl.Enum(values)).to_physical().cast(pl.Int32)
-    return codes.fill_null(len(values)).to_numpy(), values
+    return codes.fill_null(len(values)).to_numpy(writable=True), values
 
 
 def canonical_text(series: pl.Series) -> pl.Series:

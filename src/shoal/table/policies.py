@@ -80,6 +80,15 @@ def set_policies(table: Table, given: Mapping[str, Any]) -> Table:
     return replace(table, columns=columns)
 
 
+def given_policy(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """A policy as a manifest gives it (`Policy.plain`), in the words of a recipe."""
+    kind = next(key for key in ("intervals", "sets", "each", "nodes", "level") if key in plain)
+    ranges = plain[kind] if kind in ("intervals", "sets") else {"level": plain[kind]} if kind == "level" else {
+        "each": plain[kind]
+    }
+    return {"ranges": ranges, "else": plain.get("else", "error")}
+
+
 def policy_of(column: Column) -> Policy:
     """The policy of a sensitive column; without one, the range of every value is the value itself."""
     return column.policy if column.policy is not None else make_policy(column, VALUE)

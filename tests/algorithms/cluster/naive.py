@@ -173,6 +173,14 @@ class TopDownReference:
         return self.cost(filled), donor[0], donor, filled
 
 
+class Ordered(list[int]):
+    """Records of a class, and its place among classes: the least record of those it was merged from."""
+
+    def __init__(self, records: Sequence[int], place: int) -> None:
+        super().__init__(records)
+        self.place = place
+
+
 class AlphaReference:
     """Section 9.3: ``values`` are the sensitive values, None where unknown; ``caps`` says what share each may have."""
 
@@ -180,9 +188,10 @@ class AlphaReference:
         self.k, self.cost, self.values, self.caps = k, cost, values, caps
         self.suppressed: list[int] = []
 
-    def run(self) -> Groups:
-        self.classes: Groups = [[i] for i in range(len(self.values))]
-        while small := sorted((one for one in self.classes if len(one) < self.k), key=lambda one: (len(one), min(one))):
+    def run(self) -> Sequence[list[int]]:
+        self.classes = [Ordered([i], i) for i in range(len(self.values))]
+        while small := [one for one in self.classes if len(one) < self.k]:
+            small.sort(key=lambda one: (len(one), one.place))
             for one in small:
                 near = self.nearest(one, self.classes, 2 * self.k - 1)
                 if near is not None:
@@ -197,20 +206,22 @@ class AlphaReference:
         people = len(known) + max(0, self.k - len(both))
         return all(count <= self.caps(value) * people + 1e-9 for value, count in Counter(known).items())
 
-    def nearest(self, one: list[int], classes: Groups, most: float) -> list[int] | None:
+    def nearest(self, one: list[int], classes: Sequence[Ordered], most: float) -> Ordered | None:
         fits = [
             other for other in classes
-            if other is not one and len(one + other) <= most and self.compatible(one + other)
+            if other is not one and len(one) + len(other) <= most and self.compatible([*one, *other])
         ]  # fmt: skip
-        return min(fits, key=lambda other: (self.distance(one, other), min(other)), default=None)
+        return min(fits, key=lambda other: (self.distance(one, other), other.place), default=None)
 
     def distance(self, one: list[int], other: list[int]) -> float:
-        return (increase(self.cost, other, one) - len(one) * self.cost(one)) / len(one + other)
+        return (increase(self.cost, other, one) - len(one) * self.cost(one)) / (len(one) + len(other))
 
-    def merge(self, one: list[int], near: list[int]) -> None:
-        self.classes = [other for other in self.classes if other is not one and other is not near] + [one + near]
+    def merge(self, one: Ordered, near: Ordered) -> None:
+        first, second = sorted([one, near], key=lambda both: both.place)
+        rest = [other for other in self.classes if other is not one and other is not near]
+        self.classes = [*rest, Ordered([*first, *second], first.place)]
 
-    def force(self, one: list[int]) -> None:
+    def force(self, one: Ordered) -> None:
         near = self.nearest(one, self.classes, float("inf"))
         if near is not None:
             self.merge(one, near)

@@ -1,0 +1,113 @@
+"""People with several rows count once: linkage, the attacks on classes, descriptions and limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shoal
+from shoal.attacks.base import by_person
+from shoal.attacks.case import AttackCase, public_view
+from shoal.attacks.limits import class_risks
+from shoal.attacks.run import attack, make_case
+from shoal.table.keys import Keys
+from tests.attacks.cases import INTERVAL, TEXT, attacked, covers, figures, manifest
+
+
+def case_with(released: pl.DataFrame, people: pl.DataFrame, control: pl.DataFrame | None = None) -> AttackCase:
+    """A release whose rows are known to be somebody's."""
+    described = manifest({"age": INTERVAL}, {"s": TEXT})
+    view = public_view(released, described, subject=released["who"])
+    return make_case(view, described, Keys.from_seed(1), against=people, control=control)
+
+
+def test_a_person_counts_once_by_the_mean_of_the_rows() -> None:
+    success, cluster = np.array([1.0, 0.0, 1.0, 1.0]), np.array([5, 6, 7, 7])
+    found, clusters = by_person(success, cluster, np.array([3, 3, 1, 2]))
+    assert found.tolist() == [1.0, 1.0, 0.5]  # the persons 1, 2 and 3
+    assert clusters.tolist() == [7, 7, 5]
+    assert by_person(success, cluster, None) == (success, cluster)
+
+
+def test_linkage_by_hand() -> None:
+    released = pl.DataFrame({
+        "age": ["[20,29]"] * 4 + ["[30,39]"] * 2, "s": list("aabbcc"),
+        "who": ["ann", "ann", "ann", "bob", "cat", "cat"],
+    })  # fmt: skip
+    people = pl.DataFrame({"age": [21, 22, 23, 24, 31, 32], "s": list("aabbcc"), "who": released["who"]})
+    found = figures(attacked(case_with(released, people), "linkage"))
+    # Three of four records that match ann are hers, one of four is bob's, and both that match cat are hers.
+    assert found["linkage"].value == pytest.approx((3 / 4 + 1 / 4 + 1) / 3)
+    assert found["linkage"].baseline == pytest.approx(1 / 3)
+    assert found["linkage-unique"].value == pytest.approx(1 / 3)
+    assert "Records of exactly one person match 33.3% of 3 people." in found["linkage-unique"].sentence
+    # The commonest of a, a, b, b is a: right for two of ann's three rows and not for bob's.
+    assert found["linkage:s"].value == pytest.approx((2 / 3 + 0 + 1) / 3)
+    assert "of 3 people" in found["linkage:s"].sentence
+    sure = figures(attacked(case_with(released, people), "homogeneity"))["homogeneity:s"]
+    assert sure.value == pytest.approx(1 / 3)
+
+
+def test_without_the_subjects_of_records_people_still_count_once() -> None:
+    released = pl.DataFrame({"age": ["[20,29]", "[20,29]", "[30,39]"], "s": list("abc")})
+    people = {"age": [21, 22, 31], "s": list("abc"), "who": ["ann", "ann", "bob"]}
+    described = manifest({"age": INTERVAL}, {"s": TEXT})
+    view = public_view(released, described)
+    case = make_case(view, described, Keys.from_seed(1), against=pl.DataFrame(people), subject="who")
+    found = figures(attacked(case, "linkage"))
+    assert found["linkage"].value == pytest.approx((1 / 2 + 1) / 2)
+    assert found["linkage-unique"].value == pytest.approx(1 / 2)
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 10**6), st.integers(1, 12), st.integers(1, 4))
+def test_linkage_is_the_plain_way(seed: int, rows: int, many: int) -> None:
+    rng = np.random.default_rng(seed)
+    low = rng.integers(0, 4, rows)
+    cells = ["*" if rng.random() < 0.1 else f"[{one},{one + 1 + rng.integers(0, 3)}]" for one in low]
+    who = rng.integers(0, many, rows).astype(str)
+    released = pl.DataFrame({"age": cells, "s": ["x"] * rows, "who": who})
+    people = pl.DataFrame({"age": low + rng.integers(0, 2, rows), "s": ["x"] * rows, "who": rng.permutation(who)})
+    success: dict[str, list[float]] = {}
+    single: dict[str, list[bool]] = {}
+    for age, whose in zip(people["age"], people["who"], strict=True):
+        mine = [other for cell, other in zip(cells, who, strict=True) if covers(cell, INTERVAL, age)]
+        success.setdefault(whose, []).append(mine.count(whose) / len(mine) if mine else 0.0)
+        single.setdefault(whose, []).append(len(set(mine)) == 1)
+    found = figures(attacked(case_with(released, people), "linkage"))
+    assert found["linkage"].value == pytest.approx(np.mean([np.mean(one) for one in success.values()]))
+    assert found["linkage-unique"].value == pytest.approx(np.mean([any(one) for one in single.values()]))
+
+
+def test_a_description_that_fits_two_rows_of_a_person_singles_out() -> None:
+    released = pl.DataFrame({"age": ["[20,29]"] * 3, "s": list("abb"), "who": ["ann", "bob", "cat"]})
+    twice = pl.DataFrame({"age": [21, 22, 23, 24], "s": list("aabb"), "who": ["ann", "ann", "bob", "cat"]})
+    assert figures(attacked(case_with(released, twice), "singling-out"))["singling-out:s"].value == 1
+    other = twice.with_columns(who=pl.Series(["ann", "dan", "bob", "cat"]))
+    assert figures(attacked(case_with(released, other), "singling-out"))["singling-out:s"].value == 0
+
+
+def test_limits_count_people() -> None:
+    frame = pl.DataFrame({
+        "who": [f"p{one // 3}" for one in range(36)], "age": [20 + one // 3 for one in range(36)],
+        "s": ["a", "b", "c"] * 12,
+    })  # fmt: skip
+    table = shoal.read(frame, subject="who", quasi=["age"], sensitive=["s"])
+    release = shoal.anonymize(table, algorithm=shoal.Mondrian(k=4), models=[shoal.DistinctL(l=2)], seed=1)
+    classes: dict[Any, set[str]] = {}
+    for place, whose in zip(release.released.classes, frame["who"], strict=True):
+        classes.setdefault(place, set()).add(whose)
+    sizes = [len(one) for one in classes.values()]
+    assert min(sizes) >= 4
+    assert class_risks(release) == pytest.approx(
+        {"prosecutor_max": 1 / min(sizes), "prosecutor_mean": len(sizes) / sum(sizes)}
+    )
+    # Everybody has as many rows as anybody else, so that records are people here.
+    found = figures(attack(release, only=["linkage"])[0])["linkage"]
+    assert found.value == pytest.approx(class_risks(release)["prosecutor_mean"])
+    assert "of 12 people" in found.sentence
