@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +10,8 @@ import pytest
 
 from shoal.algorithms.links.anatomy import Anatomy, largest_l
 from shoal.algorithms.links.roundrobin import deal
-from shoal.errors import InfeasibleError, ParameterError
+from shoal.errors import InfeasibleError
 from shoal.io.source import read
-from shoal.measures.bias import grouped_support, support
 from shoal.table.guards import guards_of
 from shoal.table.stats import attribute
 from shoal.verify.kinds.bucketised import check_bucketised
@@ -25,8 +23,7 @@ from tests.golden.test_adult import COLUMNS, DROPPED
 # Loukides 2008, Table 5.2: incomes in thousands of its three classes, a range, and its share (LP-29 to LP-31, which
 # are asserted as shares of ranges elsewhere).
 SHARES = [([1, 4, 22, 23], (0, 9), 1 / 2), ([24, 9, 0, 9], (0, 9), 3 / 4), ([25, 26, 90, 90], (80, 99), 1 / 2)]
-JOBS, ILLS = YQ_FIG_1["job"].to_list(), YQ_FIG_1["disease"].to_list()
-COVERED = {"AL-15", "AL-16", "AL-19", "LU-53", "LP-09", "RA-11", "RA-13"}
+COVERED = {"AL-15", "AL-16", "AL-19", "LU-53", "LP-09", "RA-11"}
 
 
 @pytest.mark.parametrize(("l", "eligible"), [(2, True), (3, False)], ids=["AL-15", "AL-16"])
@@ -58,31 +55,6 @@ def test_ra_11_fig_4_permutes_within_groups() -> None:
     # One disease of each group, exchanged: over the whole table this is still a permutation.
     crossed = YQ_FIG_4["disease"].gather([6, 1, 2, 3, 4, 5, 0, 7, 8, 9])
     assert not permuted(YQ_FIG_4.with_columns(crossed))
-
-
-def test_ra_13_a_count_from_groups() -> None:
-    """Three clerks have hypertension, and the groups let 1.6 be expected."""
-    clerks = {"job": "clerk", "disease": "hypertension"}
-    table = printed(YQ_FIG_4.drop("group"), ["disease"])
-    groups = YQ_FIG_4["group"].to_numpy() - 1
-    assert 10 * grouped_support(table, groups, clerks) == pytest.approx(8 / 5, abs=1e-9)
-    assert 10 * support(printed(YQ_FIG_1, ["disease"]), clerks) == pytest.approx(3)
-    assert grouped_support(table, groups, clerks) / support(table, {"job": "clerk"}) == pytest.approx(0.4)
-
-
-def test_counts_from_groups_are_means_over_permutations() -> None:
-    """Over all ways to deal the values of each group, and without suppressed records."""
-    table = printed(YQ_FIG_1, ["disease"])
-    ids = np.array([0, 0, 0, 2, 2, 2, -1, -1, 0, -1])
-    counts = []
-    for first in permutations([0, 1, 2, 8]):
-        for second in permutations([3, 4, 5]):
-            dealt = dict(zip([0, 1, 2, 8, 3, 4, 5], [*first, *second], strict=True))
-            counts.append(sum(JOBS[row] == "clerk" and ILLS[dealt[row]] == "hypertension" for row in dealt))
-    found = grouped_support(table, ids, {"job": "clerk", "disease": "hypertension"})
-    assert 7 * found == pytest.approx(np.mean(counts), abs=1e-12)
-    with pytest.raises(ParameterError, match="group"):
-        grouped_support(table, np.full(10, -1), {"job": "clerk"})
 
 
 def test_lu_53_largest_l_on_adult(adult: Path) -> None:

@@ -1,69 +1,223 @@
-"""``shoal measure``: what a release cost."""
+"""``shoal measure``: what a release cost, and what can still be done with it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.options import Json
+from shoal.cli.grammar import separator_character, split_columns
+from shoal.cli.options import Columns, Encoding, Json, Markers, Separator
 from shoal.cli.run import carry_out
-from shoal.cli.show import say, show_json
+from shoal.cli.show import ARROWS, figure, plain, say, show_json, show_table, steps
 from shoal.cli.summary import score_data, show_scores
 from shoal.errors import InputError
+from shoal.params import choice
 from shoal.registry import names as registered
 from shoal.registry import summary
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.evaluation.base import Evaluation
+    from shoal.results import Release
+
+_ALL = "all"
+
+
+def _one(metavar: str, help: str, *names: str) -> Any:
+    return typer.Option(*names, metavar=metavar, help=help, show_default=False)
+
+
+@dataclass(frozen=True)
+class _Priced:
+    """Measures of a release, and the release itself where it was made just now."""
+
+    scores: Mapping[str, Any]
+    statement: str
+    kind: str
+    release: Release | None = None
 
 
 def measure(
     target: Annotated[
         Path,
-        typer.Argument(
-            metavar="RECIPE|FOLDER", help="A recipe, or the folder of a release.", show_default=False
-        ),
+        typer.Argument(metavar="RECIPE|FOLDER", help="A recipe, or the folder of a release.", show_default=False),
     ],
     names: Annotated[
         list[str] | None,
         typer.Argument(metavar="[NAME]...", help="Measures; all of them by default.", show_default=False),
     ] = None,
+    evaluate: Annotated[
+        list[str] | None, _one("NAME", "An evaluation beside the original rows, or 'all'. Can be repeated.")
+    ] = None,
+    queries: Annotated[Path | None, _one("FILE", "Count queries of your own, one a line.")] = None,
+    against: Annotated[Path | None, _one("FILE", "Of a folder: the rows that the release was made from.")] = None,
+    html: Annotated[Path | None, _one("FILE", "Write a page with plots, for yourself.")] = None,
+    replace_html: Annotated[bool, typer.Option("--replace", help="Overwrite an earlier page.")] = False,
+    columns: Columns = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    missing_markers: Markers = None,
+    missing: Annotated[
+        str, typer.Option(metavar="POLICY", help="Rows of --against with missing cells: value (keep them) or drop.")
+    ] = "value",
+    seed: Annotated[int, typer.Option(metavar="NUMBER", min=0, help="Of queries and other draws.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Price a release: one made from a recipe in memory, or a written one by its evidence."""
+    """Price a release, made from a recipe in memory or written, and evaluate what can still be done with it."""
     wanted = list(dict.fromkeys(names or ()))
     for name in wanted:
         summary("measure", name)  # an unknown name proposes the nearest one
-    scores, statement = _recorded(target) if target.is_dir() else _made(target)
-    absent = [name for name in wanted if name not in scores]
+    asked = _asked(evaluate or (), queries)
+    place = _check(target, against, html, replace_html, bool(asked))
+
+    def original() -> pl.DataFrame:
+        from shoal.io.files import read_frame
+
+        return read_frame(
+            against or target, columns=split_columns(columns), separator=separator_character(separator),
+            encoding=encoding or "utf-8", missing_markers=missing_markers or (),
+        )  # fmt: skip
+
+    policy = choice("measure", "missing", missing, ("value", "drop"))
+    priced = _recorded(target, needed=bool(wanted) or not asked) if target.is_dir() else _made(target)
+    absent = [name for name in wanted if name not in priced.scores]
     if absent:
-        raise InputError(
-            f"The evidence of '{target}' has no measure '{absent[0]}': measure its recipe instead."
-        )
-    shown = {name: scores[name] for name in wanted or registered("measure") if name in scores}
+        raise InputError(f"The evidence of '{target}' has no measure '{absent[0]}': measure its recipe instead.")
+    findings = _findings(target, priced, asked, original, policy == "drop", seed)
+    shown = {name: priced.scores[name] for name in wanted or registered("measure") if name in priced.scores}
+    if place is not None:
+        _write(place, findings, target.name, priced)
     if as_json:
-        show_json({"target": str(target), "statement": statement, "measures": shown})
+        found = {"target": str(target), "statement": priced.statement, "measures": shown}
+        show_json(found | ({"kind": priced.kind, "evaluations": findings} if asked else {}))
         return
-    say(f"{target}: {statement}")
-    show_scores(shown)
+    say(f"{target}: {priced.statement}")
+    if shown:
+        show_scores(shown)
+    if asked:
+        _show(findings)
+    if html is not None:
+        say(f"Private, not for publication: {html}")
 
 
-def _made(recipe: Path) -> tuple[Mapping[str, Any], str]:
+def _asked(names: Sequence[str], queries: Path | None) -> list[str | Evaluation]:
+    """What to evaluate; queries of one's own replace those that would be drawn."""
+    for name in names:
+        if name != _ALL:
+            summary("evaluation", name)  # an unknown name proposes the nearest one
+    found: list[str | Evaluation] = list(dict.fromkeys(names))
+    if queries is None:
+        return found
+    from shoal.evaluation.counts import CountQueries
+
+    try:
+        lines = queries.read_text("utf-8").splitlines()
+    except OSError as error:
+        raise InputError(f"'{queries}' cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise InputError(f"'{queries}' is not text in UTF-8: save it as such.") from None
+    return [CountQueries(workload=tuple(lines)), *(name for name in found if name != CountQueries.name)]
+
+
+def _check(target: Path, against: Path | None, html: Path | None, replace: bool, asked: bool) -> Path | None:
+    """Refuse what cannot be done before any work; where the page goes."""
+    if not asked and (against, html) != (None, None):
+        raise InputError("There is nothing to evaluate: add --evaluate or --queries.")
+    if target.is_dir() and asked and against is None:
+        raise InputError("A written release is evaluated beside the rows it was made from: name them by --against.")
+    if not target.is_dir() and against is not None:
+        raise InputError("A recipe names its own source: leave out --against.")
+    if html is None:
+        return None
+    from shoal.io.private import check_private
+
+    return check_private(html, suffix=".html", replace=replace)
+
+
+def _findings(
+    target: Path,
+    priced: _Priced,
+    asked: Sequence[str | Evaluation],
+    original: Callable[[], pl.DataFrame],
+    drop: bool,
+    seed: int,
+) -> list[dict[str, Any]]:
+    """Evaluations as plain data."""
+    if not asked:
+        return []
+    with steps() as step:
+        step("reading")
+        from shoal.evaluation.reading import read_published, read_release
+        from shoal.evaluation.run import evaluate
+        from shoal.io.output import read_tables
+        from shoal.table.keys import Keys
+
+        keys = Keys.from_seed(seed)
+        if priced.release is not None:
+            reading = read_release(priced.release, keys=keys)
+        else:
+            frames, manifest = read_tables(target)
+            rows = original()
+            named = [entry["name"] for entry in manifest["columns"] if entry["name"] in rows.columns]
+            rows = rows.drop_nulls(named) if drop else rows
+            reading = read_published(frames["release"], manifest, rows, values=frames.get("sensitive"), keys=keys)
+        return [plain(one) for one in evaluate(reading, asked, progress=step)]
+
+
+def _write(place: Path, findings: Sequence[Mapping[str, Any]], title: str, priced: _Priced) -> None:
+    from shoal.io.private import write_private
+    from shoal.reports.measure import measure_html
+
+    write_private(place, measure_html(findings, title=title, kind=priced.kind, statement=priced.statement))
+
+
+def _show(findings: Sequence[Mapping[str, Any]]) -> None:
+    rows = [
+        (
+            one["name"],
+            figure(one["value"]),
+            "-" if one["interval"] is None else " to ".join(map(figure, one["interval"])),
+            figure(one["baseline"]),
+            f"{ARROWS[one['better']]} {'lower' if one['better'] == 'down' else 'higher'}",
+        )
+        for one in findings
+        if one["value"] is not None
+    ]
+    if rows:
+        show_table(["evaluation", ">value", ">95 % interval", ">without it", "better"], rows, title="Evaluations")
+    for one in findings:
+        say(one["sentence"] if one["value"] is not None else f"{one['name']}: {one['sentence']}")
+    each = [one for finding in findings for one in finding["also"].get("each", ()) if "query" in one]
+    if each:
+        answers = [(one["query"], figure(one["truth"]), figure(one["estimate"])) for one in each]
+        show_table(["query", ">original", ">release"], answers, title="Queries")
+
+
+def _made(recipe: Path) -> _Priced:
     """Measures of a release that is made and gated in memory, and not written."""
     release, _ = carry_out(recipe, dry_run=True)
-    return score_data(release.evidence["measures"]), release.manifest["statement"]
+    manifest = release.manifest
+    return _Priced(score_data(release.evidence["measures"]), manifest["statement"], manifest["kind"], release)
 
 
-def _recorded(folder: Path) -> tuple[Mapping[str, Any], str]:
-    """Measures that the publisher's evidence holds."""
-    from shoal.io.evidence import read_evidence
+def _recorded(folder: Path, *, needed: bool) -> _Priced:
+    """Measures that the publisher's evidence holds; none where there is no evidence and none are needed."""
+    from shoal.io.evidence import evidence_folder, read_evidence
     from shoal.io.manifest import read_manifest
 
-    statement = read_manifest(folder)["statement"]
-    recorded = read_evidence(folder).get("measures")
+    manifest = read_manifest(folder)
+    recorded: Any = {}
+    if needed or evidence_folder(folder).is_dir():
+        recorded = read_evidence(folder).get("measures")
     if not isinstance(recorded, Mapping):
         raise InputError(f"The evidence of '{folder}' holds no measures: measure its recipe instead.")
-    return {name: _numbers(score) for name, score in recorded.items()}, statement
+    scores = {name: _numbers(score) for name, score in recorded.items()}
+    return _Priced(scores, manifest["statement"], manifest["kind"])
 
 
 def _numbers(entry: Any) -> Any:

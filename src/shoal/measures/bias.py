@@ -54,27 +54,6 @@ def support(table: Table, query: Query) -> float:
     return float(_matches(_items(table, query), table.n).mean())
 
 
-def grouped_support(table: Table, ids: np.ndarray, query: Query) -> float:
-    """Support of a query as a bucketised or permuted release lets expect it, as a share of its records (eq. 13).
-
-    Within a group every pairing of quasi-identifiers and values is equally likely.
-
-    Parameters
-    ----------
-    ids
-        int, one a record: its group, -1 for a suppressed one.
-    """
-    kept = ids >= 0
-    if not kept.any():
-        raise ParameterError("No record has a group, so there is no support to expect.")
-    items = _items(table, query)
-    seen = _matches([one for one in items if one[0].role != "sensitive"], table.n)[kept]
-    held = _matches([one for one in items if one[0].role == "sensitive"], table.n)[kept]
-    sizes = np.bincount(ids[kept])
-    pairs = np.bincount(ids[kept], weights=seen) * np.bincount(ids[kept], weights=held)
-    return float((pairs[sizes > 0] / sizes[sizes > 0]).sum() / kept.sum())
-
-
 def confidence(table: Table, given: Query, then: Query) -> float | None:
     """Of the records that have the values of one query, the share that also have those of another."""
     base = support(table, given)

@@ -44,6 +44,8 @@ class Cover:
         Ends of intervals in ascending order, between which atoms lie; None for a column of texts.
     codes
         Atom of every text, for a column of texts.
+    texts
+        Text of every distinct cell, bounds as an interval.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Cover:
     atoms: int
     bounds: Sequence[Any] | None
     codes: Mapping[str, int]
+    texts: Sequence[str]
 
     def place(self, values: pl.Series) -> np.ndarray:
         """int32 atom of every value of some people."""
@@ -100,7 +103,18 @@ def cover_column(entry: Mapping[str, Any], frame: pl.DataFrame) -> Cover | None:
         made = _number_runs(entry, kind, distinct.to_list())
     else:
         made = _text_runs(entry, kind, distinct.to_list())
-    return Cover(name=name, type=entry["type"], cell=cell, **made)
+    return Cover(name=name, type=entry["type"], cell=cell, texts=distinct.to_list(), **made)
+
+
+def not_suppressed(frame: pl.DataFrame, manifest: Mapping[str, Any]) -> pl.Series | None:
+    """Rows of a release that are not all stars; None where suppressed rows are left out of it anyhow."""
+    if manifest.get("suppressed") != "star":
+        return None
+    listed = [name for entry in manifest["columns"] for name in entry.get("columns", [entry["name"]])]
+    stars = pl.all_horizontal(
+        (pl.col(name).cast(pl.String) == ROOT).fill_null(False) for name in listed if name in frame.columns
+    )
+    return frame.select((~stars).alias("kept"))["kept"]
 
 
 def _bound_cells(entry: Mapping[str, Any], frame: pl.DataFrame) -> pl.Series:

@@ -1,0 +1,119 @@
+"""``rules``: association rules from quasi-identifiers to sensitive values, before and after (Yang & Qiao, Def. 11).
+
+A rule says that records with some items (a value of each of one or more quasi-identifiers) often have a sensitive
+value. Supports of a generalised release are expected ones under uniform spread; those of a bucketised release are those
+of one pairing drawn within its groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from shoal.errors import ParameterError
+from shoal.evaluation.base import Evaluation, Finding
+from shoal.evaluation.mining import Mined, Rule, mine
+from shoal.evaluation.queries import known_feature
+from shoal.evaluation.reading import Reading
+from shoal.params import real, whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssociationRules(Evaluation):
+    """Mine association rules on the original and on the release, and compare.
+
+    Parameters
+    ----------
+    support
+        Smallest share of records that have items and sensitive value together.
+    confidence
+        Smallest share of records with the items that have the sensitive value.
+    longest
+        Most items of a rule; None for any number.
+    on
+        The sensitive attribute; every one by default.
+    """
+
+    support: float = 0.01
+    confidence: float = 0.15
+    longest: int | None = 4
+    on: str | None = None
+    name: ClassVar[str] = "rules"
+
+    def __post_init__(self) -> None:
+        real("rules", "support", self.support, low=0.0, high=1.0, open_low=True)
+        real("rules", "confidence", self.confidence, low=0.0, high=1.0)
+        if self.longest is not None:
+            whole("rules", "longest", self.longest, least=1)
+
+    def refusal(self, reading: Reading) -> str | None:
+        """Rules need both sides."""
+        if reading.quasi and reading.sensitive:
+            return None
+        return "Rules lead from quasi-identifiers to sensitive values, and the release does not have both as values."
+
+    def run(self, reading: Reading) -> list[Finding]:
+        """Recovered and artificial rules, and single items, for each sensitive attribute."""
+        found = []
+        for name in reading.sensitive if self.on is None else [self.on]:
+            if known_feature(reading, name).role != "sensitive":
+                raise ParameterError(f"The 'on' of rules must be a sensitive attribute. Got '{name}'.")
+            title = self.name if len(reading.sensitive) == 1 else f"{self.name} on {name}"
+            found += self._compare(title, name, *self.mined(reading, name))
+        return found
+
+    def mined(self, reading: Reading, sensitive: str) -> tuple[Mined, Mined]:
+        """Rules of the original and of the release."""
+        quasi = [reading.features[name] for name in reading.quasi]
+        given: dict[str, Any] = {
+            "support": self.support, "confidence": self.confidence,
+            "longest": len(quasi) if self.longest is None else self.longest,
+        }  # fmt: skip
+        target = reading.features[sensitive]
+        return mine(quasi, target, original=True, **given), mine(quasi, target, original=False, **given)
+
+    def _compare(self, title: str, sensitive: str, ours: Mined, theirs: Mined) -> list[Finding]:
+        kept = ours.rules.keys() & theirs.rules.keys()
+        made_up = theirs.rules.keys() - ours.rules.keys()
+        items = len(ours.items.keys() & theirs.items.keys())
+        limits = f"support {self.support:g}, confidence {self.confidence:g}"
+        told = f"{len(kept)} of the original's {len(ours.rules)} rules are also found in the release ({limits})."
+        none = f"The original has no rule at {limits}, so that none can be recovered."
+        return [
+            Finding(
+                name=f"{title} recovered", value=len(kept) / len(ours.rules) if ours.rules else None, better="up",
+                baseline=self._by_chance(sensitive, ours), sentence=told if ours.rules else none,
+                also={"rules": len(ours.rules), "by length": _by_length(ours.rules, kept, made_up)},
+            ),
+            Finding(
+                name=f"{title} artificial", value=float(len(made_up)), better="down",
+                sentence=f"The release has {len(made_up)} rules that the original does not have ({limits}).",
+            ),
+            Finding(
+                name=f"{title} items", value=items / len(ours.items) if ours.items else None, better="up",
+                sentence=f"{items} of {len(ours.items)} single values with a share of {self.support:g} keep it.",
+            ),
+        ]  # fmt: skip
+
+    def _by_chance(self, sensitive: str, ours: Mined) -> float | None:
+        """Share of the rules that somebody would state who has one-way tables and takes columns for independent."""
+        if not ours.rules:
+            return None
+        kept = 0
+        for items, text in ours.rules:
+            share = chance = ours.items[sensitive, text]
+            for item in items:
+                chance *= ours.items[item]
+            kept += share >= self.confidence and chance >= self.support
+        return kept / len(ours.rules)
+
+
+def _by_length(ours: Iterable[Rule], kept: Iterable[Rule], made_up: Iterable[Rule]) -> dict[str, dict[str, int]]:
+    """Rules by their number of items."""
+    found: dict[int, dict[str, int]] = {}
+    for what, rules in (("rules", ours), ("kept", kept), ("artificial", made_up)):
+        for items, _ in rules:
+            one = found.setdefault(len(items), {"rules": 0, "kept": 0, "artificial": 0})
+            one[what] += 1
+    return {str(length): found[length] for length in sorted(found)}
