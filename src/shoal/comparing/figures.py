@@ -1,0 +1,117 @@
+"""The figures that points are placed by: a measure, a risk of the classes, an attack's success, an evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shoal.attacks.limits import RISKS
+from shoal.errors import ParameterError
+from shoal.params import nearest
+from shoal.registry import load, names, summary
+
+if TYPE_CHECKING:
+    from shoal.attacks.base import AttackResult
+
+EXCESS = "excess."
+Figures = dict[str, float | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axis:
+    """One axis of a comparison.
+
+    Attributes
+    ----------
+    role
+        ``"utility"``, ``"protection"`` or ``"risk"``.
+    name
+        The figure's name: a measure, ``prosecutor_mean`` or ``prosecutor_max``, ``ATTACK[:COLUMN]`` with ``excess.``
+        before it or not, or an evaluation.
+    source
+        ``"measure"``, ``"class"``, ``"attack"`` or ``"evaluation"``.
+    better
+        ``"down"`` when smaller is better, else ``"up"``.
+    about
+        What it is, in a few words.
+    """
+
+    role: str
+    name: str
+    source: str
+    better: str
+    about: str
+
+    @property
+    def attack(self) -> str | None:
+        """The attack behind it."""
+        return self.name.removeprefix(EXCESS).split(":")[0] if self.source == "attack" else None
+
+    @property
+    def is_share(self) -> bool:
+        """Whether it is a share of people, which people read as a percentage."""
+        return self.source in ("class", "attack")
+
+    def show(self, value: float | None) -> str:
+        """The figure for people."""
+        if value is None:
+            return "-"
+        return f"{value:.2%}" if self.is_share else f"{value:,.4g}"
+
+
+def find_axis(role: str, name: str, sensitive: Sequence[str], evaluations: Sequence[str] = ()) -> Axis:
+    """What a figure's name stands for; an unknown one proposes the nearest.
+
+    Parameters
+    ----------
+    sensitive
+        Sensitive columns, which attacks may be asked about one by one.
+    evaluations
+        Evaluations that the comparison makes; only those can be an axis.
+    """
+    if name in names("measure"):
+        better = load("measure", name).better
+        return Axis(role=role, name=name, source="measure", better=better, about=summary("measure", name))
+    if name in RISKS:
+        worst = "largest" if name.endswith("max") else "mean"
+        about = f"The {worst} chance to pick a person's record out of its class."
+        return Axis(role=role, name=name, source="class", better="down", about=about)
+    if name in evaluations:
+        # Which way is better, its findings will say.
+        return Axis(role=role, name=name, source="evaluation", better="down", about=summary("evaluation", name))
+    attack, _, column = name.removeprefix(EXCESS).partition(":")
+    if attack in names("attack"):
+        if column and column not in sensitive:
+            near = nearest(column, sensitive)
+            hint = f"Did you mean '{near}'?" if near else f"Sensitive are: {', '.join(sensitive) or 'none'}."
+            raise ParameterError(f"The {role} '{name}' is about '{column}', which is no sensitive column. {hint}")
+        about = f"How often '{column}' is guessed right. " if column else ""
+        about += summary("attack", attack)
+        if name.startswith(EXCESS):
+            about = f"How far beyond its control or baseline an attack goes. {about}"
+        return Axis(role=role, name=name, source="attack", better="down", about=about)
+    options = [*names("measure"), *RISKS, *names("attack"), *evaluations]
+    near = nearest(name, options)
+    hint = f"Did you mean '{near}'?" if near else f"Known are: {', '.join(options)}."
+    raise ParameterError(f"There is no figure '{name}' to be the {role} of a comparison. {hint}")
+
+
+def default_axes(sensitive: Sequence[str]) -> dict[str, str]:
+    """Loss; what classes still say about sensitive values; how often a linked person's value is guessed."""
+    if not sensitive:
+        return {"utility": "lm", "protection": "prosecutor_max", "risk": "linkage"}
+    return {"utility": "lm", "protection": "mpm", "risk": f"linkage:{sensitive[0]}"}
+
+
+def attack_figures(results: Sequence[AttackResult]) -> tuple[Figures, dict[str, Figures]]:
+    """Success and excess of every figure of some attacks, by name; and what stands beside each success."""
+    found: Figures = {}
+    beside: dict[str, Figures] = {}
+    for result in results:
+        # The attack's own name is its main figure; without one of that name, the worst over the columns.
+        found |= {result.name: result.value, f"{EXCESS}{result.name}": result.excess}
+        for one in result.figures:
+            found |= {one.name: one.value, f"{EXCESS}{one.name}": one.excess}
+            beside[one.name] = {"low": one.low, "high": one.high, "baseline": one.baseline, "control": one.control}
+    return found, beside

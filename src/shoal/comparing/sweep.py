@@ -1,0 +1,94 @@
+"""Running the points of a comparison, in this process or in several."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import polars as pl
+
+from shoal.comparing.grid import Point
+from shoal.comparing.points import Outcome, Task, run_point
+from shoal.errors import InternalError
+from shoal.kernels.cores import use_one_core
+from shoal.table.keys import Keys
+from shoal.table.table import Table
+
+# Points done, points in all, and the one that was done last.
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Scene:
+    """What every point works on."""
+
+    table: Table
+    kept: pl.DataFrame | None
+    task: Task
+    keys: Keys
+
+    def run(self, point: Point) -> Outcome:
+        """Make and measure one release."""
+        return run_point(self.table, self.kept, point, self.task, self.keys)
+
+
+_scene: Scene | None = None
+
+
+def _start(scene: Scene) -> None:
+    """Prepare a worker: it gets the table once, and has one core."""
+    global _scene
+    use_one_core()
+    _scene = scene
+
+
+def _work(point: Point) -> Outcome:
+    assert _scene is not None
+    return _scene.run(point)
+
+
+@contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Leave interrupts to this process: those that it starts meanwhile are ended by it, and in no other way."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows has no such masks
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def sweep(scene: Scene, points: Sequence[Point], processes: int) -> Generator[tuple[Point, Outcome], None, None]:
+    """Every point with its outcome, as they get done."""
+    if processes == 1 or len(points) < 2:
+        for point in points:
+            yield point, scene.run(point)
+        return
+    before = set(multiprocessing.active_children())
+    # Fresh processes: threads of polars and of compiled kernels do not survive a fork.
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(min(processes, len(points)), context, _start, (scene,))
+    try:
+        with _deaf_children():
+            waiting = {pool.submit(_work, point): point for point in points}
+        for future in as_completed(waiting):
+            yield waiting[future], future.result()
+    except BrokenProcessPool:
+        raise InternalError(
+            "A process of the comparison ended before its time, perhaps for lack of memory: what is done is kept; "
+            "run it again with fewer processes."
+        ) from None
+    except BaseException:
+        # Nobody waits for what is under way: it would be computed for nothing.
+        for process in set(multiprocessing.active_children()) - before:
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
