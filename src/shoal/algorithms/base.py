@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -22,6 +22,7 @@ from shoal.recoding.snap import published_ends
 from shoal.table.column import FLAT, TREE, Column
 from shoal.table.keys import Keys
 from shoal.table.table import Table
+from shoal.table.workload import NO_CUTS, Cuts, lifts
 
 # Columns of up to this many codes list the prices of all pairs: a list that fits the cache beats working them out.
 _LISTED = 200
@@ -84,12 +85,19 @@ class Algorithm:
 
 
 def geometry(table: Table) -> Geometry:
-    """The quasi-identifiers' prices, packed for the kernels."""
-    return column_geometry(table.quasi, table.quasi_weights)
+    """The quasi-identifiers' prices, tolls of a workload included, packed for the kernels."""
+    return column_geometry(table.quasi, table.quasi_weights, table.cuts)
 
 
-def column_geometry(columns: Sequence[Column], weights: np.ndarray) -> Geometry:
-    """The same for any columns: what a group's published cells cost, snapping included."""
+def column_geometry(
+    columns: Sequence[Column], weights: np.ndarray, cuts: Mapping[str, Cuts] | None = None
+) -> Geometry:
+    """The same for any columns: what a group's published cells cost, snapping included.
+
+    Cells that reach over ``cuts`` cost more, and a column's weight grows by what the widest cell pays, so that prices
+    stay between 0 and 1 and a cell that crosses none costs what it did.
+    """
+    cuts = cuts or {}
     ends = [
         published_ends(column) if _KINDS[column.kind] == INTERVAL_KIND else (np.empty(0), np.empty(0))
         for column in columns
@@ -112,7 +120,24 @@ def column_geometry(columns: Sequence[Column], weights: np.ndarray) -> Geometry:
         pair=np.empty(0),
         pair_at=np.full(len(columns), -1, dtype=np.int64),
     )
-    return with_pairs(geo)
+    return with_pairs(_with_tolls(geo, columns, cuts) if cuts else geo)
+
+
+def _with_tolls(geo: Geometry, columns: Sequence[Column], cuts: Mapping[str, Cuts]) -> Geometry:
+    """Stretch the axes at the cuts: ends of intervals move apart there, and nodes across them gain leaves."""
+    for place, column in enumerate(columns):
+        mine = cuts.get(column.name, NO_CUTS)
+        if not mine.total or not geo.scale[place]:
+            continue
+        if geo.kind[place] == INTERVAL_KIND:
+            run = slice(geo.place_at[place], geo.place_at[place + 1])
+            geo.place[run] += mine.below(geo.place[run]) / geo.scale[place]
+            geo.top[run] += mine.below(geo.top[run]) / geo.scale[place]
+        elif geo.kind[place] == TREE_KIND:
+            run = slice(geo.tree_at[place], geo.tree_at[place + 1])
+            geo.leaves[run] += mine.levels(column).ravel() / geo.scale[place]
+    lift = lifts(columns, cuts)
+    return geo._replace(scale=geo.scale / lift, weight=geo.weight * lift)
 
 
 def with_pairs(geo: Geometry) -> Geometry:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from shoal.algorithms.base import Problem, column_geometry, sensitive_codes, shuffled_codes
+from shoal.algorithms.base import Problem, column_geometry, geometry, sensitive_codes, shuffled_codes
 from shoal.kernels.cores import cores
 from shoal.kernels.geometry import Geometry
 from shoal.kernels.groups import Groups, column_prices, empty_groups, fill_groups
@@ -20,6 +20,7 @@ from shoal.measures.base import Measure
 from shoal.recoding.recodings import Grouping
 from shoal.recoding.released import apply_recoding
 from shoal.registry import load
+from shoal.table.workload import lifts
 
 # Measures that fall as a weighted sum of spreads does.
 POLISHED = ("lm", "ilm", "arx-loss")
@@ -69,7 +70,7 @@ def polish(
     order, codes = order[kept], np.ascontiguousarray(codes[kept], dtype=np.int32)
     rng = problem.keys.generator("polish")
     problem.progress("polish: finding neighbours")
-    near = _neighbours(codes, column_geometry(problem.table.quasi, problem.table.quasi_weights), rng)
+    near = _neighbours(codes, geometry(problem.table), rng)
     work = _Work(codes, order, grouping.ids[order], near)
     search = _Search(problem, priced, work, rng)
     notes = {"measure": measure, "before": _figure(problem, priced, grouping), **search.run(rounds, seconds)}
@@ -113,11 +114,13 @@ class _Search:
 
     def __init__(self, problem: Problem, measure: Measure, work: _Work, rng: np.random.Generator) -> None:
         self.problem, self.measure, self.work, self.rng = problem, measure, work, rng
-        self.geo = column_geometry(problem.table.quasi, problem.table.quasi_weights)
+        table, rules = problem.table, problem.judge.rules
+        extents = rules.limit[rules.op == EXTENT]
+        # A limit on spreads is held against the prices themselves, so then there are no tolls.
+        cuts = {} if extents.size else table.cuts
+        self.geo, self.lifts = column_geometry(table.quasi, table.quasi_weights, cuts), lifts(table.quasi, cuts)
         self._weigh(None)
         self.data = sensitive_codes(problem)
-        rules = problem.judge.rules
-        extents = rules.limit[rules.op == EXTENT]
         k = max(problem.judge.k, 2)
         self.limits = Limits(
             k=k,
@@ -181,6 +184,7 @@ class _Search:
         table = self.problem.table
         weights = self.measure.spread_weights(table, None if groups is None else column_prices(groups) / table.n)
         assert weights is not None
+        weights = weights * self.lifts
         self.geo = self.geo._replace(weight=weights * (weights.size / weights.sum()))
 
     def _loss(self, groups: Groups) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from shoal.recoding.released import PriceStats, level_cells, top_level
 from shoal.results import Score
 from shoal.table.column import Column
 from shoal.table.table import Table
+from shoal.table.workload import NO_CUTS
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -111,6 +112,21 @@ class Measure:
     def undefined(self, stats: PriceStats) -> str | None:
         """Why the figure does not exist, or None."""
         return None
+
+
+def search_prices(measure: Measure, table: Table) -> Prices | None:
+    """A measure as the objective of a search, with the tolls that the table's workload asks for.
+
+    A cell that reaches over a cut pays the cut's toll times what suppressing the record would cost in that column.
+    """
+    prices = measure.prices(table)
+    if prices is None or not table.cuts:
+        return prices
+    cuts = [table.cuts.get(column.name, NO_CUTS) for column in table.quasi]
+    priced = zip(table.quasi, cuts, prices.leaf, prices.full, strict=True)
+    leaf = [old + mine.levels(column)[: len(old)] * full for column, mine, old, full in priced]
+    full = [old * (1.0 + mine.total) for mine, old in zip(cuts, prices.full, strict=True)]
+    return replace(prices, leaf=leaf, full=full)
 
 
 NOTHING_RELEASED = "the release is empty"

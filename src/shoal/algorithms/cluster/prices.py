@@ -15,6 +15,7 @@ from shoal.table.closeness import closeness
 from shoal.table.column import Column
 from shoal.table.stats import unknown_flags
 from shoal.table.table import Table
+from shoal.table.workload import NO_CUTS, Cuts, lifts
 
 LOSSES = ("height", "spread", "penalty")
 _NONE = np.empty(0)
@@ -48,16 +49,24 @@ def quasi_prices(table: Table, loss: str) -> list[ColumnPrices]:
 
     ``height`` is the level of a node over its tree's height, ``spread`` leaves (values) less one over domain less one,
     ``penalty`` NCP's leaves over domain; flat columns have no height, and take the penalty. One value costs nothing.
+    Tolls of a workload come on top.
     """
-    shares = table.quasi_weights / table.quasi_weights.sum()
-    return [_quasi(column, loss, ONE * share) for column, share in zip(table.quasi, shares.tolist(), strict=True)]
+    weights = table.quasi_weights * lifts(table.quasi, table.cuts)
+    shares = weights / weights.sum()
+    return [
+        _quasi(column, loss, ONE * share, table.cuts.get(column.name, NO_CUTS))
+        for column, share in zip(table.quasi, shares.tolist(), strict=True)
+    ]
 
 
-def _quasi(column: Column, loss: str, unit: float) -> ColumnPrices:
+def _quasi(column: Column, loss: str, unit: float, cuts: Cuts) -> ColumnPrices:
     card = column.card
     if column.kind == "interval":
         place, top = published_ends(column)
         scale = 1.0 / column.span if column.span > 0 else 0.0
+        if cuts.total and scale:
+            place, top = (ends + cuts.below(ends) / scale for ends in (place, top))
+            scale /= 1.0 + cuts.total
         return ColumnPrices(
             kind=INTERVAL, card=card, missing=column.missing, unit=unit, scale=scale, place=place, top=top
         )
@@ -70,6 +79,8 @@ def _quasi(column: Column, loss: str, unit: float) -> ColumnPrices:
         steps = np.repeat(np.arange(tree.height + 1)[:, None] / max(tree.height, 1), card, axis=1)
     else:
         steps = _sized(tree.leaf_counts.astype(np.float64), card, loss)
+    if cuts.total:
+        steps = (steps + cuts.levels(column)) / (1.0 + cuts.total)
     return ColumnPrices(kind=TREE, card=card, unit=unit, tree=tree.ancestors.ravel(), steps=steps.ravel())
 
 

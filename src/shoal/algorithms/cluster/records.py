@@ -93,7 +93,7 @@ def _geometry(table: Table, sensitive: Sequence[Column]) -> Geometry:
     """Sensitive columns are published as they are, so nothing is snapped, and unknown values have no place."""
     quasi = len(table.quasi)
     weights = np.concatenate((table.quasi_weights, np.zeros(len(sensitive))))
-    geo = column_geometry([*table.quasi, *sensitive], weights)
+    geo = column_geometry([*table.quasi, *sensitive], weights, table.cuts)
     for place, column in enumerate(sensitive, start=quasi):
         near = closeness(column, unknown_flags(column))
         geo.missing[place] = -1

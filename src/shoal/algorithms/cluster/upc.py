@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.algorithms.base import Problem, geometry
+from shoal.algorithms.base import Problem, column_geometry
 from shoal.algorithms.cluster.limits import Promise, promise_of, secrets_of
 from shoal.algorithms.cluster.records import Records, collect
 from shoal.algorithms.grouping import Grouper
@@ -165,7 +165,8 @@ class _Run:
         }  # fmt: skip
 
     def _geometry(self) -> Geometry:
-        geo = geometry(self.problem.table)
+        # Without tolls: U limits the prices themselves.
+        geo = column_geometry(self.problem.table.quasi, self.problem.table.quasi_weights)
         return geo._replace(weight=geo.weight / geo.weight.sum())
 
 

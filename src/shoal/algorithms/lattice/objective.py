@@ -11,6 +11,7 @@ import numpy as np
 from shoal.algorithms.lattice.checker import Checker, NodeCheck, PriceTable
 from shoal.errors import ParameterError
 from shoal.kernels.nodes import LOG, STORED, Search
+from shoal.measures.base import search_prices
 from shoal.registry import load
 from shoal.table.table import Table
 
@@ -55,10 +56,12 @@ class Objective:
         self.n = table.n
         self.k = k
         self.by_class = measure in CLASS_MEASURES
-        self._loss = PriceTable(load("measure", "lm")().prices(table), table.quasi)
+        loss = search_prices(load("measure", "lm")(), table)
+        assert loss is not None
+        self._loss = PriceTable(loss, table.quasi)
         self.table: PriceTable | None = None
         if not self.by_class:
-            prices = load("measure", measure)().prices(table)
+            prices = search_prices(load("measure", measure)(), table)
             if prices is None:
                 raise ParameterError(f"The measure '{measure}' cannot guide a full-domain search: choose another.")
             self.table = PriceTable(prices, table.quasi)

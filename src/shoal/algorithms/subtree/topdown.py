@@ -13,6 +13,7 @@ from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.lattice.checker import refuse_flat
 from shoal.algorithms.lattice.pruning import infeasible, suppression_is_monotone
 from shoal.kernels.grouping import group_rows
+from shoal.measures.base import search_prices
 from shoal.models.base import Model
 from shoal.params import choice
 from shoal.recoding.recodings import Subtree
@@ -261,7 +262,8 @@ def _mean_spreads(columns: Sequence[Column], codes: np.ndarray) -> np.ndarray:
 def _leaf_prices(problem: Problem, measure: str) -> list[tuple[np.ndarray, np.ndarray]]:
     """By column: what a record costs by level and code, and suppressed by code, as shares of the whole loss."""
     columns = problem.table.quasi
-    prices = load("measure", measure)().prices(problem.table)
+    prices = search_prices(load("measure", measure)(), problem.table)
+    assert prices is not None
     weighted = [
         (weight * leaf, weight * full)
         for leaf, full, weight in zip(prices.leaf, prices.full, prices.weight, strict=True)

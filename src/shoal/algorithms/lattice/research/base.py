@@ -13,6 +13,7 @@ from shoal.algorithms.lattice.research.search import Search, prune_levels
 from shoal.models.base import Model
 from shoal.recoding.recodings import FullDomain
 from shoal.registry import load
+from shoal.table.workload import kept_by_tolls
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +61,12 @@ class ResearchSearch(Algorithm):
         """The best string found, with the other successful ones in the notes."""
         table = problem.table
         checker = Checker(problem)
-        values = self._measure().level_values(table.quasi, table.quasi_weights)
+        values = [
+            mine * kept_by_tolls(column, table.cuts)
+            for mine, column in zip(
+                self._measure().level_values(table.quasi, table.quasi_weights), table.quasi, strict=True
+            )
+        ]
         search = Search(checker, values, int(self.suppression_limit * table.n + 1e-9))
         prune_levels(search)
         problem.progress(f"searching {search.size} strings")
