@@ -54,10 +54,11 @@ ALLOWED: dict[str, set[str]] = {
     "reports": OPEN | {"results"},
     "pipeline": OPEN | BELOW_PIPELINE,
     "running": OPEN | BELOW_PIPELINE | {"pipeline", "vault"},
+    "comparing": OPEN | BELOW_PIPELINE | {"pipeline", "running"},
     "vault": OPEN | BELOW_PIPELINE,
     "papers": OPEN | BELOW_PIPELINE | {"pipeline", "running", "census"},
-    "cli": OPEN | BELOW_PIPELINE | {"pipeline", "running", "census", "vault"},
-    "web": OPEN | BELOW_PIPELINE | {"pipeline", "running", "census", "vault"},
+    "cli": OPEN | BELOW_PIPELINE | {"pipeline", "running", "comparing", "census", "vault", "papers"},
+    "web": OPEN | BELOW_PIPELINE | {"pipeline", "running", "comparing", "census", "vault"},
 }
 
 # Libraries that only these parts may load.
@@ -69,13 +70,15 @@ ONLY_IN = {
     "pyspark": {"engines/spark.py"},
     "cryptography": {"vault/seal.py"},
     "argon2": {"vault/seal.py"},
+    "matplotlib": {"papers/plots.py"},
 }
 NOT_AT_START = {
     "numba", "polars", "plotly", "duckdb", "pyspark", "sklearn", "scipy", "pandas", "pyarrow", "nicegui",
-    "fastapi", "cryptography", "argon2",
+    "fastapi", "cryptography", "argon2", "matplotlib",
 }  # fmt: skip
 DOCUMENTED = [
     ("algorithm", "algorithms.md"), ("model", "models.md"), ("measure", "measures.md"), ("attack", "attacks.md"),
+    ("evaluation", "usefulness.md"),
 ]  # fmt: skip
 
 
@@ -221,6 +224,6 @@ def test_every_command_is_documented() -> None:
 
 
 def test_every_registered_name_loads() -> None:
-    for kind in ("algorithm", "model", "measure", "engine", "attack", "io"):
+    for kind in ("algorithm", "model", "measure", "engine", "attack", "evaluation", "io"):
         for name in registry.names(kind):
             assert callable(registry.load(kind, name)), name

@@ -73,13 +73,18 @@ ALGORITHMS: list[dict[str, Any]] = [
     {"name": "anatomy", "grouping": {"name": "mondrian"}, "publication": "permuted", "suppression_limit": 0.5},
     {"name": "personalised", "p": 0.6, "guard_level": 0},
     {"name": "personalised", "p": 0.4, "guard_level": 1, "k": 2, "suppression_limit": 0.5},
+    {"name": "m-invariant", "m": 2, "suppression_limit": 0.9},
+    {"name": "m-invariant", "m": 2, "counterfeits": True, "suppression_limit": 0.5},
     {"name": "microaggregation"},
     {"name": "microaggregation", "suppression_limit": 0.5},
 ]
 # What their kinds of release need.
 CODES = ["W-NO-K", "W-RA-LINK", "W-PP-REV", "W-EXACT-QI", "W-UNMODELLED:s", "W-UNMODELLED:n"]
 # Those that say what they cannot do, on some tables or beside some models, in one sentence.
-MAY_REFUSE = {"samarati", "incognito", "random", "mapping", "graded", "anatomy", "microaggregation", "table-transform"}
+MAY_REFUSE = {
+    "samarati", "incognito", "random", "mapping", "graded", "anatomy", "microaggregation", "table-transform",
+    "m-invariant",
+}  # fmt: skip
 # Those that search the levels of hierarchies.
 NEED_TREES = {
     "samarati", "incognito", "optimal", "top-down-subtree", "rv-global", "rv-local", "rv-hybrid", "rv-distributed",

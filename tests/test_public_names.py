@@ -9,9 +9,10 @@ NAMES = {
     "EntropyL", "EpsM", "Hierarchy", "Incognito", "KAnonymity", "KE", "KMembers", "KMembersP", "MaxRange", "Mondrian",
     "NoAlgorithm", "Optimal", "PSensitive", "RangeConfidence", "RangeDiversity", "RecursiveCL", "Release", "Samarati",
     "ShoalError", "TCloseness", "TOC", "TopDown", "TopDownSubtree", "UPC", "VERSION", "Variance", "WorstGroupUtility",
-    "Anatomy", "Graded", "Microaggregation", "Personalised", "PersonalisedAnonymity",
-    "RandomAnonymisation", "TableTransform", "ValueMapping",
-    "anonymize", "assess", "attack", "audit", "example_census", "read", "run", "verify_release",
+    "Anatomy", "Graded", "MInvariance", "MInvariant", "Microaggregation", "Personalised", "PersonalisedAnonymity",
+    "RandomAnonymisation", "TableTransform", "ValueMapping", "Workload",
+    "anonymize", "assess", "attack", "attack_frame", "audit", "compare", "evaluate", "example_census", "read",
+    "run", "verify_release", "workload_gain",
 }  # fmt: skip
 
 

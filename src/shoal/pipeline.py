@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.attacks.measured import Measured, attack_release
 from shoal.errors import GateError, ParameterError, RefusalError
+from shoal.evaluation.workload import preference_facts, with_preferences
 from shoal.io.describe import describe, uncoded_columns
 from shoal.io.frames import from_polars
 from shoal.models.base import Judge, Model
@@ -22,6 +24,7 @@ from shoal.models.feasible import refuse_infeasible, vacuous, whole_reference
 from shoal.models.joint import split_verdicts
 from shoal.models.refusals import refuse_measured, refuse_settings, refuse_unknown_codes, refuse_unprotected
 from shoal.params import choice
+from shoal.recoding.counterfeits import with_counterfeits
 from shoal.recoding.overlaps import overlap_report
 from shoal.recoding.pseudonyms import pseudonymise, refuse_idle_key
 from shoal.recoding.publish import Published, behind_representatives, publish_tables
@@ -31,6 +34,7 @@ from shoal.recoding.secrets import SecretKey
 from shoal.registry import load, names
 from shoal.reports.release import release_html
 from shoal.results import GateCase, GateReport, Release
+from shoal.table.history import History
 from shoal.table.keys import Keys
 from shoal.table.table import Table, iso_dates
 from shoal.verify import gate
@@ -52,6 +56,7 @@ def anonymize(
     neutral_limit: float = 0.05,
     keys: Keys | None = None,
     token_key: SecretKey | None = None,
+    history: History | None = None,
     progress: Progress = lambda step: None,
 ) -> Release:
     """Anonymise a table and gate the result.
@@ -68,12 +73,15 @@ def anonymize(
         Warning codes accepted.
     token_key
         Tokens and date offsets follow from it, so that releases made with it can be joined; by default from fresh keys.
+    history
+        What earlier releases left of the rows' people (``Registry.history_of``), for the model ``m-invariance``.
     """
     started = time.perf_counter()
     chosen = load("algorithm", algorithm)() if isinstance(algorithm, str) else algorithm
     choice("the output", "suppressed", suppressed, ("drop", "star"))
     choice("the output", "order", order, ("shuffled", "kept"))
     refuse_unknown_codes(acknowledge)
+    table = table if history is None else replace(table, history=history)
     wanted = all_models(table, models, chosen)
     counter = load("engine", engine)()
     keys = keys or Keys.from_seed(seed)
@@ -83,9 +91,15 @@ def anonymize(
     refuse_unprotected(table, wanted, empty, acknowledge, chosen.code)
     refuse_settings(table, order, acknowledge)
     refuse_idle_key(table, token_key)
-    refuse_infeasible(judge, chosen.suppression_limit)
+    if not getattr(chosen, "counterfeits", False):  # records that are made up can make up for those that are lacking
+        refuse_infeasible(judge, chosen.suppression_limit)
 
-    recoding = chosen.run(Problem(table=table, judge=judge, engine=counter, keys=keys, progress=progress))
+    # A workload guides the algorithm alone: measures and gate see the table as it is.
+    given, preferred = table, with_preferences(table)
+    recoding = chosen.run(Problem(table=preferred, judge=judge, engine=counter, keys=keys, progress=progress))
+    if getattr(recoding, "counterfeits", None) is not None:
+        table, recoding = with_counterfeits(table, recoding)
+        judge = Judge(wanted, whole_reference(table, wanted, counter))
     progress("judging the classes")
     recoded = apply_recoding(table, recoding)
     refuse_misfits(recoded, wanted, suppressed)
@@ -120,6 +134,7 @@ def anonymize(
         "algorithm": chosen.parameters(),
         "models": parameters,
         **_facts(released, recoding, measured),
+        **preference_facts(given, preferred),
         "split_verdicts": split_verdicts(released, judge, counter),
         "vacuous": [{"model": model.parameters(), "on": list(on or ())} for model, on in empty],
         "report_html": release_html(manifest),
@@ -201,6 +216,8 @@ def _pass_gate(
         values_from=published.values_from,
         uncoded=uncoded_columns(released, manifest["models"]),
         guard=table.frame[roles.guard] if roles.guard is not None else None,
+        history=None if table.history is None else table.history.lists(),
+        counterfeits=table.counterfeits,
     )
     report = gate(case)
     if not report.passed:
@@ -235,6 +252,7 @@ def _facts(released: Released, recoding: Recoding, measured: Measured) -> dict[s
             "dropped": table.n_dropped,
             "suppressed": released.n_suppressed,
             "released": table.n - released.n_suppressed,
+            "counterfeits": table.counterfeits,
             "classes": released.n_classes,
             "clusters": released.groups,
         },

@@ -42,6 +42,7 @@ _TABLE: dict[str, dict[str, tuple[str, str]]] = {
         "anatomy": ("shoal.algorithms.links.anatomy:Anatomy", "Exact quasi-identifiers, and sensitive values known only by group (W-EXACT-QI)."),
         "microaggregation": ("shoal.algorithms.links.microaggregation:Microaggregation", "Groups of k alike records, each published as its mean, median or mode."),
         "personalised": ("shoal.algorithms.links.personalised:PersonalisedAnonymity", "Full-subtree recoding that blurs sensitive values as far as each person asks."),
+        "m-invariant": ("shoal.algorithms.invariant.method:MInvariant", "Groups that keep everybody's candidate values from release to release."),
         "auto": ("shoal.algorithms.auto:Auto", "The method that does best on a part of the table, by a measure of your choice."),
         "none": (
             "shoal.algorithms.none:NoAlgorithm",
@@ -107,6 +108,10 @@ _TABLE: dict[str, dict[str, tuple[str, str]]] = {
             "shoal.models.personalised:Personalised",
             "Nobody is found under the node they guard with a probability above p.",
         ),
+        "m-invariance": (
+            "shoal.models.invariance:MInvariance",
+            "At least m equally frequent values in every class, the same as in earlier releases.",
+        ),
         "worst-group-utility": (
             "shoal.models.ranges:WorstGroupUtility",
             "The mean Q-diversity of every class's cells is at most u.",
@@ -153,6 +158,7 @@ _TABLE: dict[str, dict[str, tuple[str, str]]] = {
     },
     "attack": {
         "linkage": ("shoal.attacks.linkage:Linkage", "Find people of an identified table by the cells that cover their values."),
+        "nearest": ("shoal.attacks.nearest:Nearest", "Find people of an identified table by the nearest of published centroids."),
         "homogeneity": ("shoal.attacks.classes:Homogeneity", "Read values off classes that hold one only."),
         "background": ("shoal.attacks.classes:Background", "Guess after excluding one or two values that a person does not have."),
         "skewness": ("shoal.attacks.classes:Skewness", "Guess where a class makes a value much likelier than the table does."),
@@ -168,6 +174,21 @@ _TABLE: dict[str, dict[str, tuple[str, str]]] = {
         "rank-matching": ("shoal.attacks.links:RankMatching", "Read order-preserving codes by sorting them against true values."),
         "frequency-matching": ("shoal.attacks.links:FrequencyMatching", "Read one-to-one codes by how often they occur."),
         "relinking": ("shoal.attacks.links:Relinking", "Learn from a bucketised release whose value is whose."),
+    },
+    "evaluation": {
+        "count-queries": ("shoal.evaluation.counts:CountQueries", "How far counts are off: many queries on the release and on the original."),
+        "rules": ("shoal.evaluation.rules:AssociationRules", "Association rules that survive, and rules that the release made up."),
+        "classifiers": ("shoal.evaluation.classifiers:Classifiers", "Classifiers trained on the release and judged on original rows held out."),
+        "partitioning": ("shoal.evaluation.partition:Partitioning", "Recursive partitioning of release and original, with its buckets in words."),
+        "regression": ("shoal.evaluation.regression:Regression", "R² of a linear regression trained on the release, on original rows held out."),
+        "clustering": ("shoal.evaluation.clustering:Clustering", "Whether clusters of the release bring the same people together."),
+        "boundaries": ("shoal.evaluation.boundaries:Boundaries", "Share of released cells that keep boundaries which analysts need."),
+        "distributions": ("shoal.evaluation.distributions:Distributions", "Distances of columns' distributions and of their associations."),
+    },
+    "paper": {
+        "yang-qiao": ("shoal.papers.yang_qiao:PAPER", "Yang & Qiao: random anonymisation, against l-diversity and permutation."),
+        "sumana-hareesh": ("shoal.papers.sumana_hareesh:PAPER", "Sumana & Hareesh: a survey of models, and what (alpha, k)-anonymity costs."),
+        "loukides": ("shoal.papers.loukides:PAPER", "Loukides: k-anonymity that trades utility against protection, or sets limits on both."),
     },
     "engine": {
         "memory": ("shoal.engines.memory:MemoryEngine", "Everything in this process, with compiled kernels."),

@@ -167,6 +167,11 @@ class GateCase:
         Columns that are published as codes, as the manifest would describe them without: models look at values.
     guard
         The node that each input row's owner guards, as it was read, or None.
+    history
+        For each input row the values that its owner's class had in every earlier release, as a list of texts, null
+        for new people; None where nothing is known of earlier releases.
+    counterfeits
+        How many of the last input rows the method made up.
     """
 
     original: pl.DataFrame
@@ -185,6 +190,8 @@ class GateCase:
     values_from: np.ndarray | None = None
     uncoded: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     guard: pl.Series | None = None
+    history: pl.Series | None = None
+    counterfeits: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -9,20 +9,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shoal.algorithms.base import Algorithm
 from shoal.attacks.limits import RISKS, known_limits, refuse_over_limits
 from shoal.errors import InputError, RecipeError
 from shoal.io.output import check_output, read_tables
 from shoal.io.recipes import Recipe, dump_recipe, load_recipe
 from shoal.io.source import read
-from shoal.pipeline import Progress, anonymize
+from shoal.models.base import Model
+from shoal.pipeline import Progress, all_models, anonymize
 from shoal.recoding.secrets import SecretKey
 from shoal.registry import load, make
 from shoal.results import GateReport, Release
+from shoal.table.history import History
 from shoal.table.table import Table
 from shoal.table.tokens import KEY_BYTES
 from shoal.verify import recheck
 
 if TYPE_CHECKING:
+    from shoal.vault.memory import Memory
     from shoal.vault.seal import Key
 
 
@@ -40,19 +44,23 @@ def run(
     replace
         Swap an earlier release, and its entry in the vault, for this one.
     key
-        What opens the vault that the recipe names (`shoal.vault.Key`).
+        What opens the vault and the registry that the recipe names (`shoal.vault.Key`).
     """
     if not isinstance(recipe, Recipe):
         recipe = load_recipe(Path(recipe))
     folder = recipe.resolve(recipe.output.folder)
     check_output(folder, recipe.resolve(recipe.source.path), replace=replace)
     keeper = _keeper(recipe, key, replace)
-    release = anonymize_recipe(recipe, token_key=keeper.token_key if keeper else None, progress=progress)
+    memory = remembered(recipe, key)
+    token_key = keeper.token_key if keeper else None
+    release, memory = _anonymize_recipe(recipe, token_key=token_key, memory=memory, progress=progress)
     progress("writing")
     undo = ExitStack()
     try:
         # The secrets go first: codes that nobody can turn back any more would be worse than an entry too many.
         kept = None if keeper is None else keeper.keep(release, undo)
+        if memory is not None:
+            memory.keep(undo)
         release = dataclasses.replace(release, evidence={**release.evidence, "vault": kept})
         release.write(folder, replace=replace, format=recipe.output.format)
     except Exception:  # not an interrupt: it may come when the release is already in its place
@@ -170,8 +178,19 @@ def refuse_unkept(recipe: Recipe) -> None:
         raise RecipeError(f"There is a vault under [output], and {why}: remove one of the two.")
 
 
+def remembered(recipe: Recipe, key: Key | None) -> Memory | None:
+    """The registry of earlier releases that a recipe names, opened, or None."""
+    from shoal.vault.memory import open_memory
+
+    return open_memory(recipe, key)
+
+
 def anonymize_recipe(
-    recipe: Recipe, *, token_key: SecretKey | None = None, progress: Progress = lambda step: None
+    recipe: Recipe,
+    *,
+    token_key: SecretKey | None = None,
+    memory: Memory | None = None,
+    progress: Progress = lambda step: None,
 ) -> Release:
     """The same without writing anything.
 
@@ -179,14 +198,48 @@ def anonymize_recipe(
     ----------
     token_key
         The key that the recipe names; without it a fresh one takes its place, and the tokens are good for nothing.
+    memory
+        The registry that the recipe names; without it the release is held against no earlier one.
     """
-    if recipe.output.token_key is not None and token_key is None and recipe.roles.pseudonym:
-        token_key = SecretKey(recipe.roles.pseudonym[0], secrets.token_bytes(KEY_BYTES))
-    algorithm, models = make("algorithm", recipe.algorithm), [make("model", spec) for spec in recipe.models]
+    return _anonymize_recipe(recipe, token_key=token_key, memory=memory, progress=progress)[0]
+
+
+def _anonymize_recipe(
+    recipe: Recipe, *, token_key: SecretKey | None, memory: Memory | None, progress: Progress
+) -> tuple[Release, Memory | None]:
+    """The release, and the memory with it, neither of them written."""
+    _methods(recipe)  # a parameter that cannot be is told before anything is read
     known_limits(recipe.limits, RISKS)
     progress("reading")
     table = read_recipe_source(recipe)
-    release = anonymize(
+    algorithm, models = _methods(recipe)
+    wanted = [] if memory is None else all_models(table, models, algorithm)
+    history = None if memory is None else memory.history_of(table, wanted)
+    release = anonymize_table(recipe, table, token_key=token_key, history=history, progress=progress)
+    source = str(recipe.resolve(recipe.source.path))
+    private: dict[str, Any] = {"recipe": dump_recipe(recipe), "source_path": source}
+    if recipe.limits:
+        progress("holding it against its limits")
+        private |= {"limits": refuse_over_limits(recipe.limits, release)}
+    if memory is not None:
+        progress("holding it against earlier releases")
+        memory, private["registry"] = memory.with_release(release, wanted)
+    return dataclasses.replace(release, evidence={**release.evidence, **private}), memory
+
+
+def anonymize_table(
+    recipe: Recipe,
+    table: Table,
+    *,
+    token_key: SecretKey | None = None,
+    history: History | None = None,
+    progress: Progress = lambda step: None,
+) -> Release:
+    """What a recipe does to a table that was read already, or to a part of it; its limits are not looked at."""
+    if recipe.output.token_key is not None and token_key is None and recipe.roles.pseudonym:
+        token_key = SecretKey(recipe.roles.pseudonym[0], secrets.token_bytes(KEY_BYTES))
+    algorithm, models = _methods(recipe)
+    return anonymize(
         table,
         algorithm=algorithm,
         models=models,
@@ -197,14 +250,13 @@ def anonymize_recipe(
         neutral_limit=recipe.output.neutral_limit,
         engine=recipe.engine.name,
         token_key=token_key,
+        history=history,
         progress=progress,
     )
-    source = str(recipe.resolve(recipe.source.path))
-    private: dict[str, Any] = {"recipe": dump_recipe(recipe), "source_path": source}
-    if recipe.limits:
-        progress("holding it against its limits")
-        private |= {"limits": refuse_over_limits(recipe.limits, release)}
-    return dataclasses.replace(release, evidence={**release.evidence, **private})
+
+
+def _methods(recipe: Recipe) -> tuple[Algorithm, list[Model]]:
+    return make("algorithm", recipe.algorithm), [make("model", spec) for spec in recipe.models]
 
 
 def read_recipe_source(recipe: Recipe) -> Table:
@@ -220,6 +272,7 @@ def read_recipe_source(recipe: Recipe) -> Table:
         missing=source.missing,
         base=recipe.base,
         weights=recipe.weights,
+        workload=None if recipe.workload is None else recipe.workload.model_dump(),
         hierarchies=recipe.hierarchies,
         policies={name: entry.model_dump(by_alias=True) for name, entry in recipe.policies.items()},
         settings={name: entry.model_dump() for name, entry in recipe.columns.items()},

@@ -14,7 +14,7 @@ from shoal import registry
 RELEASE = {
     "folder", "evidence", "rows", "classes", "smallest", "statement", "not_protected", "acknowledged", "people",
     "counts", "suppression", "models", "verdicts", "split_verdicts", "vacuous", "overlaps", "checks", "measures",
-    "algorithm", "seconds", "kind", "attacks", "vault",
+    "algorithm", "seconds", "kind", "attacks", "vault", "registry",
 }  # fmt: skip
 SCORE = {"name", "value", "better", "low", "high", "suppression", "also", "reason"}
 
@@ -207,7 +207,7 @@ def test_check_describes_every_column(shoal, census: Path) -> None:
     assert "error" not in data
 
 
-@pytest.mark.parametrize("what", ["algorithms", "models", "measures"])
+@pytest.mark.parametrize("what", ["algorithms", "models", "measures", "evaluations"])
 def test_list(shoal, what: str) -> None:
     names = registry.names(what.removesuffix("s"))
     assert [entry["name"] for entry in shoal("list", what, "--json").json[what]] == names

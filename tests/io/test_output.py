@@ -53,7 +53,7 @@ def release(frame: Any = FRAME, **evidence: Any) -> Any:
         },
         evidence={"secret": b"s" * 32, "recipe": "seed = 1\n", "counts": {"suppressed": 1}} | evidence,
         source=np.array([1, 0], dtype=np.int64),
-        table=SimpleNamespace(n=3, frame=INPUT, backend=Backend("polars")),
+        table=SimpleNamespace(n=3, counterfeits=0, frame=INPUT, backend=Backend("polars")),
     )
 
 

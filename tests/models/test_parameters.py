@@ -51,6 +51,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"name": "range-confidence", "p": NAN}, "'p' of RangeConfidence"),
     ({"name": "worst-group-utility", "u": 1.1}, "'u' of WorstGroupUtility must be a number from 0 to 1. Got 1.1."),
     ({"name": "worst-group-utility", "u": 0.5, "on": "s"}, "has no parameter 'on'"),
+    ({"name": "m-invariance", "m": 1}, "'m' of MInvariance"),
+    ({"name": "m-invariance", "m": 2, "on": ["a", "b"]}, "single sensitive column"),
     ({"name": "k"}, "needs its parameter 'k'"),
     ({"name": "entropy-l", "k": 3}, "has no parameter 'k'"),
     ({"name": "t-closeness", "t": 0.1, "distanc": "kl"}, "Did you mean 'distance'?"),
@@ -60,8 +62,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
 
 
 def test_every_registered_model_is_tested() -> None:
-    # It needs released nodes and guards: tests/algorithms/links/test_personalised.py.
-    assert set(SPECS) | {"personalised"} == set(names("model"))
+    # One needs released nodes and guards, the other a history: tests/test_guards.py, tests/models/test_invariance.py.
+    assert set(SPECS) | {"personalised", "m-invariance"} == set(names("model"))
 
 
 @pytest.mark.parametrize("spec", ALL, ids=lambda spec: spec["name"])

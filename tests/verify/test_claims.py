@@ -59,7 +59,9 @@ def test_columns_that_cannot_be_verified(columns: list[dict[str, Any]], message:
     "model, message",
     [
         ({"k": 5}, "name"),
-        ({"name": "m-invariance", "m": 3}, "m-invariance"),
+        ({"name": "n-hidden", "n": 3}, "n-hidden"),
+        ({"name": "m-invariance", "m": 1.5}, "'m'"),
+        ({"name": "m-invariance", "m": 3, "on": ["s", "n"]}, "together"),
         ({"name": "k"}, "'k'"),
         ({"name": "k", "k": 0}, "'k'"),
         ({"name": "k", "k": 2.5}, "'k'"),

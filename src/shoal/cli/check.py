@@ -56,6 +56,7 @@ def check(
 def _examine(recipe: Recipe, step: Callable[[str], None]) -> tuple[dict[str, Any], list[ShoalError]]:
     """What a run would find; what it cannot get past at all is raised."""
     from shoal.attacks.limits import RISKS, known_limits
+    from shoal.evaluation.workload import with_preferences
     from shoal.models.base import Judge
     from shoal.models.feasible import vacuous, whole_reference
     from shoal.pipeline import all_models
@@ -67,6 +68,7 @@ def _examine(recipe: Recipe, step: Callable[[str], None]) -> tuple[dict[str, Any
     asked = [make("model", spec) for spec in recipe.models]
     step("reading")
     table = read_recipe_source(recipe)
+    with_preferences(table)
     models = all_models(table, asked, algorithm)
     step("holding the models against the table")
     judge = Judge(models, whole_reference(table, models, load("engine", recipe.engine.name)()))

@@ -19,11 +19,16 @@ class Kind(StrEnum):
     models = "models"
     measures = "measures"
     attacks = "attacks"
+    evaluations = "evaluations"
+    papers = "papers"
 
 
 def list_names(
     what: Annotated[
-        Kind, typer.Argument(metavar="algorithms|models|measures|attacks", help="What to list.", show_default=False)
+        Kind,
+        typer.Argument(
+            metavar="algorithms|models|measures|attacks|evaluations|papers", help="What to list.", show_default=False
+        ),
     ],
     as_json: Json = False,
 ) -> None:

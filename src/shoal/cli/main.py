@@ -16,10 +16,14 @@ from shoal.cli.anonymize import anonymize
 from shoal.cli.attack import attack
 from shoal.cli.audit import audit
 from shoal.cli.check import check
+from shoal.cli.compare import compare
+from shoal.cli.data import data
 from shoal.cli.demo import demo
 from shoal.cli.explore import explore
 from shoal.cli.listing import list_names
 from shoal.cli.measure import measure
+from shoal.cli.registry import app as registry
+from shoal.cli.reproduce import reproduce
 from shoal.cli.risk import risk
 from shoal.cli.run import run
 from shoal.cli.show import error_data, show_error, show_json
@@ -32,7 +36,7 @@ MAKE, LOOK, FIND = "Make a release", "Look at one", "Find out what there is"
 KEEP = "Keep what undoes one"
 _EPILOG = (
     "Exit codes: 0 done, 1 our fault, 2 bad input or recipe, 3 no release can satisfy the models, "
-    "4 gate or verification failed."
+    "4 gate, verification or a claim failed."
 )
 
 app = typer.Typer(
@@ -44,12 +48,15 @@ app = typer.Typer(
 )
 _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     MAKE: (demo, check, explore, run, anonymize),
-    LOOK: (verify, audit, risk, measure, attack),
+    LOOK: (verify, audit, risk, measure, attack, compare),
 }
 for panel, commands in _PANELS.items():
     for command in commands:
         app.command(rich_help_panel=panel)(command)
 app.add_typer(vault, name="vault", rich_help_panel=KEEP)
+app.add_typer(registry, name="registry", rich_help_panel=KEEP)
+for command in (reproduce, data):
+    app.command(rich_help_panel=FIND)(command)
 app.command(name="list", rich_help_panel=FIND)(list_names)
 
 

@@ -61,17 +61,31 @@ def carry_out(
             recipe = load_recipe(recipe)
         if vault is not None:
             recipe = recipe.with_vault(vault.resolve())
-    key = None if dry_run or recipe.output.vault is None else _read_key(recipe, keys)
+    sealed = [] if dry_run or recipe.output.vault is None else [_vault(recipe)]
+    sealed += [] if recipe.registry is None else [_registry(recipe)]
+    key = _read_key(sealed, keys) if sealed else None
     with steps() as step:
         if dry_run:
-            return running.anonymize_recipe(recipe, progress=step), None
+            memory = running.remembered(recipe, key)
+            return running.anonymize_recipe(recipe, memory=memory, progress=step), None
         return running.run(recipe, replace=replace, key=key, progress=step), recipe.resolve(recipe.output.folder)
 
 
-def _read_key(recipe: Recipe, keys: tuple[Path | None, Path | None]) -> Key:
-    """Asked for before any work, and before a spinner would hide the question."""
-    from shoal.cli.vault import read_key
+def _vault(recipe: Recipe) -> Path:
     from shoal.vault.files import check_vault
 
-    place = check_vault(recipe.resolve(recipe.output.vault or ""), release=recipe.resolve(recipe.output.folder))
-    return read_key(*keys, new=not place.exists())
+    return check_vault(recipe.resolve(recipe.output.vault or ""), release=recipe.resolve(recipe.output.folder))
+
+
+def _registry(recipe: Recipe) -> Path:
+    from shoal.vault.registry import check_registry
+
+    named = "" if recipe.registry is None else recipe.registry.file
+    return check_registry(recipe.resolve(named), release=recipe.resolve(recipe.output.folder))
+
+
+def _read_key(places: list[Path], keys: tuple[Path | None, Path | None]) -> Key:
+    """Asked for before any work, and before a spinner would hide the question; one key opens all files."""
+    from shoal.cli.vault import read_key
+
+    return read_key(*keys, new=not any(place.exists() for place in places))

@@ -131,6 +131,22 @@ def steps() -> Iterator[Callable[[str], None]]:
         yield lambda step: shown.reset(task, description=step)
 
 
+@contextmanager
+def bar() -> Iterator[Callable[[int, int, str], None]]:
+    """A bar on standard error: how many of how many are done, and the last of them; nothing where nobody looks."""
+    if not sys.stderr.isatty():
+        yield lambda done, total, last: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    text = TextColumn("{task.description}", markup=False)
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), text)
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task("reading", total=None)
+        yield lambda done, total, last: shown.update(task, completed=done, total=total, description=clean(last))
+
+
 def verdict_rows(verdicts: Iterable[Any]) -> list[tuple[str, ...]]:
     """Verdicts as rows of model, attribute, whether it holds, worst class, limit, and how it is known."""
     return [

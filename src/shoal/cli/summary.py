@@ -41,6 +41,7 @@ def release_data(release: Release, folder: Path | None) -> dict[str, Any]:
         "kind": manifest["kind"],
         "attacks": evidence["attacks"],
         "vault": evidence.get("vault"),
+        "registry": evidence.get("registry"),
         "algorithm": evidence["algorithm"],
         "seconds": evidence["seconds"],
     }
@@ -81,6 +82,8 @@ def show_release(release: Release, folder: Path | None) -> None:
         say(f"To be published:    {folder}", f"Private (evidence): {_private(folder)}")
     if evidence.get("vault"):
         _show_vault(evidence["vault"])
+    if evidence.get("registry"):
+        _show_registry(evidence["registry"], folder is not None)
 
 
 def _show_vault(kept: Mapping[str, Any]) -> None:
@@ -91,6 +94,16 @@ def _show_vault(kept: Mapping[str, Any]) -> None:
     if key is not None:
         how = "made by this run" if key["made"] else "as kept there"
         say(f"Private (tokens):   {kept['file']}, key '{key['name']}', {how}")
+
+
+def _show_registry(kept: Mapping[str, Any], written: bool) -> None:
+    """Where the release is remembered, and what it tells together with earlier ones."""
+    if written:
+        say(f"Private (registry): {kept['file']}, release {kept['release']}")
+    if kept["note"]:
+        say(f"Warning: {kept['note']}")
+    elif kept["weakened"]:
+        say(f"Warning: all releases together leave {kept['weakened']:,} people with less than the models ask for.")
 
 
 def show_scores(scores: Mapping[str, Mapping[str, Any]]) -> None:

@@ -32,6 +32,7 @@ _STATEMENTS = {
     "range-diversity": "of range diversity at most {p:g}",
     "range-confidence": "of range confidence at most {p:g}",
     "personalised": "of a breach probability of at most {p:g}",
+    "m-invariance": "{m}-invariant",
     "worst-group-utility": "of mean Q-diversity at most {u:g} in every class",
 }
 # Models that judge classes as such, not a sensitive attribute.
@@ -88,6 +89,9 @@ def describe(
         found |= _of_kind(released)
     if figures:
         found["measured"] = public_figures(figures)
+    counterfeit = 0 if released is None else int((released.classes[table.n - table.counterfeits :] >= 0).sum())
+    if counterfeit:
+        found["counterfeits"] = counterfeit
     return found
 
 
@@ -161,6 +165,10 @@ def _not_protected(table: Table, models: Sequence[dict[str, Any]], acknowledged:
             found.append(f"The values of '{code.partition(':')[2]}' within a class: no model is set on it.")
         if code == "W-NO-K":
             found.append("Identity: no model limits how few records share their quasi-identifiers.")
+        if code == "W-REPEAT":
+            found.append("People of earlier releases: taken together, releases may protect less than each of them.")
+    if table.counterfeits:
+        found.append("Counts: some records are counterfeit, and classes have the values promised with them only.")
     if table.schema.neutral:
         found.append("Links through the neutral columns, which are published as they are.")
     if {model["name"] for model in models} <= set(_NO_TARGET) and table.schema.sensitive:

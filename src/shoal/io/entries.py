@@ -64,3 +64,35 @@ def check_limit(value: Any) -> Any:
     if not shares or not all(is_number(one) and 0 <= one <= 1 for one in shares):
         raise ValueError("must be a share from 0 to 1, or a table of such shares")
     return value
+
+
+def check_queries(value: Any) -> Any:
+    if not isinstance(value, str) and not (isinstance(value, list) and all(isinstance(one, str) for one in value)):
+        raise ValueError("must be a list of queries such as 'age in [30,40]', or the name of a file of them")
+    return value
+
+
+def check_boundaries(value: Any) -> Any:
+    listed = value if isinstance(value, list) else []
+    value = [one.isoformat() if isinstance(one, datetime.date) else one for one in listed]
+    if not value or not all(is_number(one) or (isinstance(one, str | list) and one) for one in value):
+        raise ValueError("must be a list a column, of values or of labels, such as { age = [28, 65] }")
+    return value
+
+
+def named_entries(value: Any) -> Any:
+    """A name alone stands for a table with nothing but that name."""
+    return [{"name": one} if isinstance(one, str) else one for one in value] if isinstance(value, list) else value
+
+
+def flat_grid(value: Any) -> Any:
+    """Parameters to lists of values; ``toc.delta`` without quotes, which TOML reads as tables, is the same."""
+    if not isinstance(value, dict):
+        raise ValueError("must be a table of lists such as k = [2, 5, 10]")
+    flat: dict[str, Any] = {}
+    for name, entry in value.items():
+        nested = {f"{name}.{key}": one for key, one in entry.items()} if isinstance(entry, dict) else {name: entry}
+        flat |= nested
+    if not all(isinstance(entry, list) and entry for entry in flat.values()):
+        raise ValueError("must be a table of lists such as k = [2, 5, 10]")
+    return flat

@@ -79,7 +79,7 @@ def aligned(release: Release) -> Any:
     """
     frame, backend = to_polars(release.frame)
     # No column can have the empty name, so it is free for the row number.
-    rows = pl.DataFrame({"": np.arange(release.table.n)}).join(
+    rows = pl.DataFrame({"": np.arange(release.table.n - release.table.counterfeits)}).join(
         frame.with_columns(pl.Series("", release.source, dtype=pl.Int64)),
         on="",
         how="left",
@@ -222,7 +222,8 @@ def _private_facts(release: Release) -> Mapping[str, Any]:
     secret = release.evidence.get("secret")
     if secret is None:
         return release.evidence
-    return {**release.evidence, "input_hash": input_hash(release.table.frame, secret)}
+    table = release.table
+    return {**release.evidence, "input_hash": input_hash(table.frame.head(table.n - table.counterfeits), secret)}
 
 
 def _swap(staged: Path, folder: Path, undo: ExitStack) -> Path:

@@ -97,6 +97,33 @@ class Output(_Section):
     discard_secret: bool = False
 
 
+class RegistrySettings(_Section):
+    """Where the releases of this source are remembered; ``file`` is relative to the recipe."""
+
+    file: str
+
+
+class WorkloadSettings(_Section):
+    """What the release is for; ``queries`` may name a file of one query a line, relative to the recipe."""
+
+    queries: Annotated[list[str] | str, BeforeValidator(entries.check_queries)] = []
+    target: str | None = None
+    boundaries: dict[str, Annotated[list[Any], BeforeValidator(entries.check_boundaries)]] = {}
+    strength: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=False)] = 1.0
+
+
+class Compare(_Section):
+    """What ``shoal compare`` sweeps, and the figures that it places points by."""
+
+    algorithms: Annotated[list[Named], BeforeValidator(entries.named_entries)] = []
+    grid: Annotated[dict[str, list[Any]], BeforeValidator(entries.flat_grid)] = {}
+    utility: str | None = None
+    protection: str | None = None
+    risk: str | None = None
+    evaluate: Annotated[list[Named], BeforeValidator(entries.named_entries)] = []
+    hold_out: Annotated[float, Field(ge=0, le=0.9, strict=False)] = 0.0
+
+
 class Recipe(_Section):
     """A whole recipe.
 
@@ -113,12 +140,15 @@ class Recipe(_Section):
     columns: dict[str, ColumnSettings] = {}
     hierarchies: dict[str, Annotated[Any, BeforeValidator(entries.check_hierarchy)]] = {}
     weights: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = {}
+    workload: WorkloadSettings | None = None
     policies: dict[str, PolicySettings] = {}
     limits: dict[str, Annotated[Any, BeforeValidator(entries.check_limit)]] = {}
     models: list[Named] = []
     algorithm: Named = {"name": "mondrian"}
     engine: Engine = Engine()
+    registry: RegistrySettings | None = None
     output: Output = Output()
+    compare: Compare = Compare()
     _base: Path = PrivateAttr(default_factory=Path)
 
     @property
@@ -173,6 +203,9 @@ def dump_recipe(recipe: Recipe) -> str:
         settings[key] = {
             name: entry.model_dump(exclude_defaults=True, by_alias=True) for name, entry in getattr(recipe, key).items()
         }
+    settings["compare"] = recipe.compare.model_dump(exclude_defaults=True)
+    if recipe.workload is not None:
+        settings["workload"] = recipe.workload.model_dump(exclude_defaults=True)
     for key in Recipe.model_fields:
         value = settings.get(key)
         if key in ("source", "roles"):
@@ -241,8 +274,11 @@ _SECTIONS: dict[str, type[_Section]] = {
     "roles": Roles,
     "columns": ColumnSettings,
     "policies": PolicySettings,
+    "workload": WorkloadSettings,
     "engine": Engine,
+    "registry": RegistrySettings,
     "output": Output,
+    "compare": Compare,
 }
 _KINDS = {
     "string_type": "text",

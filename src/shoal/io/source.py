@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from shoal.errors import InputError
 from shoal.hierarchy.files import build
 from shoal.hierarchy.hierarchy import Hierarchy
 from shoal.io.files import read_frame
 from shoal.io.frames import to_polars
 from shoal.io.policies import load_policy
+from shoal.params import choice
 from shoal.table.policies import set_policies
 from shoal.table.schema import ColumnSpec, Schema
 from shoal.table.table import Table, build_table
+from shoal.table.workload import Workload, set_workload
 
 
 def read(
@@ -40,6 +44,7 @@ def read(
     hierarchies: Mapping[str, Any] | None = None,
     weights: Mapping[str, float] | None = None,
     policies: Mapping[str, Any] | None = None,
+    workload: Workload | Mapping[str, Any] | None = None,
     name: str | None = None,
     base: Path | None = None,
 ) -> Table:
@@ -66,6 +71,8 @@ def read(
     policies
         Sensitive ranges by column: ``"value"``, a list of ranges, ``{"level": 2}`` or a file; with ``"else"`` beside
         it as ``{"ranges": ..., "else": "value"}``.
+    workload
+        What the release is for: ``queries`` (or a file of them), a ``target``, ``boundaries``, ``strength``.
     """
     if isinstance(source, str | Path):
         frame = read_frame(
@@ -101,7 +108,28 @@ def read(
     table = build_table(
         frame, schema, hierarchies=made, missing=missing, name=name, backend=backend, weights=weights
     )
-    return set_policies(table, {column: load_policy(column, entry, base) for column, entry in (policies or {}).items()})
+    table = set_policies(
+        table, {column: load_policy(column, entry, base) for column, entry in (policies or {}).items()}
+    )
+    return set_workload(table, _workload(workload, base))
+
+
+def _workload(given: Workload | Mapping[str, Any] | None, base: Path | None) -> Workload | None:
+    """A workload, its file of queries read: one a line, without blank lines and those that begin with ``#``."""
+    if given is None or isinstance(given, Workload):
+        return given
+    known = [one.name for one in fields(Workload)]
+    for key in given:
+        choice("the workload", "key", key, known)
+    queries = given.get("queries", ())
+    if isinstance(queries, str | Path):
+        path = _under(base, queries)
+        try:
+            lines = path.read_text("utf-8-sig").splitlines()
+        except (OSError, UnicodeDecodeError):
+            raise InputError(f"The file of queries '{path}' cannot be read as UTF-8 text: check the path.") from None
+        queries = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    return Workload(**{**given, "queries": queries})
 
 
 def _under(base: Path | None, path: str | Path) -> Path:

@@ -13,13 +13,15 @@ import numpy as np
 from shoal.errors import ParameterError
 from shoal.kernels import rules as kernel
 from shoal.table.column import Column
-from shoal.table.stats import Attribute, GroupStats, Key, attribute
+from shoal.table.stats import Attribute, GroupStats, Histogram, Key, attribute
 from shoal.table.table import Table
 
 _EMPTY = np.empty(0, dtype=np.float64)
 _NO_TREE = np.empty((0, 0), dtype=np.int32)
 # A rule on the breaches that group statistics may hold: no kernel knows it, so nothing that groups records does.
 BREACH = -1
+# A rule on whether values are equally frequent and what they were before: no kernel knows it either.
+BALANCED = -2
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -228,7 +230,7 @@ class Judge:
         self.reference = reference
         every = [(model, rules) for model in models for rules in model.all_rules(reference)]
         # Those that kernels know come first, so that both count rules alike.
-        self.sets = sorted(every, key=lambda pair: pair[1][0].op == BREACH)
+        self.sets = sorted(every, key=lambda pair: pair[1][0].op < 0)
         self._flat = [rule for _, rules in self.sets for rule in rules]
         found: dict[Key, Attribute] = {}
         for rule in self._flat:
@@ -237,7 +239,7 @@ class Judge:
         self.attributes = list(found.values())
         self.needs_spreads = any(rule.op == kernel.EXTENT for rule in self._flat)
         self.needs_breaches = any(rule.op == BREACH for rule in self._flat)
-        self.rules = compile_rules([pair for pair in self.sets if pair[1][0].op != BREACH], self.attributes)
+        self.rules = compile_rules([pair for pair in self.sets if pair[1][0].op >= 0], self.attributes)
 
     @property
     def k(self) -> int:
@@ -273,6 +275,8 @@ class Judge:
         if rule.attribute is None:
             return stats.sizes.astype(np.float64)
         histogram = stats.histograms[rule.attribute.key]
+        if rule.op == BALANCED:
+            return _balanced(rule.attribute, histogram, (stats.broken or {}).get(rule.attribute.names[0]))
         return kernel.judge_rule(
             self.rules, index, histogram.indptr, histogram.codes, histogram.counts, histogram.known
         )
@@ -300,6 +304,21 @@ def _judgement(model: Model, rules: Sequence[Rule], values: Sequence[np.ndarray]
     )
     better = "up" if first.sense == kernel.AT_LEAST else "down"
     return Judgement(model=model, on=names or None, values=shown, limit=limit, ok=ok, better=better)
+
+
+def _balanced(one: Attribute, histogram: Histogram, broken: np.ndarray | None) -> np.ndarray:
+    """Distinct values of each group, 0 where one is commoner than another or a signature is broken."""
+    groups = histogram.known.size
+    owner = np.repeat(np.arange(groups), np.diff(histogram.indptr))
+    known = one.unknown[histogram.codes] == 0
+    owner, counts = owner[known], histogram.counts[known]
+    distinct = np.bincount(owner, minlength=groups).astype(np.float64)
+    most = np.zeros(groups)
+    np.maximum.at(most, owner, counts)
+    even = most * distinct == np.bincount(owner, counts, minlength=groups)
+    if broken is not None:
+        even &= ~broken
+    return np.where(distinct == 0, np.nan, np.where(even, distinct, 0.0))
 
 
 def average_known(values: Sequence[np.ndarray]) -> np.ndarray:

@@ -12,7 +12,8 @@ from shoal.models.feasible import whole_reference
 from shoal.recoding.recodings import Subtree
 from shoal.recoding.released import Released
 from shoal.table.guards import guards_of
-from shoal.table.stats import GroupCounter
+from shoal.table.history import broken_classes
+from shoal.table.stats import GroupCounter, unknown_flags
 
 
 def enforce(released: Released, judge: Judge, engine: GroupCounter, limit: float) -> Released:
@@ -24,6 +25,10 @@ def enforce(released: Released, judge: Judge, engine: GroupCounter, limit: float
             stats = replace(stats, spreads=released.spreads)
         if judge.needs_breaches:
             stats = replace(stats, breaches=_breaches(released, judge))
+        if table.counterfeits:
+            stats = replace(stats, sizes=_real_sizes(released))
+        if table.history is not None:
+            stats = replace(stats, broken=_broken(released))
         good = judge.ok(stats)
         if good.all() and released.n_suppressed:
             rows = np.flatnonzero(released.classes >= 0)
@@ -50,6 +55,22 @@ def _breaches(released: Released, judge: Judge) -> dict[tuple[str, int], np.ndar
             guards = guards_of(released.table, name, None if level < 0 else level)
             found[name, level] = guards.worst(released.classes, released.n_classes, lifted.get(name))
     return found
+
+
+def _real_sizes(released: Released) -> np.ndarray:
+    """People of each class; methods that make records up have one row a person."""
+    real = released.classes[: released.table.n - released.table.counterfeits]
+    return np.bincount(real[real >= 0], minlength=released.n_classes)
+
+
+def _broken(released: Released) -> dict[str, np.ndarray]:
+    """Classes in which somebody's signature of earlier releases does not live on."""
+    history = released.table.history
+    assert history is not None
+    column = released.table.columns[history.column]
+    flags = unknown_flags(column)
+    classes, groups = released.classes, released.n_classes
+    return {history.column: broken_classes(history, column.texts, classes, groups, column.codes, flags)}
 
 
 def _too_much(released: Released, share: float, limit: float, names: list[str]) -> str:

@@ -8,9 +8,10 @@ from shoal.errors import ParameterError, RefusalError
 from shoal.models.base import Model
 from shoal.table.table import Table
 
-IDENTITY = ("k", "p-sensitive", "alpha-k-simple", "alpha-k-general", "alpha-k-complete")
+IDENTITY = ("k", "p-sensitive", "alpha-k-simple", "alpha-k-general", "alpha-k-complete", "m-invariance")
 CODES = (
-    "W-NO-K", "W-ORDER", "W-TIGHT", "W-NEUTRAL", "W-RA-LINK", "W-PP-REV", "W-EXACT-QI", "W-TRAJECTORY", "W-UNMODELLED",
+    "W-NO-K", "W-ORDER", "W-TIGHT", "W-NEUTRAL", "W-RA-LINK", "W-PP-REV", "W-EXACT-QI", "W-TRAJECTORY", "W-REPEAT",
+    "W-UNMODELLED",
 )  # fmt: skip
 # Codes that others are implied by: who publishes noise or codes knows that no model protects them, and exact
 # quasi-identifiers protect nobody's identity.

@@ -22,11 +22,31 @@ class Grouping:
         Number of groups.
     notes
         What the algorithm says about its own work, for the evidence.
+    counterfeits
+        Records that the algorithm made up, None for none.
     """
 
     ids: np.ndarray
     groups: int
     notes: Mapping[str, Any] = field(default_factory=dict)
+    counterfeits: Counterfeits | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Counterfeits:
+    """Records that a method made up, so that classes keep values whose people left.
+
+    Attributes
+    ----------
+    ids
+        int32 group of each.
+    column, texts
+        The sensitive column, and the value of each in it.
+    """
+
+    ids: np.ndarray
+    column: str
+    texts: pl.Series
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -85,6 +85,8 @@ class GroupStats:
     breaches
         By sensitive column and guard level (-1: its guard column): each group's likeliest breach of personalised
         anonymity; None before it is known which nodes stand for sensitive values.
+    broken
+        By sensitive column: whether somebody of each group was among other values in an earlier release.
     """
 
     sizes: np.ndarray
@@ -92,6 +94,7 @@ class GroupStats:
     histograms: Mapping[Key, Histogram]
     spreads: np.ndarray | None = None
     breaches: Mapping[tuple[str, int], np.ndarray] | None = None
+    broken: Mapping[str, np.ndarray] | None = None
 
 
 class GroupCounter(Protocol):

@@ -16,9 +16,11 @@ from shoal.hierarchy.values import format_date, format_number
 from shoal.params import choice
 from shoal.table.coding import canonical_text, code_dates, code_numbers, code_texts, infer_type
 from shoal.table.column import FLAT, INTERVAL, TREE, Column
+from shoal.table.history import History
 from shoal.table.keys import key_hashes
 from shoal.table.schema import ColumnSpec, Schema
 from shoal.table.styles import check_styles
+from shoal.table.workload import Cuts, Workload
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -39,6 +41,14 @@ class Table:
         Rows read, and rows dropped for missing cells.
     backend
         Where the data came from, for handing the same kind of frame back.
+    workload
+        What the release is for, as declared.
+    cuts
+        What follows from it for groups, by column: where cells should end, and what it costs not to.
+    history
+        What earlier releases left of the rows' people, None when this is the first that is looked at.
+    counterfeits
+        How many of the last rows were made up by the method.
     """
 
     frame: pl.DataFrame
@@ -52,6 +62,10 @@ class Table:
     name: str | None = None
     backend: Any = None
     weights: Mapping[str, float] = field(default_factory=dict)
+    workload: Workload | None = None
+    cuts: Mapping[str, Cuts] = field(default_factory=dict)
+    history: History | None = None
+    counterfeits: int = 0
 
     @property
     def n(self) -> int:
@@ -110,7 +124,7 @@ def build_table(
     if kept is not None:
         frame, row_keys = frame.filter(kept), row_keys[kept.to_numpy()]
     columns = {
-        column: _code_column(column, schema, frame[column], hierarchies.get(column))
+        column: code_column(column, schema, frame[column], hierarchies.get(column))
         for column in [*schema.quasi, *schema.sensitive]
     }
     check_styles(schema, frame.columns, columns)
@@ -139,6 +153,7 @@ def take_rows(table: Table, rows: np.ndarray) -> Table:
         columns=columns,
         row_keys=table.row_keys[rows],
         subjects=None if table.subjects is None else table.subjects[rows],
+        history=None if table.history is None else table.history.take(rows),
     )
 
 
@@ -209,7 +224,8 @@ def _subjects(frame: pl.DataFrame, schema: Schema) -> tuple[np.ndarray | None, i
     return codes, len(values)
 
 
-def _code_column(name: str, schema: Schema, series: pl.Series, source: Any) -> Column:
+def code_column(name: str, schema: Schema, series: pl.Series, source: Any) -> Column:
+    """The codes and dictionary of one column; ``source`` is its hierarchy, or makes it."""
     spec = schema.spec(name)
     role = schema.role(name) or ""
     kind_of_data = infer_type(name, series, spec)
@@ -277,7 +293,7 @@ def _tree_column(name: str, role: str, kind: str, series: pl.Series, source: Any
     if texts.null_count():
         hierarchy = hierarchy.with_missing()
     leaves = list(hierarchy.labels[0])
-    codes = texts.fill_null(MISSING).cast(pl.Enum(leaves)).to_physical().cast(pl.Int32).to_numpy()
+    codes = texts.fill_null(MISSING).cast(pl.Enum(leaves)).to_physical().cast(pl.Int32).to_numpy(writable=True)
     missing = hierarchy.leaf_code.get(MISSING, -1)
     numbers = _leaf_numbers(kind, leaves[: missing if missing >= 0 else None], role)
     return Column(

@@ -78,7 +78,7 @@ def store(
     if name in entries and not replace:
         raise InputError(f"The vault '{path}' already has an entry '{name}': choose another name, or replace it.")
     entries[name] = [secret.reveal() for secret in secrets]
-    _write(place, _sealed(entries, key), before)
+    write_sealed(place, _sealed(entries, key), before)
     return place
 
 
@@ -90,9 +90,9 @@ def remove(path: str | Path, key: Key, name: str) -> None:
     if entries.pop(name, None) is None:
         return
     if entries:
-        _write(place, _sealed(entries, key), before)
+        write_sealed(place, _sealed(entries, key), before)
     else:
-        _refuse_changed(place, before)
+        refuse_changed(place, before)
         place.unlink()
 
 
@@ -134,13 +134,14 @@ def _sealed(entries: dict[str, list[Any]], key: Key) -> bytes:
     return seal(json.dumps({"entries": entries}, ensure_ascii=False).encode(), key)
 
 
-def _refuse_changed(place: Path, before: bytes | None) -> None:
+def refuse_changed(place: Path, before: bytes | None, what: str = "vault") -> None:
+    """Refuse to overwrite what somebody else has written since ``before`` was read."""
     now = place.read_bytes() if place.exists() else None
     if now != before:
-        raise InputError(f"The vault '{place}' was changed by somebody else meanwhile: try again.")
+        raise InputError(f"The {what} '{place}' was changed by somebody else meanwhile: try again.")
 
 
-def _write(place: Path, sealed: bytes, before: bytes | None) -> None:
+def write_sealed(place: Path, sealed: bytes, before: bytes | None, what: str = "vault") -> None:
     """Swap the file in one step, unless somebody else has written it meanwhile."""
     # Created with mode 0600: there is no moment at which others could open it.
     descriptor, staged = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
@@ -149,10 +150,10 @@ def _write(place: Path, sealed: bytes, before: bytes | None) -> None:
             file.write(sealed)
             file.flush()
             os.fsync(file.fileno())
-        _refuse_changed(place, before)
+        refuse_changed(place, before, what)
         os.replace(staged, place)
     except OSError as error:
-        raise InputError(f"The vault '{place}' cannot be written: {error.strerror}.") from None
+        raise InputError(f"The {what} '{place}' cannot be written: {error.strerror}.") from None
     finally:
         with suppress(FileNotFoundError):
             os.unlink(staged)

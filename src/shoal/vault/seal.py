@@ -15,6 +15,9 @@ from typing import Any
 from shoal.errors import InputError, MissingExtraError
 
 MAGIC, VERSION = b"SHOALVLT", 1
+# Other files in the same envelope, by their first bytes, and what messages call them.
+REGISTRY = b"SHOALREG"
+_CALLED = {MAGIC: "vault", REGISTRY: "registry"}
 _PASSPHRASE, _FILE = b"p", b"f"
 _SALT, _NONCE = 16, 12
 _HEADER = len(MAGIC) + 3 + _SALT + _NONCE
@@ -75,25 +78,26 @@ class Key:
         raise TypeError("A Key is secret and cannot be serialised.")
 
 
-def seal(content: bytes, key: Key) -> bytes:
-    """The bytes of a vault file, under a fresh salt and nonce."""
+def seal(content: bytes, key: Key, magic: bytes = MAGIC) -> bytes:
+    """The bytes of a vault file, or of another one in the same envelope, under a fresh salt and nonce."""
     cipher, _ = _cipher()
     salt, nonce = secrets.token_bytes(_SALT), secrets.token_bytes(_NONCE)
-    header = MAGIC + bytes([VERSION]) + key.kind + bytes([MEMORY]) + salt + nonce
+    header = magic + bytes([VERSION]) + key.kind + bytes([MEMORY]) + salt + nonce
     return header + cipher(key.derive(salt, MEMORY)).encrypt(nonce, content, header)
 
 
-def unseal(sealed: bytes, key: Key, name: str) -> bytes:
+def unseal(sealed: bytes, key: Key, name: str, magic: bytes = MAGIC) -> bytes:
     """The content of a vault file, or why it cannot be had; ``name`` is for messages.
 
     A wrong passphrase and a damaged file cannot be told apart: both fail the same authentication.
     """
-    if not sealed.startswith(MAGIC) or len(sealed) < _HEADER:
-        raise InputError(f"'{name}' is not a vault: choose another file.")
+    what = _CALLED[magic]
+    if not sealed.startswith(magic) or len(sealed) < _HEADER:
+        raise InputError(f"'{name}' is not a {what}: choose another file.")
     version, kind, memory = sealed[len(MAGIC)], sealed[len(MAGIC) + 1 : len(MAGIC) + 2], sealed[len(MAGIC) + 2]
     if version != VERSION:
-        raise InputError(f"'{name}' is a vault of version {version}, and this Shoal reads version {VERSION}.")
-    wrong = InputError(f"'{name}' cannot be opened: the passphrase or key file is wrong, or the vault is damaged.")
+        raise InputError(f"'{name}' is a {what} of version {version}, and this Shoal reads version {VERSION}.")
+    wrong = InputError(f"'{name}' cannot be opened: the passphrase or key file is wrong, or the {what} is damaged.")
     if memory not in _MEMORY_RANGE:
         raise wrong
     if kind != key.kind:

@@ -73,6 +73,7 @@ class Claims:
     made: str = "generalised"
     group: str | None = None
     publication: str | None = None
+    counterfeits: int = 0
 
     @property
     def names(self) -> list[str]:
@@ -125,10 +126,13 @@ def read_claims(manifest: Mapping[str, Any]) -> Claims:
         order=choice(manifest, "order", ("shuffled", "kept"), "The manifest"),
         people=field(manifest, "people", bool),
         rows=rows,
+        counterfeits=field({"counterfeits": 0, **manifest}, "counterfeits", int),
         **_form(manifest, columns),
     )
     for model in claims.models:
         _check_target(claims, model)
+    if claims.counterfeits and all(model["name"] != "m-invariance" for model in claims.models):
+        raise VerificationError("The manifest has counterfeit rows, and no model that they could serve.")
     return claims
 
 
@@ -292,7 +296,7 @@ def _check_target(claims: Claims, model: Mapping[str, Any]) -> None:
     if len(set(names)) < len(names):
         raise VerificationError(f"The manifest's model '{name}' names a sensitive column twice.")
     joint = on is not None and len(names) > 1
-    if joint and name in ("alpha-k-simple", "alpha-k-complete", *RANGES):
+    if joint and name in ("alpha-k-simple", "alpha-k-complete", "m-invariance", *RANGES):
         raise VerificationError(f"The manifest's model '{name}' is claimed on several columns together.")
     if name in NUMERIC_ONLY and (
         joint or any(sensitive[part].type not in ("numeric", "date") for part in names)

@@ -111,12 +111,22 @@ class Facts:
     input_subject: np.ndarray | None = None
     origin: np.ndarray | None = None
     guard: pl.Series | None = None
+    history: pl.Series | None = None
+    real: np.ndarray | None = None
     _attributes: dict[tuple[str, ...], Attribute] = field(default_factory=dict)
     _histograms: dict[tuple[str, ...], Histogram] = field(default_factory=dict)
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """People (or rows) in each class."""
+        """People (or rows) in each class; counterfeits are nobody."""
+        if self.real is None:
+            return self.all_sizes
+        who = None if self.subject is None else self.subject[self.real]
+        return _sizes(self.classes.of_row[self.real], who, self.classes.count)
+
+    @cached_property
+    def all_sizes(self) -> np.ndarray:
+        """The same with counterfeits."""
         return _sizes(self.classes.of_row, self.subject, self.classes.count)
 
     def attribute(self, names: Sequence[str]) -> Attribute:
@@ -138,7 +148,7 @@ class Facts:
             attribute = self.attribute(key)
             group, value, count, rows = _pairs(self.classes.of_row, attribute.codes, self.subject)
             answered = attribute.known[attribute.codes]
-            known_size = self.sizes
+            known_size = self.all_sizes
             if not answered.all():
                 who = None if self.subject is None else self.subject[answered]
                 known_size = _sizes(self.classes.of_row[answered], who, self.classes.count)

@@ -128,6 +128,8 @@ def _facts(case: GateCase, claims: Claims, look: Look, origin: np.ndarray) -> Fa
         input_subject=subject,
         origin=rows,
         guard=case.guard,
+        history=None if case.history is None else case.history.gather(rows),
+        real=rows < case.original.height - case.counterfeits if case.counterfeits else None,
     )
 
 
@@ -161,8 +163,11 @@ def _row_problem(case: GateCase, claims: Claims) -> str | None:
         case.subject is not None and len(case.subject) != rows
     ):
         return "Identifiers or subjects were not given for exactly the input rows."
-    if case.n_read != case.n_dropped + rows or case.n_dropped < 0:
+    made_up = case.counterfeits
+    if case.n_read != case.n_dropped + rows - made_up or case.n_dropped < 0 or made_up < 0:
         return "The rows read are not the rows dropped plus the rows given to the gate."
+    if case.history is not None and len(case.history) != rows:
+        return "What earlier releases had was not given for exactly the input rows."
     for index in (source, suppressed):
         if len(index) and (index.dtype.kind not in "iu" or index.min() < 0 or index.max() >= rows):
             return "A released or suppressed row points outside the input."
@@ -176,6 +181,8 @@ def _row_problem(case: GateCase, claims: Claims) -> str | None:
         return f"{int(((times > 1) | (away > 1)).sum()):,} input rows are accounted for more than once."
     if (times == 0).any():
         return f"{int((times == 0).sum()):,} input rows are neither released nor suppressed."
+    if claims.counterfeits != made_up - int(away[rows - made_up :].sum()):
+        return "The manifest does not give the number of counterfeit rows."
     return None
 
 

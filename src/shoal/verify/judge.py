@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoal.results import Check, Verdict
-from shoal.verify import closeness, extents, guarded, models, numeric, ranges
+from shoal.verify import closeness, extents, guarded, invariance, models, numeric, ranges
 from shoal.verify.claims import Claims, Column
 from shoal.verify.facts import Facts, Sample
 from shoal.verify.outcome import Outcome
@@ -31,6 +31,7 @@ _MAIN = {
     "range-confidence": "p",
     "worst-group-utility": "u",
     "personalised": "p",
+    "m-invariance": "m",
 }
 _PREDICATES: dict[str, Callable[[Mapping[str, Any], Sample], Outcome]] = {
     "k": models.k,
@@ -50,7 +51,11 @@ _PREDICATES: dict[str, Callable[[Mapping[str, Any], Sample], Outcome]] = {
     "range-confidence": ranges.range_confidence,
     "worst-group-utility": extents.worst_group_utility,
     "personalised": guarded.personalised,
+    "m-invariance": invariance.m_invariance,
 }
+# Models that are judged twice: by what is released, and by what only the publisher knows.
+_SIDES = {"t-closeness": ("released", "input"), "m-invariance": ("released", "history")}
+_AGAINST = {"input": " against the input", "history": " against earlier releases"}
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,8 @@ class Slot:
     names
         The column names behind it.
     side
-        For t-closeness the table to compare with, ``"released"`` or ``"input"``; else empty.
+        For t-closeness the table to compare with, ``"released"`` or ``"input"``; for m-invariance ``"released"`` or
+        ``"history"``, the earlier releases; else empty.
     by
         ``"rechecked"`` or ``"attested"``.
     """
@@ -83,7 +89,7 @@ class Slot:
         return (
             self.model["name"]
             + (f" on {' and '.join(self.names)}" if self.names else "")
-            + (" against the input" if self.side == "input" else "")
+            + _AGAINST.get(self.side, "")
         )
 
     @property
@@ -107,8 +113,9 @@ def slots(claims: Claims) -> list[Slot]:
         for on, names in _targets(claims, model):
             coded = any(claims.column(part).coded is not None for part in names)
             needs_input = _needs_input(claims, name, names) or (claims.people and name in COUNTS_PEOPLE) or coded
-            for side in ("released", "input") if name == "t-closeness" else ("",):
-                by = "attested" if needs_input or side == "input" else "rechecked"
+            needs_input |= claims.counterfeits > 0 and name in ASKS_SIZE  # who is real is not published
+            for side in _SIDES.get(name, ("",)):
+                by = "attested" if needs_input or side in _AGAINST else "rechecked"
                 found.append(Slot(model=model, on=on, names=names, side=side, by=by))
     return found
 

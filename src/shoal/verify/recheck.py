@@ -227,7 +227,7 @@ def _check_attested(slot: Slot, verdict: Verdict, claims: Claims, classes: Class
         return Check(
             name=slot.label, passed=False, detail=f"{slot.promise} is not claimed to hold by the manifest."
         )
-    counted = " (people are counted)" if claims.people and slot.side != "input" else ""
+    counted = " (people are counted)" if claims.people and slot.side not in ("input", "history") else ""
     detail = (
         f"{slot.promise} rests on the publisher's evidence{counted}: it cannot be derived from the release."
     )

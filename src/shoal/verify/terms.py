@@ -77,6 +77,7 @@ _REQUIRED: dict[str, dict[str, Callable[[Any], bool]]] = {
     "range-confidence": {"p": _positive_share},
     "worst-group-utility": {"u": _share},
     "personalised": {"p": _positive_share},
+    "m-invariance": {"m": _count},
 }
 _OPTIONAL: dict[str, dict[str, Callable[[Any], bool]]] = {
     "t-closeness": {"distance": lambda value: value is None or value in DISTANCES},
@@ -102,6 +103,7 @@ _LIMIT: dict[str, Callable[[Mapping[str, Any]], float]] = {
     "range-confidence": lambda m: m["p"],
     "worst-group-utility": lambda m: m["u"],
     "personalised": lambda m: m["p"],
+    "m-invariance": lambda m: m["m"],
 }
 
 

@@ -1,0 +1,1 @@
+"""Groups that keep what earlier releases left of everybody."""

@@ -1,0 +1,75 @@
+"""m-invariance: releasing again after people came and went, without narrowing anybody's candidate values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shoal.errors import ParameterError
+from shoal.kernels import rules as kernel
+from shoal.models.base import BALANCED, Model, Reference, Rule
+from shoal.params import whole
+from shoal.table.stats import Attribute
+from shoal.table.table import Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class MInvariance(Model):
+    """Every class has at least m values, all equally often, and the same ones as its people had around them before.
+
+    Xiao & Tao (2007) ask that no two records of a group have the same value; groups of the same values that
+    generalise to the same cells are one class here, so each value may occur several times, as often as any other.
+    "Before" is every earlier release in the table's history; without one, only the class itself is judged.
+
+    Parameters
+    ----------
+    m
+        Fewest values of a class.
+    on
+        The sensitive column, needed where there are several.
+    """
+
+    name: ClassVar[str] = "m-invariance"
+    main: ClassVar[str] = "m"
+    monotone: ClassVar[str] = "none"
+    m: int
+    on: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "m", whole("MInvariance", "m", self.m, least=2))
+        if self.on is not None and not isinstance(self.on, str):
+            raise ParameterError("The 'on' of MInvariance must be a single sensitive column.")
+
+    def targets(self, table: Table) -> list[tuple[str, ...]]:
+        """One column, since a class keeps one set of values."""
+        found = super().targets(table)
+        if len(found) != 1:
+            raise ParameterError(
+                f"Model 'm-invariance' is about one sensitive column, and the table has {len(found)}: set its 'on'."
+            )
+        return found
+
+    def resolved(self, table: Table) -> list[Model]:
+        """With its column written out."""
+        ((on,),) = self.targets(table)
+        if table.subjects is not None and table.n_subjects < table.n:
+            raise ParameterError(
+                f"Model 'm-invariance' takes a row for a person, and the table's {table.n} rows are about "
+                f"{table.n_subjects} people: keep one row a person."
+            )
+        if table.history is not None:
+            table.history.check(on, table.n)
+        return [MInvariance(m=self.m, on=on)]
+
+    def size_limit(self) -> int:
+        """m values need m records."""
+        return self.m
+
+    def distinct_needed(self) -> int:
+        """m itself."""
+        return self.m
+
+    def rules(self, one: Attribute, reference: Reference) -> list[Rule]:
+        """Values of a balanced class that keeps its people's signature, 0 for any other."""
+        return [Rule(op=BALANCED, sense=kernel.AT_LEAST, limit=float(self.m), attribute=one)]
