@@ -1,0 +1,19 @@
+"""Morton et al.: research value, a utility that experts set, and searches for the k-anonymous table that keeps most.
+
+Their death certificates are not public: a stand-in is searched in their place. The experiments on UCI Adult are theirs,
+with hierarchies and research values of ours, because their figures are lost.
+"""
+
+from __future__ import annotations
+
+from shoal.papers.base import Paper
+from shoal.papers.morton_adult import ADULT
+from shoal.papers.morton_examples import EXAMPLES
+from shoal.papers.morton_search import SEARCHES
+
+PAPER = Paper(
+    name="morton",
+    authors="Morton, Mahoui, Gibson & Yechuri",
+    about="research value: k-anonymity that keeps what researchers need",
+    items=[EXAMPLES, *SEARCHES, *ADULT],
+)
