@@ -7,8 +7,9 @@ import polars as pl
 
 from benchmarks.harness import Comparison, Work, case, run
 from shoal.algorithms.partition.mondrian import Mondrian
-from shoal.attacks.case import AttackCase, identified_people, people_frame, release_view
+from shoal.attacks.case import AttackCase
 from shoal.attacks.classes import Background
+from shoal.attacks.views import identified_people, people_frame, release_view
 from shoal.census.generate import generate
 from shoal.io.source import read
 from shoal.models.diversity import DistinctL

@@ -9,8 +9,9 @@ from typing import Any
 import polars as pl
 
 from shoal.attacks.base import AttackFigure, AttackResult
-from shoal.attacks.case import AttackCase, public_view
+from shoal.attacks.case import AttackCase
 from shoal.attacks.run import make_case, run_attacks
+from shoal.attacks.views import public_view
 from shoal.recoding import cells as grammar
 from shoal.table.keys import Keys
 

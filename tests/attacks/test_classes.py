@@ -10,9 +10,10 @@ import pytest
 
 import shoal
 from shoal.attacks.base import AttackFigure, clustered
-from shoal.attacks.case import AttackCase, own_people, release_view
+from shoal.attacks.case import AttackCase
 from shoal.attacks.classes import Background
 from shoal.attacks.run import attack
+from shoal.attacks.views import own_people, release_view
 from shoal.errors import ParameterError
 from shoal.registry import load
 from shoal.table.keys import Keys

@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.attacks.case import AttackCase, public_view
+from shoal.attacks.case import AttackCase
 from shoal.attacks.run import attack, make_case
+from shoal.attacks.views import public_view
 from shoal.table.keys import Keys
 from tests.attacks.cases import INTERVAL, TEXT, attacked, case_of, figures, manifest
 

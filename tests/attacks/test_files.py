@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.attacks.case import public_view
 from shoal.attacks.files import attack_frame, file_case, strangers
 from shoal.attacks.run import make_case, run_attacks
+from shoal.attacks.views import public_view
 from shoal.errors import InputError, ParameterError, SchemaError
 from shoal.table.keys import Keys
 

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.attacks.case import people_frame, public_view
 from shoal.attacks.randomised import link_values, recover_vectors
 from shoal.attacks.relinking import relinking
 from shoal.attacks.run import attack, make_case, run_attacks
+from shoal.attacks.views import people_frame, public_view
 from shoal.recoding.randomised import describe_randomised
 from shoal.recoding.recodings import Bucketed, Rewritten
 from shoal.registry import make

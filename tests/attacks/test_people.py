@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.attacks.base import by_person
-from shoal.attacks.case import AttackCase, public_view
+from shoal.attacks.case import AttackCase
 from shoal.attacks.limits import class_risks
 from shoal.attacks.run import attack, make_case
+from shoal.attacks.views import own_people, people_frame, public_view, release_view
 from shoal.table.keys import Keys
+from shoal.vault.registry import Registry
 from tests.attacks.cases import INTERVAL, TEXT, attacked, covers, figures, manifest
 
 
@@ -111,3 +113,24 @@ def test_limits_count_people() -> None:
     found = figures(attack(release, only=["linkage"])[0])["linkage"]
     assert found.value == pytest.approx(class_risks(release)["prosecutor_mean"])
     assert "of 12 people" in found.sentence
+
+
+def test_counterfeits_are_nobody_to_be_attacked_but_stay_in_their_class() -> None:
+    """Three people in one class; one leaves, and a counterfeit takes the place."""
+    frame = pl.DataFrame({"who": list("abc"), "age": [10, 15, 16], "illness": ["flu", "cold", "gout"]})
+    roles: dict[str, Any] = {"subject": "who", "quasi": ["age"], "sensitive": ["illness"]}
+    first = shoal.anonymize(shoal.read(frame, **roles), algorithm=shoal.MInvariant(m=2), seed=1)
+    table = shoal.read(frame.head(2), **roles)
+    history = Registry(source="x").with_release(first, "first").history_of(table)
+    release = shoal.anonymize(table, algorithm=shoal.MInvariant(m=2, counterfeits=True), history=history, seed=1)
+    assert (release.frame.height, release.table.counterfeits) == (3, 1)
+    assert people_frame(release)["who"].to_list() == ["a", "b"]
+    view = release_view(release)
+    own = own_people(view)
+    assert (view.rows, own.n, own.count) == (3, 2, 2)
+    known = view.sensitive["illness"].texts
+    assert sorted(known.gather(own.truth["illness"])) == ["cold", "flu"]
+    found = figures(shoal.attack(release, only=["linkage"], seed=1)[0])
+    # Two people, each of them one of three records that match; without the counterfeit it would be one of two.
+    assert found["linkage"].value == pytest.approx(1 / 3)
+    assert "of 2 people" in found["linkage"].sentence

@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 from shoal.attacks.base import AttackFigure
-from shoal.attacks.case import public_view
 from shoal.attacks.run import make_case
+from shoal.attacks.views import public_view
 from shoal.table.keys import Keys
 from tests.attacks.cases import INTERVAL, NUMBER, TEXT, attacked, case_of, figures, manifest
 

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 
 from shoal.attacks import randomised as attacks
-from shoal.attacks.base import AttackFigure, figure, wilson
+from shoal.attacks.base import AttackFigure, figure
 from shoal.attacks.randomised import attack_randomised, link_values, recover_vectors, unchanged
 from shoal.errors import ParameterError
 from shoal.io.source import read
+from shoal.measures.intervals import wilson
 from shoal.recoding.randomised import Randomised
 from tests.algorithms.links.test_random import randomise, small
 from tests.golden.test_adult import COLUMNS, DROPPED
@@ -110,14 +111,9 @@ def test_a_strange_target_is_refused() -> None:
         link_values(randomise(small()), "a")
 
 
-def test_wilson() -> None:
-    low, high = wilson(0.5, 100)
-    assert (low, high) == pytest.approx((0.403832, 0.596168), abs=1e-6)
-    assert wilson(0.0, 10)[0] == 0.0
-    assert wilson(1.0, 10)[1] == 1.0
-    assert wilson(0.3, 0) == (0.0, 1.0)
+def test_a_figure_has_the_interval_of_its_share() -> None:
     one = figure("name", 0.25, 8, "A quarter.", baseline=0.1)
-    assert one.low < one.value < one.high
+    assert (one.low, one.high) == wilson(0.25, 8)
     assert (one.baseline, one.control) == (0.1, None)
 
 

@@ -98,3 +98,25 @@ def test_a_folder_without_evidence_can_be_evaluated(shoal: Shoal, place: Path) -
     data = shoal("measure", *given, "--json").json
     assert (data["measures"], data["kind"]) == ({}, "generalised")
     assert shoal("measure", *given, "lm").code == 2
+
+
+def test_the_gain_of_a_workload(shoal: Shoal, place: Path) -> None:
+    workload = '\n[workload]\nqueries = ["age in [30, 49]"]\nboundaries = { age = [30, 50] }\n'
+    recipe = place / "recipe.toml"
+    text = recipe.read_text("utf-8").replace('name = "mondrian"', 'name = "mondrian"\ncut = "best"')
+    recipe.write_text(text + workload, "utf-8")
+    data = shoal("measure", recipe, "lm", "--gain", "--json").json
+    found = {one["figure"]: one for one in data["gain"]}
+    assert list(found) == ["query error", "boundaries kept", "lm"]
+    assert found["boundaries kept"]["after"] > found["boundaries kept"]["before"]
+    assert found["query error"]["after"] < found["query error"]["before"]
+    assert found["lm"]["after"] == data["measures"]["lm"]["value"]
+    shown = shoal("measure", recipe, "lm", "--gain")
+    assert shown.code == 0, shown.err
+    assert "boundaries kept" in shown.out
+    recipe.write_text(text, "utf-8")
+    assert shoal("measure", recipe, "lm", "--json").json["measures"]["lm"]["value"] == found["lm"]["before"]
+    for target, told in ((recipe, "no [workload]"), (place, "name it instead")):
+        refused = shoal("measure", target, "--gain")
+        assert (refused.code, refused.err.count("\n")) == (2, 1)
+        assert told in refused.err

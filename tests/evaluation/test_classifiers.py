@@ -17,7 +17,8 @@ from shoal.evaluation.classifiers import Classifiers
 from shoal.evaluation.features import Rows, frame_features
 from shoal.evaluation.learners import LEARNERS, train_and_score
 from shoal.evaluation.reading import read_release
-from shoal.evaluation.split import split, wilson
+from shoal.evaluation.split import split
+from shoal.measures.intervals import wilson
 from shoal.registry import load
 from tests.evaluation.samples import people, reading, starred, without_quasi
 from tests.evaluation.test_reading import people as mixed

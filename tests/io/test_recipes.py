@@ -8,16 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.errors import ParameterError, RecipeError
-from shoal.io.recipes import (
-    Recipe,
-    dump_recipe,
-    load_recipe,
-    model_from_text,
-    parse_recipe,
-    update_recipe,
-    value_from_text,
-)
+from shoal.errors import RecipeError
+from shoal.io.recipes import Recipe, dump_recipe, load_recipe, parse_recipe, update_recipe
 
 SOURCE = '[source]\npath = "a.csv"\n'
 
@@ -302,90 +294,3 @@ def test_update_refuses_what_would_not_load() -> None:
         update_recipe(FULL, {"output": {"fromat": "csv"}})
     with pytest.raises(RecipeError, match="TOML"):
         update_recipe("x =", {})
-
-
-MAIN = {"k": "k", "entropy-l": "l", "t-closeness": "t"}
-
-
-@pytest.mark.parametrize(
-    "text, model",
-    [
-        ("k=5", {"name": "k", "k": 5}),
-        ("entropy-l=3 on occupation", {"name": "entropy-l", "l": 3, "on": "occupation"}),
-        ("entropy-l=3 on a, b", {"name": "entropy-l", "l": 3, "on": ["a", "b"]}),
-        ("entropy-l=2.5 on marital status", {"name": "entropy-l", "l": 2.5, "on": "marital status"}),
-        ("recursive-cl c=2 l=2", {"name": "recursive-cl", "c": 2, "l": 2}),
-        (
-            "t-closeness=0.3 distance=ordered on age",
-            {"name": "t-closeness", "t": 0.3, "distance": "ordered", "on": "age"},
-        ),
-        (
-            "alpha-k-simple alpha=.5 k=2 value='heart failure'",
-            {"name": "alpha-k-simple", "alpha": 0.5, "k": 2, "value": "heart failure"},
-        ),
-        (
-            "eps-m eps=1 m=2 relative=true on pay",
-            {"name": "eps-m", "eps": 1, "m": 2, "relative": True, "on": "pay"},
-        ),
-        ("distinct-l", {"name": "distinct-l"}),
-    ],
-)
-def test_models_from_text(text: str, model: dict) -> None:
-    assert model_from_text(text, MAIN) == model
-
-
-@pytest.mark.parametrize(
-    "text, part",
-    [
-        ("", "needs a name"),
-        ("on x", "needs a name"),
-        ("k=5 on", "no column"),
-        ("k=5 on a,,b", "no column"),
-        ("entropi-l=3", "Did you mean 'entropy-l'"),
-        ("zzz=3", "key=value"),
-        ("k=5 l", "NAME[=MAIN]"),
-        ("k=5 k=6", "NAME[=MAIN]"),
-        ("k=5 =6", "NAME[=MAIN]"),
-        ("k=5 'a", "not closed"),
-    ],
-)
-def test_models_from_bad_text(text: str, part: str) -> None:
-    with pytest.raises(ParameterError) as caught:
-        model_from_text(text, MAIN)
-    assert part in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "text, value",
-    [
-        ("5", 5),
-        ("-5", -5),
-        ("0", 0),
-        ("0.02", 0.02),
-        ("-.5", -0.5),
-        ("1e3", 1000.0),
-        ("1e999", "1e999"),
-        ("true", True),
-        ("false", False),
-        ("True", "True"),
-        ("01067", "01067"),
-        ("1_000", "1_000"),
-        ("nan", "nan"),
-        ("inf", "inf"),
-        ("-", "-"),
-        (".", "."),
-        ("e5", "e5"),
-        ("", ""),
-        ("'5'", "5"),
-        ('"true"', "true"),
-        ("[4, 3, 2]", [4, 3, 2]),
-        ("[]", []),
-        ("[[0, 20], [a]]", [[0, 20], ["a"]]),
-        ("lm", "lm"),
-        ("a,b", "a,b"),
-    ],
-)
-def test_values_from_text(text: str, value: object) -> None:
-    found = value_from_text(text)
-    assert found == value
-    assert type(found) is type(value)

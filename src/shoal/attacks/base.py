@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from shoal.measures.intervals import wilson
+
 if TYPE_CHECKING:
     from shoal.attacks.case import AttackCase
-
-# Two-sided 95 % of the normal distribution.
-_Z = 1.959963984540054
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,17 +68,6 @@ class AttackFigure:
     def told(self) -> str:
         """The sentence, with what an attack that does not beat its baseline has to add."""
         return self.sentence if self.beats else f"{self.sentence} This does not beat its naive baseline."
-
-
-def wilson(share: float, trials: int) -> tuple[float, float]:
-    """95 % Wilson interval of a share of some trials; 0 to 1 without any."""
-    if trials <= 0:
-        return 0.0, 1.0
-    square = _Z * _Z / trials
-    centre = (share + square / 2.0) / (1.0 + square)
-    half = _Z * math.sqrt(share * (1.0 - share) / trials + square / (4.0 * trials)) / (1.0 + square)
-    # At 0 and 1 the formula's ends are those numbers but for rounding.
-    return (0.0 if share <= 0.0 else centre - half), (1.0 if share >= 1.0 else centre + half)
 
 
 def figure(

@@ -8,8 +8,9 @@ from typing import Any
 import polars as pl
 
 from shoal.attacks.base import AttackResult
-from shoal.attacks.case import AttackCase, View, public_view
+from shoal.attacks.case import AttackCase, View
 from shoal.attacks.run import make_case, refuse_overlap, run_attacks
+from shoal.attacks.views import public_view
 from shoal.errors import InputError, ParameterError, SchemaError
 from shoal.hierarchy.files import build
 from shoal.params import choice, nearest

@@ -34,13 +34,18 @@ def refuse_over_limits(limits: Mapping[str, Any], release: Release) -> list[Atta
 
 
 def class_risks(release: Release) -> dict[str, float]:
-    """The largest and the mean chance to find somebody among the people (rows, without a subject column) of a class."""
-    released, whose = release.released, release.table.subjects
-    sizes = released.sizes
-    if whose is not None:
-        there = released.classes >= 0
-        pairs = np.unique(np.stack([released.classes[there], whose[there]]), axis=1)
-        sizes = np.bincount(pairs[0], minlength=released.n_classes)
+    """The largest and the mean chance to find somebody among the people (rows, without a subject column) of a class.
+
+    Counterfeits, the last rows, hide nobody for sure, and are left out.
+    """
+    table = release.table
+    real = slice(table.n - table.counterfeits)
+    classes = release.released.classes[real].astype(np.int64)
+    there = classes >= 0
+    people = classes[there]
+    if table.subjects is not None:
+        people = np.unique(people * table.n_subjects + table.subjects[real][there]) // table.n_subjects
+    sizes = np.unique(people, return_counts=True)[1]
     if not sizes.size:
         return dict.fromkeys(RISKS, 0.0)
     return {"prosecutor_max": float(1.0 / sizes.min()), "prosecutor_mean": float(sizes.size / sizes.sum())}

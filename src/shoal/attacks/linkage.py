@@ -12,6 +12,7 @@ from shoal.attacks.case import AttackCase, People
 from shoal.attacks.guessing import attacked, commonest
 from shoal.attacks.subjects import alone, own_records
 from shoal.attacks.sure import attack_both
+from shoal.measures.intervals import wilson
 
 _BOUNDS = (0, 1, 2, 3, 5, 10, 20, 50, 100, 1000)
 
@@ -66,10 +67,13 @@ class Linkage(Attack):
     def _unique(self, case: AttackCase) -> AttackFigure:
         """People whom exactly one record matches; of a release of classes it should be nobody."""
         share, people = _alone(case, case.people)
-        control = None if case.control is None else _alone(case, case.control)[0]
+        control = None if case.control is None else _alone(case, case.control)
         what = "Exactly one record matches" if case.view.subjects is None else "Records of exactly one person match"
         sentence = f"{what} {share:.1%} of {people:,} people."
-        return figure("linkage-unique", share, people, sentence, baseline=0.0, control=control)
+        return figure(
+            "linkage-unique", share, people, sentence, baseline=0.0, control=None if control is None else control[0],
+            control_interval=None if control is None else wilson(*control),
+        )  # fmt: skip
 
 
 def _alone(case: AttackCase, people: People) -> tuple[float, int]:

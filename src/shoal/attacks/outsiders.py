@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from shoal.attacks.base import clustered, wilson
+from shoal.attacks.base import clustered
 from shoal.attacks.case import AttackCase
 from shoal.kernels.grouping import group_rows
+from shoal.measures.intervals import wilson
 from shoal.table.coding import canonical_text
 from shoal.table.column import TREE, Column
 from shoal.table.stats import value_text

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shoal.attacks.base import AttackFigure, figure, wilson
+from shoal.attacks.base import AttackFigure, figure
 from shoal.errors import ParameterError
 from shoal.kernels.grouping import group_rows
 from shoal.kernels.posterior import guess_values, guess_without, spread_scores
+from shoal.measures.intervals import wilson
 from shoal.measures.posterior import Posterior, posterior, sets
 from shoal.recoding.randomised import Randomised
 from shoal.table.column import Column

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.attacks.base import AttackFigure, figure, wilson
+from shoal.attacks.base import AttackFigure, figure
 from shoal.kernels.grouping import group_rows
+from shoal.measures.intervals import wilson
 from shoal.recoding.recodings import Bucketed
 from shoal.table.column import INTERVAL, Column
 from shoal.table.stats import unknown_flags

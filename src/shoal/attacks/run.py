@@ -10,9 +10,10 @@ import numpy as np
 import polars as pl
 
 from shoal.attacks.base import Attack, AttackResult
-from shoal.attacks.case import AttackCase, Other, View, identified_people, own_people, people_frame, public_view
-from shoal.attacks.case import release_view as see
+from shoal.attacks.case import AttackCase, Other, View
 from shoal.attacks.forced import best_of_all
+from shoal.attacks.views import identified_people, own_people, people_frame, public_view
+from shoal.attacks.views import release_view as see
 from shoal.errors import InputError, ParameterError
 from shoal.registry import load, names, summary
 from shoal.results import Release
@@ -101,7 +102,7 @@ def make_case(
         if seen and against is not None and other.matcher is not None:
             mine = identified_people(other, control, subject) if control is not None else None
             found.append(Other(view=other, people=identified_people(other, against, subject), control=mine))
-    rows = np.arange(release.table.n) if aligned and release is not None and seen else None
+    rows = np.arange(people.n) if aligned and release is not None and seen else None
     return AttackCase(
         kind=manifest["kind"], made=manifest.get("made", manifest["kind"]), view=view, keys=keys, people=people,
         identified=seen, control=beside, no_control=told, outside=control, release=release, input_rows=rows,

@@ -191,8 +191,8 @@ def _written_case(
     seed: int | None,
 ) -> tuple[AttackCase, str]:
     """A release as its folder shows it."""
-    from shoal.attacks.case import public_view
     from shoal.attacks.run import make_case, refuse_overlap
+    from shoal.attacks.views import public_view
     from shoal.io.output import read_release, read_tables
     from shoal.table.keys import Keys
 
@@ -224,9 +224,9 @@ def _made_case(
     step: Step,
 ) -> tuple[AttackCase, str]:
     """A release made from a recipe, with people kept back before it where no control is given."""
-    from shoal.attacks.case import people_frame, release_view
     from shoal.attacks.holdout import hold_out as split
     from shoal.attacks.run import make_case, refuse_overlap
+    from shoal.attacks.views import people_frame, release_view
     from shoal.io.output import read_release
     from shoal.io.recipes import load_recipe
     from shoal.running import anonymize_table, read_recipe_source

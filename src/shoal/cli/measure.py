@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from shoal.evaluation.base import Evaluation
+    from shoal.io.recipes import Recipe
     from shoal.results import Release
 
 _ALL = "all"
@@ -55,6 +56,9 @@ def measure(
         list[str] | None, _one("NAME", "An evaluation beside the original rows, or 'all'. Can be repeated.")
     ] = None,
     queries: Annotated[Path | None, _one("FILE", "Count queries of your own, one a line.")] = None,
+    gain: Annotated[
+        bool, typer.Option("--gain", help="Of a recipe with a [workload]: what it is worth, beside none.")
+    ] = False,
     against: Annotated[Path | None, _one("FILE", "Of a folder: the rows that the release was made from.")] = None,
     html: Annotated[Path | None, _one("FILE", "Write a page with plots, for yourself.")] = None,
     replace_html: Annotated[bool, typer.Option("--replace", help="Overwrite an earlier page.")] = False,
@@ -74,6 +78,7 @@ def measure(
         summary("measure", name)  # an unknown name proposes the nearest one
     asked = _asked(evaluate or (), queries)
     place = _check(target, against, html, replace_html, bool(asked))
+    recipe = _with_workload(target) if gain else None
 
     def original() -> pl.DataFrame:
         from shoal.io.files import read_frame
@@ -89,18 +94,23 @@ def measure(
     if absent:
         raise InputError(f"The evidence of '{target}' has no measure '{absent[0]}': measure its recipe instead.")
     findings = _findings(target, priced, asked, original, policy == "drop", seed)
+    gains = _gains(recipe, priced)
     shown = {name: priced.scores[name] for name in wanted or registered("measure") if name in priced.scores}
     if place is not None:
         _write(place, findings, target.name, priced)
     if as_json:
-        found = {"target": str(target), "statement": priced.statement, "measures": shown}
-        show_json(found | ({"kind": priced.kind, "evaluations": findings} if asked else {}))
+        found: dict[str, Any] = {"target": str(target), "statement": priced.statement, "measures": shown}
+        found |= {"kind": priced.kind, "evaluations": findings} if asked else {}
+        show_json(found | ({"gain": gains} if gain else {}))
         return
     say(f"{target}: {priced.statement}")
     if shown:
         show_scores(shown)
     if asked:
         _show(findings)
+    if gain:
+        rows = [(one["figure"], figure(one["before"]), figure(one["after"]), _better(one)) for one in gains]
+        show_table(["figure", ">without", ">with", "better"], rows, title="Gain of the workload")
     if html is not None:
         say(f"Private, not for publication: {html}")
 
@@ -176,6 +186,33 @@ def _write(place: Path, findings: Sequence[Mapping[str, Any]], title: str, price
     write_private(place, measure_html(findings, title=title, kind=priced.kind, statement=priced.statement))
 
 
+def _with_workload(target: Path) -> Recipe:
+    """The recipe whose workload is asked about."""
+    from shoal.io.recipes import load_recipe
+
+    if target.is_dir():
+        raise InputError("What a workload is worth is known from the recipe: name it instead of the folder.")
+    recipe = load_recipe(target)
+    if recipe.workload is None:
+        raise InputError(f"The recipe '{target}' has no [workload]: add one, or leave out --gain.")
+    return recipe
+
+
+def _gains(recipe: Recipe | None, priced: _Priced) -> list[dict[str, Any]]:
+    """Figures without and with the workload, as plain data."""
+    if recipe is None or priced.release is None:
+        return []
+    with steps() as step:
+        step("making it without the workload")
+        from shoal.comparing.gain import recipe_gain
+
+        return [plain(one) for one in recipe_gain(recipe, priced.release, progress=step)]
+
+
+def _better(one: Mapping[str, Any]) -> str:
+    return f"{ARROWS[one['better']]} {'lower' if one['better'] == 'down' else 'higher'}"
+
+
 def _show(findings: Sequence[Mapping[str, Any]]) -> None:
     rows = [
         (
@@ -183,7 +220,7 @@ def _show(findings: Sequence[Mapping[str, Any]]) -> None:
             figure(one["value"]),
             "-" if one["interval"] is None else " to ".join(map(figure, one["interval"])),
             figure(one["baseline"]),
-            f"{ARROWS[one['better']]} {'lower' if one['better'] == 'down' else 'higher'}",
+            _better(one),
         )
         for one in findings
         if one["value"] is not None

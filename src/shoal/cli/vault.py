@@ -27,6 +27,10 @@ _Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of an entry.", 
 _Replace = Annotated[bool, typer.Option("--replace", help="Overwrite what is there.")]
 
 
+def _file(help: str) -> Any:
+    return typer.Argument(metavar="[FILE]", help=help, show_default=False)
+
+
 @app.callback(invoke_without_command=True)
 def _start(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
@@ -37,10 +41,7 @@ def _start(context: typer.Context) -> None:
 def put(
     vault: _File,
     name: _Name,
-    file: Annotated[
-        Path | None,
-        typer.Argument(metavar="[FILE]", help="Secrets as 'vault get' writes them (JSON).", show_default=False),
-    ] = None,
+    file: Annotated[Path | None, _file("Secrets as 'vault get' writes them (JSON).")] = None,
     new_key: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="Draw a fresh key for tokens of that column instead.", show_default=False),
@@ -115,10 +116,7 @@ def get(
 def interpret(
     vault: _File,
     name: _Name,
-    file: Annotated[
-        Path | None,
-        typer.Argument(metavar="[FILE]", help="Rules or CSV; standard input by default.", show_default=False),
-    ] = None,
+    file: Annotated[Path | None, _file("Rules or CSV; standard input by default.")] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Standard output by default.", show_default=False),

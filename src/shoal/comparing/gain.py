@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shoal.errors import ParameterError
+from shoal.errors import ParameterError, RecipeError
 from shoal.evaluation.boundaries import Boundaries
 from shoal.evaluation.classifiers import Classifiers
 from shoal.evaluation.estimate import answer, summarise
 from shoal.evaluation.grammar import parse_queries
 from shoal.evaluation.reading import Reading, read_release
-from shoal.pipeline import anonymize
+from shoal.io.recipes import Recipe
+from shoal.pipeline import Progress, anonymize
 from shoal.results import Release
+from shoal.running import anonymize_table, read_recipe_source
 from shoal.table.table import Table
 from shoal.table.workload import Workload
 
@@ -38,7 +40,10 @@ class Gain:
     better: str
 
 
-def workload_gain(table: Table, *, learners: tuple[str, ...] = ("naive-bayes",), **options: Any) -> list[Gain]:
+_LEARNERS = ("naive-bayes",)
+
+
+def workload_gain(table: Table, *, learners: tuple[str, ...] = _LEARNERS, **options: Any) -> list[Gain]:
     """Anonymise a table without and with its workload, and measure what the workload is about on both.
 
     Parameters
@@ -51,9 +56,21 @@ def workload_gain(table: Table, *, learners: tuple[str, ...] = ("naive-bayes",),
     workload = table.workload
     if workload is None:
         raise ParameterError("The table has no workload to gain by: give read() one.")
-    plain, aware = (
-        _figures(anonymize(one, **options), workload, learners) for one in (replace(table, workload=None), table)
-    )
+    plain, aware = (anonymize(one, **options) for one in (replace(table, workload=None), table))
+    return _gains(plain, aware, workload, learners)
+
+
+def recipe_gain(recipe: Recipe, release: Release, *, progress: Progress = lambda step: None) -> list[Gain]:
+    """The same of a recipe and its release, which is made once more without the workload."""
+    table = read_recipe_source(recipe)
+    if table.workload is None:
+        raise RecipeError("The recipe has no [workload] to gain by: add one.")
+    plain = anonymize_table(recipe, replace(table, workload=None), progress=progress)
+    return _gains(plain, release, table.workload, _LEARNERS)
+
+
+def _gains(plain_release: Release, aware_release: Release, workload: Workload, learners: tuple[str, ...]) -> list[Gain]:
+    plain, aware = (_figures(one, workload, learners) for one in (plain_release, aware_release))
     return [
         Gain(figure=name, before=plain[name][0], after=value, better=better) for name, (value, better) in aware.items()
     ]

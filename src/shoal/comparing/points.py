@@ -12,9 +12,9 @@ from typing import Any
 import polars as pl
 
 from shoal.attacks.base import AttackResult
-from shoal.attacks.case import people_frame, release_view
 from shoal.attacks.limits import check_limits, class_risks
 from shoal.attacks.run import make_case, run_attacks
+from shoal.attacks.views import people_frame, release_view
 from shoal.comparing.figures import attack_figures
 from shoal.comparing.grid import Point
 from shoal.errors import GateError, InfeasibleError, MissingExtraError, ShoalError, UserError

@@ -16,7 +16,8 @@ from shoal.errors import MissingExtraError
 from shoal.evaluation.bayes import label_weights, naive_bayes
 from shoal.evaluation.features import Rows, Scale, columns_of, find, first_seen, frame_features, pick
 from shoal.evaluation.reading import Feature
-from shoal.evaluation.split import known_codes, wilson
+from shoal.evaluation.split import known_codes
+from shoal.measures.intervals import wilson
 from shoal.params import choice
 
 # Guess, as a place among labels, of every test row: train, test, target, labels.

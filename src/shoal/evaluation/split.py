@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,7 +13,6 @@ from shoal.evaluation.reading import Feature, Reading
 from shoal.hierarchy.hierarchy import MISSING
 from shoal.params import real
 
-_Z = 1.959963984540054
 _STREAM = "evaluation held out"
 # Numbers of more different values than this are not taken for classes unless they are named.
 _FEW = 20
@@ -151,11 +149,3 @@ def default_target(reading: Reading) -> str | None:
         if not is_number(reading.features[name]) or np.unique(reading.features[name].original).size <= _FEW
     )  # fmt: skip
     return next(few, None)
-
-
-def wilson(share: float, trials: int) -> tuple[float, float]:
-    """95 % Wilson interval of a share of some trials."""
-    square = _Z * _Z / trials
-    centre = (share + square / 2.0) / (1.0 + square)
-    half = _Z * math.sqrt(share * (1.0 - share) / trials + square / (4.0 * trials)) / (1.0 + square)
-    return (0.0 if share <= 0.0 else centre - half), (1.0 if share >= 1.0 else centre + half)

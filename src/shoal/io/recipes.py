@@ -5,9 +5,7 @@ Models and algorithm stay plain tables here (a name and its parameters); the reg
 
 from __future__ import annotations
 
-import math
 import re
-import shlex
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +15,7 @@ import tomlkit
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
 from tomlkit.items import AoT, Item
 
-from shoal.errors import ParameterError, RecipeError
+from shoal.errors import RecipeError
 from shoal.io import entries
 from shoal.params import nearest
 
@@ -324,82 +322,3 @@ def _address(place: tuple[Any, ...]) -> tuple[str, str, tuple[Any, ...]]:
 def _hint(word: str, options: list[str]) -> str:
     near = nearest(word, options)
     return f"Did you mean '{near}'?" if near else f"Possible are: {', '.join(options)}."
-
-
-def model_from_text(text: str, main: Mapping[str, str]) -> dict[str, Any]:
-    """A model as the command line writes it: ``NAME[=MAIN] [key=value ...] [on COLUMN[,COLUMN]]``.
-
-    Parameters
-    ----------
-    main
-        Model name to the parameter that ``NAME=MAIN`` sets.
-
-    Examples
-    --------
-    >>> model_from_text("entropy-l=3 on occupation", {"entropy-l": "l"})
-    {'name': 'entropy-l', 'l': 3, 'on': 'occupation'}
-    """
-    try:
-        words = shlex.split(text)
-    except ValueError:
-        raise ParameterError(f"The model {text!r} has a quote that is not closed.") from None
-    on: list[str] = []
-    if "on" in words:
-        at = words.index("on")
-        on = [name.strip() for name in " ".join(words[at + 1 :]).split(",")]
-        words = words[:at]
-        if not all(on):
-            raise ParameterError(f"The model {text!r} names no column behind 'on'.")
-    if not words:
-        raise ParameterError("A model needs a name, for example 'k=5' or 'entropy-l=3 on disease'.")
-    name, given, value = words[0].partition("=")
-    model: dict[str, Any] = {"name": name}
-    if given:
-        if name not in main:
-            known = f"Did you mean '{near}'?" if (near := nearest(name, main)) else "Write key=value instead."
-            raise ParameterError(f"There is no model '{name}' with a main parameter. {known}")
-        model[main[name]] = value_from_text(value)
-    for word in words[1:]:
-        key, given, value = word.partition("=")
-        if not given or not key or key in model:
-            raise ParameterError(
-                f"The model {text!r} must be written as NAME[=MAIN] [key=value ...] [on COLUMN]."
-            )
-        model[key] = value_from_text(value)
-    if on:
-        model["on"] = on[0] if len(on) == 1 else on
-    return model
-
-
-def value_from_text(text: str) -> int | float | bool | str | list[Any]:
-    """A value as the command line writes it: ``5``, ``0.02``, ``true``, ``[4, 3, 2]`` or text.
-
-    Digits that would not come back as they were, such as the postcode ``01067``, stay text; so does anything
-    in quotes.
-    """
-    text = text.strip()
-    if text in ("true", "false"):
-        return text == "true"
-    if re.fullmatch(r"-?(0|[1-9][0-9]*)", text):
-        return int(text)
-    if re.fullmatch(r"-?((0|[1-9][0-9]*)(\.[0-9]+)?|\.[0-9]+)([eE][-+]?[0-9]+)?", text):
-        value = float(text)
-        return value if math.isfinite(value) else text
-    if text[:1] == "[" and text[-1:] == "]":
-        inside = text[1:-1].strip()
-        return [value_from_text(part) for part in _split(inside)] if inside else []
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
-        return text[1:-1]
-    return text
-
-
-def _split(text: str) -> list[str]:
-    """Parts between commas, leaving inner lists whole."""
-    parts, depth = [""], 0
-    for letter in text:
-        depth += (letter == "[") - (letter == "]")
-        if letter == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return parts

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from shoal.results import Check
-from shoal.verify.values import encode, read_together
+from shoal.verify.values import each_once, encode, read_together
 
 # Below this many rows an aligned order happens by chance too often to call it a leak.
 _ORDER_ROWS = 20
@@ -84,8 +84,7 @@ def _check_tables(
     rows = np.asarray(source)
     if len(rows) != left.height or left.height != right.height:
         return Check(name=name, passed=False, detail="The tables and their list of source rows differ in length.")
-    inside = not len(rows) or (rows.min() >= 0 and rows.max() < original.height)
-    if not inside or len(np.unique(rows)) != len(rows):
+    if not each_once(rows, original.height):
         return Check(name=name, passed=False, detail="A released row has no source row, or shares it with another.")
     return Check(name=name, passed=True, detail=f"The tables share the column '{group}' and nothing else.")
 
