@@ -10,7 +10,8 @@ NAMES = {
     "NoAlgorithm", "Optimal", "PSensitive", "RangeConfidence", "RangeDiversity", "RecursiveCL", "Release", "Samarati",
     "ShoalError", "TCloseness", "TOC", "TopDown", "TopDownSubtree", "UPC", "VERSION", "Variance", "WorstGroupUtility",
     "Anatomy", "Graded", "MInvariance", "MInvariant", "Microaggregation", "Personalised", "PersonalisedAnonymity",
-    "RandomAnonymisation", "TableTransform", "ValueMapping", "Workload",
+    "RandomAnonymisation", "ResearchDistributed", "ResearchGlobal", "ResearchHybrid", "ResearchLocal", "TableTransform",
+    "ValueMapping", "Workload",
     "anonymize", "assess", "attack", "attack_frame", "audit", "compare", "evaluate", "example_census", "read",
     "run", "verify_release", "workload_gain",
 }  # fmt: skip

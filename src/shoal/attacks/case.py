@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -183,12 +182,3 @@ class AttackCase:
     release: Release | None = None
     input_rows: np.ndarray | None = None
     others: Sequence[Other] = field(default_factory=list)
-
-
-def __getattr__(name: str) -> Any:
-    # Kept for importers that do not know yet where it moved; importing it above would be a circle.
-    if name == "release_view":
-        from shoal.attacks.views import release_view
-
-        return release_view
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -224,7 +224,8 @@ def _quality(context: Context) -> Outcome:
     loss = [f"{name}, {LEAST_LOSS}" for name in (CL, CLOSE)]
     runs, rd = _quality_runs(context, (OURS, *OTHERS, BREACH, SMALL, TIGHT, *loss), context.seeds)
     generated, _ = _quality_runs(context, (OURS, *OTHERS), context.seeds[:2], generated=True)
-    ours, shown = runs.filter(pl.col("method") == OURS), runs.filter(pl.col("method").is_in([OURS, *OTHERS]))
+    ours = runs.filter(pl.col("method") == OURS)
+    shown = runs.filter(pl.col("method").is_in([OURS, *OTHERS])).cast({"k": pl.String})
     swap = {
         "Incognito takes the node of least loss (LM), not of least height": dict(zip(loss, (CL, CLOSE), strict=True)),
         "UPC's clusters have at most 2k - 1 records": {SMALL: OURS},
@@ -246,7 +247,7 @@ def _quality(context: Context) -> Outcome:
                         ["wgu", "um", "um_rows", "wgp", "unprotected", "confidence", "suppressed", "classes"]),
         runs=runs,
         plots=[
-            *(Plot(title="Census stand-in", x="k", y=label, better="down", lines=lines, log_x=True,
+            *(Plot(title="Census stand-in", x="k", y=label, better="down", lines=lines,
                    series=curves(shown, "k", name, by="method")) for name, label, lines in panels),
             *(Plot(title=f"k = {k}, seed {context.seeds[0]}", x="records, per cent", y="range diversity", kind="sorted",
                    better="down", lines={"P": given["p"]},

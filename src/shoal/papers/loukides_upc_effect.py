@@ -130,11 +130,11 @@ def _policies(context: Context) -> Outcome:
         table=summarise(runs, ["policy", "k"], ["mean", "median", "largest", "um", "suppressed", "wgp", "confidence"]),
         runs=runs,
         plots=[
-            Plot(title="Synthetic B, one sensitive attribute", x="policy", y=label, better="down", log_y=log,
+            Plot(title="Synthetic B, one sensitive attribute", x="policy", y=label, better="down",
                  series=curves(runs.with_columns(which=pl.format("k = {}", "k")), "policy", name, by="which"))
-            for name, label, log in (
-                ("mean", "mean relative error", False), ("largest", "largest relative error", True),
-                ("um", "UM", False), ("suppressed", "share of records suppressed", False),
+            for name, label in (
+                ("mean", "mean relative error"), ("largest", "largest relative error"), ("um", "UM"),
+                ("suppressed", "share of records suppressed"),
             )
         ],
         claims=[
@@ -191,10 +191,13 @@ def _sweep_outcome(context: Context, axis: str, claims: Any, first: Sequence[Cla
         table=summarise(runs, [axis], ["um", "um_rows", "wgu", "wgp", "suppressed", "confidence", "classes"]),
         runs=runs,
         plots=[
-            Plot(title=f"Synthetic B, k = {given['k']}", x=label, y=text, better="down",
+            Plot(title=f"Synthetic B, k = {given['k']}", x=label, y=text, better="down", lines=lines,
                  series=curves(both, axis, name, by="method"))
             for both in [pl.concat([runs, other.filter(pl.col("method") == SMALL)])]
-            for name, text in (("um", "UM of released records"), ("suppressed", "share of records suppressed"))
+            for name, text, lines in (
+                ("um", "UM of released records", {"U": given["fixed_u"]} if axis == "p" else {}),
+                ("suppressed", "share of records suppressed", {}),
+            )
         ],
         claims=[*hard, *first, *claims(runs)],
         notes=[

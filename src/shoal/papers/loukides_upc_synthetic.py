@@ -45,7 +45,7 @@ from shoal.results import Release
 from shoal.table.keys import Keys
 
 MEMBERS, MEMBERS_P, FREE = "K-Members", "K-Members-p", "Incognito, t = 1"
-UTILITY, PROTECTION = (MEMBERS, OURS, CLOSE), (MEMBERS_P, OURS, CLOSE)
+UTILITY, COMPARED = (MEMBERS, OURS, CLOSE), (MEMBERS, MEMBERS_P, OURS, CLOSE)
 # Released again under other readings of the text.
 PEOPLE, FLAT, NARROW = "shifted", "numbers", "narrow"
 NOTES = (
@@ -216,7 +216,7 @@ def _quality(context: Context) -> Outcome:
         readings += told(label, _quality_claims(found))
         swapped = _quality_claims(found, members=MEMBERS)[4:7]
         readings += told(f"{label}, and K-Members in place of K-Members-p", swapped)
-    shown = runs.filter(pl.col("method").is_in([MEMBERS, OURS, CLOSE, MEMBERS_P, SMALL]))
+    shown = runs.filter(pl.col("method").is_in([MEMBERS, OURS, CLOSE, MEMBERS_P, SMALL])).cast({"k": pl.String})
     panels: list[Panel] = [
         ("wgu", "WGU", {}), ("um", "UM", {}), ("wgp", "WGP", {"P": given["p"]}),
         ("suppressed", "share of records suppressed", {}),
@@ -226,11 +226,11 @@ def _quality(context: Context) -> Outcome:
                         ["wgu", "um", "um_rows", "wgp", "unprotected", "confidence", "suppressed", "classes"]),
         runs=runs,
         plots=[
-            *(Plot(title="Synthetic B", x="k", y=label, better="down", lines=lines, log_x=True,
+            *(Plot(title="Synthetic B", x="k", y=label, better="down", lines=lines,
                    series=curves(shown, "k", name, by="method")) for name, label, lines in panels),
             *(Plot(title=f"k = {k}, seed {context.seeds[0]}", x="records, per cent", y="range diversity", kind="sorted",
                    better="down", lines={"P": given["p"]},
-                   series=[ranked(name, rd[k, name]) for name in (*PROTECTION, MEMBERS)])
+                   series=[ranked(name, rd[k, name]) for name in COMPARED])
               for k in given["k"] if k in (2, 10)),
         ],
         claims=[

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from shoal.papers.base import Paper
 from shoal.papers.morton_adult import ADULT
+from shoal.papers.morton_bottom_up import BOTTOM_UP
 from shoal.papers.morton_examples import EXAMPLES
 from shoal.papers.morton_search import SEARCHES
 
@@ -15,5 +16,5 @@ PAPER = Paper(
     name="morton",
     authors="Morton, Mahoui, Gibson & Yechuri",
     about="research value: k-anonymity that keeps what researchers need",
-    items=[EXAMPLES, *SEARCHES, *ADULT],
+    items=[EXAMPLES, *SEARCHES, *ADULT, *BOTTOM_UP],
 )

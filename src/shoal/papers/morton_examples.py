@@ -43,11 +43,11 @@ PRINTED = (
 )  # fmt: skip
 # Table 2, with the two commas restored that are lost at the ends of lines.
 ATTRIBUTES = (
-    "Race, Sex, Age in Days, College, Industry, Autopsy, Census Tract, Cause of Death, Certifier Type, Citizenship, City "
-    "of Birth, Date of Birth, Date of Death, Disposition Method, Education, Farm, Informant Relationship, Injury AM/PM, "
-    "Injury Census, Injury County Code, Injury Date, Manner of Death, Marital Status, Military, Motor Vehicle Accident, "
-    "Occupation Category, Occupation Code, Place of Death City, Place of Death Code, Place of Death State, Place of Death "
-    "Zip, Pregnant, State of Birth, US Vet, Zipcode, Injury Time, Time of Death"
+    "Race, Sex, Age in Days, College, Industry, Autopsy, Census Tract, Cause of Death, Certifier Type, Citizenship, "
+    "City of Birth, Date of Birth, Date of Death, Disposition Method, Education, Farm, Informant Relationship, Injury "
+    "AM/PM, Injury Census, Injury County Code, Injury Date, Manner of Death, Marital Status, Military, Motor Vehicle "
+    "Accident, Occupation Category, Occupation Code, Place of Death City, Place of Death Code, Place of Death State, "
+    "Place of Death Zip, Pregnant, State of Birth, US Vet, Zipcode, Injury Time, Time of Death"
 )
 
 
@@ -80,7 +80,7 @@ def _numbers() -> Column:
 
 
 def _jim() -> tuple[int, int]:
-    """The document's own example of disclosure, with k = 3: class size, and values of AIDS among those with syphilis."""
+    """The document's own example of disclosure, with k = 3: class size, and values of AIDS of those with syphilis."""
     rows = [("yes", "yes")] * 3 + [("no", "no")] * 4 + [("no", "yes")] * 3
     frame = pl.DataFrame(rows, schema=["syphilis", "aids"], orient="row")
     whole = audit(frame, quasi=["syphilis", "aids"]).own_value.k
@@ -89,7 +89,7 @@ def _jim() -> tuple[int, int]:
 
 def _claims() -> list[tuple[str, Claim]]:
     numbers = _numbers()
-    halves = [Constraint(column="x", boundary="10", importance=50), Constraint(column="x", boundary="30", importance=50)]
+    halves = [Constraint(column="x", boundary=at, importance=50) for at in ("10", "30")]
     worth = _values(numbers, 0.2, halves)
     upside_down = 0.2 / detail_shares(numbers)[1] * kept_importance(halves, numbers)[1]
     race = _categories(FIG_1)
@@ -112,7 +112,7 @@ def _claims() -> list[tuple[str, Claim]]:
         ("MO-05", equals("Rules kept by White, Other", float(ratios[2]), 25 / 40)),
         ("MO-06", equals("Race as W, B, O, with no rule broken", _values(five, 0.95)[2], 0.57, tolerance=1e-12)),
         ("MO-06", info("Race as W, B, O in Table 3, above what the formula allows", _values(five, 0.95)[2], 0.58)),
-        ("MO-07", equals("Race as W, B, L, O, with 1 of 19 broken", _values(five, 0.95, hand)[1], 0.72, tolerance=1e-12)),
+        ("MO-07", equals("Race as W, B, L, O, 1 of 19 broken", _values(five, 0.95, hand)[1], 0.72, tolerance=1e-12)),
         ("MO-08", equals("Race as White, Other under Table 1", _values(race, 1.0, _race_rules())[2], 5 / 16)),
         ("MO-13", equals("Runs in which the printed local value beats the 'optimal' global one", better,
                          ["m12 k=3", "m24 k=3", "r03 k=5", "r08 k=3", "r12 k=3"])),
@@ -135,13 +135,13 @@ def _run(context: Context) -> Outcome:
         table=pl.DataFrame(rows),
         claims=[claim for _, claim in found],
         notes=[
-            "The printed formula has level k over level 0; the example, 'RV equals the weight at the most specific level' "
-            "and 'the denominator will continue to grow' need the reverse.",
+            "The printed formula has level k over level 0; the example, 'RV equals the weight at the most specific "
+            "level' and 'the denominator will continue to grow' need the reverse.",
             "A ratio of 18/19 was solved for from Table 3's 0.72, so that MO-07 shows only that it is possible.",
             "Sec. 2.6 groups White, Black, Other; Sec. 5.2 turns only Asian into Other and says that Black is in three "
             "levels, of which Sec. 2.6 has two: the groups of Sec. 2.6 are used.",
-            "Research values go from 0 to 1 in the tables and to 100 in the text; weights sum to 1 in Sec. 4 and not in "
-            "Table 3; 'root' is the most general level, and once the most specific one.",
+            "Research values go from 0 to 1 in the tables and to 100 in the text; weights sum to 1 in Sec. 4 and not "
+            "in Table 3; 'root' is the most general level, and once the most specific one.",
             "MO-09 to MO-12 are on Adult: see items 6 and 7.",
         ],
     )

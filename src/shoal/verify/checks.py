@@ -151,5 +151,5 @@ def _demands(column: Column, attribute: Attribute) -> list[tuple[np.ndarray, str
 
 
 def _is_one_of(attribute: Attribute, texts: Any, column: Column) -> np.ndarray:
-    allowed, _ = canonical(pl.Series(list(texts), dtype=pl.String), column.type)
+    allowed, _ = canonical(pl.Series(list(texts), dtype=pl.String), column.reads)
     return attribute.texts.is_in(allowed.drop_nulls().to_list()).fill_null(False).to_numpy()

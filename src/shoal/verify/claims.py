@@ -56,6 +56,8 @@ class Column:
     @property
     def reads(self) -> str:
         """The type that what is published is read as."""
+        if self.role == "sensitive" and self.cells == "label":  # lifted: nodes above numbers are texts
+            return "categorical"
         return self.type if self.coded is None else CODED[self.coded]
 
 

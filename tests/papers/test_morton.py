@@ -1,0 +1,76 @@
+"""Morton et al.: worked examples hold, and so does what must hold of the searches and of Adult, on small samples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from shoal.hierarchy.hierarchy import Hierarchy
+from shoal.papers.base import Context, Outcome
+from shoal.papers.data import Data
+from shoal.papers.morton import PAPER
+from shoal.papers.morton_common import at_levels, smallest_class, spread, thinned
+
+
+def _outcome(name: str, changed: dict[str, Any], folder: Path | None = None, seeds: tuple[int, ...] = (1,)) -> Outcome:
+    item = PAPER.item(name)
+    return item.carry_out(Context(parameters=item.settings(True) | changed, seeds=seeds, quick=True, data=Data(folder)))
+
+
+def _failed(outcome: Outcome) -> list[str]:
+    return [claim.text for claim in outcome.claims if claim.kind == "hard" and claim.verdict != "holds"]
+
+
+def test_every_worked_example_is_recomputed() -> None:
+    outcome = _outcome("examples", {})
+    assert _failed(outcome) == []
+    assert outcome.table is not None
+    assert set(outcome.table["id"]) == {*(f"MO-{number:02d}" for number in [*range(1, 9), 13, 14, 15]), "C12"}
+
+
+@pytest.mark.parametrize(
+    "name, changed",
+    [
+        ("T5", {"rows": 300, "few": 150, "strings": 60, "sets": ["m03", "r03"]}),
+        ("hybrid", {"rows": 300, "strings": 60, "sets": ["m03", "r08"]}),
+        ("dist", {"rows": 900, "strings": 60, "block": 8, "sets": ["m08", "r12"]}),
+    ],
+)
+def test_searches_hold_what_must_hold(name: str, changed: dict[str, Any]) -> None:
+    outcome = _outcome(name, changed)
+    assert _failed(outcome) == []
+    assert outcome.runs is not None
+    assert outcome.runs["strings"].to_numpy().max() > 1
+
+
+def test_levels_are_left_out_from_the_longest_hierarchies() -> None:
+    rows = [[f"v{code}", *(f"g{level}.{code >> level}" for level in range(1, 4)), "*"] for code in range(16)]
+    trees = {name: Hierarchy.from_rows(name, rows) for name in ("a", "b")}
+    assert [len(tree.rows()[0]) for tree in thinned(trees, 12).values()] == [3, 4]
+    assert [len(tree.rows()[0]) for tree in thinned(trees, 1).values()] == [2, 2]
+    assert spread(5, 3) == [0, 2, 4]
+    frame = pl.DataFrame({"a": ["v0", "v1", "v2"]})
+    assert smallest_class(at_levels(frame, trees, {"a": 1}), ["a"]) == 1
+    assert smallest_class(at_levels(frame, trees, {"a": 2}), ["a"]) == 3
+
+
+def test_the_buckets_of_the_raw_table_are_the_documents(adult: Path) -> None:
+    outcome = _outcome("6", {}, adult.parent)
+    assert _failed(outcome) == []
+    assert outcome.table is not None
+    assert {"capital-gain >= 7298", "capital-gain < 7298 and age < 28"} <= set(outcome.table["bucket"])
+
+
+def test_the_split_by_capital_gain_survives_global_search(adult: Path) -> None:
+    outcome = _outcome("7", {"k": [5]}, adult.parent)
+    assert [claim.verdict for claim in outcome.claims if claim.kind != "info"] == ["holds"] * 4
+
+
+@pytest.mark.parametrize("name, changed", [("8", {"rows": 400}), ("9", {"rows": 400}), ("local", {"rows": 400})])
+def test_small_samples_of_adult_hold_what_must_hold(adult: Path, name: str, changed: dict[str, Any]) -> None:
+    outcome = _outcome(name, changed, adult.parent)
+    assert _failed(outcome) == []
+    assert len(outcome.readings) >= 2
