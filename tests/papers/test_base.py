@@ -177,3 +177,22 @@ def test_every_registered_paper_is_in_order(name: str) -> None:
         assert one.title
         assert one.shows
         assert one.statement
+
+
+# Every experiment that the documents describe; figures that one run draws are items of one another.
+EXPERIMENTS = {
+    "yang-qiao": "6a 6b 7 8a 8b chi2 attack examples",
+    "sumana-hareesh": "1 2 examples",
+    "poovammal-ponnavaikko": "6 7 8 rules cluster assoc corr R2 time attack examples",
+    "morton": "T4 T5 6 7 8 9 hybrid dist local examples",
+    "loukides": "3.3 3.4 3.8 3.9 T4.3 T4.4 T4.5 T4.6 T4.7 4.1 4.2 4.3 4.4 4.5 4.6 4.7 4.8 4.9 4.10 4.11 4.12 4.13 "
+    "6.4 6.5 6.6 6.7 6.8 6.9 6.10 6.11 6.14 6.15 6.16 6.17 6.18 6.19 6.20 6.21 6.22 6.24 6.25 6.26 6.27 6.28 6.29 6.30 "
+    "T6.3 T6.4 T6.5 6.32 6.33 6.34 6.35 6.36 6.37 examples",
+}
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_is_an_item(name: str) -> None:
+    paper = load("paper", name)
+    for one in EXPERIMENTS[name].split():
+        assert one in {paper.item(one).id, *paper.item(one).also}

@@ -11,8 +11,8 @@ import pytest
 from shoal.hierarchy.hierarchy import Hierarchy
 from shoal.papers.base import Context, Outcome
 from shoal.papers.data import Data
-from shoal.papers.morton import PAPER
-from shoal.papers.morton_common import at_levels, smallest_class, spread, thinned
+from shoal.papers.morton.common import at_levels, smallest_class, spread, thinned
+from shoal.papers.morton.paper import PAPER
 
 
 def _outcome(name: str, changed: dict[str, Any], folder: Path | None = None, seeds: tuple[int, ...] = (1,)) -> Outcome:

@@ -9,8 +9,8 @@ import pytest
 
 from shoal.papers.base import Context, Outcome
 from shoal.papers.data import Data
-from shoal.papers.poovammal_ponnavaikko import PAPER
-from shoal.papers.poovammal_ponnavaikko_common import EQUAL, LINE
+from shoal.papers.poovammal_ponnavaikko.common import EQUAL, LINE
+from shoal.papers.poovammal_ponnavaikko.paper import PAPER
 
 TINY: dict[str, dict[str, Any]] = {
     "6": {"rows": 400, "gradings": [EQUAL, LINE], "judged": ["training rows"]},
@@ -53,7 +53,7 @@ def test_table_8_is_regenerated() -> None:
 
 
 def test_every_item_is_there() -> None:
-    assert {item.id for item in PAPER.items} == {*TINY, "examples", "T8"}
+    assert {item.id for item in PAPER.items} == {*TINY, "examples", "8"}
 
 
 @pytest.mark.parametrize("name", TINY)

@@ -8,7 +8,7 @@ import pytest
 
 from shoal.papers.base import Context
 from shoal.papers.data import Data
-from shoal.papers.sumana_hareesh import PAPER
+from shoal.papers.sumana_hareesh.paper import PAPER
 
 
 def test_every_worked_example_is_recomputed() -> None:

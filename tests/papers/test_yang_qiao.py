@@ -11,11 +11,11 @@ import pytest
 
 from shoal.papers.base import Context, Outcome
 from shoal.papers.data import Data
-from shoal.papers.yang_qiao import PAPER
-from shoal.papers.yang_qiao_attack import squared
-from shoal.papers.yang_qiao_common import QUASI, SENSITIVE, made_by, reading_of, table_of
-from shoal.papers.yang_qiao_queries import _halves, _range
-from shoal.papers.yang_qiao_rules import associations, expected
+from shoal.papers.yang_qiao.attack import squared
+from shoal.papers.yang_qiao.common import QUASI, SENSITIVE, made_by, reading_of, table_of
+from shoal.papers.yang_qiao.paper import PAPER
+from shoal.papers.yang_qiao.queries import _halves, _range
+from shoal.papers.yang_qiao.rules import associations, expected
 
 
 def broken(outcome: Outcome) -> list[str]:

@@ -1,1 +1,1 @@
-"""The five documents, reproduced: one module a paper, built on the public interface alone."""
+"""The five documents, reproduced: one package a paper, built on the public interface alone."""

@@ -16,7 +16,7 @@ from shoal.algorithms.lattice.research.hybrid import ResearchHybrid
 from shoal.algorithms.lattice.research.local import ResearchLocal
 from shoal.papers.base import Claim, Context, Item, Outcome
 from shoal.papers.claims import below, checked, info, summary, within
-from shoal.papers.morton_common import STANDIN, VALUES, DataSet, at_levels, certificates, data_set, smallest_class, told
+from shoal.papers.morton.common import STANDIN, VALUES, DataSet, at_levels, certificates, data_set, smallest_class, told
 from shoal.papers.plots import Plot
 from shoal.papers.runs import curves, release, summarise
 

@@ -12,8 +12,8 @@ from shoal.evaluation.buckets import Partition, grow_frame
 from shoal.evaluation.features import find
 from shoal.papers.base import Claim, Context, Item, Outcome
 from shoal.papers.claims import checked, equals, info
-from shoal.papers.morton_common import QUASI, TARGET, adult_table, local_table, smallest_class
-from shoal.papers.morton_trees import (
+from shoal.papers.morton.common import QUASI, TARGET, adult_table, local_table, smallest_class
+from shoal.papers.morton.trees import (
     ASKED,
     COLLEGE,
     CUT,

@@ -7,10 +7,10 @@ and what exact Bayes makes of a release, which is ours.
 from __future__ import annotations
 
 from shoal.papers.base import Paper
-from shoal.papers.yang_qiao_attack import ATTACK
-from shoal.papers.yang_qiao_examples import EXAMPLES
-from shoal.papers.yang_qiao_queries import QUERIES
-from shoal.papers.yang_qiao_rules import RULES
+from shoal.papers.yang_qiao.attack import ATTACK
+from shoal.papers.yang_qiao.examples import EXAMPLES
+from shoal.papers.yang_qiao.queries import QUERIES
+from shoal.papers.yang_qiao.rules import RULES
 
 PAPER = Paper(
     name="yang-qiao",

@@ -20,7 +20,7 @@ from shoal.papers.base import Claim, Context, Item, Outcome, Paper
 from shoal.papers.claims import below, checked, rises_with
 from shoal.papers.plots import Plot
 from shoal.papers.runs import curves, points, release, sample, summarise
-from shoal.papers.sumana_hareesh_examples import EXAMPLES
+from shoal.papers.sumana_hareesh.examples import EXAMPLES
 from shoal.results import Release
 from shoal.table.table import Table
 

@@ -12,12 +12,12 @@ import polars as pl
 from shoal.algorithms.links.graded import Graded
 from shoal.algorithms.links.transform import TableTransform
 from shoal.attacks.base import AttackFigure
-from shoal.attacks.views import release_view
 from shoal.attacks.run import make_case
+from shoal.attacks.views import release_view
 from shoal.papers.base import Context, Item, Outcome
 from shoal.papers.claims import below, checked, info, summary, within
 from shoal.papers.plots import Plot, Series
-from shoal.papers.poovammal_ponnavaikko_common import (
+from shoal.papers.poovammal_ponnavaikko.common import (
     CATEGORIES,
     CATEGORY,
     COMPLETE,

@@ -8,8 +8,8 @@ from shoal.algorithms.lattice.research.local import ResearchLocal
 from shoal.evaluation.buckets import grow_frame
 from shoal.papers.base import Claim, Context, Item, Outcome
 from shoal.papers.claims import checked, equals, info
-from shoal.papers.morton_common import BY_HAND, QUASI, RULES, TARGET, adult_table, smallest_class, told
-from shoal.papers.morton_trees import (
+from shoal.papers.morton.common import BY_HAND, QUASI, RULES, TARGET, adult_table, smallest_class, told
+from shoal.papers.morton.trees import (
     ASKED,
     CUT,
     LEAVES,

@@ -15,7 +15,7 @@ from shoal.papers.base import Claim, Context, Item, Outcome
 from shoal.papers.claims import below, falls_with, info, rises_with, summary
 from shoal.papers.plots import Plot
 from shoal.papers.runs import curves, points, sample, summarise
-from shoal.papers.yang_qiao_common import (
+from shoal.papers.yang_qiao.common import (
     ANATOMY,
     CHANCES,
     DIVERSE,

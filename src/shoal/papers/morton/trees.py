@@ -13,7 +13,7 @@ from shoal.evaluation.features import find, pick
 from shoal.evaluation.partition import explained
 from shoal.evaluation.reading import Feature, read_release
 from shoal.evaluation.split import sides
-from shoal.papers.morton_common import BY_HAND, QUASI, RULES, TARGET, WEIGHTS
+from shoal.papers.morton.common import BY_HAND, QUASI, RULES, TARGET, WEIGHTS
 from shoal.papers.plots import Plot, Series
 from shoal.results import Release
 

@@ -18,7 +18,7 @@ from shoal.papers.base import Claim, Context, Item, Outcome
 from shoal.papers.claims import below, checked, falls_with, inconclusive, rises_with, summary
 from shoal.papers.plots import Plot, Series
 from shoal.papers.runs import curves, points, release, sample, summarise
-from shoal.papers.yang_qiao_common import (
+from shoal.papers.yang_qiao.common import (
     ANATOMY,
     GROUPS,
     PERMUTED,

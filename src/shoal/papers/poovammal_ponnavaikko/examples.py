@@ -213,7 +213,8 @@ EXAMPLES = Item(
     fixed=True,
 )
 TABLE_8 = Item(
-    id="T8",
+    id="8",
+    also=["T8"],
     key="EXP-PP-8",
     title="Table 8: sample values of graded grouping",
     shows="Codes of nine values in five categories, with names 1 to 5 and 2 to 10, and their correlations.",

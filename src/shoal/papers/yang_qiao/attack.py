@@ -18,8 +18,8 @@ from shoal.papers.base import Claim, Context, Item, Outcome
 from shoal.papers.claims import below, checked, equals, falls_with, info, within
 from shoal.papers.plots import Plot, Series
 from shoal.papers.runs import curves, points, release, sample, summarise
-from shoal.papers.yang_qiao_common import ANATOMY, DIVERSE, PERMUTED, QUASI, SENSITIVE, made_by, table_of, told
-from shoal.papers.yang_qiao_examples import channel
+from shoal.papers.yang_qiao.common import ANATOMY, DIVERSE, PERMUTED, QUASI, SENSITIVE, made_by, table_of, told
+from shoal.papers.yang_qiao.examples import channel
 from shoal.recoding.randomised import Randomised, describe_randomised
 from shoal.recoding.recodings import Rewritten
 from shoal.results import Release

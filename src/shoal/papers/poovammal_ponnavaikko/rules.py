@@ -11,7 +11,7 @@ from shoal.evaluation.buckets import Partition, grow_frame
 from shoal.papers.base import Context, Item, Outcome
 from shoal.papers.claims import checked, equals, info
 from shoal.papers.plots import Plot, Series
-from shoal.papers.poovammal_ponnavaikko_common import (
+from shoal.papers.poovammal_ponnavaikko.common import (
     CATEGORY,
     GRADES,
     GRADINGS,

@@ -13,7 +13,7 @@ from shoal.evaluation.learners import Guessed, train_and_score
 from shoal.papers.base import Claim, Context, Item, Outcome
 from shoal.papers.claims import checked, info, summary
 from shoal.papers.plots import Plot, Series
-from shoal.papers.poovammal_ponnavaikko_common import (
+from shoal.papers.poovammal_ponnavaikko.common import (
     CATEGORIES,
     COMPLETE,
     EQUAL,

@@ -7,10 +7,10 @@ with hierarchies and research values of ours, because their figures are lost.
 from __future__ import annotations
 
 from shoal.papers.base import Paper
-from shoal.papers.morton_adult import ADULT
-from shoal.papers.morton_bottom_up import BOTTOM_UP
-from shoal.papers.morton_examples import EXAMPLES
-from shoal.papers.morton_search import SEARCHES
+from shoal.papers.morton.adult import ADULT
+from shoal.papers.morton.bottom_up import BOTTOM_UP
+from shoal.papers.morton.examples import EXAMPLES
+from shoal.papers.morton.search import SEARCHES
 
 PAPER = Paper(
     name="morton",

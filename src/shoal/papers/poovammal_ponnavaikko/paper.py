@@ -7,11 +7,11 @@ rules of Fig. 2; clusters, associations and regressions; correlation, time, and 
 from __future__ import annotations
 
 from shoal.papers.base import Paper
-from shoal.papers.poovammal_ponnavaikko_codes import CODES
-from shoal.papers.poovammal_ponnavaikko_examples import EXAMPLES, TABLE_8
-from shoal.papers.poovammal_ponnavaikko_learners import LEARNERS
-from shoal.papers.poovammal_ponnavaikko_mining import MINING
-from shoal.papers.poovammal_ponnavaikko_rules import FIG_2
+from shoal.papers.poovammal_ponnavaikko.codes import CODES
+from shoal.papers.poovammal_ponnavaikko.examples import EXAMPLES, TABLE_8
+from shoal.papers.poovammal_ponnavaikko.learners import LEARNERS
+from shoal.papers.poovammal_ponnavaikko.mining import MINING
+from shoal.papers.poovammal_ponnavaikko.rules import FIG_2
 
 PAPER = Paper(
     name="poovammal-ponnavaikko",

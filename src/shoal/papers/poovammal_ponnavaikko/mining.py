@@ -16,7 +16,7 @@ from shoal.evaluation.regression import fit_and_score
 from shoal.papers.base import Context, Item, Outcome
 from shoal.papers.claims import checked, info, summary, within
 from shoal.papers.plots import Plot, Series
-from shoal.papers.poovammal_ponnavaikko_common import (
+from shoal.papers.poovammal_ponnavaikko.common import (
     CATEGORY,
     EQUAL,
     GRADES,

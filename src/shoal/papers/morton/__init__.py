@@ -1,0 +1,1 @@
+"""Morton et al.: research value."""

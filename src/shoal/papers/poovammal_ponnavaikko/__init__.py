@@ -1,0 +1,1 @@
+"""Poovammal & Ponnavaikko: graded grouping and mapping tables."""

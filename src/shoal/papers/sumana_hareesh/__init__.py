@@ -1,0 +1,1 @@
+"""Sumana & Hareesh: the models and their attacks."""

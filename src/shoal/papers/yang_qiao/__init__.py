@@ -1,0 +1,1 @@
+"""Yang & Qiao: random anonymisation."""
