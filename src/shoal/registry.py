@@ -189,7 +189,7 @@ _TABLE: dict[str, dict[str, tuple[str, str]]] = {
         "yang-qiao": ("shoal.papers.yang_qiao.paper:PAPER", "Yang & Qiao: random anonymisation, against l-diversity and permutation."),
         "sumana-hareesh": ("shoal.papers.sumana_hareesh.paper:PAPER", "Sumana & Hareesh: a survey of models, and what (alpha, k)-anonymity costs."),
         "poovammal-ponnavaikko": ("shoal.papers.poovammal_ponnavaikko.paper:PAPER", "Poovammal & Ponnavaikko: graded grouping and mapping tables, and who reads them."),
-        "loukides": ("shoal.papers.loukides:PAPER", "Loukides: k-anonymity that trades utility against protection, or sets limits on both."),
+        "loukides": ("shoal.papers.loukides.paper:PAPER", "Loukides: k-anonymity that trades utility against protection, or sets limits on both."),
         "morton": ("shoal.papers.morton.paper:PAPER", "Morton et al.: research value, and searches for the table that keeps most."),
     },
     "engine": {

@@ -10,10 +10,10 @@ import pytest
 from shoal.evaluation.reading import read_release
 from shoal.papers.base import Context
 from shoal.papers.data import Data
-from shoal.papers.loukides import PAPER
-from shoal.papers.loukides_upc import ITEMS
-from shoal.papers.loukides_upc_census import census_queries
-from shoal.papers.loukides_upc_common import (
+from shoal.papers.loukides.paper import PAPER
+from shoal.papers.loukides.upc import ITEMS
+from shoal.papers.loukides.upc_census import census_queries
+from shoal.papers.loukides.upc_common import (
     CENSUS_QUASI,
     INCOME,
     PERSONAL,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from shoal.errors import MissingExtraError, ParameterError
-from shoal.papers.plots import _LOOKS, Plot, Series, draw
+from shoal.papers.plots import _LOOKS, Plot, Series, compact, draw
 
 TWO = [
     Series(name="ours", x=[5, 10], y=[0.1, 0.2], low=[0.05, 0.1], high=[0.2, 0.3]),
@@ -61,3 +61,8 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(builtins, "__import__", absent)
     with pytest.raises(MissingExtraError, match=r"pip install 'shoal\[papers\]'"):
         draw([Plot(title="t", x="x", y="y", series=TWO)])
+
+
+def test_compact_drawings_keep_their_texts() -> None:
+    svg = b'<path d="M 1.23456 -0.999999 L 20.5 3.10001 z"/><text x="1.23456">0.12345</text>'
+    assert compact(svg) == b'<path d="M 1.23 -1 L 20.5 3.1 z"/><text x="1.23456">0.12345</text>'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -91,7 +92,16 @@ def draw(plots: Sequence[Plot]) -> dict[str, bytes]:
             buffer = io.BytesIO()
             figure.savefig(buffer, format=suffix, dpi=130, metadata=metadata)
             files[suffix] = buffer.getvalue()
-    return files
+    return files | {"svg": compact(files["svg"])}
+
+
+def compact(svg: bytes) -> bytes:
+    """The same drawing with its paths to a hundredth of a point, which halves it; texts stay as they are."""
+
+    def short(number: re.Match[bytes]) -> bytes:
+        return f"{float(number[0]):.2f}".rstrip("0").rstrip(".").encode()
+
+    return re.sub(rb'(?<= d=")[^"]*', lambda path: re.sub(rb"-?\d+\.\d{3,}", short, path[0]), svg)
 
 
 def _panel(axes: Any, plot: Plot) -> None:

@@ -11,7 +11,7 @@ import polars as pl
 from shoal.evaluation.queries import Query
 from shoal.papers.base import Claim, Context, Item, Outcome
 from shoal.papers.claims import checked, falls_with, info, rises_with, summary, within
-from shoal.papers.loukides_upc_common import (
+from shoal.papers.loukides.upc_common import (
     OFFERED,
     OURS,
     ROUNDING,
@@ -25,7 +25,7 @@ from shoal.papers.loukides_upc_common import (
     told,
     upc_named,
 )
-from shoal.papers.loukides_upc_synthetic import narrow, synthetic_queries
+from shoal.papers.loukides.upc_synthetic import narrow, synthetic_queries
 from shoal.papers.plots import Plot
 from shoal.papers.runs import curves, points, summarise
 

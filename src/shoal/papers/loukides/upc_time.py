@@ -13,7 +13,7 @@ from shoal.algorithms.partition.mondrian import Mondrian
 from shoal.hierarchy.hierarchy import Hierarchy
 from shoal.papers.base import Claim, Context, Item, Outcome
 from shoal.papers.claims import below, info, within
-from shoal.papers.loukides_upc_common import (
+from shoal.papers.loukides.upc_common import (
     CENSUS_QUASI,
     CL,
     CLOSE,

@@ -9,7 +9,7 @@ import polars as pl
 
 from shoal.papers.base import Claim, Context, Item, Outcome
 from shoal.papers.claims import below, equals, info, rises_with, within
-from shoal.papers.loukides_toc_common import (
+from shoal.papers.loukides.toc_common import (
     METHODS,
     MODES,
     WITHOUT,

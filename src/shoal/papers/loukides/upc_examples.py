@@ -12,7 +12,7 @@ from shoal.io.source import read
 from shoal.models.size import KAnonymity
 from shoal.papers.base import Claim, Context, Item, Outcome
 from shoal.papers.claims import checked, equals, info
-from shoal.papers.loukides_upc_common import ROUNDING, upc
+from shoal.papers.loukides.upc_common import ROUNDING, upc
 from shoal.papers.runs import release
 from shoal.results import Release
 from shoal.risk.audit import audit

@@ -18,7 +18,7 @@ from shoal.models.size import KAnonymity
 from shoal.papers.base import Claim, Context, Item, Outcome
 from shoal.papers.claims import below, info, within
 from shoal.papers.data import Data
-from shoal.papers.loukides_upc_common import (
+from shoal.papers.loukides.upc_common import (
     B_SENSITIVE,
     CLOSE,
     OFFERED,

@@ -11,7 +11,7 @@ from shoal.algorithms.cluster.heuristics import delta_candidates
 from shoal.errors import InfeasibleError
 from shoal.papers.base import Claim, Context, Item, Outcome
 from shoal.papers.claims import falls_with, info, within
-from shoal.papers.loukides_toc_common import (
+from shoal.papers.loukides.toc_common import (
     ORDER,
     RELEASED,
     adult_table,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from shoal.papers.base import Paper
-from shoal.papers.loukides_examples import EXAMPLES
-from shoal.papers.loukides_toc import ITEMS as TOC
-from shoal.papers.loukides_upc import ITEMS as UPC
+from shoal.papers.loukides.examples import EXAMPLES
+from shoal.papers.loukides.toc import ITEMS as TOC
+from shoal.papers.loukides.upc import ITEMS as UPC
 
 # Chapters 1 to 4, then Chapters 5 and 6.
 PAPER = Paper(

@@ -11,7 +11,7 @@ import polars as pl
 from shoal.algorithms.cluster.toc import TOC
 from shoal.papers.base import Claim, Context, Item, Outcome
 from shoal.papers.claims import below, checked, summary, within
-from shoal.papers.loukides_upc_common import (
+from shoal.papers.loukides.upc_common import (
     OFFERED,
     OURS,
     SEEN,

@@ -21,7 +21,7 @@ from shoal.io.source import read
 from shoal.measures.protection import s_diversities
 from shoal.papers.base import Claim, Context, Item, Outcome
 from shoal.papers.claims import equals, info
-from shoal.papers.loukides_toc_common import group_ids
+from shoal.papers.loukides.toc_common import group_ids
 from shoal.papers.runs import release
 from shoal.papers.standins import synthetic_a
 from shoal.recoding.columns import IntervalCells

@@ -6,11 +6,11 @@ import polars as pl
 
 from shoal.papers.base import Context, Item, Outcome
 from shoal.papers.claims import equals
-from shoal.papers.loukides_toc_common import ORDER, QUASI, SENSITIVE
-from shoal.papers.loukides_toc_heuristics import DELTAS, QUALITY, SIZES, SUBSPACES
-from shoal.papers.loukides_toc_queries import QUERIES, RANGES
-from shoal.papers.loukides_toc_time import SCALING, SUBSPACE_TIME
-from shoal.papers.loukides_toc_tradeoff import AGAINST_K, WEIGHTS
+from shoal.papers.loukides.toc_common import ORDER, QUASI, SENSITIVE
+from shoal.papers.loukides.toc_heuristics import DELTAS, QUALITY, SIZES, SUBSPACES
+from shoal.papers.loukides.toc_queries import QUERIES, RANGES
+from shoal.papers.loukides.toc_time import SCALING, SUBSPACE_TIME
+from shoal.papers.loukides.toc_tradeoff import AGAINST_K, WEIGHTS
 
 # Table 4.2; 72 of the 74 ages from 17 to 90 occur.
 DOMAINS = {

@@ -12,7 +12,7 @@ from shoal.evaluation.queries import Condition, Query, RangeQueries
 from shoal.evaluation.reading import read_release
 from shoal.papers.base import Claim, Context, Item, Outcome
 from shoal.papers.claims import below, checked, within
-from shoal.papers.loukides_upc_common import (
+from shoal.papers.loukides.upc_common import (
     BREACH,
     CL,
     CLOSE,

@@ -15,7 +15,7 @@ from shoal.evaluation.queries import PointQueries
 from shoal.evaluation.reading import read_release
 from shoal.papers.base import Claim, Context, Item, Outcome
 from shoal.papers.claims import below, info, within
-from shoal.papers.loukides_toc_common import (
+from shoal.papers.loukides.toc_common import (
     METHODS,
     MODES,
     ORDER,

@@ -6,11 +6,11 @@ The experiments are in modules of their own: worked examples, UPC against TOC, a
 
 from __future__ import annotations
 
-from shoal.papers.loukides_upc_census import CENSUS
-from shoal.papers.loukides_upc_effect import EFFECT
-from shoal.papers.loukides_upc_examples import EXAMPLES
-from shoal.papers.loukides_upc_synthetic import SYNTHETIC
-from shoal.papers.loukides_upc_time import TIME
-from shoal.papers.loukides_upc_tradeoff import TRADE
+from shoal.papers.loukides.upc_census import CENSUS
+from shoal.papers.loukides.upc_effect import EFFECT
+from shoal.papers.loukides.upc_examples import EXAMPLES
+from shoal.papers.loukides.upc_synthetic import SYNTHETIC
+from shoal.papers.loukides.upc_time import TIME
+from shoal.papers.loukides.upc_tradeoff import TRADE
 
 ITEMS = [EXAMPLES, TRADE, *CENSUS, *SYNTHETIC, *EFFECT, *TIME]

@@ -1,0 +1,1 @@
+"""Loukides: trade-offs (TOC) and guarantees (UPC)."""
