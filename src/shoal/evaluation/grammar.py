@@ -165,13 +165,13 @@ def _interval(feature: Feature, low: str, high: str) -> Condition:
 
 def as_number(feature: Feature, text: str) -> float:
     """An end of an interval as a number, days for dates."""
+    what = "a date such as 2024-03-31" if feature.type == "date" else "a number"
     try:
         if feature.type == "date":
             return float(date.fromisoformat(text).toordinal() - _EPOCH)
         number = float(text)
-        if np.isfinite(number):
-            return number
     except ValueError:
-        pass
-    what = "a date such as 2024-03-31" if feature.type == "date" else "a number"
-    raise InputError(f"An end of the interval of column '{feature.name}' is not {what}.")
+        number = np.nan
+    if not np.isfinite(number):
+        raise InputError(f"An end of the interval of column '{feature.name}' is not {what}.")
+    return number

@@ -13,6 +13,7 @@ from shoal.algorithms.base import Algorithm
 from shoal.errors import ParameterError
 from shoal.models.base import Model
 from shoal.models.refusals import CODES
+from shoal.papers.base import Claim, Outcome
 from shoal.papers.claims import summary
 from shoal.papers.plots import Series
 from shoal.pipeline import anonymize
@@ -83,3 +84,12 @@ def _where(runs: pl.DataFrame, where: Mapping[str, Any] | None) -> pl.DataFrame:
         if runs.is_empty():
             raise ParameterError(f"No run has {name} = {value!r}.")
     return runs
+
+
+def worked_examples(found: Sequence[tuple[str, Claim]], notes: Sequence[str]) -> Outcome:
+    """What the worked examples of a document give: a row a claim, beside the number of its example."""
+    rows = [
+        {"id": name, "claim": claim.text, "kind": claim.kind, "verdict": claim.verdict, "evidence": claim.evidence}
+        for name, claim in found
+    ]
+    return Outcome(table=pl.DataFrame(rows), claims=[claim for _, claim in found], notes=notes)

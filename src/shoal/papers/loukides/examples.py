@@ -22,7 +22,7 @@ from shoal.measures.protection import s_diversities
 from shoal.papers.base import Claim, Context, Item, Outcome
 from shoal.papers.claims import equals, info
 from shoal.papers.loukides.toc_common import group_ids
-from shoal.papers.runs import release
+from shoal.papers.runs import release, worked_examples
 from shoal.papers.standins import synthetic_a
 from shoal.recoding.columns import IntervalCells
 from shoal.recoding.kinds import recoding_kinds
@@ -241,27 +241,19 @@ PARTS: Sequence[Callable[[], Found]] = (_chapter_2, _chapter_3, _partitions, _re
 
 def _run(context: Context) -> Outcome:
     found = [pair for part in context.each(PARTS, lambda part: part.__name__.strip("_")) for pair in part()]
-    rows = [
-        {"id": name, "claim": claim.text, "kind": claim.kind, "verdict": claim.verdict,
-         "ours": str(claim.numbers["ours"]), "expected": str(claim.numbers["stated"])}
-        for name, claim in found
-    ]  # fmt: skip
-    return Outcome(
-        table=pl.DataFrame(rows),
-        claims=[claim for _, claim in found],
-        notes=[
-            "Tables 2.2 and 2.3 are said to be alike under DM and C_AVG: they are where rows with equal cells in Table "
-            "2.2 count as two groups. Classes are those of equal cells here.",
-            "AM is not defined: the mean product of cell sizes over that of domain sizes gives Table 2.6's 0.164, and "
-            "0.069 for Table 2.7 where 0.252 is printed; by AM Table 2.7 is the better one.",
-            "Example 3.1.4 reads a salary of 40K in Table 3.3 as 30K. Section 3.3.1 forgets to divide UM of Table 3.10 "
-            "by the three attributes: the ratio is 9, not 3. The bound's inner floor is that of 8/3, not of 8/2.",
-            "Algorithm 2 asks for the largest normalised range in words and for the raw one in its tables; and it cuts "
-            "at <= median in its steps, but shares equal values in a footnote. Its tables need raw ranges and the "
-            "footnote.",
-            "NW[12-30] of Table 3.3 is no node of the hierarchy: postcodes are numbers there, or all of them.",
-        ],
-    )
+    notes = [
+        "Tables 2.2 and 2.3 are said to be alike under DM and C_AVG: they are where rows with equal cells in Table "
+        "2.2 count as two groups. Classes are those of equal cells here.",
+        "AM is not defined: the mean product of cell sizes over that of domain sizes gives Table 2.6's 0.164, and "
+        "0.069 for Table 2.7 where 0.252 is printed; by AM Table 2.7 is the better one.",
+        "Example 3.1.4 reads a salary of 40K in Table 3.3 as 30K. Section 3.3.1 forgets to divide UM of Table 3.10 "
+        "by the three attributes: the ratio is 9, not 3. The bound's inner floor is that of 8/3, not of 8/2.",
+        "Algorithm 2 asks for the largest normalised range in words and for the raw one in its tables; and it cuts "
+        "at <= median in its steps, but shares equal values in a footnote. Its tables need raw ranges and the "
+        "footnote.",
+        "NW[12-30] of Table 3.3 is no node of the hierarchy: postcodes are numbers there, or all of them.",
+    ]
+    return worked_examples(found, notes)
 
 
 EXAMPLES = Item(

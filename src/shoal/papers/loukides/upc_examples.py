@@ -13,7 +13,7 @@ from shoal.models.size import KAnonymity
 from shoal.papers.base import Claim, Context, Item, Outcome
 from shoal.papers.claims import checked, equals, info
 from shoal.papers.loukides.upc_common import ROUNDING, upc
-from shoal.papers.runs import release
+from shoal.papers.runs import release, worked_examples
 from shoal.results import Release
 from shoal.risk.audit import audit
 
@@ -143,28 +143,20 @@ def _tables() -> list[tuple[str, Claim]]:
 
 def _run(context: Context) -> Outcome:
     found = [*_ranges(), *_diversity(), *_tables()]
-    rows = [
-        {"id": name, "claim": claim.text, "kind": claim.kind, "verdict": claim.verdict,
-         "ours": str(claim.numbers["ours"]), "expected": str(claim.numbers["stated"])}
-        for name, claim in found
-    ]  # fmt: skip
-    return Outcome(
-        table=pl.DataFrame(rows),
-        claims=[claim for _, claim in found],
-        notes=[
-            "The share 2/6 (and 2/4) that is printed for [0K, 9K] belongs to [0K, 4K], the closest ascendant of 4K.",
-            "pc(1K, 4K) for numbers is 96/99 = 0.97; the 0.96 printed is that for categories. The remark that close "
-            "values help to prevent disclosure means the opposite.",
-            "Frequencies in the disclosure confidence are counts: with shares it would be 36 times smaller.",
-            "Range diversity is at most 1/2 for a class in which one value has 5 of 8 records: it averages pairs, and "
-            "'no tuple can be inferred with a score above P' is about that average and not about a probability.",
-            "Table 5.2 generalises its first class, which is at the limit of 0.5, and leaves the third, which is too: "
-            "it is no output to compare with.",
-            "Definition 5.2.5 prints WGP where WGU is meant, and Algorithm 6 compares both sums without the half that "
-            "Definition 5.2.4 has: so read, U and P mean what the text says.",
-            "Negative disclosure is not bounded by range diversity: excluding high incomes raises 2/6 to 2/4.",
-        ],
-    )
+    notes = [
+        "The share 2/6 (and 2/4) that is printed for [0K, 9K] belongs to [0K, 4K], the closest ascendant of 4K.",
+        "pc(1K, 4K) for numbers is 96/99 = 0.97; the 0.96 printed is that for categories. The remark that close "
+        "values help to prevent disclosure means the opposite.",
+        "Frequencies in the disclosure confidence are counts: with shares it would be 36 times smaller.",
+        "Range diversity is at most 1/2 for a class in which one value has 5 of 8 records: it averages pairs, and "
+        "'no tuple can be inferred with a score above P' is about that average and not about a probability.",
+        "Table 5.2 generalises its first class, which is at the limit of 0.5, and leaves the third, which is too: "
+        "it is no output to compare with.",
+        "Definition 5.2.5 prints WGP where WGU is meant, and Algorithm 6 compares both sums without the half that "
+        "Definition 5.2.4 has: so read, U and P mean what the text says.",
+        "Negative disclosure is not bounded by range diversity: excluding high incomes raises 2/6 to 2/4.",
+    ]
+    return worked_examples(found, notes)
 
 
 EXAMPLES = Item(

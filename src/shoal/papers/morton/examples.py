@@ -17,6 +17,7 @@ from shoal.measures.constraints import Constraint
 from shoal.measures.research import ResearchValue, detail_shares, kept_importance
 from shoal.papers.base import Claim, Context, Item, Outcome
 from shoal.papers.claims import equals, info
+from shoal.papers.runs import worked_examples
 from shoal.risk.audit import audit
 from shoal.table.column import Column
 
@@ -126,25 +127,17 @@ def _claims() -> list[tuple[str, Claim]]:
 
 def _run(context: Context) -> Outcome:
     found = _claims()
-    rows = [
-        {"id": name, "claim": claim.text, "kind": claim.kind, "verdict": claim.verdict,
-         "ours": str(claim.numbers["ours"]), "expected": str(claim.numbers["stated"])}
-        for name, claim in found
-    ]  # fmt: skip
-    return Outcome(
-        table=pl.DataFrame(rows),
-        claims=[claim for _, claim in found],
-        notes=[
-            "The printed formula has level k over level 0; the example, 'RV equals the weight at the most specific "
-            "level' and 'the denominator will continue to grow' need the reverse.",
-            "A ratio of 18/19 was solved for from Table 3's 0.72, so that MO-07 shows only that it is possible.",
-            "Sec. 2.6 groups White, Black, Other; Sec. 5.2 turns only Asian into Other and says that Black is in three "
-            "levels, of which Sec. 2.6 has two: the groups of Sec. 2.6 are used.",
-            "Research values go from 0 to 1 in the tables and to 100 in the text; weights sum to 1 in Sec. 4 and not "
-            "in Table 3; 'root' is the most general level, and once the most specific one.",
-            "MO-09 to MO-12 are on Adult: see items 6 and 7.",
-        ],
-    )
+    notes = [
+        "The printed formula has level k over level 0; the example, 'RV equals the weight at the most specific "
+        "level' and 'the denominator will continue to grow' need the reverse.",
+        "A ratio of 18/19 was solved for from Table 3's 0.72, so that MO-07 shows only that it is possible.",
+        "Sec. 2.6 groups White, Black, Other; Sec. 5.2 turns only Asian into Other and says that Black is in three "
+        "levels, of which Sec. 2.6 has two: the groups of Sec. 2.6 are used.",
+        "Research values go from 0 to 1 in the tables and to 100 in the text; weights sum to 1 in Sec. 4 and not "
+        "in Table 3; 'root' is the most general level, and once the most specific one.",
+        "MO-09 to MO-12 are on Adult: see items 6 and 7.",
+    ]
+    return worked_examples(found, notes)
 
 
 EXAMPLES = Item(

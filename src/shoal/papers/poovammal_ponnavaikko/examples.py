@@ -18,7 +18,7 @@ from shoal.models.numeric import EpsM
 from shoal.papers.base import Claim, Context, Item, Outcome
 from shoal.papers.claims import checked, equals, info
 from shoal.papers.plots import Plot, Series
-from shoal.papers.runs import release
+from shoal.papers.runs import release, worked_examples
 from shoal.recoding.grades import GradingTable, correlation
 from shoal.registry import load
 from shoal.risk.audit import AuditFigures, audit
@@ -161,24 +161,14 @@ def _defect() -> Found:
     ]  # fmt: skip
 
 
-def _rows(found: Found) -> pl.DataFrame:
-    return pl.DataFrame(
-        [{"id": name, "kind": one.kind, "what": one.text, "verdict": one.verdict, "evidence": one.evidence}
-         for name, one in found]
-    )  # fmt: skip
-
-
 def _examples(context: Context) -> Outcome:
     found = [*_patients(), *table_8()[1], *_defect()]
-    return Outcome(
-        table=_rows(found),
-        claims=[claim for _, claim in found],
-        notes=[
-            "Table 4 prints 15000 for Anand, the line above his; Tables 1 and 3 have 22000.",
-            "The 25 % for an exact income is that of the first class; the second class, of three, gives 33 %.",
-            "Step 3's condition 'min > x < max' is read as min < x < max.",
-        ],
-    )
+    notes = [
+        "Table 4 prints 15000 for Anand, the line above his; Tables 1 and 3 have 22000.",
+        "The 25 % for an exact income is that of the first class; the second class, of three, gives 33 %.",
+        "Step 3's condition 'min > x < max' is read as min < x < max.",
+    ]
+    return worked_examples(found, notes)
 
 
 def _table_8(context: Context) -> Outcome:

@@ -14,7 +14,7 @@ from shoal.models.alpha import AlphaKComplete, AlphaKGeneral, AlphaKSimple
 from shoal.models.base import Model
 from shoal.papers.base import Claim, Context, Item, Outcome
 from shoal.papers.claims import equals, info
-from shoal.papers.runs import release
+from shoal.papers.runs import release, worked_examples
 from shoal.risk.audit import Audit, audit
 
 T1 = pl.DataFrame({
@@ -110,24 +110,16 @@ def _claims() -> list[tuple[str, Claim]]:
 
 def _run(context: Context) -> Outcome:
     found = _claims()
-    rows = [
-        {"id": name, "claim": claim.text, "kind": claim.kind, "verdict": claim.verdict,
-         "ours": str(claim.numbers["ours"]), "expected": str(claim.numbers["stated"])}
-        for name, claim in found
-    ]  # fmt: skip
-    return Outcome(
-        table=pl.DataFrame(rows),
-        claims=[claim for _, claim in found],
-        notes=[
-            "Table 1 is captioned 3-anonymous, and is so on gender and ZIP only: record 7's colour is probably a slip.",
-            "The text turns 540059 into 56005*, which no masking does; 560059 is meant. Levels Z3, Z4 are Z2, Z3.",
-            "Definition 3(1) compares sizes the wrong way round and 4(3) lacks a negation; both are read as meant.",
-            "Rule 1 has 2k in the prose and 2k - 1 in the formula: 2k - 1 is used. Alpha lies in (0, 1].",
-            "The listing of the clustering is missing, with its distance, ties and dead ends: ours are the increase of "
-            "NCP a record, a keyed order, and classes that may outgrow rule 1 before rows are suppressed.",
-            "The distances of salaries are those of Li et al.'s t-closeness, which the survey only describes.",
-        ],
-    )
+    notes = [
+        "Table 1 is captioned 3-anonymous, and is so on gender and ZIP only: record 7's colour is probably a slip.",
+        "The text turns 540059 into 56005*, which no masking does; 560059 is meant. Levels Z3, Z4 are Z2, Z3.",
+        "Definition 3(1) compares sizes the wrong way round and 4(3) lacks a negation; both are read as meant.",
+        "Rule 1 has 2k in the prose and 2k - 1 in the formula: 2k - 1 is used. Alpha lies in (0, 1].",
+        "The listing of the clustering is missing, with its distance, ties and dead ends: ours are the increase of "
+        "NCP a record, a keyed order, and classes that may outgrow rule 1 before rows are suppressed.",
+        "The distances of salaries are those of Li et al.'s t-closeness, which the survey only describes.",
+    ]
+    return worked_examples(found, notes)
 
 
 EXAMPLES = Item(

@@ -18,6 +18,7 @@ from shoal.measures.posterior import candidates, posterior
 from shoal.measures.randomised import largest_anonymity, probabilistic_anonymity
 from shoal.papers.base import Claim, Context, Item, Outcome
 from shoal.papers.claims import equals, info
+from shoal.papers.runs import worked_examples
 from shoal.recoding.randomised import Randomised
 from shoal.risk.audit import AuditFigures, audit
 from shoal.table.table import Table
@@ -220,28 +221,20 @@ def _reach(values: list[str], *, constant: int) -> list[float]:
 def _run(context: Context) -> Outcome:
     table = fig_1()
     found = [*_tables(), *_anonymity(table), *_bias(table)]
-    rows = [
-        {"id": name, "claim": claim.text, "kind": claim.kind, "verdict": claim.verdict,
-         "ours": str(claim.numbers["ours"]), "expected": str(claim.numbers["stated"])}
-        for name, claim in found
-    ]  # fmt: skip
-    return Outcome(
-        table=pl.DataFrame(rows),
-        claims=[claim for _, claim in found],
-        notes=[
-            "Section 6 puts the leak at 17 %, p times a confidence. By the document's own eq. (6), and by Bayes, it is "
-            "50 %: no third original can have become what is seen.",
-            "The proof of Proposition 10 takes one support for smaller than another, which holds in one column only: "
-            "its bound of 1/11 is below the true 1/2.",
-            "Eq. (11) lacks 1/n and squares supports: it is not the variance of a count and does not shrink with n.",
-            "Proposition 13's ratio has a factor upside down; that a change becomes likelier with lambda holds for "
-            "single values and fails for long combinations.",
-            "Fig. 4 does not print its groups: rows 1 to 5 and 6 to 10 are the halves that its dashes mark.",
-            "Gamma's ratios are inverted before the largest is taken, and it is infinite where an original is "
-            "impossible; the document takes the largest first.",
-            "RA-34 to RA-38 are about Adult: see the item chi2.",
-        ],
-    )
+    notes = [
+        "Section 6 puts the leak at 17 %, p times a confidence. By the document's own eq. (6), and by Bayes, it is "
+        "50 %: no third original can have become what is seen.",
+        "The proof of Proposition 10 takes one support for smaller than another, which holds in one column only: "
+        "its bound of 1/11 is below the true 1/2.",
+        "Eq. (11) lacks 1/n and squares supports: it is not the variance of a count and does not shrink with n.",
+        "Proposition 13's ratio has a factor upside down; that a change becomes likelier with lambda holds for "
+        "single values and fails for long combinations.",
+        "Fig. 4 does not print its groups: rows 1 to 5 and 6 to 10 are the halves that its dashes mark.",
+        "Gamma's ratios are inverted before the largest is taken, and it is infinite where an original is "
+        "impossible; the document takes the largest first.",
+        "RA-34 to RA-38 are about Adult: see the item chi2.",
+    ]
+    return worked_examples(found, notes)
 
 
 EXAMPLES = Item(
