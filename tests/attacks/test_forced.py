@@ -234,3 +234,15 @@ def test_arrangements_are_all_and_distinct() -> None:
     ways = list(arrangements([1, 1, 2, 3]))
     assert len(ways) == len(set(ways)) == 12
     assert all(sorted(way) == [1, 1, 2, 3] for way in ways)
+
+
+def test_a_workload_has_prices_that_the_attacker_does_not_know() -> None:
+    people = pl.DataFrame({"age": [*range(20, 40)], "illness": list("abcd") * 5})
+    for workload, known in ((None, True), ({"boundaries": {"age": [30]}}, False)):
+        table = shoal.read(
+            people, quasi=["age"], sensitive=["illness"], hierarchies={"age": {"widths": [5, 10]}}, workload=workload
+        )
+        release = shoal.anonymize(table, algorithm=shoal.Optimal(), models=[shoal.DistinctL(l=2)], seed=1,
+                                  acknowledge=["W-NO-K"])  # fmt: skip
+        (found,) = shoal.attack(release, only=["minimality"])
+        assert bool(found.figures) is known

@@ -121,9 +121,9 @@ def best_of_all(release: Release | None) -> bool:
         return False
     algorithm = release.evidence.get("algorithm", {})
     proven = release.released.recoding.notes.get("proven", True)
-    # A research value may rise with a level, so less generalisation need not be better.
+    # A research value may rise with a level, so less generalisation need not be better; a workload has its own prices.
     known = "models" in release.evidence and algorithm.get("name") in BEST and algorithm.get("measure") != "rv"
-    return bool(known and proven and algorithm.get("node") is None)
+    return bool(known and proven and algorithm.get("node") is None and release.table.workload is None)
 
 
 def forced(release: Release) -> Forced:

@@ -26,7 +26,7 @@ _NEEDS = {
     "input": "the publisher's side (name the recipe instead of the folder)",
     "sensitive": "a sensitive column whose true values are known",
     "others": "further releases of the same people (--also)",
-    "full-domain": "the best full-domain recoding of all (optimal, samarati, incognito), made from a recipe",
+    "full-domain": "the best full-domain recoding (optimal, samarati, incognito; no workload), made from a recipe",
 }
 _NO_CLASS = (
     "Everybody's class is taken to be known here, so there is no control: people outside the data have no class."
