@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.algorithms.base import Problem
+from shoal.algorithms.links.graded import Graded
 from shoal.algorithms.links.transform import TableTransform
 from shoal.attacks.matching import (
     attack_pseudonymised,
@@ -23,11 +24,13 @@ from shoal.attacks.matching import (
     rank_shares,
     sample_sizes,
 )
+from shoal.attacks.run import attack
 from shoal.engines.memory import MemoryEngine
 from shoal.errors import MissingExtraError, ParameterError
 from shoal.io.source import read
 from shoal.models.base import Judge
 from shoal.models.feasible import whole_reference
+from shoal.pipeline import anonymize
 from shoal.recoding.recodings import Rewritten
 from shoal.table.keys import Keys
 from shoal.table.table import Table
@@ -185,3 +188,14 @@ def test_ages_of_adult_fall_to_a_thousand_true_ones(adult_table: Table) -> None:
 def test_educations_of_adult_fall_to_a_thousand_true_ones(adult_table: Table) -> None:
     codes = adult_table.columns["education"].codes.astype(np.int64)
     assert frequency_matching(codes, generator(), size=1000).value == pytest.approx(0.86, abs=0.03)
+
+
+def test_attacks_take_parameters_by_name() -> None:
+    frame = pl.DataFrame({"a": ["x"] * 200, "s": [i % 40 for i in range(200)]})
+    table = read(frame, quasi=["a"], sensitive=["s"])
+    release = anonymize(table, algorithm=Graded(), seed=1, acknowledge=["W-PP-REV", "W-UNMODELLED:s", "W-NO-K"])
+    for shares in ([0.1], [0.1, 0.5]):
+        (found,) = attack(release, only=[{"name": "rank-matching", "shares": shares}], seed=1)
+        assert len({one.name.split(", ")[-1] for one in found.figures}) == len(shares)
+    with pytest.raises(ParameterError, match="Did you mean 'shares'"):
+        attack(release, only=[{"name": "rank-matching", "share": [0.1]}])

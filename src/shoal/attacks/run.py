@@ -15,7 +15,7 @@ from shoal.attacks.forced import best_of_all
 from shoal.attacks.views import identified_people, own_people, people_frame, public_view
 from shoal.attacks.views import release_view as see
 from shoal.errors import InputError, ParameterError
-from shoal.registry import load, names, summary
+from shoal.registry import load, make, names
 from shoal.results import Release
 from shoal.table.coding import canonical_text
 from shoal.table.keys import Keys
@@ -38,7 +38,7 @@ def attack(
     *,
     control: pl.DataFrame | None = None,
     no_control: str | None = None,
-    only: Sequence[str] = (),
+    only: Sequence[str | Mapping[str, Any]] = (),
     seed: int | None = None,
     others: Sequence[tuple[pl.DataFrame, Mapping[str, Any]]] = (),
 ) -> list[AttackResult]:
@@ -49,7 +49,7 @@ def attack(
     control
         People of the same population who are not in the data, with the same columns.
     only
-        Names of the attacks to run, all that apply by default.
+        Attacks to run, by name or as tables of a name and parameters; all that apply by default.
     seed
         Only for tests and papers; by default draws come from the release's own secret.
     others
@@ -110,13 +110,14 @@ def make_case(
     )  # fmt: skip
 
 
-def run_attacks(case: AttackCase, only: Sequence[str] = ()) -> list[AttackResult]:
-    """Run the attacks named, or all that apply to the kind of release; what cannot run says what it lacks."""
-    for name in only:
-        summary("attack", name)  # an unknown name proposes the nearest one
+def run_attacks(case: AttackCase, only: Sequence[str | Mapping[str, Any]] = ()) -> list[AttackResult]:
+    """Run the attacks asked for, or all that apply to the kind of release; what cannot run says what it lacks."""
     results = []
-    for name in only or applicable(case.kind, case.made):
-        made: Attack = load("attack", name)()
+    wanted: list[Attack] = [
+        make("attack", {"name": one} if isinstance(one, str) else one)
+        for one in only or applicable(case.kind, case.made)
+    ]
+    for made in wanted:
         mine = case
         if "people" not in made.needs and case.people.near is not None:
             # Whoever knows the class knows more than the nearest one; people outside the data have none.

@@ -12,8 +12,7 @@ import polars as pl
 from shoal.algorithms.links.graded import Graded
 from shoal.algorithms.links.transform import TableTransform
 from shoal.attacks.base import AttackFigure
-from shoal.attacks.run import make_case
-from shoal.attacks.views import release_view
+from shoal.attacks.run import attack
 from shoal.papers.base import Context, Item, Outcome
 from shoal.papers.claims import below, checked, info, summary, within
 from shoal.papers.plots import Plot, Series
@@ -34,7 +33,6 @@ from shoal.papers.poovammal_ponnavaikko.common import (
     transform,
 )
 from shoal.papers.runs import curves, points, release, summarise
-from shoal.registry import make
 from shoal.table.column import Column
 from shoal.table.keys import Keys
 
@@ -207,8 +205,7 @@ READ = {"exactly": RANK, "within one year": f"{RANK}-within-one-unit",
 def _attacked(pair: Pair, seed: int, name: str, sizes: list[int]) -> dict[tuple[str, int], AttackFigure]:
     """Figures by their name and by how many true values the attacker holds."""
     n = pair.before.height
-    case = make_case(release_view(pair.made), pair.made.manifest, Keys.from_seed(seed), release=pair.made)
-    result = make("attack", {"name": name, "shares": [size / n for size in sizes]}).run(case)
+    (result,) = attack(pair.made, only=[{"name": name, "shares": [size / n for size in sizes]}], seed=seed)
     found = {}
     for figure in result.figures:
         what, _, ending = figure.name.partition(":")
