@@ -22,8 +22,8 @@ from shoal.kernels.estimates import cell_chances, exact_counts, expected_counts
 from shoal.kernels.grouping import group_rows
 from shoal.table.keys import Keys
 
-# Queries at a time, so that chances of all cells fit into memory.
-_CELLS = 1 << 23
+# Queries at a time, so that chances of all cells fit into memory that is used again from one part to the next.
+_CELLS = 1 << 20
 _RESAMPLED = 500
 # Columns of at most so many values have the rows of each value as bits.
 _FEW = 512
