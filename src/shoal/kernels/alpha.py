@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import namedtuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.rules import TOLERANCE
 from shoal.kernels.ticks import Prices, clear, extend_all, helper, join, joint_costs, make_extents, own_cost, wide
 
@@ -222,7 +223,7 @@ def _smallest(classes: Classes, count: int, k: int) -> int:
     return best
 
 
-@njit(cache=True)
+@kernel
 def cluster_classes(
     p: Prices, records: Records, ids: np.ndarray, count: int, k: int, mend: bool, done: np.ndarray
 ) -> int:
@@ -252,7 +253,7 @@ def cluster_classes(
     return count
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def cluster_parts(
     p: Prices, records: Records, starts: np.ndarray, k: int, ids: np.ndarray, counts: np.ndarray, done: np.ndarray
 ) -> None:

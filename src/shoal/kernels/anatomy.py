@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.heap import make_heap, pop
 
 # A bucket's key: its records left, most first, then where its next record stands in the keyed order.
 _PLACES = np.int64(1) << 32
 
 
-@njit(cache=True)
+@kernel
 def _push(keys: np.ndarray, size: int, key: int) -> None:
     at = size
     while at > 0:
@@ -23,7 +23,7 @@ def _push(keys: np.ndarray, size: int, key: int) -> None:
     keys[at] = key
 
 
-@njit(cache=True)
+@kernel
 def draw_groups(codes: np.ndarray, card: int, l: int) -> np.ndarray:  # noqa: E741
     """Group of every record, -1 for those left when fewer than l buckets are; O(n log card).
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.geometry import FLAT, Geometry, group_price
 
 
-@njit(cache=True)
+@kernel
 def _distinct_values(codes: np.ndarray, lo: int, hi: int, a: int) -> tuple:
     """Sorted distinct codes of a column and each row's place among them."""
     n = hi - lo
@@ -49,7 +49,7 @@ def _distinct_values(codes: np.ndarray, lo: int, hi: int, a: int) -> tuple:
     return values, places
 
 
-@njit(cache=True)
+@kernel
 def _bucket_extents(codes: np.ndarray, lo: int, places: np.ndarray, buckets: int, geo: Geometry) -> tuple:
     """Count, lowest and highest code a column, and sets of flat columns, for every value of the cut column."""
     m = codes.shape[1]
@@ -70,7 +70,7 @@ def _bucket_extents(codes: np.ndarray, lo: int, places: np.ndarray, buckets: int
     return count, low, high, bits
 
 
-@njit(cache=True)
+@kernel
 def _running_losses(
     count: np.ndarray, low: np.ndarray, high: np.ndarray, bits: np.ndarray, geo: Geometry, forward: bool
 ) -> np.ndarray:
@@ -93,7 +93,7 @@ def _running_losses(
     return losses
 
 
-@njit(cache=True)
+@kernel
 def best_cuts(codes: np.ndarray, lo: int, hi: int, geo: Geometry, k: int) -> tuple:
     """Loss, column and last left value of every cut that leaves k rows on both sides."""
     m = codes.shape[1]

@@ -7,12 +7,12 @@ nothing, as one with a single value does.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.geometry import FLAT, Geometry, price, price_set
 
 
-@njit(cache=True)
+@kernel
 def open_group(geo: Geometry, row: np.ndarray, low: np.ndarray, high: np.ndarray, bits: np.ndarray) -> None:
     """Make the extent that of one record."""
     for w in range(bits.size):
@@ -23,7 +23,7 @@ def open_group(geo: Geometry, row: np.ndarray, low: np.ndarray, high: np.ndarray
     extend(geo, row, low, high, bits)
 
 
-@njit(cache=True)
+@kernel
 def extend(geo: Geometry, row: np.ndarray, low: np.ndarray, high: np.ndarray, bits: np.ndarray) -> None:
     """Make room in the extent for a record."""
     for a in range(row.size):
@@ -36,7 +36,7 @@ def extend(geo: Geometry, row: np.ndarray, low: np.ndarray, high: np.ndarray, bi
             bits[geo.word_at[a] + (x >> 6)] |= np.uint64(1) << np.uint64(x & 63)
 
 
-@njit(cache=True)
+@kernel
 def prices(geo: Geometry, low: np.ndarray, high: np.ndarray, bits: np.ndarray, out: np.ndarray) -> None:
     """Unweighted price of every column of an extent."""
     for a in range(out.size):
@@ -48,7 +48,7 @@ def prices(geo: Geometry, low: np.ndarray, high: np.ndarray, bits: np.ndarray, o
             out[a] = price(geo, a, low[a], high[a])
 
 
-@njit(cache=True)
+@kernel
 def price_with(
     geo: Geometry, row: np.ndarray, low: np.ndarray, high: np.ndarray, bits: np.ndarray, now: np.ndarray,
     out: np.ndarray,
@@ -73,7 +73,7 @@ def price_with(
     return total
 
 
-@njit(cache=True)
+@kernel
 def price_each(
     geo: Geometry, row: np.ndarray, low: np.ndarray, high: np.ndarray, bits: np.ndarray, now: np.ndarray,
     first: int, after: int, out: np.ndarray,
@@ -98,7 +98,7 @@ def price_each(
         out[c - first, 1] = plain / row.size
 
 
-@njit(cache=True)
+@kernel
 def pair_prices(
     geo: Geometry, codes: np.ndarray, one: int, others: np.ndarray, count: int, base: float, out: np.ndarray
 ) -> None:
@@ -124,7 +124,7 @@ def pair_prices(
                 out[i] += weight * price(geo, a, low, max(x, y))
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def reprice(
     geo: Geometry, codes: np.ndarray, others: np.ndarray, count: int, low: np.ndarray, high: np.ndarray,
     bits: np.ndarray, now: np.ndarray, stale: np.ndarray, shares: np.ndarray, totals: np.ndarray,

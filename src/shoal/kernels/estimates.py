@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.extents import popcount
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def cell_chances(asked: np.ndarray, at: np.ndarray, code: np.ndarray) -> np.ndarray:
     """Chance that a cell's value is one of those that a query asks for, every value it covers being as likely.
 
@@ -41,7 +42,7 @@ def cell_chances(asked: np.ndarray, at: np.ndarray, code: np.ndarray) -> np.ndar
     return found
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def expected_counts(
     chance: np.ndarray,
     order: np.ndarray,
@@ -100,7 +101,7 @@ def expected_counts(
     return found
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def exact_counts(
     asked: np.ndarray, first: np.ndarray, codes: np.ndarray, bits: np.ndarray, bit_at: np.ndarray
 ) -> np.ndarray:
@@ -140,7 +141,7 @@ def exact_counts(
     return found
 
 
-@njit(cache=True)
+@kernel
 def _keep(kept: np.ndarray, mine: np.ndarray, hits: int, codes: np.ndarray, bits: np.ndarray, at: int) -> None:
     """Clear the bits of the rows that fail one condition."""
     if at < 0:

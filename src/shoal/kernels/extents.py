@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import kernel
 
 WORD = 64
 
 
-@njit(cache=True)
+@kernel
 def group_ranges(codes: np.ndarray, ids: np.ndarray, groups: int) -> tuple:
     """Lowest and highest of ``codes`` in each group; rows with a negative id are left out."""
     low = np.full(groups, np.iinfo(np.int32).max, dtype=np.int32)
@@ -21,7 +22,7 @@ def group_ranges(codes: np.ndarray, ids: np.ndarray, groups: int) -> tuple:
     return low, high
 
 
-@njit(cache=True)
+@kernel
 def group_bits(codes: np.ndarray, ids: np.ndarray, groups: int, card: int) -> np.ndarray:
     """uint64, shape (groups, words): which codes occur in each group."""
     words = max(1, (card + WORD - 1) // WORD)
@@ -33,7 +34,7 @@ def group_bits(codes: np.ndarray, ids: np.ndarray, groups: int, card: int) -> np
     return bits
 
 
-@njit(cache=True)
+@kernel
 def popcount(word: np.uint64) -> int:
     """Number of set bits."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -42,7 +43,7 @@ def popcount(word: np.uint64) -> int:
     return int((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@njit(cache=True)
+@kernel
 def count_bits(bits: np.ndarray) -> np.ndarray:
     """Set bits of every row of ``bits``."""
     out = np.zeros(bits.shape[0], dtype=np.int64)
@@ -52,7 +53,7 @@ def count_bits(bits: np.ndarray) -> np.ndarray:
     return out
 
 
-@njit(cache=True)
+@kernel
 def weigh_bits(bits: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Sum of ``weights`` over the set bits of every row."""
     out = np.zeros(bits.shape[0], dtype=np.float64)
@@ -63,7 +64,7 @@ def weigh_bits(bits: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return out
 
 
-@njit(cache=True)
+@kernel
 def group_sums(values: np.ndarray, ids: np.ndarray, groups: int) -> np.ndarray:
     """Sum of ``values`` in each group, in row order."""
     out = np.zeros(groups, dtype=np.float64)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import namedtuple
 
 import numpy as np
-from numba import njit
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.extents import popcount
 
 INTERVAL, TREE, FLAT = range(3)
@@ -21,7 +21,7 @@ Geometry = namedtuple(
 )
 
 
-@njit(cache=True)
+@kernel
 def price(geo: Geometry, a: int, low: int, high: int) -> float:
     """Loss of an interval or tree cell between two codes, 0 for one value and 1 for everything."""
     if geo.pair_at[a] >= 0:
@@ -29,7 +29,7 @@ def price(geo: Geometry, a: int, low: int, high: int) -> float:
     return worked_price(geo, a, low, high)
 
 
-@njit(cache=True)
+@kernel
 def worked_price(geo: Geometry, a: int, low: int, high: int) -> float:
     """The same from the ends or the tree, for columns of too many codes to list their pairs."""
     if geo.kind[a] == INTERVAL:
@@ -46,7 +46,7 @@ def worked_price(geo: Geometry, a: int, low: int, high: int) -> float:
     return (geo.leaves[at + low] - 1.0) * geo.scale[a]
 
 
-@njit(cache=True)
+@kernel
 def list_pairs(geo: Geometry, pair_at: np.ndarray, size: int) -> np.ndarray:
     """Price of every low and high code of the columns that have a place in the list."""
     pair = np.zeros(size)
@@ -59,7 +59,7 @@ def list_pairs(geo: Geometry, pair_at: np.ndarray, size: int) -> np.ndarray:
     return pair
 
 
-@njit(cache=True)
+@kernel
 def price_set(geo: Geometry, a: int, bits: np.ndarray) -> float:
     """Loss of a flat column's cell; ``bits`` holds the words of all flat columns."""
     found = 0
@@ -73,7 +73,7 @@ def price_set(geo: Geometry, a: int, bits: np.ndarray) -> float:
     return (found - 1.0) * geo.scale[a]
 
 
-@njit(cache=True)
+@kernel
 def group_price(geo: Geometry, low: np.ndarray, high: np.ndarray, bits: np.ndarray) -> float:
     """Weighted loss of one record of a group with the given extent."""
     total = 0.0

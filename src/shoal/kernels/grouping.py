@@ -7,7 +7,9 @@ cache and can be numbered in parallel. Group numbers depend on the data alone, n
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from shoal.kernels.compiled import kernel
 
 _PARTS = 256
 _BLOCK = 2048
@@ -19,14 +21,14 @@ _KEY_LIMIT = 1 << 63
 _PARALLEL_FROM = 1 << 16
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def _hash(key: np.uint64) -> np.uint64:
     key ^= key >> np.uint64(32)
     key *= _MULTIPLIER
     return key ^ (key >> np.uint64(29))
 
 
-@njit(cache=True)
+@kernel
 def _pack_block(codes: np.ndarray, radices: np.ndarray, keys: np.ndarray, start: int, stop: int) -> None:
     for i in range(start, stop):
         keys[i] = np.uint64(codes[0, i])
@@ -36,14 +38,14 @@ def _pack_block(codes: np.ndarray, radices: np.ndarray, keys: np.ndarray, start:
             keys[i] = keys[i] * radix + np.uint64(codes[j, i])
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _pack_blocks(codes: np.ndarray, radices: np.ndarray, keys: np.ndarray) -> None:
     n = keys.size
     for block in prange((n + _BLOCK - 1) // _BLOCK):
         _pack_block(codes, radices, keys, block * _BLOCK, min(n, (block + 1) * _BLOCK))
 
 
-@njit(cache=True)
+@kernel
 def _number_direct(keys: np.ndarray, ids: np.ndarray, limit: int) -> tuple:
     """Number keys by first appearance with one table; give up (count -1) past ``limit`` distinct keys."""
     capacity = 4096
@@ -87,7 +89,7 @@ def _number_direct(keys: np.ndarray, ids: np.ndarray, limit: int) -> tuple:
     return found, first[:found], counts[:found]
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _split(keys: np.ndarray) -> tuple:
     """Stable scatter of row numbers by the top bits of their hash; returns rows and part offsets."""
     n = keys.size
@@ -117,7 +119,7 @@ def _split(keys: np.ndarray) -> tuple:
     return rows, parted, offsets
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _number_parts(rows: np.ndarray, parted: np.ndarray, offsets: np.ndarray, local: np.ndarray) -> tuple:
     """Number each part's keys from 0 (``local``, in part order) and count its groups."""
     found = np.zeros(_PARTS, dtype=np.int64)
@@ -151,7 +153,7 @@ def _number_parts(rows: np.ndarray, parted: np.ndarray, offsets: np.ndarray, loc
     return found, firsts, counts
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _gather_parts(
     rows: np.ndarray,
     offsets: np.ndarray,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import namedtuple
 
 import numpy as np
-from numba import njit
 
 from shoal.kernels.clusters import extend, open_group, prices
+from shoal.kernels.compiled import kernel
 from shoal.kernels.extents import popcount
 from shoal.kernels.geometry import FLAT, Geometry, price
 
@@ -42,13 +42,13 @@ def fill_groups(groups: Groups, ids: np.ndarray, geo: Geometry, codes: np.ndarra
     return groups
 
 
-@njit(cache=True)
+@kernel
 def _join_all(groups: Groups, ids: np.ndarray) -> None:
     for r in range(ids.size - 1, -1, -1):
         join(groups, r, ids[r])
 
 
-@njit(cache=True)
+@kernel
 def _refresh_all(groups: Groups, geo: Geometry, codes: np.ndarray) -> None:
     rows = np.empty(groups.ids.size, dtype=np.int64)
     for g in range(groups.head.size):
@@ -60,7 +60,7 @@ def column_prices(groups: Groups) -> np.ndarray:
     return (groups.size[:, None] * groups.now).sum(axis=0)
 
 
-@njit(cache=True)
+@kernel
 def leave(groups: Groups, r: int) -> None:
     """Take a record out of its group's list; the group's price is not touched."""
     g = groups.ids[r]
@@ -74,7 +74,7 @@ def leave(groups: Groups, r: int) -> None:
     groups.ids[r] = -1
 
 
-@njit(cache=True)
+@kernel
 def join(groups: Groups, r: int, g: int) -> None:
     """Put a record at the head of a group's list; the group's price is not touched."""
     groups.after[r] = groups.head[g]
@@ -86,7 +86,7 @@ def join(groups: Groups, r: int, g: int) -> None:
     groups.size[g] += 1
 
 
-@njit(cache=True)
+@kernel
 def list_members(groups: Groups, g: int, out: np.ndarray, at: int) -> int:
     """Write a group's records from ``out[at]`` on; returns where they end."""
     r = groups.head[g]
@@ -97,7 +97,7 @@ def list_members(groups: Groups, g: int, out: np.ndarray, at: int) -> int:
     return at
 
 
-@njit(cache=True)
+@kernel
 def price_rows(geo: Geometry, codes: np.ndarray, rows: np.ndarray, skip: int, extra: int, extent: tuple) -> float:
     """Weighted price of some records without ``skip`` and with ``extra`` (-1: none); fills the extent given."""
     low, high, bits, now = extent
@@ -118,7 +118,7 @@ def price_rows(geo: Geometry, codes: np.ndarray, rows: np.ndarray, skip: int, ex
     return total
 
 
-@njit(cache=True)
+@kernel
 def refresh(groups: Groups, g: int, geo: Geometry, codes: np.ndarray, rows: np.ndarray) -> None:
     """Price a group anew, and what it would cost without each of its members; ``rows`` is room for them."""
     if groups.size[g] == 0:
@@ -136,7 +136,7 @@ def refresh(groups: Groups, g: int, geo: Geometry, codes: np.ndarray, rows: np.n
             _bare_ranges(groups, g, a, geo, codes, mine)
 
 
-@njit(cache=True)
+@kernel
 def _bare_ranges(groups: Groups, g: int, a: int, geo: Geometry, codes: np.ndarray, mine: np.ndarray) -> None:
     """Add an ordered column's price without each member, which the two lowest and two highest codes decide."""
     low = groups.low[g, a]
@@ -167,7 +167,7 @@ def _bare_ranges(groups: Groups, g: int, a: int, geo: Geometry, codes: np.ndarra
             groups.bare[mine[i]] += full
 
 
-@njit(cache=True)
+@kernel
 def _bare_sets(groups: Groups, g: int, a: int, geo: Geometry, codes: np.ndarray, mine: np.ndarray) -> None:
     """Add a flat column's price without each member: one value less where the member alone has its value."""
     first = geo.word_at[a]

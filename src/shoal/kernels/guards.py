@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import namedtuple
 
 import numpy as np
-from numba import njit
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.heap import pop
 
 # Distinct nodes of a hierarchy: their leaves, and the next node above that is larger (-1: the root).
@@ -22,7 +22,7 @@ Tally = namedtuple("Tally", "count used times guards")
 TOLERANCE = 1e-12
 
 
-@njit(cache=True)
+@kernel
 def share(nodes: Nodes, node: int, guard: int) -> float:
     """Chance that a value somewhere under ``node`` lies under ``guard``, every leaf being as likely."""
     if nodes.first[guard] <= nodes.first[node] and nodes.after[node] <= nodes.after[guard]:
@@ -32,7 +32,7 @@ def share(nodes: Nodes, node: int, guard: int) -> float:
     return 0.0
 
 
-@njit(cache=True)
+@kernel
 def breach(nodes: Nodes, tally: Tally, used: int, guard: int, times: int) -> float:
     """Chance that one of ``times`` records drawn from the class lies under ``guard``.
 
@@ -60,7 +60,7 @@ def breach(nodes: Nodes, tally: Tally, used: int, guard: int, times: int) -> flo
     return 1.0 - none[times]
 
 
-@njit(cache=True)
+@kernel
 def _tally(node: np.ndarray, guard: np.ndarray, times: np.ndarray, low: int, high: int, tally: Tally) -> tuple:
     """Count one class; returns how many nodes and how many guards it uses."""
     used = 0
@@ -81,7 +81,7 @@ def _tally(node: np.ndarray, guard: np.ndarray, times: np.ndarray, low: int, hig
     return used, guards
 
 
-@njit(cache=True)
+@kernel
 def _clear(tally: Tally, used: int, guards: int) -> None:
     for place in range(used):
         tally.count[tally.used[place]] = 0
@@ -89,7 +89,7 @@ def _clear(tally: Tally, used: int, guards: int) -> None:
         tally.times[tally.guards[place]] = 0
 
 
-@njit(cache=True)
+@kernel
 def _new_tally(nodes: Nodes) -> Tally:
     size = nodes.first.size
     return Tally(
@@ -98,7 +98,7 @@ def _new_tally(nodes: Nodes) -> Tally:
     )  # fmt: skip
 
 
-@njit(cache=True)
+@kernel
 def _worst(nodes: Nodes, tally: Tally, used: int, guards: int) -> tuple:
     """The guard most likely to be breached and how likely; the first met among equals."""
     worst = 0.0
@@ -112,7 +112,7 @@ def _worst(nodes: Nodes, tally: Tally, used: int, guards: int) -> tuple:
     return worst, which
 
 
-@njit(cache=True)
+@kernel
 def worst_breaches(
     nodes: Nodes, starts: np.ndarray, node: np.ndarray, guard: np.ndarray, times: np.ndarray
 ) -> np.ndarray:
@@ -126,7 +126,7 @@ def worst_breaches(
     return found
 
 
-@njit(cache=True)
+@kernel
 def _choose(nodes: Nodes, tally: Tally, used: int, guard: int, heaps: np.ndarray, at: np.ndarray) -> int:
     """The node to lift a record from: largest share under the guard, then smallest loss, then earliest record."""
     best = -1
@@ -147,13 +147,13 @@ def _choose(nodes: Nodes, tally: Tally, used: int, guard: int, heaps: np.ndarray
     return best
 
 
-@njit(cache=True)
+@kernel
 def _lift_loss(nodes: Nodes, node: int) -> int:
     up = nodes.parent[node]
     return (nodes.after[up] - nodes.first[up]) - (nodes.after[node] - nodes.first[node])
 
 
-@njit(cache=True)
+@kernel
 def _push(keys: np.ndarray, at: int, size: int, key: int) -> None:
     place = size
     while place > 0:
@@ -165,7 +165,7 @@ def _push(keys: np.ndarray, at: int, size: int, key: int) -> None:
     keys[at + place] = key
 
 
-@njit(cache=True)
+@kernel
 def _lift_class(
     nodes: Nodes, tally: Tally, in_use: tuple, node: np.ndarray, low: int, high: int, p: float
 ) -> tuple:
@@ -208,7 +208,7 @@ def _lift_class(
             worst = breach(nodes, tally, used, guard, tally.times[guard])
 
 
-@njit(cache=True)
+@kernel
 def _in_use(tally: Tally, used: int, node: int) -> bool:
     for place in range(used):
         if tally.used[place] == node:
@@ -216,7 +216,7 @@ def _in_use(tally: Tally, used: int, node: int) -> bool:
     return False
 
 
-@njit(cache=True)
+@kernel
 def lift(
     nodes: Nodes, starts: np.ndarray, node: np.ndarray, guard: np.ndarray, times: np.ndarray, p: float
 ) -> np.ndarray:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import kernel
 
 # A price in 0..1 and a place below PLACES in one key: prices that rounding tells apart, and nothing else, are equal.
 PLACES = 1 << 24
 _STEPS = float(1 << 38)
 
 
-@njit(cache=True)
+@kernel
 def price_key(price: float, place: int) -> int:
     """Order by price, then by place."""
     return int(np.round(max(0.0, min(1.0, price)) * _STEPS)) * PLACES + place
 
 
-@njit(cache=True)
+@kernel
 def _sink(keys: np.ndarray, at: int, size: int) -> None:
     key = keys[at]
     while True:
@@ -32,14 +33,14 @@ def _sink(keys: np.ndarray, at: int, size: int) -> None:
     keys[at] = key
 
 
-@njit(cache=True)
+@kernel
 def make_heap(keys: np.ndarray, size: int) -> None:
     """Order the first ``size`` keys as a heap."""
     for at in range(size // 2 - 1, -1, -1):
         _sink(keys, at, size)
 
 
-@njit(cache=True)
+@kernel
 def pop(keys: np.ndarray, size: int) -> int:
     """Take the smallest key out; one fewer are left."""
     smallest = keys[0]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import kernel
 
 
-@njit(cache=True)
+@kernel
 def run_lengths(values: np.ndarray, codes: np.ndarray, counts: np.ndarray) -> int:
     """Write the distinct values of sorted ``values`` and their counts; return how many there are."""
     found = 0
@@ -20,7 +21,7 @@ def run_lengths(values: np.ndarray, codes: np.ndarray, counts: np.ndarray) -> in
     return found
 
 
-@njit(cache=True)
+@kernel
 def sort_small(values: np.ndarray) -> None:
     """Sort in place: insertion for the few values of a typical group, the library's sort otherwise."""
     if values.size > 48:
@@ -35,7 +36,7 @@ def sort_small(values: np.ndarray) -> None:
         values[j + 1] = x
 
 
-@njit(cache=True)
+@kernel
 def count_segment(
     values: np.ndarray, card: int, dense: np.ndarray, codes: np.ndarray, counts: np.ndarray
 ) -> int:
@@ -55,7 +56,7 @@ def count_segment(
     return run_lengths(values, codes, counts)
 
 
-@njit(cache=True)
+@kernel
 def bucket_rows(ids: np.ndarray, groups: int) -> tuple:
     """Rows ordered by group (stable; rows with id < 0 left out) and each group's offset."""
     offsets = np.zeros(groups + 1, dtype=np.int64)
@@ -73,7 +74,7 @@ def bucket_rows(ids: np.ndarray, groups: int) -> tuple:
     return rows, offsets
 
 
-@njit(cache=True)
+@kernel
 def histograms(rows: np.ndarray, offsets: np.ndarray, values: np.ndarray, card: int) -> tuple:
     """Compressed histograms of ``values[rows]`` for the segments given by ``offsets``."""
     groups = offsets.size - 1
@@ -89,7 +90,7 @@ def histograms(rows: np.ndarray, offsets: np.ndarray, values: np.ndarray, card: 
     return indptr, codes[:total].copy(), counts[:total].copy()
 
 
-@njit(cache=True)
+@kernel
 def subject_histograms(
     rows: np.ndarray, offsets: np.ndarray, values: np.ndarray, subjects: np.ndarray, n_subjects: int
 ) -> tuple:
@@ -106,7 +107,7 @@ def subject_histograms(
     return indptr, codes[:total].copy(), counts[:total].copy()
 
 
-@njit(cache=True)
+@kernel
 def pair_histogram(
     rows: np.ndarray,
     values: np.ndarray,
@@ -134,7 +135,7 @@ def pair_histogram(
     return found
 
 
-@njit(cache=True)
+@kernel
 def distinct_subjects(rows: np.ndarray, subjects: np.ndarray, flags: np.ndarray, values: np.ndarray) -> int:
     """Distinct subjects among ``rows`` whose value is not flagged (``flags`` empty: all rows)."""
     mine = np.empty(rows.size, dtype=np.int32)
@@ -152,7 +153,7 @@ def distinct_subjects(rows: np.ndarray, subjects: np.ndarray, flags: np.ndarray,
     return found
 
 
-@njit(cache=True)
+@kernel
 def known_sizes(
     rows: np.ndarray, offsets: np.ndarray, subjects: np.ndarray, flags: np.ndarray, values: np.ndarray
 ) -> np.ndarray:

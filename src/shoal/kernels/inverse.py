@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import kernel
 
 _SMALLEST = 1e-18
 
 
-@njit(cache=True)
+@kernel
 def _series(f: int, p: float) -> float:
     """I(f) as p times the sum of q**j B(f, j+1): positive terms, few of them for large p or large f."""
     q = 1.0 - p
@@ -29,7 +30,7 @@ def _series(f: int, p: float) -> float:
     return p * total
 
 
-@njit(cache=True)
+@kernel
 def _dilogarithm(p: float) -> float:
     """Li2(1 - p) for p up to a half, from Li2(p)."""
     term = 1.0
@@ -42,7 +43,7 @@ def _dilogarithm(p: float) -> float:
     return math.pi * math.pi / 6.0 - math.log(1.0 - p) * math.log(p) - total
 
 
-@njit(cache=True)
+@kernel
 def _direct_square(f: int, p: float) -> float:
     """J(f) as a sum over F, for p of a half or more, where F is seldom much above f."""
     q = 1.0 - p
@@ -60,7 +61,7 @@ def _direct_square(f: int, p: float) -> float:
         h += 1
 
 
-@njit(cache=True)
+@kernel
 def _recursion(f: int, p: float) -> tuple:
     """I(f) and J(f) step by step, which is stable for p below a half: an error shrinks by p/q each time."""
     ratio = p / (1.0 - p)
@@ -72,7 +73,7 @@ def _recursion(f: int, p: float) -> tuple:
     return inverse, square
 
 
-@njit(cache=True)
+@kernel
 def inverse_moments(sizes: np.ndarray, shares: np.ndarray) -> tuple:
     """E[1/F] and E[1/F**2] for every class.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import kernel
 
 
-@njit(cache=True)
+@kernel
 def cross_counts(
     rows: np.ndarray,
     weight: np.ndarray,
@@ -42,7 +43,7 @@ def cross_counts(
                 found[item[i], target[row]] += weight[place] * share[i]
 
 
-@njit(cache=True)
+@kernel
 def narrow(
     rows: np.ndarray,
     weight: np.ndarray,

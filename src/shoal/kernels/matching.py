@@ -7,12 +7,13 @@ cell covers it; a person's classes are the intersection of the sets of the perso
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import kernel
 
 WORD = 64
 
 
-@njit(cache=True)
+@kernel
 def cover_bits(
     cells: np.ndarray,
     first: int,
@@ -44,7 +45,7 @@ def cover_bits(
                     bits[atom, word] |= flag
 
 
-@njit(cache=True)
+@kernel
 def count_matches(
     people: np.ndarray, atom_at: np.ndarray, bits: np.ndarray, first: int, weight: np.ndarray, found: np.ndarray
 ) -> int:
@@ -69,7 +70,7 @@ def count_matches(
     return total
 
 
-@njit(cache=True)
+@kernel
 def list_matches(people: np.ndarray, atom_at: np.ndarray, bits: np.ndarray, first: int, pairs: np.ndarray) -> None:
     """Write person and class of every match of a block to ``pairs`` (2, matches), person after person."""
     at = 0
@@ -84,7 +85,7 @@ def list_matches(people: np.ndarray, atom_at: np.ndarray, bits: np.ndarray, firs
                 word ^= flag
 
 
-@njit(cache=True)
+@kernel
 def _common(people: np.ndarray, p: int, atom_at: np.ndarray, bits: np.ndarray, w: int) -> np.uint64:
     """A word of the classes that cover all atoms of a person."""
     word = bits[atom_at[0] + people[p, 0], w]
@@ -95,7 +96,7 @@ def _common(people: np.ndarray, p: int, atom_at: np.ndarray, bits: np.ndarray, w
     return word
 
 
-@njit(cache=True)
+@kernel
 def _place(flag: np.uint64) -> int:
     """Which bit the one set bit of a word is."""
     place = 0

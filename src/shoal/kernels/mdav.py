@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections import namedtuple
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import kernel
 
 # spots: (a, n) float64 coordinates; codes: (b, n) int32 categories, card of each column; tree, cost: level x code
 # matrices of its ancestors and of the squared distance of two categories that share that node first, from tree_at on.
@@ -17,7 +18,7 @@ Records = namedtuple("Records", "spots codes tree cost tree_at card")
 Left = namedtuple("Left", "rows spots codes far")
 
 
-@njit(cache=True)
+@kernel
 def _price_codes(data: Records, b: int, code: int, prices: np.ndarray) -> None:
     """Squared distance of one category to every other of its column: the cost of the lowest node they share."""
     card = data.card[b]
@@ -28,7 +29,7 @@ def _price_codes(data: Records, b: int, code: int, prices: np.ndarray) -> None:
         prices[other] = data.cost[at + code]
 
 
-@njit(cache=True)
+@kernel
 def _measure(data: Records, left: Left, size: int, spot: np.ndarray, kinds: np.ndarray) -> None:
     """Squared distances of the records left to a point, into ``left.far``."""
     far = left.far
@@ -48,7 +49,7 @@ def _measure(data: Records, left: Left, size: int, spot: np.ndarray, kinds: np.n
             far[i] += prices[own[i]]
 
 
-@njit(cache=True)
+@kernel
 def _furthest(left: Left, size: int) -> int:
     """Place of the record furthest away, of the first in the input among equals."""
     most = 0.0
@@ -61,7 +62,7 @@ def _furthest(left: Left, size: int) -> int:
     return at
 
 
-@njit(cache=True)
+@kernel
 def _nearest(left: Left, size: int, skip: int, places: np.ndarray) -> None:
     """Places of the nearest records but one, of the first in the input among equals, nearest first."""
     found = 0
@@ -88,7 +89,7 @@ def _nearest(left: Left, size: int, skip: int, places: np.ndarray) -> None:
             worst = left.far[places[found - 1]]
 
 
-@njit(cache=True)
+@kernel
 def _take(left: Left, size: int, places: np.ndarray, totals: np.ndarray, counts: tuple, ids: np.ndarray, g: int) -> int:
     """Move some records out of those left into group ``g``; returns how many are left."""
     table, start = counts
@@ -109,7 +110,7 @@ def _take(left: Left, size: int, places: np.ndarray, totals: np.ndarray, counts:
     return size
 
 
-@njit(cache=True)
+@kernel
 def _point(left: Left, i: int, spot: np.ndarray, kinds: np.ndarray) -> None:
     for a in range(spot.size):
         spot[a] = left.spots[a, i]
@@ -117,7 +118,7 @@ def _point(left: Left, i: int, spot: np.ndarray, kinds: np.ndarray) -> None:
         kinds[b] = left.codes[b, i]
 
 
-@njit(cache=True)
+@kernel
 def _centroid(data: Records, size: int, totals: np.ndarray, counts: tuple, spot: np.ndarray, kinds: np.ndarray) -> None:
     """Means, and the commonest category of every column."""
     table, start = counts
@@ -130,7 +131,7 @@ def _centroid(data: Records, size: int, totals: np.ndarray, counts: tuple, spot:
                 kinds[b] = code
 
 
-@njit(cache=True)
+@kernel
 def mdav(data: Records, k: int) -> np.ndarray:
     """Group of every record: sizes from k to 2k - 1, or one group where there are fewer than 2k records.
 

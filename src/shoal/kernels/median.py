@@ -6,14 +6,15 @@ Rows are moved, and parts shared out among cores, as Mondrian does it. Columns o
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.geometry import Geometry
 from shoal.kernels.mondrian import PARALLEL_FROM, TASKS, Work, lower_median, move, ranges, widths_of
 from shoal.kernels.rules import TOLERANCE
 
 
-@njit(cache=True)
+@kernel
 def _widest(wide: np.ndarray, geo: Geometry, raw: bool) -> int:
     """The first column as wide as the widest, rounding aside; ``raw`` undoes weights and normalising."""
     if raw:
@@ -27,7 +28,7 @@ def _widest(wide: np.ndarray, geo: Geometry, raw: bool) -> int:
     return a
 
 
-@njit(cache=True)
+@kernel
 def _cut(work: Work, lo: int, hi: int, geo: Geometry, size: int, raw: bool) -> int:
     """Halve one part; of rows with the median value the first ones go left. Returns the middle, or lo if too small."""
     half = (hi - lo) // 2
@@ -44,7 +45,7 @@ def _cut(work: Work, lo: int, hi: int, geo: Geometry, size: int, raw: bool) -> i
     return move(work, lo, hi, a, value, half - below)
 
 
-@njit(cache=True)
+@kernel
 def _finish(work: Work, starts: np.ndarray, first: int, last: int, geo: Geometry, size: int, raw: bool) -> None:
     """Halve the part between two known starts to the end, filling in the starts between them."""
     step = last - first
@@ -54,7 +55,7 @@ def _finish(work: Work, starts: np.ndarray, first: int, last: int, geo: Geometry
         step //= 2
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _finish_parallel(work: Work, starts: np.ndarray, geo: Geometry, size: int, raw: bool) -> None:
     """Level by level until there are enough parts to share out, then part by part."""
     step = starts.size - 1

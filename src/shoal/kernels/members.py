@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections import namedtuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.leftovers import Clusters, admit, least_raised, make_clusters, raise_column, raise_pairs
 from shoal.kernels.protection import (
     PAIRS,
@@ -298,7 +299,7 @@ def _place(
     return best
 
 
-@njit(cache=True)
+@kernel
 def cluster_part(p: Prices, guide: Guide, plan: Plan, part: int, k: int, furthest: bool, ids: np.ndarray) -> int:
     """Cluster one part; returns how many records were left over in the end."""
     pool = _open_pool(p, plan, part, k)
@@ -346,7 +347,7 @@ def cluster_parts(p: Prices, guide: Guide, plan: Plan, k: int, furthest: bool) -
     return ids, left
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _cluster_parallel(
     p: Prices, guide: Guide, plan: Plan, k: int, furthest: bool, ids: np.ndarray, left: np.ndarray
 ) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.extents import popcount
 from shoal.kernels.geometry import FLAT, Geometry, price
 from shoal.kernels.groups import Groups
 
 
-@njit(cache=True)
+@kernel
 def union_price(groups: Groups, g: int, h: int, geo: Geometry) -> float:
     """Weighted price of two groups' common extent."""
     total = 0.0
@@ -28,7 +29,7 @@ def union_price(groups: Groups, g: int, h: int, geo: Geometry) -> float:
     return total
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def nearest_groups(groups: Groups, which: np.ndarray, window: int, geo: Geometry) -> np.ndarray:
     """For some groups, the group among the ``window`` on either side of it whose joining raises the price least."""
     nearest = np.full(which.size, -1, dtype=np.int64)
@@ -49,7 +50,7 @@ def nearest_groups(groups: Groups, which: np.ndarray, window: int, geo: Geometry
     return nearest
 
 
-@njit(cache=True)
+@kernel
 def pair_off(which: np.ndarray, nearest: np.ndarray, groups: int) -> np.ndarray:
     """New number of each group after the pairs are merged; a group takes part in one merger at most."""
     partner = np.full(groups, -1, dtype=np.int64)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.ticks import Extents, Prices, extend_all, helper, join, joint_costs, make_extents, wide
 
 
@@ -39,7 +40,7 @@ def _compact(ext: Extents, size: np.ndarray, entry: np.ndarray, count: int) -> i
     return alive
 
 
-@njit(cache=True)
+@kernel
 def _merge_part(
     p: Prices, codes: np.ndarray, counts: np.ndarray, first: int, last: int, k: int, parent: np.ndarray
 ) -> int:
@@ -83,7 +84,7 @@ def _merge_part(
     return passes
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _merge_parallel(
     p: Prices, codes: np.ndarray, counts: np.ndarray, starts: np.ndarray, k: int, parent: np.ndarray, passes: np.ndarray
 ) -> None:
@@ -119,7 +120,7 @@ def merge_entries(
     return parent, passes
 
 
-@njit(cache=True)
+@kernel
 def roots(parent: np.ndarray) -> np.ndarray:
     """The first entry of each entry's group; parents always come before their children."""
     out = np.empty(parent.size, dtype=np.int64)

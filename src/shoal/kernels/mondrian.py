@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import namedtuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from shoal.kernels.bestcut import best_cuts
+from shoal.kernels.compiled import kernel
 from shoal.kernels.geometry import FLAT, Geometry, price
 from shoal.kernels.rules import TOLERANCE, Rules
 from shoal.kernels.segments import Sensitive, failing, rule_values, segment_ok
@@ -30,7 +31,7 @@ PARALLEL_FROM = 1 << 13
 _ALL = np.iinfo(np.int64).max
 
 
-@njit(cache=True)
+@kernel
 def ranges(codes: np.ndarray, lo: int, hi: int, low: np.ndarray, high: np.ndarray) -> None:
     for a in range(codes.shape[1]):
         low[a] = codes[lo, a]
@@ -44,7 +45,7 @@ def ranges(codes: np.ndarray, lo: int, hi: int, low: np.ndarray, high: np.ndarra
                 high[a] = x
 
 
-@njit(cache=True)
+@kernel
 def _distinct(codes: np.ndarray, lo: int, hi: int, a: int, first: int, last: int) -> int:
     seen = np.zeros(last - first + 1, dtype=np.uint8)
     found = 0
@@ -56,7 +57,7 @@ def _distinct(codes: np.ndarray, lo: int, hi: int, a: int, first: int, last: int
     return found
 
 
-@njit(cache=True)
+@kernel
 def widths_of(
     codes: np.ndarray, lo: int, hi: int, geo: Geometry, low: np.ndarray, high: np.ndarray
 ) -> np.ndarray:
@@ -72,7 +73,7 @@ def widths_of(
     return widths
 
 
-@njit(cache=True)
+@kernel
 def _widest(widths: np.ndarray) -> int:
     """The first column that is as wide as the widest, rounding aside."""
     most = widths.max()
@@ -82,7 +83,7 @@ def _widest(widths: np.ndarray) -> int:
     return a
 
 
-@njit(cache=True)
+@kernel
 def lower_median(codes: np.ndarray, lo: int, hi: int, a: int, first: int, last: int) -> tuple:
     """Element number ceil(n/2) of the column, and how many rows lie below it."""
     n = hi - lo
@@ -107,7 +108,7 @@ def lower_median(codes: np.ndarray, lo: int, hi: int, a: int, first: int, last: 
     return np.int64(values[rank - 1]), below
 
 
-@njit(cache=True)
+@kernel
 def move(work: Work, lo: int, hi: int, a: int, value: int, ties: int) -> int:
     """Stable partition: below ``value``, then the first ``ties`` equal to it, then the rest; returns its start."""
     m = work.codes.shape[1]
@@ -138,7 +139,7 @@ def move(work: Work, lo: int, hi: int, a: int, value: int, ties: int) -> int:
     return at
 
 
-@njit(cache=True)
+@kernel
 def _left_rows(work: Work, lo: int, hi: int, a: int, value: int, ties: int) -> int:
     """Number the rows of both sides of a cut in ``spare_order``; returns where the right side starts."""
     at = lo
@@ -158,7 +159,7 @@ def _left_rows(work: Work, lo: int, hi: int, a: int, value: int, ties: int) -> i
     return at
 
 
-@njit(cache=True)
+@kernel
 def _allowed(work: Work, lo: int, middle: int, hi: int, rules: Rules, data: Sensitive, freed: np.ndarray) -> bool:
     """Whether both sides numbered in ``spare_order`` satisfy the rules."""
     values = np.empty(rules.op.size)
@@ -170,7 +171,7 @@ def _allowed(work: Work, lo: int, middle: int, hi: int, rules: Rules, data: Sens
     return True
 
 
-@njit(cache=True)
+@kernel
 def _freed(work: Work, lo: int, hi: int, rules: Rules, data: Sensitive) -> np.ndarray:
     """Rules that a cut need not keep: those that merging does not preserve and that fail here already."""
     freed = np.zeros(rules.op.size, dtype=np.uint8)
@@ -182,7 +183,7 @@ def _freed(work: Work, lo: int, hi: int, rules: Rules, data: Sensitive) -> np.nd
     return freed
 
 
-@njit(cache=True)
+@kernel
 def _median_cut(work: Work, lo: int, hi: int, a: int, limits: tuple, relaxed: bool, below_only: bool) -> tuple:
     """Value, ties to the left and size of the left side of a cut at the median of one column."""
     value, below = lower_median(work.codes, lo, hi, a, limits[0], limits[1])
@@ -198,7 +199,7 @@ def _median_cut(work: Work, lo: int, hi: int, a: int, limits: tuple, relaxed: bo
     return value, _ALL, left
 
 
-@njit(cache=True)
+@kernel
 def _cut(work: Work, lo: int, hi: int, geo: Geometry, rules: Rules, data: Sensitive, options: Options) -> int:
     """Take the first allowed cut in order of preference; returns the middle, or lo when none is allowed.
 
@@ -248,7 +249,7 @@ def _cut(work: Work, lo: int, hi: int, geo: Geometry, rules: Rules, data: Sensit
         return move(work, lo, hi, a, value, ties)
 
 
-@njit(cache=True)
+@kernel
 def _finish(
     work: Work, lo: int, hi: int, geo: Geometry, rules: Rules, data: Sensitive, options: Options
 ) -> None:
@@ -280,7 +281,7 @@ def partition(work: Work, geo: Geometry, rules: Rules, data: Sensitive, options:
         _partition_parallel(work, geo, rules, data, options)
 
 
-@njit(cache=True)
+@kernel
 def partition_parts(
     work: Work, starts: np.ndarray, geo: Geometry, rules: Rules, data: Sensitive, options: Options
 ) -> None:
@@ -289,7 +290,7 @@ def partition_parts(
         _finish(work, starts[p], starts[p + 1], geo, rules, data, options)
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _partition_parallel(work: Work, geo: Geometry, rules: Rules, data: Sensitive, options: Options) -> None:
     """Level by level until there are enough parts to share out, then part by part."""
     starts = np.array([0, work.order.size], dtype=np.int64)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.geometry import FLAT, Geometry, price
 
 # Neighbours followed, and taken of each: their number is what the work grows with, squared.
 _STEPS = 12
 
 
-@njit(cache=True)
+@kernel
 def pair_price(geo: Geometry, x: np.ndarray, y: np.ndarray) -> float:
     """Weighted price of the cells that two records would share."""
     total = 0.0
@@ -27,7 +28,7 @@ def pair_price(geo: Geometry, x: np.ndarray, y: np.ndarray) -> float:
     return total
 
 
-@njit(cache=True)
+@kernel
 def _offer(near: np.ndarray, distance: np.ndarray, other: int, d: float) -> None:
     """Insert a neighbour into one record's list, nearest first; the earlier of two equally near ones stays ahead."""
     last = near.size - 1
@@ -44,7 +45,7 @@ def _offer(near: np.ndarray, distance: np.ndarray, other: int, d: float) -> None
     near[last] = other
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def offer_windows(
     codes: np.ndarray, geo: Geometry, order: np.ndarray, width: int, near: np.ndarray, distance: np.ndarray
 ) -> None:
@@ -57,7 +58,7 @@ def offer_windows(
                 _offer(near[i], distance[i], order[q], pair_price(geo, codes[i], codes[order[q]]))
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def offer_neighbours(codes: np.ndarray, geo: Geometry, near: np.ndarray, distance: np.ndarray) -> None:
     """Offer every record the nearest neighbours of its nearest neighbours."""
     before = near.copy()

@@ -10,8 +10,8 @@ import math
 from collections import namedtuple
 
 import numpy as np
-from numba import njit
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.histograms import bucket_rows, sort_small
 
 # codes: (levels of all attributes, combinations) int32, node of each combination; leaf: (attributes, combinations)
@@ -37,7 +37,7 @@ SUM, LOG, STORED = range(3)
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
-@njit(cache=True)
+@kernel
 def node_keys(codes: np.ndarray, rows: np.ndarray, cards: np.ndarray, keys: np.ndarray) -> None:
     """Mixed-radix key of every combination at a node whose attributes use the given rows of ``codes``.
 
@@ -55,7 +55,7 @@ def node_keys(codes: np.ndarray, rows: np.ndarray, cards: np.ndarray, keys: np.n
                 keys[i] = keys[i] * card + row[i]
 
 
-@njit(cache=True)
+@kernel
 def number_classes(
     keys: np.ndarray, space: int, node: int, slots: Slots, class_of: np.ndarray, weight: np.ndarray, sizes: np.ndarray
 ) -> int:
@@ -84,7 +84,7 @@ def number_classes(
     return found
 
 
-@njit(cache=True)
+@kernel
 def count_node(
     codes: np.ndarray, weight: np.ndarray, layout: Layout, levels: np.ndarray, node: int, slots: Slots, room: Room
 ) -> int:
@@ -112,7 +112,7 @@ def count_node(
     return number_classes(wide, space, node, slots, room.class_of, weight, room.sizes)
 
 
-@njit(cache=True)
+@kernel
 def judge_sizes(sizes: np.ndarray, classes: int, k: int, bad: np.ndarray, out: np.ndarray) -> None:
     """Flag classes of fewer than k rows, and tally."""
     for c in range(classes):
@@ -120,7 +120,7 @@ def judge_sizes(sizes: np.ndarray, classes: int, k: int, bad: np.ndarray, out: n
     tally(sizes, classes, bad, out)
 
 
-@njit(cache=True)
+@kernel
 def tally(sizes: np.ndarray, classes: int, bad: np.ndarray, out: np.ndarray) -> None:
     """Suppressed rows, good classes, their squared sizes, all classes' squared sizes."""
     out[:] = 0
@@ -134,7 +134,7 @@ def tally(sizes: np.ndarray, classes: int, bad: np.ndarray, out: np.ndarray) -> 
             out[2] += square
 
 
-@njit(cache=True)
+@kernel
 def lost_codes(table: Combinations, class_of: np.ndarray, bad: np.ndarray, lost: np.ndarray) -> None:
     """Rows of suppressed classes by leaf code, one attribute after another."""
     lost[:] = 0.0
@@ -145,7 +145,7 @@ def lost_codes(table: Combinations, class_of: np.ndarray, bad: np.ndarray, lost:
                 lost[table.card_at[a] + table.leaf[a, i]] += table.weight[i]
 
 
-@njit(cache=True)
+@kernel
 def lost_prices(lost: np.ndarray, prices: np.ndarray, card_at: np.ndarray, out: np.ndarray) -> None:
     """``out[a, level]``: what the suppressed rows would cost in attribute a at a level."""
     for a in range(out.shape[0]):
@@ -157,7 +157,7 @@ def lost_prices(lost: np.ndarray, prices: np.ndarray, card_at: np.ndarray, out: 
             out[a, level] = total
 
 
-@njit(cache=True)
+@kernel
 def class_histograms(class_of: np.ndarray, classes: int, histogram: tuple, flags: np.ndarray) -> tuple:
     """Compressed histograms of classes from those of combinations, and each class's records of known value."""
     indptr, codes, counts = histogram
@@ -191,7 +191,7 @@ def class_histograms(class_of: np.ndarray, classes: int, histogram: tuple, flags
     return out_ptr, out_codes[:at], out_counts[:at], known
 
 
-@njit(cache=True)
+@kernel
 def inherit_bounds(
     nodes: np.ndarray,
     levels: np.ndarray,
@@ -229,7 +229,7 @@ def inherit_bounds(
     return bounds
 
 
-@njit(cache=True)
+@kernel
 def node_cost(search: Search, levels: np.ndarray, w: int) -> float:
     """Cost of a node if just the rows that check ``w`` suppressed are lost (-1: none)."""
     if search.mode == STORED:

@@ -7,9 +7,9 @@ same result on one core as on several.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from shoal.kernels.clusters import price_with
+from shoal.kernels.compiled import kernel
 from shoal.kernels.geometry import Geometry
 from shoal.kernels.groups import Groups, list_members, price_rows
 from shoal.kernels.regroup import grow, shuffle
@@ -21,7 +21,7 @@ from shoal.kernels.segments import Sensitive
 _PATIENCE = 3
 
 
-@njit(cache=True)
+@kernel
 def _candidates(scene: Scene, groups: Groups, r: int, z: int, room: Room, stamp: int, out: np.ndarray) -> tuple:
     """Other groups of the zone among a record's neighbours, and whether some lie in another zone."""
     found = 0
@@ -43,7 +43,7 @@ def _candidates(scene: Scene, groups: Groups, r: int, z: int, room: Room, stamp:
     return found, cut
 
 
-@njit(cache=True)
+@kernel
 def _best_exchange(
     groups: Groups, geo: Geometry, codes: np.ndarray, r: int, h: int, least: float, around: tuple, rows: np.ndarray
 ) -> tuple:
@@ -69,7 +69,7 @@ def _best_exchange(
     return best, least
 
 
-@njit(cache=True)
+@kernel
 def _best_place(
     groups: Groups, geo: Geometry, codes: np.ndarray, r: int, near: np.ndarray, limits: Limits, around: tuple,
     rows: np.ndarray,
@@ -100,7 +100,7 @@ def _best_place(
     return target, partner
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def improve(
     records: np.ndarray, z: int, groups: Groups, geo: Geometry, scene: Scene, rules: Rules, data: Sensitive,
     limits: Limits, done: np.ndarray,
@@ -133,7 +133,7 @@ def improve(
             scene.quiet[r] = not cut
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def dissolve(
     which: np.ndarray, z: int, groups: Groups, geo: Geometry, scene: Scene, rules: Rules, data: Sensitive,
     limits: Limits, done: np.ndarray,
@@ -173,7 +173,7 @@ def dissolve(
             done[2] += relocate(mine[:size], homes, groups, geo, scene, rules, data, limits, room)
 
 
-@njit(cache=True)
+@kernel
 def _gather(
     groups: Groups, g: int, z: int, scene: Scene, pool: np.ndarray, mine: np.ndarray, room: Room, stamp: int
 ) -> tuple:
@@ -200,7 +200,7 @@ def _gather(
     return end, found, cost
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def regroup(
     which: np.ndarray, z: int, groups: Groups, geo: Geometry, scene: Scene, rules: Rules, data: Sensitive,
     limits: Limits, done: np.ndarray, seed: np.uint64,
@@ -243,7 +243,7 @@ def regroup(
                 r = groups.after[r]
 
 
-@njit(cache=True)
+@kernel
 def wake(near: np.ndarray, touched: np.ndarray, quiet: np.ndarray, calm: np.ndarray) -> None:
     """Records in and around changed groups may have something to gain again."""
     for r in range(touched.size):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import namedtuple
 
 import numpy as np
-from numba import njit
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.geometry import Geometry
 
 # codes: (n, columns), rows subspace after subspace; subjects: int32 a row, empty when rows are people; turn: int32 a
@@ -25,7 +25,7 @@ Extent = namedtuple("Extent", "low high bits now then")
 BLOCK = 64
 
 
-@njit(cache=True)
+@kernel
 def nothing_found(n: int, parts: int) -> Found:
     """Room for what is found in ``parts`` subspaces of ``n`` rows."""
     return Found(
@@ -36,7 +36,7 @@ def nothing_found(n: int, parts: int) -> Found:
     )
 
 
-@njit(cache=True)
+@kernel
 def nothing_made(n: int, columns: int, geo: Geometry, k: int) -> Made:
     """Room for the clusters of ``n`` rows."""
     slots = n // k
@@ -49,7 +49,7 @@ def nothing_made(n: int, columns: int, geo: Geometry, k: int) -> Made:
     )
 
 
-@njit(cache=True)
+@kernel
 def empty_extent(columns: int, geo: Geometry) -> Extent:
     """Room for one cluster."""
     return Extent(
@@ -61,7 +61,7 @@ def empty_extent(columns: int, geo: Geometry) -> Extent:
     )
 
 
-@njit(cache=True)
+@kernel
 def keep_cluster(made: Made, slot: int, e: Extent, rows: int) -> None:
     """Note a cluster that is done growing."""
     for a in range(e.low.size):
@@ -73,7 +73,7 @@ def keep_cluster(made: Made, slot: int, e: Extent, rows: int) -> None:
     made.size[slot] = rows
 
 
-@njit(cache=True)
+@kernel
 def by_column(codes: np.ndarray, lo: int, hi: int) -> np.ndarray:
     """The codes of some rows, a column after another."""
     turned = np.empty((codes.shape[1], hi - lo), dtype=codes.dtype)
@@ -83,7 +83,7 @@ def by_column(codes: np.ndarray, lo: int, hi: int) -> np.ndarray:
     return turned
 
 
-@njit(cache=True)
+@kernel
 def take_seed(turn: np.ndarray, lo: int, rest: np.ndarray, count: int) -> int:
     """Remove the next seed from the first ``count`` places, keeping the order of the others."""
     at = 0
@@ -97,7 +97,7 @@ def take_seed(turn: np.ndarray, lo: int, rest: np.ndarray, count: int) -> int:
     return seed
 
 
-@njit(cache=True)
+@kernel
 def is_new(subjects: np.ndarray, members: np.ndarray, size: int, row: int) -> bool:
     """Whether a row is about somebody who is not among the members yet."""
     if subjects.size:

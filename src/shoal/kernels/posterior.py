@@ -8,13 +8,14 @@ columns come as ``weights`` (vectors by columns); a set's weight is ``scale`` ti
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import kernel
 
 # Weights of two candidates are sums of the same products in another order.
 _TIE = 1e-12
 
 
-@njit(cache=True)
+@kernel
 def reach(weights: np.ndarray, inside: np.ndarray, redraw: int, scale: float, sums: np.ndarray) -> float:
     """Probability that a record which differs in the columns flagged ``inside`` becomes one vector.
 
@@ -46,7 +47,7 @@ def reach(weights: np.ndarray, inside: np.ndarray, redraw: int, scale: float, su
     return product * sums[need]
 
 
-@njit(cache=True)
+@kernel
 def reach_all(weights: np.ndarray, inside: np.ndarray, redraw: int, scale: float) -> np.ndarray:
     """`reach` of every vector, shape (vectors, columns)."""
     sums = np.empty(redraw + 1)
@@ -56,7 +57,7 @@ def reach_all(weights: np.ndarray, inside: np.ndarray, redraw: int, scale: float
     return found
 
 
-@njit(cache=True)
+@kernel
 def summarise(buckets: np.ndarray, counts: np.ndarray, n_buckets: int) -> tuple:
     """Of every bucket of original vectors: records, records of its commonest vector, and vectors as common."""
     records = np.zeros(n_buckets, dtype=np.int64)
@@ -73,7 +74,7 @@ def summarise(buckets: np.ndarray, counts: np.ndarray, n_buckets: int) -> tuple:
     return records, most, ties
 
 
-@njit(cache=True)
+@kernel
 def weigh(
     weights: np.ndarray,
     inside: np.ndarray,
@@ -109,7 +110,7 @@ def weigh(
             tied[r] += ties[b]
 
 
-@njit(cache=True)
+@kernel
 def own_chances(
     weights: np.ndarray, before: np.ndarray, after: np.ndarray, released: np.ndarray, redraw: int, scale: float
 ) -> np.ndarray:
@@ -135,7 +136,7 @@ def own_chances(
     return found
 
 
-@njit(cache=True)
+@kernel
 def spread_scores(
     people: np.ndarray,
     slot_of: np.ndarray,
@@ -178,7 +179,7 @@ def spread_scores(
         slot_of[people[person]] = -1
 
 
-@njit(cache=True)
+@kernel
 def guess_values(scores: np.ndarray, hits: np.ndarray) -> tuple:
     """The best guess for each person.
 
@@ -213,7 +214,7 @@ def guess_values(scores: np.ndarray, hits: np.ndarray) -> tuple:
     return confidence, right
 
 
-@njit(cache=True)
+@kernel
 def guess_without(
     scores: np.ndarray, person: np.ndarray, values: np.ndarray, own: float, prior: np.ndarray
 ) -> np.ndarray:

@@ -7,7 +7,9 @@ any engine can reproduce it exactly.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from shoal.kernels.compiled import kernel
 
 _PARITY = np.uint64(0x1BD11BDAA9FC1A22)
 _ROTATIONS = np.array([16, 42, 12, 31, 16, 32, 24, 21], dtype=np.uint64)
@@ -15,7 +17,7 @@ _ROTATIONS = np.array([16, 42, 12, 31, 16, 32, 24, 21], dtype=np.uint64)
 _PARALLEL_FROM = 1 << 16
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def threefry_pair(key0: np.uint64, key1: np.uint64, counter0: np.uint64, counter1: np.uint64) -> tuple:
     """Both words of Threefry-2x64-20 of (counter0, counter1) under (key0, key1)."""
     key2 = key0 ^ key1 ^ _PARITY
@@ -39,19 +41,19 @@ def threefry_pair(key0: np.uint64, key1: np.uint64, counter0: np.uint64, counter
     return x0, x1
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def threefry(key0: np.uint64, key1: np.uint64, counter0: np.uint64, counter1: np.uint64) -> np.uint64:
     """The first word alone."""
     return threefry_pair(key0, key1, counter0, counter1)[0]
 
 
-@njit(cache=True)
+@kernel
 def _draw(key: np.ndarray, rows: np.ndarray, draw: np.uint64, out: np.ndarray) -> None:
     for i in range(rows.size):
         out[i] = threefry(key[0], key[1], rows[i], draw)
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _draw_parallel(key: np.ndarray, rows: np.ndarray, draw: np.uint64, out: np.ndarray) -> None:
     for i in prange(rows.size):
         out[i] = threefry(key[0], key[1], rows[i], draw)
@@ -84,7 +86,7 @@ _SHIFT = np.uint64(52)
 _WORKERS = 8
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _order_parallel(bits: np.ndarray) -> np.ndarray:
     """Stable order of random bits: scattered by their top bits, then sorted bucket by bucket."""
     n = bits.size

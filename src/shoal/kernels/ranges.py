@@ -7,13 +7,14 @@ columns are their own places; those of flat columns are ordered by blocks.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import kernel
 
 # How close two values are: by their distance, by the leaves under their common ancestor, or equal or not.
 POSITIONS, LEAVES, EQUAL = range(3)
 
 
-@njit(cache=True)
+@kernel
 def _along_axis(codes: np.ndarray, axis: np.ndarray, sort: bool) -> np.ndarray:
     """Entries of a histogram in the order of their places."""
     keys = np.empty(codes.size, dtype=np.int64)
@@ -29,7 +30,7 @@ def _along_axis(codes: np.ndarray, axis: np.ndarray, sort: bool) -> np.ndarray:
     return keys
 
 
-@njit(cache=True)
+@kernel
 def _tree_mass(
     i: int, first: int, after: int, codes: np.ndarray, counts: np.ndarray, scale: float, leaves: np.ndarray,
     tree: np.ndarray, card: int,
@@ -51,7 +52,7 @@ def _tree_mass(
     return mass
 
 
-@njit(cache=True)
+@kernel
 def pair_share(
     codes: np.ndarray, counts: np.ndarray, total: float, kind: int, scale: float, ref: np.ndarray,
     tree: np.ndarray, card: int,
@@ -93,7 +94,7 @@ def pair_share(
     return min(1.0, pairs / (total * total))
 
 
-@njit(cache=True)
+@kernel
 def range_share(codes: np.ndarray, counts: np.ndarray, known: float, sort: bool, ref: np.ndarray, card: int) -> float:
     """Largest share of a group in one sensitive range of the policy.
 

@@ -7,8 +7,9 @@ and the slot keeps it or passes it on. The tables are made in whole numbers, so 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.random import threefry_pair
 
 _BLOCK = 2048
@@ -17,7 +18,7 @@ _PARALLEL_FROM = 1 << 16
 _UNIT = 1.0 / (1 << 53)
 
 
-@njit(cache=True)
+@kernel
 def alias_table(counts: np.ndarray) -> tuple:
     """Slots of one column: the share of itself that each keeps, and the code that gets the rest.
 
@@ -55,7 +56,7 @@ def alias_table(counts: np.ndarray) -> tuple:
     return keep, other
 
 
-@njit(cache=True)
+@kernel
 def _choose(u: float, turn: int, bounds: np.ndarray, taken: np.ndarray) -> int:
     """A column for a draw: by ``bounds`` in the first turn, any of those not ``taken`` (ascending) in others."""
     column = 0
@@ -70,7 +71,7 @@ def _choose(u: float, turn: int, bounds: np.ndarray, taken: np.ndarray) -> int:
     return column
 
 
-@njit(cache=True)
+@kernel
 def _redraw_block(
     codes: np.ndarray,
     rows: np.ndarray,
@@ -105,7 +106,7 @@ def _redraw_block(
             codes[column, start + i] = slot if place - slot < keep[first + slot] else spare
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _redraw_blocks(
     codes: np.ndarray,
     rows: np.ndarray,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from shoal.kernels.clusters import extend, open_group, price_with, prices
+from shoal.kernels.compiled import kernel
 from shoal.kernels.geometry import Geometry
 
 
-@njit(cache=True)
+@kernel
 def shuffle(out: np.ndarray, seed: np.uint64) -> None:
     """A permutation of 0, 1, ... that the seed decides."""
     state = seed
@@ -24,7 +24,7 @@ def shuffle(out: np.ndarray, seed: np.uint64) -> None:
         out[i], out[j] = out[j], out[i]
 
 
-@njit(cache=True)
+@kernel
 def grow(
     geo: Geometry, codes: np.ndarray, pool: np.ndarray, turn: np.ndarray, k: int, most: float, words: int,
     labels: np.ndarray,

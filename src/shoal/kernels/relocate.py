@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import namedtuple
 
 import numpy as np
-from numba import njit
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.geometry import Geometry
 from shoal.kernels.groups import Groups, join, leave, list_members, refresh
 from shoal.kernels.rules import TOLERANCE, Rules
@@ -25,7 +25,7 @@ Limits = namedtuple("Limits", "k judge widest largest pool tries")
 Room = namedtuple("Room", "seen affected old rows")
 
 
-@njit(cache=True)
+@kernel
 def make_room(groups: Groups) -> Room:
     """Space for relocations of any number of records."""
     n = groups.ids.size
@@ -38,7 +38,7 @@ def make_room(groups: Groups) -> Room:
     )
 
 
-@njit(cache=True)
+@kernel
 def _allowed(
     groups: Groups, g: int, scene: Scene, rules: Rules, data: Sensitive, limits: Limits, rows: np.ndarray
 ) -> bool:
@@ -54,7 +54,7 @@ def _allowed(
     return segment_ok(rows[:end], rules, data, np.zeros(rules.op.size, dtype=np.uint8), values)
 
 
-@njit(cache=True)
+@kernel
 def relocate(
     moved: np.ndarray, homes: np.ndarray, groups: Groups, geo: Geometry, scene: Scene, rules: Rules, data: Sensitive,
     limits: Limits, room: Room,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import namedtuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from shoal.kernels.bisect import Part, admit, bisect, bisect_all, cost_of
+from shoal.kernels.compiled import kernel
 from shoal.kernels.ticks import Prices, clear, extend_all, helper, join, joint_costs, make_extents, own_cost, wide
 
 # Groups of a part, a slot each: size (0: no group), head: its first record, cost: ticks a record; link: by record, the
@@ -268,7 +269,7 @@ def _mend(
     return wide(MERGED)
 
 
-@njit(cache=True)
+@kernel
 def partition_part(
     p: Prices, codes: np.ndarray, local: np.ndarray, values: np.ndarray, value_at: np.ndarray, key: np.ndarray, k: int,
     ids: np.ndarray, repaired: np.ndarray,
@@ -304,7 +305,7 @@ def partition_part(
     return count
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def partition_parts(
     p: Prices, codes: np.ndarray, local: np.ndarray, values: np.ndarray, value_at: np.ndarray, starts: np.ndarray,
     key: np.ndarray, k: int, ids: np.ndarray, repaired: np.ndarray, counts: np.ndarray,

@@ -10,8 +10,8 @@ import math
 from collections import namedtuple
 
 import numpy as np
-from numba import njit
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.ranges import pair_share, range_share
 
 (
@@ -49,7 +49,7 @@ Rules = namedtuple(
 RuleView = namedtuple("RuleView", "op sense p0 p1 card mixed two flags ref full tree")
 
 
-@njit(cache=True)
+@kernel
 def passes(value: float, sense: int, limit: float) -> bool:
     """Compare with the spec's absolute tolerance; the strict comparison has none."""
     if sense == AT_LEAST:
@@ -59,7 +59,7 @@ def passes(value: float, sense: int, limit: float) -> bool:
     return value < limit
 
 
-@njit(cache=True)
+@kernel
 def _entropy(counts: np.ndarray, total: float) -> float:
     entropy = 0.0
     for i in range(counts.size):
@@ -68,7 +68,7 @@ def _entropy(counts: np.ndarray, total: float) -> float:
     return entropy
 
 
-@njit(cache=True)
+@kernel
 def _tail_ratio(counts: np.ndarray, total: float, l: int) -> float:  # noqa: E741
     """Largest count over the sum from the l-th largest on; infinite when that sum is nothing."""
     if counts.size < l:
@@ -80,7 +80,7 @@ def _tail_ratio(counts: np.ndarray, total: float, l: int) -> float:  # noqa: E74
     return ordered[0] / tail
 
 
-@njit(cache=True)
+@kernel
 def _variation(codes: np.ndarray, counts: np.ndarray, total: float, q: np.ndarray) -> float:
     """Half the sum of absolute differences; values absent from the group add their share of the table."""
     gap = 0.0
@@ -92,7 +92,7 @@ def _variation(codes: np.ndarray, counts: np.ndarray, total: float, q: np.ndarra
     return 0.5 * (gap + max(0.0, 1.0 - covered))
 
 
-@njit(cache=True)
+@kernel
 def _divergence(codes: np.ndarray, counts: np.ndarray, total: float, q: np.ndarray) -> float:
     value = 0.0
     for i in range(codes.size):
@@ -103,7 +103,7 @@ def _divergence(codes: np.ndarray, counts: np.ndarray, total: float, q: np.ndarr
     return max(0.0, value)
 
 
-@njit(cache=True)
+@kernel
 def _ordered(codes: np.ndarray, counts: np.ndarray, total: float, ref: np.ndarray, card: int) -> float:
     """Earth mover's distance over ranks.
 
@@ -132,7 +132,7 @@ def _ordered(codes: np.ndarray, counts: np.ndarray, total: float, ref: np.ndarra
     return distance / (m - 1)
 
 
-@njit(cache=True)
+@kernel
 def _tree_distance(
     codes: np.ndarray, counts: np.ndarray, total: float, q: np.ndarray, tree: np.ndarray, card: int
 ) -> float:
@@ -172,13 +172,13 @@ def _tree_distance(
     return distance
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def _node_cost(over: float, share: float, q: float, level: int, levels: int) -> float:
     under = over - (share - q)
     return level / (levels - 1) * max(0.0, min(over, under))
 
 
-@njit(cache=True)
+@kernel
 def _window(codes: np.ndarray, counts: np.ndarray, total: float, rule: tuple, ref: np.ndarray) -> float:
     """Largest share of the group within eps of one of its own records."""
     eps, relative = rule
@@ -197,7 +197,7 @@ def _window(codes: np.ndarray, counts: np.ndarray, total: float, rule: tuple, re
     return worst
 
 
-@njit(cache=True)
+@kernel
 def _variance(codes: np.ndarray, counts: np.ndarray, total: float, ref: np.ndarray) -> float:
     mean = 0.0
     for i in range(codes.size):
@@ -209,7 +209,7 @@ def _variance(codes: np.ndarray, counts: np.ndarray, total: float, ref: np.ndarr
     return value / total
 
 
-@njit(cache=True)
+@kernel
 def _closeness(
     codes: np.ndarray, kind: int, scale: float, ref: np.ndarray, tree: np.ndarray, card: int
 ) -> float:
@@ -227,7 +227,7 @@ def _closeness(
     return 1.0 - (ref[level * card + codes[0]] - 1.0) / scale
 
 
-@njit(cache=True)
+@kernel
 def rule_view(rules: Rules, r: int) -> RuleView:
     """One rule by itself: passing all of them to every call would cost more than most rules do."""
     attr = rules.attr[r]
@@ -250,7 +250,7 @@ def rule_view(rules: Rules, r: int) -> RuleView:
     )
 
 
-@njit(cache=True)
+@kernel
 def _evaluate(view: RuleView, codes: np.ndarray, counts: np.ndarray, denominator: float, ref: np.ndarray) -> float:
     op = view.op
     if op == DISTINCT:
@@ -288,13 +288,13 @@ def _evaluate(view: RuleView, codes: np.ndarray, counts: np.ndarray, denominator
     return _window(codes, counts, total, (view.p0, view.p1 > 0.0), ref)
 
 
-@njit(cache=True)
+@kernel
 def _both_ways(op: int) -> bool:
     """Whether a rule must hold with unknown values present as well as removed."""
     return op in (ENTROPY, TAIL, TOTAL_VARIATION, KL, ORDERED, TREE)
 
 
-@njit(cache=True)
+@kernel
 def rule_value(view: RuleView, codes: np.ndarray, counts: np.ndarray, known: float) -> float:
     """Value of a rule on one histogram; ``known`` is the number of records with a known value.
 
@@ -330,12 +330,12 @@ def rule_value(view: RuleView, codes: np.ndarray, counts: np.ndarray, known: flo
     return value
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def _worse(view: RuleView, a: float, b: float) -> float:
     return min(a, b) if view.sense == AT_LEAST else max(a, b)
 
 
-@njit(cache=True)
+@kernel
 def judge_rule(
     rules: Rules, r: int, indptr: np.ndarray, codes: np.ndarray, counts: np.ndarray, known: np.ndarray
 ) -> np.ndarray:
@@ -343,7 +343,7 @@ def judge_rule(
     return judge_view(rule_view(rules, r), indptr, codes, counts, known)
 
 
-@njit(cache=True)
+@kernel
 def judge_view(
     view: RuleView, indptr: np.ndarray, codes: np.ndarray, counts: np.ndarray, known: np.ndarray
 ) -> np.ndarray:

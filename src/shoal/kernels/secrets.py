@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import namedtuple
 
 import numpy as np
-from numba import njit
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.ranges import EQUAL, POSITIONS
 from shoal.kernels.rules import TOLERANCE
 
@@ -27,7 +27,7 @@ AXIS, LOW, HIGH, REACH = range(4)
 TOTAL, KNOWN, CROWD = range(3)
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def _closeness_both(s: Secrets, a: int, x: int, y: int) -> float:
     """Closeness of two codes, once for each of them whose range holds the other."""
     at = s.whole[a, CODE_AT]
@@ -51,7 +51,7 @@ def _closeness_both(s: Secrets, a: int, x: int, y: int) -> float:
     return both
 
 
-@njit(cache=True)
+@kernel
 def fill_near(s: Secrets) -> None:
     """Work out the closeness of all pairs, for the columns that have room for it."""
     for a in range(s.whole.shape[0]):
@@ -62,7 +62,7 @@ def fill_near(s: Secrets) -> None:
                     s.near[s.whole[a, NEAR_AT] + x * card + y] = _closeness_both(s, a, x, y)
 
 
-@njit(cache=True)
+@kernel
 def add_closeness(
     s: Secrets, a: int, codes: np.ndarray, one: int, others: np.ndarray, count: int, out: np.ndarray
 ) -> None:
@@ -82,7 +82,7 @@ def add_closeness(
             out[others[i]] += _closeness_both(s, a, x, y)
 
 
-@njit(cache=True)
+@kernel
 def pairs_with(s: Secrets, inside: np.ndarray, members: np.ndarray, size: int, row: int, a: int) -> float:
     """What a row whose value counts adds to the sum over ordered pairs; ``inside`` is 0 for members that do not."""
     x = s.codes[row, a]
@@ -96,7 +96,7 @@ def pairs_with(s: Secrets, inside: np.ndarray, members: np.ndarray, size: int, r
     return total
 
 
-@njit(cache=True)
+@kernel
 def counts(
     codes: np.ndarray, inside: np.ndarray, subjects: np.ndarray, members: np.ndarray, size: int, row: int, a: int
 ) -> bool:
@@ -111,7 +111,7 @@ def counts(
     return True
 
 
-@njit(cache=True)
+@kernel
 def crowd_with(
     s: Secrets, inside: np.ndarray, members: np.ndarray, size: int, row: int, a: int, keep: bool
 ) -> int:
@@ -138,13 +138,13 @@ def crowd_with(
     return max(most, own)
 
 
-@njit(cache=True)
+@kernel
 def range_diversity(total: float, known: float) -> float:
     """rd: mean over ordered pairs; 0 where nothing is known."""
     return total / (known * known) if known else 0.0
 
 
-@njit(cache=True)
+@kernel
 def protected(real: np.ndarray, state: np.ndarray) -> bool:
     """Whether a cluster's state keeps every limit."""
     for a in range(state.shape[0]):
@@ -156,7 +156,7 @@ def protected(real: np.ndarray, state: np.ndarray) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def admit(
     s: Secrets, inside: np.ndarray, members: np.ndarray, size: int, row: int, state: np.ndarray, then: np.ndarray
 ) -> None:

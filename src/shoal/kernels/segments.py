@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import namedtuple
 
 import numpy as np
-from numba import njit
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.histograms import count_segment, distinct_subjects, pair_histogram
 from shoal.kernels.rules import EXTENT, SIZE, Rules, passes, rule_value, rule_view
 
@@ -18,7 +18,7 @@ _NO_FLAGS = np.empty(0, dtype=np.uint8)
 _NOTHING = np.empty(0, dtype=np.int32)
 
 
-@njit(cache=True)
+@kernel
 def rule_values(rows: np.ndarray, rules: Rules, data: Sensitive, values: np.ndarray) -> None:
     """Fill ``values`` with the value of every rule on these rows (NaN: no known value)."""
     codes = np.empty(rows.size, dtype=np.int32)
@@ -51,7 +51,7 @@ def rule_values(rows: np.ndarray, rules: Rules, data: Sensitive, values: np.ndar
                 values[r] = rule_value(rule_view(rules, r), codes[:found], counts[:found], float(known))
 
 
-@njit(cache=True)
+@kernel
 def failing(rules: Rules, values: np.ndarray, r: int) -> bool:
     """Whether the condition that starts at rule ``r`` fails; an averaged one leaves unknown attributes out."""
     if rules.combine[r] == 0:
@@ -67,7 +67,7 @@ def failing(rules: Rules, values: np.ndarray, r: int) -> bool:
     return known > 0 and not passes(total / known, rules.sense[r], rules.limit[r])
 
 
-@njit(cache=True)
+@kernel
 def segment_ok(
     rows: np.ndarray, rules: Rules, data: Sensitive, freed: np.ndarray, values: np.ndarray
 ) -> bool:

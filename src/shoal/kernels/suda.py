@@ -8,14 +8,15 @@ none of the sets already found for it lies inside. Groups without anybody who co
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import kernel
 
 _NOBODY = -1
 _ALONE = -1
 _GONE = -2
 
 
-@njit(cache=True)
+@kernel
 def _refine(
     column: np.ndarray, owner: np.ndarray, rows: np.ndarray, starts: np.ndarray, groups: int, keep: bool,
     made: np.ndarray, made_starts: np.ndarray, alone: np.ndarray, scratch: np.ndarray, touched: np.ndarray,
@@ -65,7 +66,7 @@ def _refine(
     return found, single
 
 
-@njit(cache=True)
+@kernel
 def _grown(array: np.ndarray) -> np.ndarray:
     bigger = np.empty(2 * array.size, dtype=array.dtype)
     for i in range(array.size):
@@ -73,7 +74,7 @@ def _grown(array: np.ndarray) -> np.ndarray:
     return bigger
 
 
-@njit(cache=True)
+@kernel
 def extend_uniques(
     codes: np.ndarray, cards: np.ndarray, owner: np.ndarray, top: int, most: int,
     last: np.ndarray, items: np.ndarray, masks: np.ndarray, earlier: np.ndarray, found: int,

@@ -13,15 +13,15 @@ from collections import namedtuple
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.extents import popcount
 from shoal.kernels.geometry import FLAT, INTERVAL
 
 ONE = 1 << 38
 
 # For functions that only other kernels call: leaving out the door for Python halves the time they take to compile.
-helper: Any = njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)  # type: ignore[call-overload]
+helper: Any = kernel(no_cpython_wrapper=True, no_cfunc_wrapper=True)
 # Literals and narrow codes as what they are used as: a function is compiled once for each kind of argument it gets.
 wide: Any = np.int64
 
@@ -259,7 +259,7 @@ def joint_costs(p: Prices, ext: Extents, g: int, count: int, out: np.ndarray) ->
         joint_column(p, ext, g, wide(a), count, out)
 
 
-@njit(cache=True)
+@kernel
 def widest_columns(p: Prices, codes: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """The column that costs each group most, of equals the first; ``codes`` (columns, records) group after group."""
     ext = make_extents(p, wide(1))

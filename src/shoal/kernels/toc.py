@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import namedtuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from shoal.kernels.clusters import extend, open_group, pair_prices, price_with, prices
+from shoal.kernels.compiled import kernel
 from shoal.kernels.geometry import Geometry
 from shoal.kernels.heap import PLACES, make_heap, pop, price_key
 from shoal.kernels.pools import (
@@ -34,7 +35,7 @@ from shoal.kernels.rules import TOLERANCE
 Aim = namedtuple("Aim", "base delta k most")
 
 
-@njit(cache=True)
+@kernel
 def _grow_one(
     pool: Pool, lo: int, geo: Geometry, aim: Aim, heap: np.ndarray, size: int, members: np.ndarray, e: Extent
 ) -> tuple:
@@ -57,7 +58,7 @@ def _grow_one(
     return rows, people
 
 
-@njit(cache=True)
+@kernel
 def cluster_subspace(pool: Pool, lo: int, hi: int, geo: Geometry, aim: Aim, found: Found, made: Made, p: int) -> None:
     """Algorithm 1 on the rows from ``lo`` to ``hi``, which are subspace ``p``."""
     count = hi - lo
@@ -96,7 +97,7 @@ def cluster_subspace(pool: Pool, lo: int, hi: int, geo: Geometry, aim: Aim, foun
         count = kept
 
 
-@njit(cache=True)
+@kernel
 def _cluster_block(
     pool: Pool, starts: np.ndarray, geo: Geometry, aim: Aim, found: Found, made: Made, block: int
 ) -> None:
@@ -104,7 +105,7 @@ def _cluster_block(
         cluster_subspace(pool, starts[p], starts[p + 1], geo, aim, found, made, p)
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _cluster_parallel(pool: Pool, starts: np.ndarray, geo: Geometry, aim: Aim, found: Found, made: Made) -> None:
     for block in prange((starts.size - 2) // BLOCK + 1):
         _cluster_block(pool, starts, geo, aim, found, made, block)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import namedtuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from shoal.kernels.clusters import extend, price_each, prices
+from shoal.kernels.compiled import kernel
 from shoal.kernels.geometry import Geometry
 from shoal.kernels.pools import BLOCK, Found, Made, Pool
 from shoal.kernels.rules import TOLERANCE
@@ -17,7 +18,7 @@ from shoal.kernels.toc import Aim
 Joining = namedtuple("Joining", "everywhere increment")
 
 
-@njit(cache=True)
+@kernel
 def value_of(geo: Geometry, base: float, now: np.ndarray) -> float:
     """The objective of a cluster, from its columns' prices."""
     for a in range(now.size):
@@ -25,7 +26,7 @@ def value_of(geo: Geometry, base: float, now: np.ndarray) -> float:
     return base
 
 
-@njit(cache=True)
+@kernel
 def _join(
     pool: Pool, starts: np.ndarray, geo: Geometry, aim: Aim, found: Found, made: Made, p: int, reach: int, step: int,
     increment: bool,
@@ -58,7 +59,7 @@ def _join(
         made.size[at] += 1
 
 
-@njit(cache=True)
+@kernel
 def _far(clusters: np.ndarray) -> np.ndarray:
     """How many subspaces lie between each one and the nearest with a cluster, that one included."""
     far = np.empty(clusters.size, dtype=np.int64)
@@ -75,7 +76,7 @@ def _far(clusters: np.ndarray) -> np.ndarray:
     return far
 
 
-@njit(cache=True)
+@kernel
 def join_far(
     pool: Pool, starts: np.ndarray, geo: Geometry, aim: Aim, found: Found, made: Made, how: Joining
 ) -> None:
@@ -89,7 +90,7 @@ def join_far(
             _join(pool, starts, geo, aim, found, made, p, far[p], 2 * far[p], how.increment)
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _join_parallel(
     pool: Pool, starts: np.ndarray, geo: Geometry, aim: Aim, found: Found, made: Made, increment: bool
 ) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.geometry import Geometry
 from shoal.kernels.pools import Pool, nothing_found, nothing_made
 from shoal.kernels.toc import Aim, cluster_subspace
 from shoal.kernels.toc_join import Joining, join_far
 
 
-@njit(cache=True)
+@kernel
 def trial(
     pool: Pool, starts: np.ndarray, geo: Geometry, aim: Aim, delta: float, increment: bool, out: np.ndarray
 ) -> None:
@@ -36,7 +37,7 @@ def trial(
                 out[a] += made.now[c, a] / clusters
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def try_thresholds(pool: Pool, geo: Geometry, aim: Aim, deltas: np.ndarray, increment: bool) -> np.ndarray:
     """One trial a threshold, the whole sample as one subspace; a row of results each."""
     out = np.zeros((deltas.size, pool.codes.shape[1] + 1))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import kernel
 
 
-@njit(cache=True)
+@kernel
 def shortest_path(values: np.ndarray, k: int) -> np.ndarray:
     """Group of every one of the ascending values: runs of k to 2k - 1 with the least sum of squared deviations.
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import namedtuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from shoal.kernels.clusters import extend, open_group, prices, reprice
+from shoal.kernels.compiled import kernel
 from shoal.kernels.geometry import Geometry
 from shoal.kernels.heap import price_key
 from shoal.kernels.pools import (
@@ -51,7 +52,7 @@ Guard = namedtuple("Guard", "inside state last before")
 Room = namedtuple("Room", "codes secret rest members brings costs shares stale diversity")
 
 # For what is done a record: handing a dozen arrays on to a function of its own takes as long as the work in it.
-_inlined = njit(cache=True, inline="always")
+_inlined = kernel(inline="always")
 
 
 @_inlined
@@ -124,7 +125,7 @@ def _open(
             room.shares[a, room.rest[i]] = 0.0
 
 
-@njit(cache=True)
+@kernel
 def _grow_one(
     pool: Pool, s: Secrets, inside: np.ndarray, lo: int, count: int, geo: Geometry, limits: Limits, room: Room,
     e: Extent, state: np.ndarray, then: np.ndarray,
@@ -162,7 +163,7 @@ def _grow_one(
     return rows, people, count
 
 
-@njit(cache=True)
+@kernel
 def limit_subspace(
     pool: Pool, s: Secrets, lo: int, hi: int, geo: Geometry, limits: Limits, found: Found, made: Made, guard: Guard,
     p: int,
@@ -196,7 +197,7 @@ def limit_subspace(
                 found.left[p] += 1
 
 
-@njit(cache=True)
+@kernel
 def _keep_guard(guard: Guard, slot: int, members: np.ndarray, rows: int, state: np.ndarray) -> None:
     for a in range(state.shape[0]):
         for f in range(3):
@@ -206,7 +207,7 @@ def _keep_guard(guard: Guard, slot: int, members: np.ndarray, rows: int, state: 
     guard.last[slot] = members[rows - 1]
 
 
-@njit(cache=True)
+@kernel
 def _limit_block(
     pool: Pool, s: Secrets, starts: np.ndarray, geo: Geometry, limits: Limits, found: Found, made: Made,
     guard: Guard, block: int,
@@ -215,7 +216,7 @@ def _limit_block(
         limit_subspace(pool, s, starts[p], starts[p + 1], geo, limits, found, made, guard, p)
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _limit_parallel(
     pool: Pool, s: Secrets, starts: np.ndarray, geo: Geometry, limits: Limits, found: Found, made: Made, guard: Guard
 ) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from shoal.kernels.clusters import extend, price_each, prices
+from shoal.kernels.compiled import kernel
 from shoal.kernels.geometry import Geometry
 from shoal.kernels.pools import BLOCK, Found, Made, Pool
 from shoal.kernels.rules import TOLERANCE
@@ -27,7 +28,7 @@ from shoal.kernels.toc_join import Joining, value_of
 from shoal.kernels.upc import Guard, Limits
 
 
-@njit(cache=True)
+@kernel
 def _members(guard: Guard, slot: int, size: int) -> np.ndarray:
     """Rows of a cluster."""
     rows = np.empty(size, dtype=np.int64)
@@ -39,7 +40,7 @@ def _members(guard: Guard, slot: int, size: int) -> np.ndarray:
     return rows
 
 
-@njit(cache=True)
+@kernel
 def _consider(
     s: Secrets, guard: Guard, subjects: np.ndarray, members: np.ndarray, row: int, slot: int, then: np.ndarray
 ) -> None:
@@ -54,7 +55,7 @@ def _consider(
                 then[a, CROWD] = crowd_with(s, guard.inside, members, members.size, row, a, False)
 
 
-@njit(cache=True)
+@kernel
 def _exposure(state: np.ndarray) -> float:
     """Mean range diversity of a state."""
     found = 0.0
@@ -63,7 +64,7 @@ def _exposure(state: np.ndarray) -> float:
     return found
 
 
-@njit(cache=True)
+@kernel
 def _least(codes: np.ndarray, row: int, state: np.ndarray, real: np.ndarray) -> float:
     """A lower bound on the mean range diversity with one more record, without looking at pairs; inf: over a limit."""
     found = 0.0
@@ -76,7 +77,7 @@ def _least(codes: np.ndarray, row: int, state: np.ndarray, real: np.ndarray) -> 
     return found
 
 
-@njit(cache=True)
+@kernel
 def _best(
     pool: Pool, s: Secrets, geo: Geometry, limits: Limits, made: Made, guard: Guard, row: int, slots: tuple,
     increment: bool, best: float,
@@ -105,7 +106,7 @@ def _best(
     return best, at
 
 
-@njit(cache=True)
+@kernel
 def _take(
     pool: Pool, s: Secrets, geo: Geometry, found: Found, made: Made, guard: Guard, row: int, slot: int
 ) -> None:
@@ -122,7 +123,7 @@ def _take(
     found.ids[row] = slot
 
 
-@njit(cache=True)
+@kernel
 def _join_subspace(
     pool: Pool, s: Secrets, starts: np.ndarray, geo: Geometry, limits: Limits, found: Found, made: Made,
     guard: Guard, p: int, how: Joining,
@@ -144,7 +145,7 @@ def _join_subspace(
             _take(pool, s, geo, found, made, guard, row, slot)
 
 
-@njit(cache=True)
+@kernel
 def _join_everywhere(
     pool: Pool, s: Secrets, starts: np.ndarray, geo: Geometry, limits: Limits, found: Found, made: Made,
     guard: Guard, how: Joining,
@@ -153,7 +154,7 @@ def _join_everywhere(
         _join_subspace(pool, s, starts, geo, limits, found, made, guard, p, how)
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _join_parallel(
     pool: Pool, s: Secrets, starts: np.ndarray, geo: Geometry, limits: Limits, found: Found, made: Made,
     guard: Guard, how: Joining,
