@@ -41,12 +41,12 @@ ALLOWED: dict[str, set[str]] = {
     "hierarchy": OPEN | {"kernels"},
     "table": OPEN | {"kernels", "hierarchy"},
     "recoding": OPEN | {"kernels", "hierarchy", "table"},
-    "results": OPEN | {"table", "recoding"},
+    "results": OPEN | {"table", "recoding", "verify.types"},
     "models": OPEN | DATA,
     "measures": OPEN | DATA,
     "engines": OPEN | DATA,
     "algorithms": OPEN | DATA | BASES,
-    "verify": {"errors", "results"},
+    "verify": {"errors"},
     "risk": OPEN | DATA | {"models", "measures"},
     "attacks": OPEN | DATA | {"models", "measures"},
     "evaluation": OPEN | DATA | {"models", "measures"},
@@ -174,6 +174,15 @@ def test_the_verifier_stands_on_its_own() -> None:
     libraries = {name.split(".")[0] for path in FILES if package(path) == "verify" for name in imported(path)}
     foreign = libraries - {"shoal", "numpy", "polars"} - sys.stdlib_module_names
     assert not foreign
+
+
+def test_the_verifier_loads_nothing_else_of_ours() -> None:
+    loaded = run("import shoal.verify")
+    ours = [name for name in loaded if name.split(".")[0] == "shoal"]
+    others = [name for name in ours if name not in ("shoal", "shoal.errors", "shoal.verify")]
+    assert "shoal.verify.gate" in others
+    assert [name for name in others if not name.startswith("shoal.verify.")] == []
+    assert not {name.split(".")[0] for name in loaded} & {"numba", "llvmlite", "pydantic", "narwhals"}
 
 
 def test_the_pipeline_gets_concrete_classes_from_the_registry() -> None:

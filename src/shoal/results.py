@@ -13,65 +13,17 @@ from typing import TYPE_CHECKING, Any
 from shoal.recoding.secrets import MappingTable as MappingTable
 from shoal.recoding.secrets import Secret
 from shoal.registry import load
+from shoal.verify.types import Check as Check
+from shoal.verify.types import GateCase as GateCase
+from shoal.verify.types import GateReport as GateReport
+from shoal.verify.types import Verdict as Verdict
 
 if TYPE_CHECKING:
     import numpy as np
-    import polars as pl
 
     from shoal.recoding.overlaps import Overlap
     from shoal.recoding.released import Released
     from shoal.table.table import Table
-
-
-@dataclass(frozen=True, kw_only=True)
-class Check:
-    """One thing the gate or the re-check looked at.
-
-    Attributes
-    ----------
-    name
-        Short name, such as ``"coverage"`` or ``"entropy-l on occupation"``.
-    passed
-        Whether it held.
-    detail
-        One sentence fit for the public: column names, counts and class sizes, never a value.
-    """
-
-    name: str
-    passed: bool
-    detail: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Verdict:
-    """How one model fares on the worst class.
-
-    Attributes
-    ----------
-    model
-        The model as written in a recipe, for example ``{"name": "k", "k": 5}``.
-    on
-        The sensitive attribute or attributes judged, None for models of class size alone.
-    holds
-        Whether every class meets the limit.
-    by
-        ``"rechecked"`` (derivable from file and manifest) or ``"attested"`` (needed the input).
-    value, limit
-        The worst class's figure and what it is compared with.
-    classes
-        Number of classes that fail.
-    smallest
-        Rows in the smallest failing class, 0 when none fails.
-    """
-
-    model: Mapping[str, Any]
-    on: str | Sequence[str] | None
-    holds: bool
-    by: str
-    value: float
-    limit: float
-    classes: int = 0
-    smallest: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,85 +79,6 @@ class Risk:
     def estimated(self) -> bool:
         """Whether it rests on a model of the population."""
         return self.interval[0] != self.interval[1]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class GateCase:
-    """All that the gate looks at: the input as it was read, the release as it would be written.
-
-    Attributes
-    ----------
-    original
-        Input rows in source order, as read (text for CSV, typed for frames), missing cells null, rows dropped
-        for missing cells already gone. Columns: every quasi, sensitive and neutral one, before any coding.
-    released
-        The frame that would be written, in release order.
-    source
-        For each released row the row of ``original`` it comes from.
-    suppressed
-        Rows of ``original`` that were suppressed. With ``suppressed = "star"`` in the manifest they are in
-        ``released`` (and ``source``) as all-star rows.
-    n_read, n_dropped
-        Rows read from the source, and rows dropped for missing cells.
-    identifiers
-        Identifier columns of the same rows as ``original`` (may have no columns).
-    subject
-        The subject of each row of ``original``, or None.
-    manifest
-        The manifest to be published, without ``verdicts``, ``classes`` and the hash in ``data``.
-    behind
-        For columns of representatives, the interval or set that stands behind each, as text cells of the same rows
-        as ``original``, null where suppressed.
-    neutral_limit
-        Largest share of released rows that may be unique on quasi + neutral without ``W-NEUTRAL``.
-    acknowledged
-        Warning codes accepted by the recipe.
-    apart, values_from
-        Of a bucketised release: the table of sensitive values, None where they stand in ``released``, and the input
-        row that each of them comes from.
-    uncoded
-        Columns that are published as codes, as the manifest would describe them without: models look at values.
-    guard
-        The node that each input row's owner guards, as it was read, or None.
-    history
-        For each input row the values that its owner's class had in every earlier release, as a list of texts, null
-        for new people; None where nothing is known of earlier releases.
-    counterfeits
-        How many of the last input rows the method made up.
-    """
-
-    original: pl.DataFrame
-    released: pl.DataFrame
-    source: np.ndarray
-    suppressed: np.ndarray
-    n_read: int
-    n_dropped: int
-    identifiers: pl.DataFrame
-    subject: pl.Series | None
-    manifest: Mapping[str, Any]
-    behind: pl.DataFrame | None = None
-    neutral_limit: float = 0.05
-    acknowledged: Sequence[str] = ()
-    apart: pl.DataFrame | None = None
-    values_from: np.ndarray | None = None
-    uncoded: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    guard: pl.Series | None = None
-    history: pl.Series | None = None
-    counterfeits: int = 0
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class GateReport:
-    """What the gate found: its checks, the verdicts and class figures for the manifest."""
-
-    checks: Sequence[Check]
-    verdicts: Sequence[Verdict]
-    classes: Mapping[str, Any]
-
-    @property
-    def passed(self) -> bool:
-        """True when every check passed and every verdict holds."""
-        return all(check.passed for check in self.checks) and all(verdict.holds for verdict in self.verdicts)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

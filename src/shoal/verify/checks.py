@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.results import Check
 from shoal.verify.cells import Cells, outside_domain, read_cells
 from shoal.verify.claims import Claims, Column
 from shoal.verify.classes import Classes, Look, digest_values, order_classes
 from shoal.verify.facts import Attribute, Facts
+from shoal.verify.types import Check
 from shoal.verify.values import canonical, read_values
 
 # What a release needs to have been accepted, by how its quasi-identifiers are published.

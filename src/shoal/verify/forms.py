@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import VerificationError
-from shoal.results import Check, GateCase
 from shoal.verify.cells import Cells
 from shoal.verify.claims import Claims, Column
 from shoal.verify.classes import Classes
@@ -20,6 +19,7 @@ from shoal.verify.kinds.pseudonymised import check_pseudonymised
 from shoal.verify.kinds.randomised import check_randomised
 from shoal.verify.kinds.shifted import check_shifted
 from shoal.verify.styles import misrepresented, value_texts
+from shoal.verify.types import Check, GateCase
 from shoal.verify.values import MISSING, read_together, read_values
 
 _WHOLE: dict[str, Callable[..., list[Check]]] = {

@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import VerificationError
-from shoal.results import Check, GateCase, GateReport
 from shoal.verify.checks import (
     check_cells,
     check_classes,
@@ -30,6 +29,7 @@ from shoal.verify.facts import Facts, subject_codes
 from shoal.verify.forms import check_form
 from shoal.verify.identifiers import check_identifier_names, check_identifier_values
 from shoal.verify.judge import judge, slots, verdict_check
+from shoal.verify.types import Check, GateCase, GateReport
 from shoal.verify.values import group_rows
 
 # Below this many rows a random order is ascending too often to call it a leak.

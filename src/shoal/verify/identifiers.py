@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.results import Check
+from shoal.verify.types import Check
 from shoal.verify.values import MISSING, STAR, canonical
 
 # Equal short numbers happen by chance; a column is suspect when they meet in their own row far more often.

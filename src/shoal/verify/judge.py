@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shoal.results import Check, Verdict
 from shoal.verify import closeness, extents, guarded, invariance, models, numeric, ranges
 from shoal.verify.claims import Claims, Column
 from shoal.verify.facts import Facts, Sample
 from shoal.verify.outcome import Outcome
 from shoal.verify.terms import ASKS_SIZE, COUNTS_PEOPLE, NO_TARGET, limit
+from shoal.verify.types import Check, Verdict
 
 # The parameter that stands for the model in a sentence.
 _MAIN = {

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import VerificationError
-from shoal.results import Check
+from shoal.verify.types import Check
 
 _TOLERANCE = 1e-12
 

@@ -13,7 +13,6 @@ from typing import Any
 import polars as pl
 
 from shoal.errors import VerificationError
-from shoal.results import Check, GateReport, Verdict
 from shoal.verify.checks import (
     check_cells,
     check_classes,
@@ -30,6 +29,7 @@ from shoal.verify.facts import Facts
 from shoal.verify.judge import Slot, judge, size_asked, slots, verdict_check
 from shoal.verify.styles import value_texts
 from shoal.verify.terms import limit
+from shoal.verify.types import Check, GateReport, Verdict
 
 _CLOSE = 1e-9
 

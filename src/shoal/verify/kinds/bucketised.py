@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.results import Check
+from shoal.verify.types import Check
 from shoal.verify.values import each_once, encode, read_together
 
 # Below this many rows an aligned order happens by chance too often to call it a leak.

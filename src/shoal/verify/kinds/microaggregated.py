@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.results import Check
+from shoal.verify.types import Check
 from shoal.verify.values import group_rows, read_together, read_values
 
 _CLOSE = 1e-9

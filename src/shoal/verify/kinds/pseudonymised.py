@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.results import Check
+from shoal.verify.types import Check
 from shoal.verify.values import Values, canonical, each_once, encode, read_values
 
 # What a column's entry in the manifest may say under "coded".

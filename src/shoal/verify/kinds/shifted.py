@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from shoal.results import Check
+from shoal.verify.types import Check
 from shoal.verify.values import canonical, encode
 
 # Below this many people nobody may have moved by chance.
