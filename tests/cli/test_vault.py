@@ -90,6 +90,25 @@ def test_interpret_files(shoal, stored: Path) -> None:
     assert shoal("vault", "interpret", stored, "patients", "plain").out == "age\n1.9\n"
 
 
+@pytest.mark.parametrize(
+    "text,made,left",
+    [
+        ("disease = illness_9\nage < 1.9\n", "disease = illness_9\nage < 42\n", ["line 1, character 11: 'illness_9'"]),
+        ("mean of age: 1.9, my_illness_2\n", "mean of age: 1.9, my_illness_2\n", ["'my_illness_2'", "'1.9'"]),
+    ],
+)
+def test_what_is_not_turned_back_is_listed_and_ends_in_4(shoal, stored: Path, text: str, made: str, left: list) -> None:
+    Path("rules.txt").write_text(text)
+    result = shoal("vault", "interpret", stored, "patients", "rules.txt")
+    assert (result.code, result.out) == (4, made)
+    assert result.err.count("not turned back: line ") == len(left)
+    assert all(piece in result.err for piece in left)
+    assert f"error: {len(left)} places" in result.err
+    assert not [value for value in HIDDEN if value in result.err]
+    assert shoal("vault", "interpret", stored, "patients", "rules.txt", "-o", "found.txt").code == 4
+    assert Path("found.txt").read_text() == made
+
+
 def test_the_passphrase_may_come_from_a_file(shoal, stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SHOAL_PASSPHRASE")
     Path("pass").write_text("correct horse\n")
@@ -170,7 +189,6 @@ def test_nothing_goes_into_a_release(shoal, stored: Path, arguments: list[str]) 
         (["get", "keys.vault", "patients", "-o", "b.json", "--column", "zip"], "no secret of column 'zip'"),
         (["get", "keys.vault", "patients", "-o", "secrets.json"], "exists"),
         (["get", "keys.vault", "patients"], "--output"),
-        (["interpret", "keys.vault", "patients", "bad.txt"], "Line 1"),
         (["interpret", "keys.vault", "patients", "text.txt", "--alias", "age"], "TEXT=COLUMN"),
         (["interpret", "keys.vault", "patients", "text.txt", "--alias", "x=zip"], "'zip'"),
     ],
@@ -179,7 +197,6 @@ def test_bad_input(shoal, stored: Path, arguments: list[str], what: str) -> None
     Path("text.txt").write_text("nothing here\n")
     Path("object.json").write_text("{}")
     Path("broken.json").write_text('[{"kind": "mapping"}]')
-    Path("bad.txt").write_text("disease = illness_9\n")
     before = {path.name: path.read_bytes() for path in Path().iterdir()}
     result = shoal("vault", *arguments)
     assert result.code == 2

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli.options import Json, KeyFile, PassphraseFile
-from shoal.cli.show import say, show_json, show_table
-from shoal.errors import InputError
+from shoal.cli.show import clean, say, show_json, show_table
+from shoal.errors import InputError, VerificationError
 
 if TYPE_CHECKING:
     from shoal.recoding.secrets import Secret
@@ -130,7 +130,7 @@ def interpret(
     key_file: KeyFile = None,
     replace: _Replace = False,
 ) -> None:
-    """Turn rules, thresholds and codes in analysis results back into the terms of the original data."""
+    """Turn rules, thresholds and codes in analysis results back; exit 4 where any code could not be."""
     from shoal.io.private import check_private, write_private
     from shoal.vault.files import load, refuse_public
     from shoal.vault.interpret import Interpreter
@@ -143,9 +143,13 @@ def interpret(
     table = is_csv or (file is not None and file.suffix.lower() == ".csv")
     made = reader.table(text) if table else reader.text(text)
     if place is None:
-        sys.stdout.write(made)
+        sys.stdout.write(made.text)
     else:
-        write_private(place, made)
+        write_private(place, made.text)
+    for one in made.left:
+        print(f"not turned back: {clean(one)}", file=sys.stderr)
+    if made.left:
+        raise VerificationError(f"{len(made.left)} places were not turned back: give an --alias, or write them anew.")
 
 
 def read_key(passphrase_file: Path | None, key_file: Path | None, *, new: bool = False) -> Key:

@@ -1,16 +1,19 @@
 """Analysis results back into the terms of the original data (Poovammal & Ponnavaikko, Sec. 5.2).
 
-A small grammar, applied line by line. COLUMN is a column of the secrets, also as ``H-COLUMN`` (the paper's spelling) or
-under a given alias, alone or in quotes::
+A small grammar, applied line by line. COLUMN is a column of the secrets, also as ``H-COLUMN`` or ``hiding COLUMN`` (the
+paper's spellings) or under a given alias, alone or in quotes, in any case, with ``.``, ``_`` or ``-`` for a space::
 
-    COLUMN OP NUMBER            H-age < 1.9           ->  age < 42       OP: < <= > >= = == != <> and their symbols
-    NUMBER OP COLUMN            1.2 <= H-age          ->  21 <= age
-    COLUMN in [NUMBER, NUMBER]  age in (1.2, 1.9]     ->  age in (21, 42]
-    CODE                        disease = illness_3   ->  disease = Bronchitis
-    COLUMN                      H-age                 ->  age
+    COLUMN OP NUMBER                  H-age < 1.9                 ->  age < 42
+    NUMBER OP COLUMN                  1.2 <= H-age                ->  21 <= age
+    COLUMN OP NUMBER and OP NUMBER    age >= 1.2 and < 1.9        ->  age >= 21 and < 42
+    COLUMN in (NUMBER, NUMBER]        age='(1.2-1.9]'             ->  age='(21-42]'
+    COLUMN in {NUMBER, NUMBER}        age %in% c(1, 1.5)          ->  age %in% c(15, 30)
+    COLUMN between NUMBER and NUMBER  age between 1.2 and 1.9     ->  age between 21 and 42
+    CODE                              disease = illness_3         ->  disease = Bronchitis
+    COLUMN and CODE as one word       disease_illness_3 <= 0.5    ->  disease_Bronchitis <= 0.5
 
-Numbers beside other columns and all other text stay as they are. In CSV, whole cells of a column of the secrets are
-decoded, and the grammar is applied to all other cells.
+Nothing passes silently: a code in a larger word, what looks like a code and is none, what a coded column is compared
+with, and a number beside a graded column that stands in no form are listed in :attr:`Interpreted.left`.
 """
 
 from __future__ import annotations
@@ -19,16 +22,64 @@ import csv
 import io
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from shoal.errors import DomainError, InputError, ParameterError
+from shoal.hierarchy.hierarchy import MISSING, ROOT
 from shoal.recoding.grades import GradingTable
 from shoal.recoding.secrets import MappingTable, Secret
+from shoal.vault.forms import NUMBER, SIGN, before_span, behind_span, is_calculated, turned_before, turned_behind
+from shoal.vault.leftovers import DONE, Left, dangling_numbers, loose_numbers
+from shoal.vault.names import Codes, Names
 
-_NUMBER = r"[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?"
-_END = r"[+-]?(?:inf(?:inity)?|∞)|" + _NUMBER
-_SIGN = r"<=|>=|<>|!=|==|[<>=≤≥≠]"
-_PLAIN = {"==": "=", "<>": "!=", "≠": "!=", "≤": "<=", "≥": ">="}
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
+_NO_VALUE = {"", ROOT, MISSING.lower(), "?", "na", "nan", "null", "none", "."}
+_NO_CODE = "is no code of this entry"
+_SEVERAL = "is a code of several columns: name one before it"
+_LOOSE = "stands beside a graded column in no form that can be read"
+# What a mapped column is compared with: one word, or words in brackets.
+_COMPARED = re.compile(
+    rf"[\"'`\])]*\s*(?:(?:{SIGN})\s*(?![\s\[({{])|(?:{SIGN}|\bnot\s+in\b|\bin\b|%in%|∈)?\s*(?:c\s*\(|[\[({{])(?P<many>))"
+    r"\s*",
+    re.I,
+)
+_WORD = re.compile(r"[^\s,;|&\"'`\])}]+")
+
+
+@dataclass(frozen=True)
+class Interpreted:
+    """A text with what could be turned back, and what could not."""
+
+    text: str
+    left: Sequence[Left] = field(default_factory=list)
+
+
+class _Line:
+    """One line while it is turned back: its pieces as they become, and what is left of it to be searched."""
+
+    def __init__(self, text: str, number: int, left: list[Left]) -> None:
+        self.text, self.number, self._left = text, number, left
+        self._made, self._rest = list(text), list(text)
+        self.named: list[str] = []
+        self.forms = 0
+
+    def put(self, low: int, high: int, text: str) -> None:
+        """Turn a piece back."""
+        self._made[low:high] = [text, *[""] * (high - low - 1)]
+        self._rest[low:high] = DONE * (high - low)
+
+    def leave(self, low: int, high: int, why: str) -> None:
+        """Report a piece once, and leave it as it is."""
+        if self.rest[low:high].strip(DONE):
+            self._left.append(Left(self.number, low + 1, self.text[low:high].strip(), why))
+            self._rest[low:high] = DONE * (high - low)
+
+    @property
+    def made(self) -> str:
+        return "".join(self._made)
+
+    @property
+    def rest(self) -> str:
+        return "".join(self._rest)
 
 
 class Interpreter:
@@ -45,127 +96,168 @@ class Interpreter:
     def __init__(self, secrets: Sequence[Secret], aliases: Mapping[str, str] | None = None) -> None:
         self._graded = {one.column: one for one in secrets if isinstance(one, GradingTable)}
         mapped = [one for one in secrets if isinstance(one, MappingTable)]
-        self._values = {
-            one.column: {code: value for value, code in one.reveal()["mapping"].items()} for one in mapped
-        }
-        columns = [*self._graded, *self._values]
+        columns = [*self._graded, *(one.column for one in mapped)]
         if not columns:
             raise ParameterError("There is neither a mapping nor a grading in this entry: nothing can be interpreted.")
-        self._names = {name: column for column in columns for name in (column, f"H-{column}")}
-        for alias, column in (aliases or {}).items():
-            if column not in columns:
-                raise ParameterError(f"The alias '{alias}' names a column '{column}' that the entry does not have.")
-            self._names[alias] = column
-        self._owners: dict[str, list[str]] = {}
-        for column, values in self._values.items():
-            for code in values:
-                self._owners.setdefault(code, []).append(column)
-        self._pattern = self._compiled()
+        self._names, self._codes = Names(columns, aliases or {}), Codes(mapped)
+        self._ranges = {name: _range(table) for name, table in self._graded.items()}
+        name = rf"(?<![\w-])(?P<quote>[\"'`]?)(?P<name>{self._names.pattern})(?P=quote)(?:(?![\w-]|\.\w)|(?=_[\[(]))"
+        # Codes first: what one begins with is often the name of its column.
+        self._pattern = re.compile(rf"(?P<code>{self._codes.pattern})|{name}", re.I)
+        self._like_code = re.compile(self._codes.pattern, re.I)
+        self._joined = re.compile(rf"(?<![\w-])(?P<name>{self._names.pattern})(?P<join>[._:-]?)$", re.I)
 
-    def text(self, text: str) -> str:
+    def text(self, text: str) -> Interpreted:
         """A text with everything that the grammar knows put back."""
+        left: list[Left] = []
         lines = text.splitlines(keepends=True)
-        return "".join(self._line(line, number) for number, line in enumerate(lines, 1))
+        return Interpreted("".join(self._line(line, number, left) for number, line in enumerate(lines, 1)), left)
 
-    def table(self, text: str) -> str:
+    def table(self, text: str) -> Interpreted:
         """The same for CSV with a header: cells of coded columns are decoded, others are read as text."""
+        delimiter = self._delimiter(text.partition("\n")[0].rstrip("\r"))
         try:
-            rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+            rows = list(csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=delimiter))
         except csv.Error:
             raise InputError("The text cannot be read as CSV: check its quotes, or interpret it as text.") from None
         if not rows:
-            return text
-        header = [self._names.get(name, name) for name in rows[0]]
+            return Interpreted(text)
+        left: list[Left] = []
+        header = [self._names.column(name) or self._line(name, 1, left) for name in rows[0]]
         made = io.StringIO()
-        writer = csv.writer(made, lineterminator="\n")
+        writer = csv.writer(made, lineterminator="\n", delimiter=delimiter)
         writer.writerow(header)
         for number, row in enumerate(rows[1:], 2):
             if row and len(row) != len(header):
                 raise InputError(f"Line {number} has {len(row)} cells and the header {len(header)}: check the file.")
-            writer.writerow([self._cell(name, cell, number) for name, cell in zip(header, row, strict=bool(row))])
-        return made.getvalue()
+            writer.writerow([self._cell(name, cell, number, left) for name, cell in zip(header, row, strict=bool(row))])
+        return Interpreted(made.getvalue(), left)
 
-    def _compiled(self) -> re.Pattern[str]:
-        """One pattern for comparisons, columns and codes; longer names first, so that none is taken for another."""
-        names = "|".join(map(re.escape, sorted(self._names, key=len, reverse=True)))
-        prefixes = sorted({code.rpartition("_")[0] for code in self._owners}, key=len, reverse=True)
-        codes = "|".join(map(re.escape, prefixes))
-        graded = (
-            rf"(?:(?<![\w.])(?P<before>{_NUMBER})(?P<gap1>\s*)(?P<turned>{_SIGN})(?P<gap2>\s*))?"
-            rf"(?<![\w-])(?P<quote>[\"'`]?)(?P<name>{names})(?P=quote)(?![\w-])"
-            rf"(?:(?P<gap3>\s*)(?P<sign>{_SIGN})(?P<gap4>\s*)(?P<after>{_NUMBER})(?![\w.]*\d)"
-            rf"|(?P<gap5>\s+in\s+)(?P<open>[\[(])\s*(?P<low>{_END})\s*,\s*(?P<high>{_END})\s*(?P<close>[\])]))?"
-        )
-        code = rf"|(?<![\w-])(?P<code>(?:{codes})_\d+)(?!\w)" if codes else ""
-        # Codes first: the prefix of one is often the name of its column.
-        return re.compile(f"{code.removeprefix('|')}|{graded}" if code else graded)
+    def _delimiter(self, header: str) -> str:
+        """The one that finds most columns of the secrets in the header, a comma where none does."""
 
-    def _line(self, line: str, number: int) -> str:
-        current: list[str] = []  # the column last named, which a code belongs to where several could own it
+        def known(delimiter: str) -> int:
+            return sum(self._names.column(cell.strip().strip('"')) is not None for cell in header.split(delimiter))
 
-        def put_back(found: re.Match[str]) -> str:
-            given = found.groupdict()
-            if given.get("code"):
-                return self._decoded(given["code"], current, number)
-            column = self._names[given["name"]]
-            current[:] = [column]
-            shown = f"{given['quote']}{column}{given['quote']}"
+        return max(",;\t|", key=known)
+
+    def _line(self, text: str, number: int, left: list[Left], within: str | None = None) -> str:
+        """One line, or one cell of the column it is ``within``."""
+        line = _Line(text, number, left)
+        at = 0
+        if within is not None:
+            line.named.append(within)
+            at = self._form(line, within, 0, 0) if within in self._graded else 0
+        while found := self._pattern.search(text, at):
+            at = found.end()
+            if found["code"]:
+                self._code(line, found)
+                continue
+            column = self._names.column(found["name"])
+            if column is None:  # two columns are spelt like this
+                continue
+            line.named.append(column)
+            line.put(found.start("name"), found.end("name"), column)
             if column in self._graded:
-                return self._comparison(self._graded[column], shown, given, number)
-            return found.group().replace(f"{given['quote']}{given['name']}{given['quote']}", shown, 1)
+                at = self._form(line, column, found.start(), at)
+            else:
+                self._compared(line, column, at)
+        ranges = [self._ranges[name] for name in line.named if name in self._ranges]
+        loose = list(loose_numbers(line.rest, ranges, read=len(ranges) == line.forms))
+        for low, high in loose + list(dangling_numbers(line.rest, list(self._ranges.values()))):
+            line.leave(low, high, _LOOSE)
+        return line.made
 
-        return self._pattern.sub(put_back, line)
-
-    def _comparison(self, table: GradingTable, shown: str, given: Mapping[str, str | None], number: int) -> str:
-        text = shown
-        if given["before"] is not None:
-            sign, value = self._threshold(table, _MIRRORED[_plain(given["turned"])], given["before"], number)
-            text = f"{value}{given['gap1']}{_MIRRORED[sign]}{given['gap2']}{text}"
-        if given["after"] is not None:
-            sign, value = self._threshold(table, _plain(given["sign"]), given["after"], number)
-            text += f"{given['gap3']}{sign}{given['gap4']}{value}"
-        if given["low"] is not None:
-            low_sign, low = self._end(table, ">=" if given["open"] == "[" else ">", given["low"], number)
-            high_sign, high = self._end(table, "<=" if given["close"] == "]" else "<", given["high"], number)
-            opened, closed = "[" if low_sign == ">=" else "(", "]" if high_sign == "<=" else ")"
-            text += f"{given['gap5']}{opened}{low}, {high}{closed}"
-        return text
-
-    def _end(self, table: GradingTable, sign: str, end: str | None, number: int) -> tuple[str, str]:
-        """One end of an interval; an infinite one stays."""
-        if end is not None and end.lstrip("+-")[:1] in ("i", "∞"):
-            return sign, end
-        return self._threshold(table, sign, end, number)
-
-    @staticmethod
-    def _threshold(table: GradingTable, sign: str, text: str | None, number: int) -> tuple[str, str]:
+    def _form(self, line: _Line, column: str, low: int, high: int) -> int:
+        """Turn back what stands before and behind the name of a graded column; where it ends."""
+        table, text = self._graded[column], line.text
+        if is_calculated(text, low, high):
+            return high
+        before = None
         try:
-            return table.threshold(sign, float(text or ""))
-        except DomainError as error:
-            raise DomainError(f"Line {number}: {error}") from None
+            if before := turned_before(table, text[:low]):
+                line.put(before[1], low, before[0])
+                line.forms += 1
+        except DomainError:
+            line.leave(*before_span(text[:low]), _NO_CODE)
+        try:
+            if behind := turned_behind(table, text, high):
+                line.put(high, behind[1], behind[0])
+                line.forms += 0 if before else 1
+                return behind[1]
+        except DomainError:
+            line.leave(*behind_span(text, high), _NO_CODE)
+        return high
 
-    def _decoded(self, code: str, current: Sequence[str], number: int) -> str:
-        owners = self._owners.get(code, [])
-        mine = [column for column in owners if column in current] or owners
-        if len(mine) != 1:
-            what = "belongs to several columns: name one before it" if mine else "is in no mapping of this entry"
-            raise DomainError(f"Line {number} has a code that {what}.")
-        return self._values[mine[0]][code]
+    def _code(self, line: _Line, found: re.Match[str]) -> None:
+        """Turn a code back, alone or joined to the name of its column; one within another word is left."""
+        low, high, text = found.start(), found.end(), line.text
+        owners = list(self._codes.owners(found[0]))
+        alone = not _in_word(text[low - 1 : low])
+        if not alone and (joined := self._joined.search(text[:low])):
+            column = self._names.column(joined["name"])
+            if column in owners:
+                line.put(joined.start("name"), joined.end("name"), column)
+                alone, owners = True, [column]
+        if not alone or not owners or _in_word(text[high : high + 1]) or re.match(r"\.\d", text[high:]):
+            line.leave(*_word(text, low, high), _NO_CODE)
+            return
+        mine = [owner for owner in owners if owner in line.named[-1:]] or owners
+        if len(mine) > 1:
+            line.leave(low, high, _SEVERAL)
+        else:
+            line.put(low, high, self._codes.value(mine[0], found[0]) or "")
 
-    def _cell(self, column: str, cell: str, number: int) -> str:
-        if column in self._graded and _is_number(cell):
-            value = self._graded[column].value_text(float(cell))
-            if value is None:
-                raise DomainError(f"Line {number} has a number in column '{column}' that is no code of its grades.")
+    def _compared(self, line: _Line, column: str, at: int) -> None:
+        """What a mapped column is compared with is a code, or is reported."""
+        found = _COMPARED.match(line.text, at)
+        if found is None:
+            return
+        for word in _WORD.finditer(line.text, found.end()):
+            value = self._codes.value(column, word[0])
+            if value is not None:
+                line.put(*word.span(), value)
+            elif word[0].lower() not in _NO_VALUE and not self._has_code(line.text, word):
+                line.leave(*word.span(), _NO_CODE)
+            if found["many"] is None or line.text[word.end() :].lstrip(" \"'`")[:1] in ("", *"])}"):
+                return
+
+    def _has_code(self, text: str, word: re.Match[str]) -> bool:
+        """Whether a code, or what looks like one, begins in a word."""
+        found = self._like_code.search(text, word.start())
+        return found is not None and found.start() < word.end()
+
+    def _cell(self, column: str, cell: str, number: int, left: list[Left]) -> str:
+        given = cell.strip()
+        if given.lower() in _NO_VALUE or column not in (*self._graded, *self._codes):
+            return self._line(cell, number, left)
+        if column in self._graded and re.fullmatch(NUMBER, given):
+            value = self._graded[column].value_text(float(given))
+        else:
+            value = self._codes.value(column, given) if column in self._codes else None
+        if value is not None:
             return value
-        if cell in self._values.get(column, ()):
-            return self._values[column][cell]
-        return self._line(cell, number)
+        known = len(left)
+        made = self._line(cell, number, left, within=column)
+        if made == cell and len(left) == known:
+            left.append(Left(number, 1, given, f"in column '{column}' {_NO_CODE}"))
+        return made
 
 
-def _plain(sign: str | None) -> str:
-    return _PLAIN.get(sign or "", sign or "")
+def _range(table: GradingTable) -> tuple[float, float]:
+    """Where codes of a column lie."""
+    names = table.reveal()["names"]
+    return float(names[0]), float(names[-1] + 1)
 
 
-def _is_number(cell: str) -> bool:
-    return re.fullmatch(_NUMBER, cell.strip()) is not None
+def _in_word(letter: str) -> bool:
+    return letter.isalnum() or letter == "_"
+
+
+def _word(text: str, low: int, high: int) -> tuple[int, int]:
+    """The whole word around a piece of a text."""
+    while _in_word(text[low - 1 : low]):
+        low -= 1
+    while _in_word(text[high : high + 1]):
+        high += 1
+    return low, high
