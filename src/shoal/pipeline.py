@@ -10,14 +10,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
+
+import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.attacks.measured import Measured, attack_release
 from shoal.errors import GateError, ParameterError, RefusalError
 from shoal.evaluation.workload import preference_facts, with_preferences
 from shoal.io.describe import describe, uncoded_columns
-from shoal.io.frames import from_polars
+from shoal.io.evidence import frame_stamp
+from shoal.io.manifest import manifest_bytes
 from shoal.models.base import Judge, Model
 from shoal.models.enforce import enforce
 from shoal.models.feasible import refuse_infeasible, vacuous, whole_reference
@@ -33,7 +37,7 @@ from shoal.recoding.released import Released, apply_recoding
 from shoal.recoding.secrets import SecretKey
 from shoal.registry import load, names
 from shoal.reports.release import release_html
-from shoal.results import GateCase, GateReport, Release
+from shoal.results import GateCase, Gated, GateReport, Release
 from shoal.table.history import History
 from shoal.table.keys import Keys
 from shoal.table.table import Table, iso_dates
@@ -137,19 +141,16 @@ def anonymize(
         **preference_facts(given, preferred),
         "split_verdicts": split_verdicts(released, judge, counter),
         "vacuous": [{"model": model.parameters(), "on": list(on or ())} for model, on in empty],
-        "report_html": release_html(manifest),
         "seconds": time.perf_counter() - started,
     }
     return Release(
-        frame=_native(published.frame, table),
-        apart=_native(published.apart, table),
-        manifest=manifest,
+        gated=_gated(published, manifest),
         verdict=report.verdicts,
         checks=report.checks,
         evidence=evidence,
         released=released,
         table=table,
-        source=published.source,
+        source=_frozen(published.source),
         secrets=(*getattr(recoding, "secrets", ()), *keys_used),
     )
 
@@ -263,6 +264,18 @@ def _facts(released: Released, recoding: Recoding, measured: Measured) -> dict[s
     }
 
 
-def _native(frame: Any, table: Table) -> Any:
-    """A frame of the library that the input came in."""
-    return from_polars(frame, table.backend) if frame is not None and table.backend is not None else frame
+def _gated(published: Published, manifest: dict[str, Any]) -> Gated:
+    """What the gate judged, put away: nothing that is handed out leads back to it."""
+    tables = {"release": published.frame} | ({} if published.apart is None else {"sensitive": published.apart})
+    return Gated(
+        tables=MappingProxyType({name: frame.clone() for name, frame in tables.items()}),
+        stamps=MappingProxyType({name: frame_stamp(frame) for name, frame in tables.items()}),
+        manifest=manifest_bytes(manifest),
+        report=release_html(manifest).encode(),
+    )
+
+
+def _frozen(rows: np.ndarray) -> np.ndarray:
+    rows = rows.copy()
+    rows.setflags(write=False)
+    return rows

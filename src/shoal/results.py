@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,7 @@ from shoal.verify.types import Verdict as Verdict
 
 if TYPE_CHECKING:
     import numpy as np
+    import polars as pl
 
     from shoal.recoding.overlaps import Overlap
     from shoal.recoding.released import Released
@@ -82,15 +84,38 @@ class Risk:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Gated:
+    """What passed the gate, and the only thing that is ever written; whoever asks for a part gets a copy.
+
+    Attributes
+    ----------
+    tables
+        ``"release"``, and ``"sensitive"`` where there is a table of its own for sensitive values.
+    stamps
+        A hash of each table as the gate saw it: memory may be shared with the caller's frame.
+    manifest, report
+        The public files that go with them, as bytes; the manifest without what only writing can tell.
+    """
+
+    tables: Mapping[str, pl.DataFrame] = field(repr=False)
+    stamps: Mapping[str, str] = field(repr=False)
+    manifest: bytes = field(repr=False)
+    report: bytes = field(repr=False)
+
+    def copy(self, name: str, backend: Any = None) -> Any:
+        """A table of one's own, in the library that ``backend`` names, or None where there is no such table."""
+        frame = self.tables.get(name)
+        return None if frame is None else load("io", "native")(frame.clone(), backend)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Release:
     """A gated release, not yet written.
 
     Attributes
     ----------
-    frame
-        What may be published: same library as the input, shuffled, fresh index.
-    manifest
-        The public description that goes with it.
+    gated
+        What will be written, whatever is done to anything else here.
     verdict
         One :class:`Verdict` a model and attribute.
     checks
@@ -99,12 +124,9 @@ class Release:
         Private facts: counts, secret, timings, exact measures. Never to be published.
     secrets
         What undoes a pseudonymised release, redacted: it goes to a vault, and is in no evidence.
-    apart
-        Sensitive values by group, where a bucketised release has a table of its own for them; else None.
     """
 
-    frame: Any
-    manifest: Mapping[str, Any]
+    gated: Gated = field(repr=False)
     verdict: Sequence[Verdict]
     checks: Sequence[Check]
     evidence: Mapping[str, Any] = field(repr=False)
@@ -112,12 +134,27 @@ class Release:
     table: Table = field(repr=False)
     source: np.ndarray = field(repr=False)
     secrets: Sequence[Secret] = field(default=(), repr=False)
-    apart: Any = field(default=None, repr=False)
+
+    @property
+    def frame(self) -> Any:
+        """A copy of what may be published: same library as the input, shuffled, fresh index."""
+        return self.gated.copy("release", self.table.backend)
+
+    @property
+    def apart(self) -> Any:
+        """A copy of the sensitive values by group, where a bucketised release has a table of its own for them."""
+        return self.gated.copy("sensitive", self.table.backend)
 
     @property
     def frames(self) -> dict[str, Any]:
         """Every table that may be published: ``"release"``, and ``"sensitive"`` where there is one."""
-        return {"release": self.frame} | ({} if self.apart is None else {"sensitive": self.apart})
+        return {name: self.gated.copy(name, self.table.backend) for name in self.gated.tables}
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """The public description that goes with it, read anew at every call."""
+        found: dict[str, Any] = json.loads(self.gated.manifest)
+        return found
 
     def measure(self, name: str, **parameters: Any) -> Score:
         """Price the release by one measure, for example ``release.measure("ncp")``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import json
 from pathlib import Path
 from typing import Any
 
@@ -187,6 +188,7 @@ def test_another_original_is_refused() -> None:
 def test_counterfeit_rows_have_no_original() -> None:
     made = released(shoal.NoAlgorithm(), people(62))
     table = dataclasses.replace(made.table, counterfeits=2)
-    reading = read_release(dataclasses.replace(made, table=table, manifest={**made.manifest, "counterfeits": 2}))
+    gated = dataclasses.replace(made.gated, manifest=json.dumps({**made.manifest, "counterfeits": 2}).encode())
+    reading = read_release(dataclasses.replace(made, table=table, gated=gated))
     check(reading, people(60))
     assert (reading.n, reading.rows, reading.source, reading.suppression) == (60, 62, None, 0.0)

@@ -22,9 +22,7 @@ def mode(path: Path) -> int:
 
 
 def test_files_and_modes(tmp_path: Path) -> None:
-    write_evidence(
-        {"recipe": "seed = 1\n", "secret": SECRET, "counts": {"read": 5}, "report_html": "<p>"}, tmp_path
-    )
+    write_evidence({"recipe": "seed = 1\n", "secret": SECRET, "counts": {"read": 5}}, tmp_path)
     assert mode(tmp_path) == 0o700
     assert sorted(path.name for path in tmp_path.iterdir()) == ["evidence.json", "recipe.toml", "secret"]
     assert all(mode(path) == 0o600 for path in tmp_path.iterdir())

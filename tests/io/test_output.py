@@ -18,42 +18,50 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from shoal.errors import InputError, ParameterError, VerificationError
-from shoal.io.evidence import input_hash, read_evidence
-from shoal.io.frames import Backend, from_polars
+from shoal.io.evidence import frame_stamp, input_hash, read_evidence
+from shoal.io.frames import Backend, from_polars, to_polars
 from shoal.io.manifest import manifest_bytes
 from shoal.io.output import aligned, read_release, write_release
+from shoal.results import Gated
 
 INPUT = pl.DataFrame({"name": ["Ann", "Bob", "Cas"], "age": [31, 35, 90]})
 FRAME = pl.DataFrame({"age": ["[31,35]", "[31,35]"], "sex": ["F", None]})
 
 
+MANIFEST = {
+    "shoal": "0.1.0",
+    "manifest": 1,
+    "kind": "generalised",
+    "source": "people",
+    "statement": "2-anonymous",
+    "not_protected": [],
+    "suppressed": "drop",
+    "order": "shuffled",
+    "people": False,
+    "columns": [
+        {"name": "age", "role": "quasi", "type": "numeric", "cells": "interval"},
+        {"name": "sex", "role": "neutral", "type": "categorical", "cells": "value"},
+    ],
+    "models": [{"name": "k", "k": 2}],
+    "verdicts": [],
+    "classes": {},
+    "acknowledged": [],
+}
+
+
 def release(frame: Any = FRAME, **evidence: Any) -> Any:
     """What write_release uses of a Release: two of three input rows, the second one first."""
+    rows, backend = to_polars(frame)
     return SimpleNamespace(
-        frame=frame,
-        frames={"release": frame},
-        manifest={
-            "shoal": "0.1.0",
-            "manifest": 1,
-            "kind": "generalised",
-            "source": "people",
-            "statement": "2-anonymous",
-            "not_protected": [],
-            "suppressed": "drop",
-            "order": "shuffled",
-            "people": False,
-            "columns": [
-                {"name": "age", "role": "quasi", "type": "numeric", "cells": "interval"},
-                {"name": "sex", "role": "neutral", "type": "categorical", "cells": "value"},
-            ],
-            "models": [{"name": "k", "k": 2}],
-            "verdicts": [],
-            "classes": {},
-            "acknowledged": [],
-        },
+        gated=Gated(
+            tables={"release": rows},
+            stamps={"release": frame_stamp(rows)},
+            manifest=manifest_bytes(MANIFEST),
+            report=b"<p>fine</p>",
+        ),
         evidence={"secret": b"s" * 32, "recipe": "seed = 1\n", "counts": {"suppressed": 1}} | evidence,
         source=np.array([1, 0], dtype=np.int64),
-        table=SimpleNamespace(n=3, counterfeits=0, frame=INPUT, backend=Backend("polars")),
+        table=SimpleNamespace(n=3, counterfeits=0, frame=INPUT, backend=backend),
     )
 
 
@@ -74,7 +82,7 @@ def snapshot(folder: Path) -> dict[str, bytes | None]:
 
 @pytest.mark.parametrize("format", ["csv", "parquet"])
 def test_what_is_written(tmp_path: Path, format: str) -> None:
-    folder = write_release(release(report_html="<p>fine</p>"), tmp_path / "out", format=format)
+    folder = write_release(release(), tmp_path / "out", format=format)
     assert folder == tmp_path / "out"
     assert names(tmp_path) == ["out", "out.evidence"]
     assert names(folder) == ["manifest.json", f"release.{format}", "report.html"]
@@ -94,7 +102,6 @@ def test_what_is_written(tmp_path: Path, format: str) -> None:
     assert names(private) == ["evidence.json", "recipe.toml", "secret"]
     assert all(mode(path) == 0o600 for path in private.iterdir())
     assert read_evidence(folder)["input_hash"] == input_hash(INPUT, b"s" * 32)
-    assert "report_html" not in read_evidence(folder)
 
 
 def test_modes_do_not_depend_on_the_umask(tmp_path: Path) -> None:
@@ -153,7 +160,7 @@ def test_replace(tmp_path: Path) -> None:
         release(FRAME[:1], counts={"suppressed": 2}), tmp_path / "out", replace=True, format="parquet"
     )
     assert names(tmp_path) == ["out", "out.evidence"]
-    assert names(tmp_path / "out") == ["manifest.json", "release.parquet"]
+    assert names(tmp_path / "out") == ["manifest.json", "release.parquet", "report.html"]
     assert read_release(tmp_path / "out")[0].height == 1
     assert read_evidence(tmp_path / "out")["counts"] == {"suppressed": 2}
 

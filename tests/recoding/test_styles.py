@@ -183,7 +183,7 @@ format = "parquet"
     assert shoal.verify_release(tmp_path / "out").passed
     back = pl.read_parquet(tmp_path / "out" / "release.parquet")
     assert back.schema == {"age_lo": pl.Int64, "age_hi": pl.Int64, "born": pl.Date, "s": pl.String}
-    assert "age_lo, age_hi" in release.evidence["report_html"]
+    assert "age_lo, age_hi" in release.gated.report.decode()
 
 
 def test_a_hierarchy_label_is_its_own_representative() -> None:

@@ -12,7 +12,7 @@ def test_the_report_of_a_release() -> None:
     table = shoal.read(frame, quasi=["<age>"], sensitive=["s"], name="clinic & co")
     models = [shoal.KAnonymity(k=5), shoal.AlphaKComplete(alpha={"a": 0.75}, k=5)]
     release = shoal.anonymize(table, models=models, seed=1)
-    page = release.evidence["report_html"]
+    page = release.gated.report.decode()
     assert "Release of clinic &amp; co" in page
     assert "5-anonymous" in page
     assert "&lt;age&gt;" in page
@@ -31,5 +31,5 @@ def test_the_report_is_written_beside_the_manifest(tmp_path) -> None:
         acknowledge=["W-UNMODELLED:s"],
     )
     release.write(tmp_path / "out")
-    assert (tmp_path / "out" / "report.html").read_text("utf-8") == release.evidence["report_html"]
+    assert (tmp_path / "out" / "report.html").read_text("utf-8") == release.gated.report.decode()
     assert not (tmp_path / "out.evidence" / "report.html").exists()

@@ -19,8 +19,8 @@ from shoal.errors import InputError
 from shoal.io.manifest import json_bytes
 
 RECIPE, SECRET, FACTS = "recipe.toml", "secret", "evidence.json"
-# What has a file of its own, or none: these never go into evidence.json.
-_APART = ("recipe", "secret", "report_html")
+# What has a file of its own: these never go into evidence.json.
+_APART = ("recipe", "secret")
 _SLICE = 1 << 20  # rows hashed at a time, so that memory stays small and bytes do not depend on chunks
 
 
@@ -36,8 +36,8 @@ def write_evidence(evidence: Mapping[str, Any], folder: Path) -> None:
     Parameters
     ----------
     evidence
-        ``recipe`` (TOML text) and ``secret`` (bytes, or hexadecimal text) go to files of their own;
-        ``report_html`` is public and stays out; everything else goes into ``evidence.json``.
+        ``recipe`` (TOML text) and ``secret`` (bytes, or hexadecimal text) go to files of their own, everything else
+        into ``evidence.json``.
     """
     folder.chmod(0o700)
     facts = {key: value for key, value in evidence.items() if key not in _APART}
@@ -84,6 +84,11 @@ def input_hash(frame: pl.DataFrame, secret: str | bytes) -> str:
             for piece in _pieces(column.slice(start, _SLICE)):
                 digest.update(piece)
     return digest.hexdigest()
+
+
+def frame_stamp(frame: pl.DataFrame) -> str:
+    """The same without a secret, to tell whether a table that is kept was changed."""
+    return input_hash(frame, b"")
 
 
 def _key(secret: str | bytes) -> bytes:

@@ -71,6 +71,11 @@ def from_polars(frame: pl.DataFrame, backend: Backend) -> Any:
     return frame
 
 
+def native(frame: pl.DataFrame, backend: Backend | None) -> Any:
+    """The same where a table did not come as a frame: without a backend it is Polars'."""
+    return frame if backend is None else from_polars(frame, backend)
+
+
 def clean(frame: pl.DataFrame, where: str) -> pl.DataFrame:
     """Columns of text, numbers, truth values and dates; everything else is refused.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import secrets
 import shutil
@@ -15,13 +16,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.errors import InputError, UserError, VerificationError
-from shoal.io.evidence import FACTS, RECIPE, SECRET, evidence_folder, input_hash, write_evidence
+from shoal.errors import GateError, InputError, UserError, VerificationError
+from shoal.io.evidence import FACTS, RECIPE, SECRET, evidence_folder, frame_stamp, input_hash, write_evidence
 from shoal.io.files import FORMATS, read_exact, write_frame
-from shoal.io.frames import from_polars, to_polars
+from shoal.io.frames import native
 from shoal.io.manifest import MANIFEST, manifest_bytes, read_manifest
 from shoal.params import choice
-from shoal.results import Release
+from shoal.results import Gated, Release
 
 REPORT = "report.html"
 PUBLIC = (MANIFEST, REPORT, *(f"{table}.{format}" for table in ("release", "sensitive") for format in FORMATS))
@@ -56,7 +57,7 @@ def write_release(
         with ExitStack() as undo:
             _make_parents(folder.parent, undo)
             staged, staged_private = _stage(folder, undo), _stage(private, undo)
-            _fill(release, staged, format)
+            _fill(release.gated, staged, format)
             write_evidence(_private_facts(release), staged_private)
             for path in (*staged.iterdir(), staged, staged_private):
                 _sync(path)
@@ -77,7 +78,7 @@ def aligned(release: Release) -> Any:
 
     A pandas frame gets its own index back, unless rows were dropped for missing cells.
     """
-    frame, backend = to_polars(release.frame)
+    frame, backend = release.gated.tables["release"], release.table.backend
     # No column can have the empty name, so it is free for the row number.
     rows = pl.DataFrame({"": np.arange(release.table.n - release.table.counterfeits)}).join(
         frame.with_columns(pl.Series("", release.source, dtype=pl.Int64)),
@@ -85,9 +86,9 @@ def aligned(release: Release) -> Any:
         how="left",
         maintain_order="left",
     )
-    result = from_polars(rows.drop(""), backend)
-    index = getattr(release.table.backend, "index", None)
-    if backend.library == "pandas" and index is not None and len(index) == len(result):
+    result = native(rows.drop(""), backend)
+    index = getattr(backend, "index", None)
+    if index is not None and len(index) == len(result):
         result.index = index
     return result
 
@@ -199,19 +200,22 @@ def _stage(folder: Path, undo: ExitStack) -> Path:
     return staged
 
 
-def _fill(release: Release, folder: Path, format: str) -> None:
+def _fill(gated: Gated, folder: Path, format: str) -> None:
     facts: dict[str, Any] = {}
-    for name, table in release.frames.items():
-        frame, _ = to_polars(table)
+    for name, frame in gated.tables.items():
+        if frame_stamp(frame) != gated.stamps[name]:
+            raise GateError("The release was changed after it had passed the gate, so nothing is written: run again.")
         data = folder / f"{name}.{format}"
         write_frame(frame, data, format)
         facts[name] = {"file": data.name, "sha256": _sha256(data), "rows": frame.height}
+    (folder / REPORT).write_bytes(gated.report)
     described = facts.pop("release") | {"format": format} | facts
-    manifest: Mapping[str, Any] = {**release.manifest, "data": described}
+    manifest: Mapping[str, Any] = {
+        **json.loads(gated.manifest),
+        "data": described,
+        "report": {"file": REPORT, "sha256": _sha256(folder / REPORT)},
+    }
     (folder / MANIFEST).write_bytes(manifest_bytes(manifest))
-    report = release.evidence.get("report_html")
-    if isinstance(report, str):
-        (folder / REPORT).write_text(report, "utf-8", newline="\n")
     for path in folder.iterdir():
         path.chmod(0o644)
     folder.chmod(0o755)
