@@ -25,8 +25,8 @@ _SLICE = 1 << 20  # rows hashed at a time, so that memory stays small and bytes 
 
 
 def evidence_folder(folder: str | Path) -> Path:
-    """Where the evidence of a release folder goes: beside it, never inside."""
-    folder = Path(folder)
+    """Where the evidence of a release folder goes: beside it, never inside; beside the folder that a link points to."""
+    folder = Path(folder).resolve()
     return folder.with_name(f"{folder.name}.evidence")
 
 

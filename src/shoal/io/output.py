@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import secrets
-import shutil
-import tempfile
-from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +17,7 @@ from shoal.io.evidence import FACTS, RECIPE, SECRET, evidence_folder, frame_stam
 from shoal.io.files import FORMATS, read_exact, write_frame
 from shoal.io.frames import native
 from shoal.io.manifest import MANIFEST, manifest_bytes, read_manifest
+from shoal.io.publication import BOUND, Holder, publish, resume
 from shoal.params import choice
 from shoal.results import Gated, Release
 
@@ -30,12 +27,17 @@ PRIVATE = (RECIPE, SECRET, FACTS)
 
 
 def write_release(
-    release: Release, folder: str | Path, *, replace: bool = False, format: str = "csv"
+    release: Release,
+    folder: str | Path,
+    *,
+    replace: bool = False,
+    format: str = "csv",
+    holders: Sequence[Holder] = (),
 ) -> Path:
     """Write data, manifest and report to ``folder`` and the evidence to ``<folder>.evidence`` beside it.
 
     Everything is written under temporary names first and renamed at the end; after a failure the disk is as
-    it was before.
+    it was before, and after a kill the next call, or the next run to that folder, makes it so.
 
     Parameters
     ----------
@@ -43,6 +45,8 @@ def write_release(
         Swap an earlier release and its evidence for this one; otherwise both folders must be absent or empty.
     format
         ``"csv"`` or ``"parquet"``.
+    holders
+        Files that keep something for the release, and change with it.
 
     Returns
     -------
@@ -51,25 +55,22 @@ def write_release(
     """
     choice("the output", "format", format, FORMATS)
     folder = Path(folder).resolve()
-    private = evidence_folder(folder)
-    check_output(folder, release.evidence.get("source_path"), replace=replace)
+
+    def check() -> None:
+        check_output(folder, release.evidence.get("source_path"), replace=replace)
+
+    def fill(staged: Path, private: Path) -> str:
+        _fill(release.gated, staged, format)
+        digest = _sha256(staged / MANIFEST)
+        write_evidence({**_private_facts(release), BOUND: digest}, private)
+        return digest
+
     try:
-        with ExitStack() as undo:
-            _make_parents(folder.parent, undo)
-            staged, staged_private = _stage(folder, undo), _stage(private, undo)
-            _fill(release.gated, staged, format)
-            write_evidence(_private_facts(release), staged_private)
-            for path in (*staged.iterdir(), staged, staged_private):
-                _sync(path)
-            # The evidence goes first: a release without its secret would be worse than the reverse.
-            old = [_swap(staged_private, private, undo), _swap(staged, folder, undo)]
-            undo.pop_all()
+        resume(folder)
+        check()
+        publish(folder, fill, check, replace=replace, holders=holders)
     except OSError as error:
         raise InputError(f"The release cannot be written to '{folder}': {error.strerror}.") from None
-    for path in old:
-        shutil.rmtree(path, ignore_errors=True)
-    with suppress(OSError):
-        _sync(folder.parent)
     return folder
 
 
@@ -183,23 +184,6 @@ def is_release(folder: Path) -> bool:
     return False
 
 
-def _make_parents(parent: Path, undo: ExitStack) -> None:
-    missing = []
-    while not parent.exists():
-        missing.append(parent)
-        parent = parent.parent
-    for path in reversed(missing):
-        path.mkdir()
-        undo.callback(_quietly, path.rmdir)
-
-
-def _stage(folder: Path, undo: ExitStack) -> Path:
-    """An empty folder beside ``folder`` that only its owner can enter."""
-    staged = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    undo.callback(shutil.rmtree, staged, ignore_errors=True)
-    return staged
-
-
 def _fill(gated: Gated, folder: Path, format: str) -> None:
     facts: dict[str, Any] = {}
     for name, frame in gated.tables.items():
@@ -216,9 +200,6 @@ def _fill(gated: Gated, folder: Path, format: str) -> None:
         "report": {"file": REPORT, "sha256": _sha256(folder / REPORT)},
     }
     (folder / MANIFEST).write_bytes(manifest_bytes(manifest))
-    for path in folder.iterdir():
-        path.chmod(0o644)
-    folder.chmod(0o755)
 
 
 def _private_facts(release: Release) -> Mapping[str, Any]:
@@ -230,32 +211,6 @@ def _private_facts(release: Release) -> Mapping[str, Any]:
     return {**release.evidence, "input_hash": input_hash(table.frame.head(table.n - table.counterfeits), secret)}
 
 
-def _swap(staged: Path, folder: Path, undo: ExitStack) -> Path:
-    """Put ``staged`` in the place of ``folder``; return where the old folder went."""
-    old = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.old")
-    if folder.exists():
-        folder.rename(old)
-        undo.callback(_quietly, old.rename, folder)
-    staged.rename(folder)
-    undo.callback(shutil.rmtree, folder, ignore_errors=True)
-    return old
-
-
-def _quietly(action: Any, *arguments: Any) -> None:
-    """Undo one step; the error that made it necessary is the one to report."""
-    with suppress(OSError):
-        action(*arguments)
-
-
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _sync(path: Path) -> None:
-    """Have a file, or a folder's list of names, on disk before anything is renamed."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from contextlib import suppress
 from pathlib import Path
 
 from shoal.errors import InputError
+from shoal.io.locks import locked
 from shoal.io.output import is_release
+from shoal.io.swap import write_whole
 
 
 def check_private(path: str | Path, *, suffix: str, replace: bool, release: str | Path | None = None) -> Path:
@@ -40,15 +39,6 @@ def check_private(path: str | Path, *, suffix: str, replace: bool, release: str 
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner can read, under a temporary name first."""
-    # Created with mode 0600: there is no moment at which others could open it.
-    descriptor, staged = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(staged, path)
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(staged)
+    """Write a file that only its owner can read, whole or not at all."""
+    with locked(path):
+        write_whole(path, text.encode())

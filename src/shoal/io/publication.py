@@ -1,0 +1,225 @@
+"""A release, its evidence and what undoes it come into force together, or none of them does, whatever happens.
+
+Everything is staged first: release and evidence in a private folder beside the output, secrets and memory inside
+their own files, as what comes *next*. A journal says to which release they belong. Then one rename puts the release in
+its place; that is the step that counts. What follows it, or undoes what was staged, is one function, `recover`, which
+looks at what is in place. It runs at the end of every publication, after an error or interrupt as after a success, and
+at the start of the next one, which may have to finish what a killed process began.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import secrets
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from shoal.errors import ShoalError
+from shoal.io.evidence import FACTS, evidence_folder
+from shoal.io.locks import lock_file, locked
+from shoal.io.manifest import MANIFEST, json_bytes
+from shoal.io.swap import put, sync, write_whole
+
+JOURNAL = "journal.json"
+BOUND = "manifest_sha256"  # what the evidence calls the digest of its release
+_RELEASE, _EVIDENCE, _OLD, _OLD_EVIDENCE = "release", "evidence", "old", "old-evidence"
+_ID = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bond:
+    """What ties secrets, or a line of a registry, to one release.
+
+    Attributes
+    ----------
+    folder, digest
+        Where the release was to go, and the SHA-256 of its manifest, which holds those of all other files.
+    transaction
+        Name of the publication, in its staging folder.
+    """
+
+    folder: str
+    digest: str
+    transaction: str
+
+    def outcome(self) -> bool | None:
+        """Whether the release got to its place; None where it is neither there nor waiting, so that nobody knows."""
+        staging = _staging(Path(self.folder), self.transaction)
+        for _ in range(2):  # somebody may be deciding right now
+            found = _journal(staging)
+            if found is not None and found["committed"] is not None:
+                return bool(found["committed"])
+            if digest_of(self.folder) == self.digest:
+                return True
+            if digest_of(staging / _RELEASE) == self.digest:
+                return False
+        return None
+
+
+class Holder(Protocol):
+    """A file that keeps something for a release: a vault or a registry."""
+
+    @property
+    def place(self) -> Path:
+        """The file."""
+
+    def stage(self, bond: Bond) -> None:
+        """Keep what belongs to the release, not yet in force; the file is locked."""
+
+    def settle(self) -> None:
+        """Bring what was staged into force, or drop it, as the outcome of its bond says; the file is locked."""
+
+
+def publish(
+    folder: Path,
+    fill: Callable[[Path, Path], str],
+    check: Callable[[], None],
+    *,
+    replace: bool,
+    holders: Sequence[Holder] = (),
+) -> None:
+    """Stage a release and its evidence, tell the holders, and put everything in place.
+
+    Parameters
+    ----------
+    fill
+        Writes the release and the evidence into two empty folders, and returns the release's digest.
+    check
+        Raises unless the release may go to its folder; asked when nobody else can write there any more.
+    """
+    with ExitStack() as undo:
+        _make_parents(folder.parent, undo)
+        with locked(folder, *(holder.place for holder in holders)):
+            recover(folder, holders)
+            check()
+            try:
+                _publish(folder, fill, replace, holders)
+            finally:
+                # What it cannot finish now is told by the journal, and finished by the next one.
+                with suppress(OSError, ShoalError):
+                    recover(folder, holders)
+        undo.pop_all()
+
+
+def _publish(
+    folder: Path, fill: Callable[[Path, Path], str], replace: bool, holders: Sequence[Holder]
+) -> None:
+    transaction = secrets.token_hex(_ID)
+    staging = _staging(folder, transaction)
+    staging.mkdir(0o700)
+    staged, private = staging / _RELEASE, staging / _EVIDENCE
+    staged.mkdir()  # as the umask says, and out of sight until it is in its place
+    private.mkdir(0o700)
+    bond = Bond(folder=str(folder), digest=fill(staged, private), transaction=transaction)
+    for path in (*staged.iterdir(), staged, private):
+        sync(path)
+    _write_journal(staging, bond, [str(holder.place) for holder in holders], None)
+    sync(staging.parent)
+    for holder in holders:
+        holder.stage(bond)
+    put(staged, folder, staging / _OLD if replace else None)
+
+
+def resume(folder: Path) -> None:
+    """Finish or undo what a killed process began in a folder, if anything; cheap, so call it before any work."""
+    if leftovers(folder) or lock_file(folder).exists():
+        with locked(folder):
+            recover(folder)
+
+
+def recover(folder: Path, holders: Sequence[Holder] = ()) -> None:
+    """Finish or undo publications that ended early; folder and holders are locked, so none is under way."""
+    left = leftovers(folder)
+    for staging in left:
+        _finish(folder, staging)
+    for holder in holders:
+        holder.settle()
+    for staging in left:
+        _clear(staging, {str(holder.place) for holder in holders})
+
+
+def leftovers(folder: Path) -> list[Path]:
+    """Staging folders of publications to a folder."""
+    name = re.compile(rf"\.{re.escape(folder.name)}\.[0-9a-f]{{{2 * _ID}}}")
+    try:
+        return sorted(path for path in folder.parent.iterdir() if name.fullmatch(path.name))
+    except OSError:
+        return []
+
+
+def digest_of(release: str | Path) -> str | None:
+    """The digest of the release in a folder, or of one whose manifest is given; None where there is none."""
+    path = Path(release)
+    with suppress(OSError):
+        return hashlib.sha256((path / MANIFEST if path.is_dir() else path).read_bytes()).hexdigest()
+    return None
+
+
+def _finish(folder: Path, staging: Path) -> None:
+    """Decide what became of a publication, say so in its journal, and make release and evidence agree with it."""
+    journal = _journal(staging)
+    if journal is None:  # nothing outside the staging folder was touched
+        return
+    bond = Bond(**journal["bond"])
+    committed = bond.outcome()
+    if journal["committed"] is None and committed is not None:
+        _write_journal(staging, bond, journal["holders"], committed)
+    private = evidence_folder(folder)
+    if committed is False:
+        if not folder.exists() and (staging / _OLD).exists():
+            put(staging / _OLD, folder)
+    elif _evidence_digest(staging / _EVIDENCE) == bond.digest:
+        put(staging / _EVIDENCE, private, staging / _OLD_EVIDENCE)
+
+
+def _clear(staging: Path, settled: set[str]) -> None:
+    """Remove a staging folder; of one whose holders are not all settled, everything but the journal that tells them."""
+    journal = _journal(staging)
+    if journal is None or settled.issuperset(journal["holders"]):
+        shutil.rmtree(staging, ignore_errors=True)
+        return
+    for name in (_RELEASE, _EVIDENCE, _OLD, _OLD_EVIDENCE):
+        shutil.rmtree(staging / name, ignore_errors=True)
+
+
+def _staging(folder: Path, transaction: str) -> Path:
+    return folder.with_name(f".{folder.name}.{transaction}")
+
+
+def _write_journal(staging: Path, bond: Bond, holders: Iterable[str], committed: bool | None) -> None:
+    content = {"bond": asdict(bond), "holders": sorted(holders), "committed": committed}
+    write_whole(staging / JOURNAL, json_bytes(content))
+
+
+def _journal(staging: Path) -> Mapping[str, Any] | None:
+    with suppress(OSError, ValueError):
+        found: Mapping[str, Any] = json.loads((staging / JOURNAL).read_bytes())
+        return found
+    return None
+
+
+def _evidence_digest(folder: Path) -> str | None:
+    with suppress(OSError, ValueError, AttributeError):
+        return str(json.loads((folder / FACTS).read_bytes()).get(BOUND))
+    return None
+
+
+def _make_parents(parent: Path, undo: ExitStack) -> None:
+    missing = []
+    while not parent.exists():
+        missing.append(parent)
+        parent = parent.parent
+    for path in reversed(missing):
+        path.mkdir(exist_ok=True)
+        undo.callback(_quietly, path.rmdir)
+
+
+def _quietly(action: Callable[[], None]) -> None:
+    with suppress(OSError):
+        action()

@@ -1,0 +1,167 @@
+"""Releases that are killed while they are written, or written twice at once: the old one or the new one, whole."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shoal.errors import InputError
+from shoal.io import locks, publication, swap
+from shoal.io.evidence import read_evidence
+from shoal.io.output import read_release, write_release
+from shoal.io.publication import BOUND, digest_of
+from tests.io.test_output import FRAME, names, release
+
+STEPS = ("rename", "replace", "fsync", "mkdir", "rmdir", "unlink")
+ROUNDS = 10
+CONTEXT = multiprocessing.get_context("spawn")
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A killed process needs no disk that has caught up."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+
+
+class Killed(BaseException):
+    """Stands for a kill: whatever still runs after it changes nothing on disk."""
+
+
+def crash_at(monkeypatch: pytest.MonkeyPatch, wanted: int) -> list[int]:
+    """Let nothing touch the disk any more from the given step on."""
+    done = [0]
+
+    def counted(step: Any) -> Any:
+        def call(*given: Any, **named: Any) -> Any:
+            done[0] += 1
+            if done[0] >= wanted:
+                raise Killed
+            return step(*given, **named)
+
+        return call
+
+    for name in STEPS:
+        monkeypatch.setattr(os, name, counted(getattr(os, name)))
+    monkeypatch.setattr(swap, "exchange", counted(swap.exchange))
+    return done
+
+
+def whole(folder: Path, heights: set[int]) -> int:
+    """Rows of the release in a folder, after looking that it is whole and its evidence its own."""
+    height = read_release(folder)[0].height
+    assert height in heights
+    evidence = read_evidence(folder)
+    assert evidence[BOUND] == digest_of(folder)
+    assert evidence["rows"] == height
+    return height
+
+
+@pytest.mark.parametrize("exchanges", [True, False])
+def test_a_kill_at_any_step_leaves_the_old_release_or_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchanges: bool
+) -> None:
+    """Every step of a replacement that touches the disk is the last one once."""
+    seen: list[int] = []
+    for step in range(1, 200):
+        folder = tmp_path / str(step) / "out"
+        write_release(release(rows=2), folder)
+        with monkeypatch.context() as patch:
+            if not exchanges:
+                patch.setattr(swap, "exchange", lambda *_: False)
+            done = crash_at(patch, step)
+            with contextlib.suppress(Killed):
+                write_release(release(FRAME[:1], rows=1), folder, replace=True)
+        if done[0] < step:
+            break
+        with pytest.raises(InputError, match="is not empty"):
+            write_release(release(rows=3), folder)  # which begins with recovery
+        seen.append(whole(folder, {1, 2}))
+        assert names(folder.parent) == ["out", "out.evidence"]
+        write_release(release(FRAME[:1], rows=1), folder, replace=True)
+        assert whole(folder, {1}) == 1
+    assert len(seen) > 15
+    assert seen == sorted(seen, reverse=True)  # the old one up to some step, the new one from there
+    assert set(seen) == {1, 2}
+
+
+def test_a_kill_before_the_first_release_is_in_place_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for step in range(1, 200):
+        folder = tmp_path / str(step) / "out"
+        folder.parent.mkdir()
+        with monkeypatch.context() as patch:
+            done = crash_at(patch, step)
+            with contextlib.suppress(Killed):
+                write_release(release(rows=2), folder)
+        if done[0] < step:
+            return
+        there = folder.exists()
+        try:
+            write_release(release(rows=2), folder)
+        except InputError:
+            assert there
+        assert whole(folder, {2}) == 2
+        assert names(folder.parent) == ["out", "out.evidence"]
+    pytest.fail("it never came to its end")
+
+
+def _write(folder: Path, start: Any, answers: Any) -> None:
+    given = release(rows=2)
+    start.wait()
+    try:
+        write_release(given, folder)
+        answers.put("written")
+    except InputError as error:
+        answers.put(str(error))
+
+
+def test_of_two_writers_at_once_one_is_refused(tmp_path: Path) -> None:
+    """Both checked that the folder was free before either wrote; the second to come finds it taken."""
+    start, answers = CONTEXT.Barrier(2), CONTEXT.Queue()
+    workers = [CONTEXT.Process(target=_writes, args=(tmp_path, start, answers)) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    found = [answers.get(timeout=60) for _ in range(2 * ROUNDS)]
+    for worker in workers:
+        worker.join(60)
+    assert found.count("written") == ROUNDS
+    assert all(answer == "written" or "is not empty" in answer for answer in found)
+    for number in range(ROUNDS):
+        assert whole(tmp_path / str(number), {2}) == 2
+
+
+def _writes(place: Path, start: Any, answers: Any) -> None:
+    for number in range(ROUNDS):
+        _write(place / str(number), start, answers)
+
+
+def test_without_a_lock_a_second_writer_is_still_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some file systems have no locks: the rename itself refuses a folder that is not empty."""
+    folder, entered = tmp_path / "out", []
+
+    def late(*given: Any) -> str:
+        if not entered:
+            entered.append(True)
+            write_release(release(rows=2), folder)
+        return digest(*given)
+
+    digest = publication.secrets.token_hex
+    monkeypatch.setattr(locks, "fcntl", None)
+    monkeypatch.setattr(publication.secrets, "token_hex", late)
+    with pytest.raises(InputError, match="not empty"):
+        write_release(release(FRAME[:1], rows=1), folder)
+    assert whole(folder, {2}) == 2
+    assert names(tmp_path) == ["out", "out.evidence"]
+
+
+def test_whoever_waits_too_long_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locks, "PATIENCE", 0.05)
+    with locks.locked(tmp_path / "out"), pytest.raises(InputError, match="being written by another process"):
+        write_release(release(), tmp_path / "out")
+    assert names(tmp_path) == []
