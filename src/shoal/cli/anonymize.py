@@ -97,7 +97,10 @@ def recipe_data(given: Mapping[str, Any]) -> dict[str, Any]:
     return chosen("acknowledge", "seed") | {
         "source": {name: entry for name, entry in source.items() if entry is not None},
         "roles": chosen(*roles),
-        "columns": {name: {"type": kind} for name, kind in pairs("--type", given["types"]).items()},
+        "columns": {
+            name: dict(zip(("type", "format"), kind.split(maxsplit=1), strict=False))
+            for name, kind in pairs("--type", given["types"]).items()
+        },
         "hierarchies": {
             name: parse_hierarchy(text) for name, text in pairs("--hierarchy", given["hierarchies"]).items()
         },

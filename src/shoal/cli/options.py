@@ -38,7 +38,7 @@ Missing = Annotated[
 ]
 Types = Annotated[
     list[str] | None,
-    _many("COLUMN=TYPE", "numeric, date, ordinal or categorical.", _READ, "--type"),
+    _many("COLUMN=TYPE", "numeric, date, ordinal or categorical; 'born=date %d.%m.%Y'.", _READ, "--type"),
 ]
 Hierarchies = Annotated[
     list[str] | None,

@@ -16,6 +16,7 @@ from shoal.io.files import read_frame
 from shoal.io.frames import to_polars
 from shoal.io.policies import load_policy
 from shoal.params import choice
+from shoal.table.dates import as_declared, refuse_undeclared_dates
 from shoal.table.policies import set_policies
 from shoal.table.schema import ColumnSpec, Schema
 from shoal.table.table import Table, build_table
@@ -104,6 +105,8 @@ def read(
         guard=guard,
         specs=specs,
     )
+    frame = as_declared(frame, schema)
+    refuse_undeclared_dates(frame, schema, hierarchies or ())
     made = {column: _hierarchy(column, entry, base) for column, entry in (hierarchies or {}).items()}
     table = build_table(
         frame, schema, hierarchies=made, missing=missing, name=name, backend=backend, weights=weights
