@@ -17,10 +17,13 @@ DAYS = [dt.date(1930, 1, 1) + dt.timedelta(days=97 * step) for step in range(240
 AMBIGUOUS = [day for day in DAYS if day.day <= 12]
 FORMATS = [
     "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%d.%m.%y",
-    "%m/%d/%y", "%d %B %Y", "%d. %B %Y", "%B %d, %Y", "%d-%B-%Y", "%d.%m.%Y %H:%M", "%m/%d/%Y %I:%M %p", "%Y-%m-%d %H:%M:%S",
-    "%Y-%m-%dT%H:%M:%SZ",
+    "%m/%d/%y", "%d %B %Y", "%d. %B %Y", "%B %d, %Y", "%d-%B-%Y", "%d.%m.%Y %H:%M", "%m/%d/%Y %I:%M %p",
+    "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%SZ",
 ]  # fmt: skip
-MONTHS = "Januar Februar März April Mai Juni Juli August September Oktober November Dezember".split()
+MONTHS = [
+    "Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober", "November",
+    "Dezember",
+]  # fmt: skip
 
 
 def written(form: str, days: list[dt.date] = DAYS) -> list[str]:
