@@ -25,6 +25,7 @@ MODELS: list[list[dict[str, Any]]] = [
     [{"name": "recursive-cl", "c": 2, "l": 2}, {"name": "t-closeness", "t": 0.3}],
     [{"name": "alpha-k-general", "alpha": 0.6, "k": 2}, {"name": "p-sensitive", "p": 2, "k": 2}],
     [{"name": "t-closeness", "t": 0.4, "distance": "kl"}, {"name": "max-range", "limit": 0.5}],
+    [{"name": "range-diversity", "p": 0.8}],
 ]
 
 

@@ -12,7 +12,7 @@ from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import InfeasibleError
-from shoal.models.base import Judgement, Model
+from shoal.models.base import Judgement, Model, failing_stays, merging_keeps
 from shoal.models.feasible import refuse_infeasible, vacuous
 from shoal.recoding.released import Released
 from shoal.registry import make
@@ -98,6 +98,36 @@ def test_failing_is_inherited_where_it_is_declared_to_be(data: st.DataObject, sp
     part = np.full(case.n, -1, dtype=np.int32)
     part[rows[: data.draw(st.integers(1, rows.size))]] = 0
     assert not ok(table, part, model).all()
+
+
+@settings(max_examples=150)
+@given(st.data(), SPECS)
+def test_flags_are_honest_where_people_are_counted(data: st.DataObject, spec: dict[str, Any]) -> None:
+    """What the table makes of a model's flags: merging keeps it, and failing stays, or nobody says so."""
+    case = data.draw(case_for(spec["name"], rows=(4, 14), subjects=True))
+    table = case.table()
+    assume(fits(table, spec))
+    model = make("model", spec)
+    sets = judge_of(table, model).sets
+    ids = data.draw(groupings(case.n, suppressed=False))
+    found = ok(table, ids, model)
+    if all(merging_keeps(one, rules) for one, rules in sets) and found.all():
+        assert ok(table, np.zeros_like(ids), model).all()
+    if all(failing_stays(one, rules) for one, rules in sets) and not ok(table, np.zeros_like(ids), model).all():
+        assert not found.any()
+
+
+def test_two_people_may_share_a_value_only_once_they_are_together() -> None:
+    """Each class has an a and a b of its own; merged, both people have both. And a part of that class is diverse."""
+    subjects = [["p", "q"], ["p", "q"]]
+    table, ids = of_classes([["a", "b"], ["b", "a"]], subjects=subjects)
+    model = make("model", {"name": "distinct-l", "l": 2})
+    assert ok(table, ids, model).tolist() == [True, True]
+    assert ok(table, np.zeros_like(ids), model).tolist() == [False]
+    ((_, rules),) = judge_of(table, model).sets
+    assert not merging_keeps(model, rules)
+    assert not failing_stays(model, rules)
+    assert model.all_necessary(judge_of(table, model).reference) == []
 
 
 @settings(max_examples=250)

@@ -119,11 +119,17 @@ def naive(file: File, wildcard: bool) -> dict[str, Any]:
     for name, place in (("disease", 2), ("amount", 3)):
         table = histogram(file, everyone, place)
         both = [(counts := histogram(file, rows, place), without_unknown(counts)) for rows in groups.values()]
-        judged = [(full, known) for full, known in both if known]
         known_people = [
             file.counted(row for row in rows if file.rows[row][place] not in UNKNOWN)
             for rows in groups.values()
         ]
+        # Where people are counted, a value that all of them have makes the class homogeneous.
+        seen = [
+            ({value: n}, {value: n}) if file.people and (value := next((v for v in k if k[v] == n), None)) else (f, k)
+            for (f, k), n in zip(both, known_people, strict=True)
+        ]
+        judged = [(full, known) for full, known in seen if known]
+        distributed = [(full, known) for full, known in both if known]
         alphas = [max(k.values()) / n for (_, k), n in zip(both, known_people, strict=True) if k]
         tables = [table, without_unknown(table)]
         found[name] = {
@@ -131,13 +137,13 @@ def naive(file: File, wildcard: bool) -> dict[str, Any]:
             "entropy_l": min((min(map(entropy_l, pair)) for pair in judged), default=math.nan),
             "recursive_c": max((max(map(recursive_c, pair)) for pair in judged), default=math.nan),
             "t": max(
-                (max(distance(c, t, place) for c, t in zip(pair, tables, strict=True)) for pair in judged),
+                (max(distance(c, t, place) for c, t in zip(pair, tables, strict=True)) for pair in distributed),
                 default=math.nan,
             ),
             "distance": "equal" if place == 2 else "ordered",
             "alpha": max(alphas, default=math.nan),
             "homogeneous_share": sum(
-                seen_by[cells] for cells, (_, known) in zip(groups, both, strict=True) if len(known) == 1
+                seen_by[cells] for cells, (_, known) in zip(groups, seen, strict=True) if len(known) == 1
             )
             / len(file.rows),
         }

@@ -208,14 +208,14 @@ def test_people_without_a_number_count_as_one() -> None:
 
 
 def test_shares_of_people() -> None:
-    # p has a twice and b once, q has b: a is known of 1 person in 2, b of both.
-    classes, subjects = [["a", "a", "b", "b"]], ["p", "p", "p", "q"]
-    assert judged(classes, model("alpha-k-general", alpha=0.9, k=2), subjects=subjects).value == 1
+    # p has a twice and b once, q has b, r has a and b, s has c: a is known of 2 people in 4, b of 3.
+    classes, subjects = [["a", "a", "b", "b", "a", "b", "c"]], ["p", "p", "p", "q", "r", "r", "s"]
+    assert judged(classes, model("alpha-k-general", alpha=0.9, k=2), subjects=subjects).value == 0.75
     assert judged(classes, model("alpha-k-simple", alpha=0.5, k=2, value="a"), subjects=subjects).value == 0.5
-    # h = (1, 2): entropy and recursive use h over its sum.
+    # h = (2, 3, 1): entropy and recursive use h over its sum.
     entropy = judged(classes, model("entropy-l", l=1.5), subjects=subjects)
-    assert entropy.value == pytest.approx(math.exp(math.log(3) / 3 + math.log(1.5) * 2 / 3))
-    assert judged(classes, model("recursive-cl", c=3, l=2), subjects=subjects).value == 2
+    assert entropy.value == pytest.approx(math.exp(math.log(3) / 3 + math.log(2) / 2 + math.log(6) / 6))
+    assert judged(classes, model("recursive-cl", c=3, l=2), subjects=subjects).value == 1
 
 
 def test_the_share_of_people_is_among_those_with_an_answer() -> None:
@@ -223,9 +223,42 @@ def test_the_share_of_people_is_among_those_with_an_answer() -> None:
     assert judged(classes, model("alpha-k-general", alpha=0.5, k=3), subjects=subjects).value == 0.5
 
 
-def test_values_are_the_same_for_people_and_rows() -> None:
-    verdict = judged([["a", "b"]], model("distinct-l", l=2), subjects=["p", "p"])
-    assert (verdict.holds, verdict.by) == (True, "rechecked")
+# What everybody has: five people with HIV, one of them with flu as well.
+EVERYBODYS = [["HIV"] * 5 + ["flu"]]
+DIVERSITIES = [
+    model("distinct-l", l=2), model("p-sensitive", p=2, k=5), model("entropy-l", l=1.2),
+    model("recursive-cl", c=6, l=2), model("range-diversity", p=0.99), model("max-range", limit=0.99),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("one", DIVERSITIES, ids=lambda one: one["name"])
+def test_a_value_that_is_everybodys_leaves_no_diversity(one: dict[str, Any]) -> None:
+    shared = judged(EVERYBODYS, one, subjects=[*"pqrst", "p"])
+    assert (shared.holds, shared.by, shared.classes) == (False, "attested", 1)
+    # Somebody who has flu alone, or rows instead of people: nobody's value is known.
+    assert judged(EVERYBODYS, one, subjects=[*"pqrst", "u"]).holds
+    assert judged(EVERYBODYS, one).holds
+
+
+@pytest.mark.parametrize("one", [model("k-e", k=2, e=1), model("variance", v=0.1), model("eps-m", eps=1, m=2)])
+def test_a_number_that_is_everybodys_leaves_no_spread(one: dict[str, Any]) -> None:
+    numbers = {"type": "numeric", "domain": ["0", "99"]}
+    classes = [[50, 50, 50, 1, 20, 30, 40, 60, 70, 80]]
+    assert not judged(classes, one, subjects=[*"pqr", *"ppppqqq"], column=numbers).holds
+    assert judged(classes, one, subjects=[*"pqr", *"ppppqqs"], column=numbers).holds
+    assert judged(classes, one, column=numbers).holds
+
+
+@pytest.mark.parametrize("one", [model("distinct-l", l=1), model("entropy-l", l=1), model("recursive-cl", c=2, l=1)])
+def test_what_asks_for_one_value_stays_vacuous(one: dict[str, Any]) -> None:
+    assert judged(EVERYBODYS, one, subjects=[*"pqrst", "p"]).holds
+
+
+def test_non_answers_are_nobodys_value() -> None:
+    """Among those who answer everybody has a: the ones who do not hide nothing."""
+    found = judged([["a", "a", "b", None]], model("distinct-l", l=2), subjects=["p", "q", "q", "r"])
+    assert (found.holds, found.value) == (False, 1)
+    assert judged([[None, None, "b", "a"]], model("distinct-l", l=2), subjects=["p", "q", "p", "q"]).holds
 
 
 # against plain loops

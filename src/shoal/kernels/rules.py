@@ -39,14 +39,15 @@ TOLERANCE = 1e-12
 # averaged into one value, 0 for the followers. strict_parent: 1 when a failing parent frees its children.
 # ref, ref_at: concatenated float references of the rules and where each starts (two a rule: with and without
 # unknown values). tree, tree_at: concatenated level x code matrices. unknown, unknown_at: flags a code
-# of each attribute. card: codes of each attribute.
+# of each attribute. card: codes of each attribute; people: 1 where it is counted by people.
 Rules = namedtuple(
     "Rules",
-    "op attr sense limit p0 p1 combine strict_parent ref ref_at tree tree_at unknown unknown_at card",
+    "op attr sense limit p0 p1 combine strict_parent ref ref_at tree tree_at unknown unknown_at card people",
 )
 
 # mixed: the attribute has unknown values; two: the reference differs with them; ref, full: without and with them.
-RuleView = namedtuple("RuleView", "op sense p0 p1 card mixed two flags ref full tree")
+# shared: a value that everybody has hides nothing, whatever else some of them have.
+RuleView = namedtuple("RuleView", "op sense p0 p1 card mixed two shared flags ref full tree")
 
 
 @kernel
@@ -228,6 +229,12 @@ def _closeness(
 
 
 @kernel
+def is_diversity(op: int) -> bool:
+    """Whether a rule is about how different the values of a group are."""
+    return op in (DISTINCT, ENTROPY, TAIL, SPREAD, CLOSENESS, RANGE_PAIRS)
+
+
+@kernel
 def rule_view(rules: Rules, r: int) -> RuleView:
     """One rule by itself: passing all of them to every call would cost more than most rules do."""
     attr = rules.attr[r]
@@ -243,6 +250,7 @@ def rule_view(rules: Rules, r: int) -> RuleView:
         rules.card[attr],
         flags.any(),
         full.size > 0,
+        rules.people[attr] != 0 and is_diversity(rules.op[r]),
         flags,
         ref,
         full if full.size > 0 else ref,
@@ -298,10 +306,15 @@ def _both_ways(op: int) -> bool:
 def rule_value(view: RuleView, codes: np.ndarray, counts: np.ndarray, known: float) -> float:
     """Value of a rule on one histogram; ``known`` is the number of records with a known value.
 
-    NaN says that the group has no known value, which passes every rule.
+    Where people are counted, a diversity sees a group with a value that all of them have as that value alone. NaN says
+    that the group has no known value, which passes every rule.
     """
     if codes.size == 0:
         return math.nan
+    if view.shared:
+        for i in range(codes.size):
+            if counts[i] == known and view.flags[codes[i]] == 0:
+                return _evaluate(view, codes[i : i + 1], counts[i : i + 1], known, view.ref)
     some = False
     if view.mixed:
         for i in range(codes.size):

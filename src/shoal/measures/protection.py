@@ -44,7 +44,8 @@ def _figures(stats: PriceStats, name: str, op: int) -> np.ndarray:
     elif op == kernel.RANGE_SHARE:
         kind, ref = float(one.column.kind == FLAT), policy.share_reference()
     mixed, tree = bool(one.unknown.any()), geometry.tree.ravel().astype(np.int32)
-    view = kernel.RuleView(op, kernel.AT_MOST, scale, kind, one.card, mixed, False, one.unknown, ref, ref, tree)
+    shared = one.people and kernel.is_diversity(op)
+    view = kernel.RuleView(op, kernel.AT_MOST, scale, kind, one.card, mixed, False, shared, one.unknown, ref, ref, tree)
     return kernel.judge_view(view, histogram.indptr, histogram.codes, histogram.counts, histogram.known)
 
 

@@ -140,12 +140,13 @@ class Model:
     def all_necessary(self, reference: Reference) -> list[list[Rule]]:
         """Conditions that the model implies and whose failing every subset of a class inherits.
 
-        A class without any known value passes, so nothing about values is inherited where some are unknown.
+        A class without any known value passes, so nothing about values is inherited where some are unknown; nor where
+        people are counted, because a value that all of them have need not be in each of their rows.
         """
         rules = [[size_rule(self.size_limit())]] if self.size_limit() > 1 else []
         if self.distinct_needed() > 1:
             for one in self.attributes(reference.table):
-                if not one.unknown.any():
+                if not one.unknown.any() and not one.people:
                     need = float(self.distinct_needed())
                     rules.append([Rule(op=kernel.DISTINCT, sense=kernel.AT_LEAST, limit=need, attribute=one)])
         return rules
@@ -154,25 +155,32 @@ class Model:
 def merging_keeps(model: Model, rules: Sequence[Rule]) -> bool:
     """Whether merging two classes of this table that satisfy a model always gives one that does.
 
-    Counts of people do not add up, and a class without a known value passes but dilutes the one it is merged into.
+    Counts of people do not add up (two people with the same two values, one in either class, share both when these are
+    merged), and a class without a known value passes but dilutes the one it is merged into.
     """
     return model.monotone == "up" and all(_adds_up(rule) for rule in rules)
 
 
 def _adds_up(rule: Rule) -> bool:
     one = rule.attribute
-    if one is None or rule.op in (kernel.DISTINCT, kernel.SPREAD):
+    if one is None:
+        return True
+    if one.people:
+        return False
+    if rule.op in (kernel.DISTINCT, kernel.SPREAD):
         return True
     if rule.op in (kernel.SHARE, kernel.RANGE_PAIRS, kernel.RANGE_SHARE):
-        return rule.keeps and not one.people
-    if rule.op == kernel.CLOSENESS:
-        return not one.unknown.any()
-    return not one.people and not one.unknown.any()
+        return rule.keeps
+    return not one.unknown.any()
 
 
 def failing_stays(model: Model, rules: Sequence[Rule]) -> bool:
-    """Whether every part of a class of this table that fails a model fails it too."""
-    return model.inherited and not any(rule.attribute and rule.attribute.unknown.any() for rule in rules)
+    """Whether every part of a class of this table that fails a model fails it too.
+
+    A part need not hold the row that gives somebody the value that everybody has.
+    """
+    seen = [rule.attribute for rule in rules if rule.attribute is not None]
+    return model.inherited and not any(one.people or one.unknown.any() for one in seen)
 
 
 def numeric_column(model: Model, one: Attribute) -> Column:
@@ -379,4 +387,5 @@ def compile_rules(sets: Sequence[tuple[Model, Sequence[Rule]]], attributes: Sequ
         unknown=np.concatenate([np.empty(0, dtype=np.uint8), *(one.unknown for one in attributes)]),
         unknown_at=unknown_at,
         card=np.array([one.card for one in attributes], dtype=np.int64),
+        people=np.array([one.people for one in attributes], dtype=np.uint8),
     )

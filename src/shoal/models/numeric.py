@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from shoal.kernels import rules as kernel
 from shoal.models.base import Model, Reference, Rule, numeric_column
 from shoal.params import real, whole
 from shoal.table.closeness import closeness
-from shoal.table.stats import Attribute, attribute
+from shoal.table.stats import Attribute
 from shoal.table.table import Table
 
 
@@ -42,11 +42,28 @@ class KE(Model):
         return [spread, Rule(op=kernel.DISTINCT, sense=kernel.AT_LEAST, limit=float(self.k), attribute=one)]
 
 
+def _by_rows(found: Sequence[Attribute]) -> list[Attribute]:
+    """Attributes counted by rows, those that are counted by people after them."""
+    return [replace(one, people=False) for one in found] + [one for one in found if one.people]
+
+
+def _with_people(model: Model, reference: Reference, *, asks: bool) -> list[list[Rule]]:
+    """Conditions on rows, and where people are counted that they differ: no value of a class is everybody's."""
+    every = model.attributes(reference.table)
+    differ = {
+        one.names: [Rule(op=kernel.DISTINCT, sense=kernel.AT_LEAST, limit=2.0, attribute=one)]
+        for one in every
+        if one.people and asks
+    }
+    return [model.rules(one, reference) + differ.get(one.names, []) for one in every if not one.people]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Variance(Model):
     """The population variance of a numeric attribute is at least v in every class; counted by rows.
 
-    Merging two classes leaves at least the smaller of their variances (law of total variance).
+    Where rows belong to subjects, no number may be everybody's besides. Merging two classes leaves at least the smaller
+    of their variances (law of total variance).
     """
 
     name: ClassVar[str] = "variance"
@@ -60,8 +77,12 @@ class Variance(Model):
         real("Variance", "v", self.v, low=0.0)
 
     def attributes(self, table: Table) -> list[Attribute]:
-        """Row counts, even where there are subjects."""
-        return [attribute(table, one.names, people=False) for one in super().attributes(table)]
+        """Row counts, and those of people where there are subjects."""
+        return _by_rows(super().attributes(table))
+
+    def all_rules(self, reference: Reference) -> list[list[Rule]]:
+        """Population variance; none at all is asked of a class for v = 0."""
+        return _with_people(self, reference, asks=self.v > 0)
 
     def rules(self, one: Attribute, reference: Reference) -> list[Rule]:
         """Population variance."""
@@ -75,7 +96,8 @@ class Variance(Model):
 class EpsM(Model):
     """At most 1/m of a class lies within eps of any of its records (Li, Tao & Xiao); counted by rows.
 
-    Not preserved by merging, so it never prunes a search.
+    Where rows belong to subjects, no number may be everybody's besides. Not preserved by merging, so it never prunes a
+    search.
     """
 
     name: ClassVar[str] = "eps-m"
@@ -93,8 +115,12 @@ class EpsM(Model):
         object.__setattr__(self, "m", whole("EpsM", "m", self.m, least=2))
 
     def attributes(self, table: Table) -> list[Attribute]:
-        """Row counts, even where there are subjects."""
-        return [attribute(table, one.names, people=False) for one in super().attributes(table)]
+        """Row counts, and those of people where there are subjects."""
+        return _by_rows(super().attributes(table))
+
+    def all_rules(self, reference: Reference) -> list[list[Rule]]:
+        """Largest share near one record."""
+        return _with_people(self, reference, asks=True)
 
     def distinct_needed(self) -> int:
         """A value is near itself, so m of them are needed."""

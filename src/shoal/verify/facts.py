@@ -80,8 +80,10 @@ class Histogram:
     def answers(self) -> Histogram:
         """The same without non-answers."""
         keep = self.known[self.value]
-        if keep.all():
-            return self
+        return self if keep.all() else self.only(keep)
+
+    def only(self, keep: np.ndarray) -> Histogram:
+        """Some of the entries."""
         return replace(
             self, group=self.group[keep], value=self.value[keep], count=self.count[keep], rows=self.rows[keep]
         )
@@ -201,6 +203,29 @@ class Sample:
     def histogram(self) -> Histogram:
         """Counts of the values in every class."""
         return self.facts.histogram(self.names)
+
+    @property
+    def shared(self) -> np.ndarray:
+        """For each entry, whether everybody in its class has that answer; never where rows are counted."""
+        histogram = self.histogram
+        if self.facts.subject is None:
+            return np.zeros(len(histogram.group), dtype=bool)
+        return (histogram.count == histogram.known_size[histogram.group]) & histogram.known[histogram.value]
+
+    @property
+    def given_away(self) -> np.ndarray:
+        """Whether a class has an answer that is everybody's, so that what else some have hides nothing."""
+        return np.bincount(self.histogram.group, weights=self.shared, minlength=self.histogram.classes) > 0
+
+    @property
+    def diversity(self) -> Histogram:
+        """Counts as a diversity sees them: of a class given away, one answer that is everybody's."""
+        histogram, shared = self.histogram, self.shared
+        if not shared.any():
+            return histogram
+        first = np.zeros(len(shared), dtype=bool)
+        first[np.unique(np.where(shared, histogram.group, -1), return_index=True)[1]] = True
+        return histogram.only((shared & first) | ~self.given_away[histogram.group])
 
     @property
     def attribute(self) -> Attribute:

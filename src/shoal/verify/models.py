@@ -2,7 +2,8 @@
 
 Every function takes a model's entry of the manifest and a sample, and judges all classes at once. Where
 non-answers occur, entropy and recursive diversity must hold with them as ordinary values and with them
-removed; the others look at answers only.
+removed; the others look at answers only. Where people are counted, a diversity sees a class in which everybody has one
+answer as that answer alone.
 """
 
 from __future__ import annotations
@@ -26,20 +27,20 @@ def k(model: Mapping[str, Any], sample: Sample) -> Outcome:
 
 def distinct_l(model: Mapping[str, Any], sample: Sample) -> Outcome:
     """At least l distinct answers."""
-    distinct = _distinct(sample.histogram)
+    distinct = _distinct(sample.diversity)
     return Outcome(distinct, ~sample.judged | (distinct >= model["l"]), sample.judged, "low")
 
 
 def p_sensitive(model: Mapping[str, Any], sample: Sample) -> Outcome:
     """At least p distinct answers, in a class of at least k."""
-    distinct = _distinct(sample.histogram)
+    distinct = _distinct(sample.diversity)
     passes = (~sample.judged | (distinct >= model["p"])) & (sample.sizes >= model["k"])
     return Outcome(distinct, passes, sample.judged, "low")
 
 
 def entropy_l(model: Mapping[str, Any], sample: Sample) -> Outcome:
     """Entropy of at least ln l; the figure is exp(entropy), comparable with l."""
-    entropy = both_ways(sample.histogram, _entropy, np.minimum)
+    entropy = both_ways(sample.diversity, _entropy, np.minimum)
     passes = ~sample.judged | (entropy >= np.log(model["l"]) - TOLERANCE)
     return Outcome(np.exp(entropy), passes, sample.judged, "low")
 
@@ -59,7 +60,7 @@ def recursive_cl(model: Mapping[str, Any], sample: Sample) -> Outcome:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(most > 0, most / tail, 0.0)
 
-    value = both_ways(sample.histogram, ratio, np.maximum)
+    value = both_ways(sample.diversity, ratio, np.maximum)
     passes = ~sample.judged | (value < model["c"] * (1 - TOLERANCE))
     return Outcome(value, passes, sample.judged, "high")
 

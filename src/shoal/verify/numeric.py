@@ -1,6 +1,7 @@
 """Models of numeric sensitive attributes and of the spread of a class, straight from their definitions.
 
-They look at answers only. Variance and proximity count rows, also where people are counted.
+They look at answers only. Variance and proximity count rows, also where people are counted, but a number that is
+everybody's fails them there too.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def numbers_only(histogram: Histogram, attribute: Attribute) -> Histogram:
 def k_e(model: Mapping[str, Any], sample: Sample) -> Outcome:
     """At least k distinct numbers that span at least e; the figure is the span."""
     attribute = sample.attribute
-    view = numbers_only(sample.histogram, attribute)
+    view = numbers_only(sample.diversity, attribute)
     low, high = view.extremes(attribute.numbers[view.value])
     span = np.nan_to_num(high - low)
     numbers = np.bincount(view.group, minlength=view.classes)
@@ -46,7 +47,8 @@ def variance(model: Mapping[str, Any], sample: Sample) -> Outcome:
     rows = np.maximum(view.sums(view.rows), 1)
     mean = view.sums(view.rows * number) / rows
     spread = view.sums(view.rows * (number - mean[view.group]) ** 2) / rows
-    return Outcome(spread, ~sample.judged | at_least(spread, model["v"]), sample.judged, "low")
+    passes = at_least(spread, model["v"]) & ~(sample.given_away & (model["v"] > 0))
+    return Outcome(spread, ~sample.judged | passes, sample.judged, "low")
 
 
 def eps_m(model: Mapping[str, Any], sample: Sample) -> Outcome:
@@ -76,7 +78,8 @@ def eps_m(model: Mapping[str, Any], sample: Sample) -> Outcome:
     share = near / np.maximum(view.sums(view.rows), 1)[group]
     value = np.zeros(view.classes)
     np.maximum.at(value, group, share)
-    return Outcome(value, ~sample.judged | at_most(value, 1.0 / model["m"]), sample.judged, "high")
+    passes = at_most(value, 1.0 / model["m"]) & ~(sample.given_away & (model["m"] > 1))
+    return Outcome(value, ~sample.judged | passes, sample.judged, "high")
 
 
 def max_range(model: Mapping[str, Any], sample: Sample) -> Outcome:
@@ -88,7 +91,7 @@ def max_range(model: Mapping[str, Any], sample: Sample) -> Outcome:
     total = np.zeros(facts.classes.count)
     judged = np.zeros(facts.classes.count)
     for name in sample.names:
-        answers = facts.histogram([name]).answers()
+        answers = Sample(facts, (name,), sample.side).diversity.answers()
         has_answer = np.bincount(answers.group, minlength=answers.classes) > 0
         diversity = 1.0 - _spread(facts, name, answers)
         total += np.where(has_answer, diversity, 0.0)

@@ -41,7 +41,7 @@ class Distance:
 def range_diversity(model: Mapping[str, Any], sample: Sample) -> Outcome:
     """Mean over ordered pairs of closeness, itself included, 0 where the second is outside the first one's range."""
     attribute = sample.attribute
-    view = sample.histogram.answers()
+    view = sample.diversity.answers()
     layout = _layout(attribute)
     order = np.lexsort((layout.place[view.value], view.group))
     group, value, count = view.group[order], view.value[order], view.count[order]

@@ -9,11 +9,13 @@ from shoal.errors import VerificationError
 
 DISTANCES = ("equal", "ordered", "hierarchical", "variational", "kl")
 NUMERIC_ONLY = ("k-e", "variance", "eps-m")
-# Models whose figure counts people when a subject column is given; the others look at values or rows.
+# Models that need to know whose rows are whose when a subject column is given.
 COUNTS_PEOPLE = (
-    "k", "entropy-l", "recursive-cl", "t-closeness", "alpha-k-simple", "alpha-k-general", "alpha-k-complete",
-    "p-sensitive", "range-diversity", "range-confidence",
+    "k", "distinct-l", "entropy-l", "recursive-cl", "t-closeness", "alpha-k-simple", "alpha-k-general",
+    "alpha-k-complete", "p-sensitive", "k-e", "variance", "eps-m", "max-range", "range-diversity", "range-confidence",
 )  # fmt: skip
+# Models that people can fail where rows do not, but never the other way round.
+ROWS_FIRST = ("distinct-l", "p-sensitive", "k-e", "variance", "eps-m")
 # Models that judge classes as such, not a sensitive attribute.
 NO_TARGET = ("k", "worst-group-utility")
 # Models of sensitive ranges, which belong to one column.

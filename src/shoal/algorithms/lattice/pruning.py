@@ -21,13 +21,13 @@ def refuse_unsound(owner: str, judge: Judge, allowed: int) -> None:
     for model, rules in judge.sets:
         if failing_stays(model, rules) or (allowed == 0 and merging_keeps(model, rules)):
             continue
-        unknown = any(rule.attribute is not None and rule.attribute.unknown.any() for rule in rules)
+        seen = [rule.attribute for rule in rules if rule.attribute is not None]
         if model.monotone != "up" or not all(rule.keeps for rule in rules):
             why = "merging two classes that satisfy it can give one that does not"
-        elif model.inherited or (unknown and allowed == 0):
-            why = "a class without any known value satisfies it, and need not when it is merged with another"
-        elif allowed == 0:
+        elif any(one.people for one in seen) and (model.inherited or allowed == 0):
             why = "a person with rows in two classes counts once when they are merged"
+        elif model.inherited or (allowed == 0 and any(one.unknown.any() for one in seen)):
+            why = "a class without any known value satisfies it, and need not when it is merged with another"
         else:
             why = "with suppression, generalising further can make more rows fail it"
         without = "" if allowed == 0 or not merging_keeps(model, rules) else "set suppression_limit to 0 or "
