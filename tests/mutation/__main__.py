@@ -1,0 +1,278 @@
+"""Which small changes to the verifier no test notices: what ``scripts/mutate`` runs."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import math
+import multiprocessing
+import os
+import pickle
+import random
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import accumulate
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from threading import Lock, local
+
+from tests.mutation.mutants import Mutant, mutants
+from tests.mutation.worker import FOLDER, ROOT, Ran, serve
+
+KEPT = ROOT / ".mutation"
+EQUIVALENT = Path(__file__).with_name("equivalent.txt")
+_LEAST = 0.97
+_SLACK = 3.0  # seconds of processor time that every test may take, however short it is without a mutant
+_FACTOR = 10.0
+_SPAWN = multiprocessing.get_context("spawn")
+
+
+class Uncollected(Exception):
+    """The tests cannot even be imported."""
+
+
+@dataclass
+class Worker:
+    """A process that runs tests, started when first needed and again after it died."""
+
+    tests: Sequence[str]
+    cold: Mutant | None = None
+    process: BaseProcess | None = None
+    pipe: Connection | None = None
+
+    def ask(self, request: object, seconds: float) -> object:
+        """Send a request and wait for its answer; TimeoutError or EOFError when there is none."""
+        if self.pipe is None:
+            self._start()
+        assert self.pipe is not None
+        self.pipe.send(request)
+        if not self.pipe.poll(seconds):
+            self.stop()
+            raise TimeoutError
+        return self.pipe.recv()
+
+    def _start(self) -> None:
+        self.pipe, theirs = _SPAWN.Pipe()
+        self.process = _SPAWN.Process(target=serve, args=(theirs, self.tests, self.cold), daemon=True)
+        self.process.start()
+        theirs.close()
+        if self.pipe.recv():
+            raise Uncollected
+
+    def died(self) -> int:
+        """How the process ended; it is started anew when it is needed again."""
+        assert self.process is not None
+        self.process.join()
+        code = self.process.exitcode or 0
+        self.process = self.pipe = None
+        return code
+
+    def stop(self) -> None:
+        """End the process, if there is one."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.join()
+        self.process = self.pipe = None
+
+
+@dataclass
+class Hunt:
+    """Runs tests against mutants, those that killed neighbours of a mutant first."""
+
+    tests: Sequence[str]
+    reach: dict[str, Ran]
+    budget: float
+    kills: dict[str, Counter[str]] = field(default_factory=dict)
+    lock: Lock = field(default_factory=Lock)
+    mine: local = field(default_factory=local)
+
+    def killer(self, mutant: Mutant) -> str | None:
+        """The test that notices a mutant, ``"timeout"``, ``"import"`` or ``"crash"``; None when none does."""
+        wanted = self._wanted(mutant)
+        if not wanted:
+            return None
+        worker = self._worker() if mutant.inside else Worker(self.tests, mutant)
+        try:
+            found = worker.ask((mutant if mutant.inside else None, wanted), 600 + 10 * sum(time for _, time in wanted))
+        except TimeoutError:
+            found = "timeout"
+        except Uncollected:
+            if mutant.inside:
+                raise
+            found = "import"
+        except EOFError:
+            if worker.died() >= 0:  # of an error of our own, not of a signal that the mutant brought about
+                raise
+            found = "crash"
+        finally:
+            if not mutant.inside:
+                worker.stop()
+        if isinstance(found, str):
+            with self.lock:
+                self.kills.setdefault(mutant.file + mutant.function, Counter())[found] += 1
+            return found
+        return None
+
+    def _worker(self) -> Worker:
+        if not hasattr(self.mine, "worker"):
+            self.mine.worker = Worker(self.tests)
+        return self.mine.worker
+
+    def _wanted(self, mutant: Mutant) -> list[tuple[str, float]]:
+        first, last = mutant.lines
+        changed = set(range(first, last + 1))
+        reaching = [
+            name
+            for name, ran in self.reach.items()
+            if (changed & ran.lines.get(mutant.file, set()) if mutant.inside else mutant.file in ran.lines)
+        ]
+        with self.lock:
+            kills = Counter(self.kills.get(mutant.file + mutant.function, {}))
+        reaching.sort(key=lambda name: (-kills[name], self.reach[name].seconds))
+        spent = accumulate(self.reach[name].seconds for name in reaching)
+        return [
+            (name, _SLACK + _FACTOR * self.reach[name].seconds)
+            for name, seconds in zip(reaching, spent, strict=True)
+            if seconds <= self.budget
+        ]
+
+
+def known_reach(tests: Sequence[str], jobs: int) -> dict[str, Ran]:
+    """What each test reaches, kept from the last run where neither code nor tests have changed since."""
+    digest = hashlib.sha256(repr(sorted(tests)).encode())
+    for path in sorted([*FOLDER.rglob("*.py"), *(ROOT / "tests").rglob("*.py")]):
+        digest.update(path.as_posix().encode() + path.read_bytes())
+    kept = KEPT / f"{digest.hexdigest()}.pickle"
+    if kept.is_file():
+        found: dict[str, Ran] = pickle.loads(kept.read_bytes())
+        return found
+    found = find_reach(tests, jobs)
+    KEPT.mkdir(exist_ok=True)
+    for old in KEPT.iterdir():
+        old.unlink()
+    kept.write_bytes(pickle.dumps(found))
+    return found
+
+
+def find_reach(tests: Sequence[str], jobs: int) -> dict[str, Ran]:
+    """Run every test once; they have to pass as things are."""
+    names = collected(tests)
+    workers = [Worker(tests) for _ in range(jobs)]
+
+    def trace(place: int) -> dict[str, Ran]:
+        found = {}
+        for name in names[place::jobs]:
+            ran = workers[place].ask(name, 900)
+            if not isinstance(ran, Ran):
+                raise SystemExit(f"{name} fails without any mutant: mend it first.")
+            found[name] = ran
+        workers[place].stop()
+        return found
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return {name: ran for part in pool.map(trace, range(jobs)) for name, ran in part.items() if ran.lines}
+
+
+def collected(tests: Sequence[str]) -> list[str]:
+    """The names of the tests, as pytest gives them."""
+    worker = Worker(tests)
+    try:
+        names = worker.ask(0, 900)
+    finally:
+        worker.stop()
+    assert isinstance(names, list)
+    return names
+
+
+def all_mutants(only: Sequence[str]) -> list[Mutant]:
+    """The mutants of every file of the verifier, or of some."""
+    found = []
+    for path in sorted(FOLDER.rglob("*.py")):
+        file = path.relative_to(FOLDER).as_posix()
+        if not only or file in only:
+            found += mutants(path.read_text(encoding="utf-8"), file)
+    return found
+
+
+def sampled(found: Sequence[Mutant], size: int, seed: int) -> list[Mutant]:
+    """Some of the mutants, from every file in proportion and from none less than one."""
+    draw = random.Random(seed)
+    share = size / max(len(found), 1)
+    kept = []
+    for file in dict.fromkeys(mutant.file for mutant in found):
+        mine = [mutant for mutant in found if mutant.file == file]
+        kept += draw.sample(mine, min(len(mine), max(1, round(share * len(mine)))))
+    return kept
+
+
+def equivalents() -> dict[str, str]:
+    """Mutants that change nothing a caller could see, and why: a name, a tab and a reason on each line."""
+    lines = EQUIVALENT.read_text(encoding="utf-8").splitlines()
+    return dict(line.split("\t", 1) for line in lines if line and not line.startswith("#"))  # type: ignore[misc]
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="scripts/mutate", description=__doc__)
+    parser.add_argument("tests", nargs="*", default=["tests/verify"], help="tests that have to notice (tests/verify)")
+    parser.add_argument("--file", action="append", default=[], help="mutate only this file below src/shoal/verify")
+    parser.add_argument("--function", help="mutate only this function")
+    parser.add_argument("--sample", type=int, help="try about this many mutants, from all files")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument(
+        "--budget", type=float, default=math.inf, help="leave out tests of a mutant above so many seconds in all"
+    )
+    parser.add_argument("--quick", action="store_true", help="leave out properties that are tried on drawn examples")
+    parser.add_argument("--list", action="store_true", help="only list the mutants")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Try the mutants, print those that survive and the score."""
+    asked = options()
+    os.chdir(ROOT)
+    os.environ["POLARS_MAX_THREADS"] = "1"
+    every = all_mutants(asked.file)
+    same = equivalents()
+    gone = sorted(set(same) - {mutant.name for mutant in every}) if not asked.file else []
+    found = [mutant for mutant in every if asked.function in (None, mutant.function)]
+    if asked.sample is not None:
+        found = sampled(found, asked.sample, asked.seed)
+    tried = [mutant for mutant in found if mutant.name not in same]
+    if asked.list:
+        print("\n".join(mutant.name for mutant in tried))
+        return 0
+    tests = [*asked.tests, *(["-m", "not hypothesis"] if asked.quick else [])]
+    survivors = hunt(tried, tests, asked.jobs, asked.budget)
+    score = 1 - len(survivors) / max(len(tried), 1)
+    for mutant in survivors:
+        print(f"survived  {mutant.name}")
+    for name in gone:
+        print(f"listed as equivalent, but there is no such mutant: {name}")
+    print(
+        f"{len(tried) - len(survivors):,} of {len(tried):,} mutants killed ({score:.1%}), and "
+        f"{len(found) - len(tried):,} listed as equivalent left out."
+    )
+    return 0 if score >= _LEAST and not gone else 1
+
+
+def hunt(tried: Sequence[Mutant], tests: Sequence[str], jobs: int, budget: float) -> list[Mutant]:
+    """The mutants that no test notices."""
+    hunting = Hunt(tests, known_reach(tests, jobs), budget)
+    survivors = []
+    with ThreadPoolExecutor(jobs) as pool:
+        for done, (mutant, killer) in enumerate(zip(tried, pool.map(hunting.killer, tried), strict=True), start=1):
+            if killer is None:
+                survivors.append(mutant)
+                print(f"{mutant.lines[0]}: {mutant.name}", file=sys.stderr, flush=True)
+            if done % 50 == 0:
+                print(f"{done:,} of {len(tried):,}, {len(survivors):,} survived", file=sys.stderr, flush=True)
+    return survivors
+
+
+if __name__ == "__main__":
+    sys.exit(main())
