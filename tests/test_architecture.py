@@ -50,7 +50,7 @@ ALLOWED: dict[str, set[str]] = {
     "risk": OPEN | DATA | {"models", "measures"},
     "attacks": OPEN | DATA | {"models", "measures"},
     "evaluation": OPEN | DATA | {"models", "measures"},
-    "io": OPEN | {"table", "hierarchy", "recoding", "results"},
+    "io": OPEN | {"table", "hierarchy", "recoding", "results", "verify"},
     "reports": OPEN | {"results"},
     "pipeline": OPEN | BELOW_PIPELINE,
     "running": OPEN | BELOW_PIPELINE | {"pipeline", "vault"},

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
+import shoal.io.output
 from shoal.errors import GateError
 from shoal.results import Release
 
@@ -179,6 +180,28 @@ def test_memory_that_was_changed_all_the_same_is_noticed(tmp_path: Path) -> None
     frame.replace_column(frame.get_column_index("ward"), pl.Series("ward", NAMES))
     with pytest.raises(GateError, match="changed after it had passed the gate"):
         release.write(tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    "wrong, told",
+    [
+        (lambda frame: frame.with_columns(ward=pl.Series(NAMES)), "24 cells of 'ward' are not those"),
+        (lambda frame: frame.with_columns(age=frame["age"].shift(-1).fill_null("*")), "not those that passed"),
+        (lambda frame: frame.reverse(), "are not those that were judged"),
+        (lambda frame: frame[:-1], "23 rows"),
+    ],
+    ids=["names", "cells", "order", "rows"],
+)
+def test_the_gate_reads_the_staged_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: Any, told: str, format: str
+) -> None:
+    """A writer that writes something else than it was given is found out before anything has its name."""
+    write = shoal.io.output.write_frame
+    monkeypatch.setattr("shoal.io.output.write_frame", lambda frame, path, form: write(wrong(frame), path, form))
+    with pytest.raises(GateError, match=told):
+        released(people()).write(tmp_path / "out", format=format)
     assert not list(tmp_path.iterdir())
 
 

@@ -17,36 +17,45 @@ import pyarrow as pa
 import pytest
 from polars.testing import assert_frame_equal
 
-from shoal.errors import InputError, ParameterError, VerificationError
+from shoal.errors import GateError, InputError, ParameterError, VerificationError
 from shoal.io.evidence import evidence_folder, frame_stamp, input_hash, read_evidence
+from shoal.io.files import write_frame
 from shoal.io.frames import Backend, from_polars, to_polars
 from shoal.io.manifest import manifest_bytes
 from shoal.io.output import aligned, read_release, write_release
 from shoal.results import Gated
+from shoal.verify import recheck
 
 INPUT = pl.DataFrame({"name": ["Ann", "Bob", "Cas"], "age": [31, 35, 90]})
 FRAME = pl.DataFrame({"age": ["[31,35]", "[31,35]"], "sex": ["F", None]})
 
 
-MANIFEST = {
-    "shoal": "0.1.0",
-    "manifest": 1,
-    "kind": "generalised",
-    "source": "people",
-    "statement": "2-anonymous",
-    "not_protected": [],
-    "suppressed": "drop",
-    "order": "shuffled",
-    "people": False,
-    "columns": [
-        {"name": "age", "role": "quasi", "type": "numeric", "cells": "interval"},
-        {"name": "sex", "role": "neutral", "type": "categorical", "cells": "value"},
-    ],
-    "models": [{"name": "k", "k": 2}],
-    "verdicts": [],
-    "classes": {},
-    "acknowledged": [],
-}
+def described(rows: pl.DataFrame) -> dict[str, Any]:
+    """A manifest that is true of a table with a generalised age: as many people alike as it has rows."""
+    size = max(rows.height, 1)
+    age = {"name": "age", "role": "quasi", "type": "numeric", "cells": "interval"}
+    others = [
+        {"name": name, "role": "neutral", "type": "categorical", "cells": "value"} for name in rows.columns[1:]
+    ]
+    manifest = {
+        "shoal": "0.1.0",
+        "manifest": 1,
+        "kind": "generalised",
+        "source": "people",
+        "statement": f"{size}-anonymous",
+        "not_protected": [],
+        "suppressed": "drop",
+        "order": "shuffled",
+        "people": False,
+        "columns": [age, *others],
+        "models": [{"name": "k", "k": size}],
+        "acknowledged": [],
+    }
+    verdict = {"model": {"name": "k", "k": size}, "on": None, "holds": True, "by": "rechecked", "limit": size}
+    nothing = {"count": 0, "smallest": 0, "digest": {"quasi": ""}}
+    draft = {"verdicts": [], "data": {"rows": rows.height}, "classes": nothing}
+    found = recheck(rows, manifest | draft)
+    return manifest | {"verdicts": [verdict | {"value": size}], "classes": found.classes}
 
 
 def release(frame: Any = FRAME, **evidence: Any) -> Any:
@@ -56,7 +65,7 @@ def release(frame: Any = FRAME, **evidence: Any) -> Any:
         gated=Gated(
             tables={"release": rows},
             stamps={"release": frame_stamp(rows)},
-            manifest=manifest_bytes(MANIFEST),
+            manifest=manifest_bytes(described(rows)),
             report=b"<p>fine</p>",
         ),
         evidence={"secret": b"s" * 32, "recipe": "seed = 1\n", "counts": {"suppressed": 1}} | evidence,
@@ -265,7 +274,7 @@ def test_nobody_else_can_look_while_it_is_written(tmp_path: Path, monkeypatch: p
 
     def look(frame: pl.DataFrame, path: Path, format: str) -> None:
         seen.append(mode(path.parent.parent))
-        frame.write_csv(path)
+        write_frame(frame, path, format)
 
     monkeypatch.setattr("shoal.io.output.write_frame", look)
     write_release(release(), tmp_path / "out")
@@ -282,10 +291,9 @@ def test_reading_back(tmp_path: Path, format: str) -> None:
 
 
 def test_a_release_without_rows(tmp_path: Path) -> None:
-    write_release(release(FRAME.clear()), tmp_path / "out")
-    frame, manifest = read_release(tmp_path / "out")
-    assert_frame_equal(frame, FRAME.clear())
-    assert manifest["data"]["rows"] == 0
+    with pytest.raises(GateError, match="no row in any class"):
+        write_release(release(FRAME.clear()), tmp_path / "out")
+    assert names(tmp_path) == []
 
 
 def rewrite(folder: Path, content: bytes, rows: int) -> None:
@@ -306,10 +314,10 @@ def test_tampering(tmp_path: Path) -> None:
     with pytest.raises(VerificationError, match="2 rows and the manifest says 3"):
         read_release(folder)
     rewrite(folder, content + b"ragged\n", 3)
-    with pytest.raises(VerificationError, match="cannot be read back"):
+    with pytest.raises(VerificationError, match="not spelled as Shoal writes CSV"):
         read_release(folder)
     rewrite(folder, b"", 0)
-    with pytest.raises(VerificationError, match="empty"):
+    with pytest.raises(VerificationError, match="cannot be read back"):
         read_release(folder)
     rewrite(folder, content, 2)
     read_release(folder)

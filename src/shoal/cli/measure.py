@@ -245,7 +245,7 @@ def _made(recipe: Path) -> _Priced:
 def _recorded(folder: Path, *, needed: bool) -> _Priced:
     """Measures that the publisher's evidence holds; none where there is no evidence and none are needed."""
     from shoal.io.evidence import evidence_folder, read_evidence
-    from shoal.io.manifest import read_manifest
+    from shoal.verify.folder import read_manifest
 
     manifest = read_manifest(folder)
     recorded: Any = {}

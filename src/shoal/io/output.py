@@ -12,16 +12,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.errors import GateError, InputError, UserError, VerificationError
+from shoal.errors import GateError, InputError
 from shoal.io.evidence import FACTS, RECIPE, SECRET, evidence_folder, frame_stamp, input_hash, write_evidence
-from shoal.io.files import FORMATS, read_exact, write_frame
+from shoal.io.files import FORMATS, write_frame
 from shoal.io.frames import native
-from shoal.io.manifest import MANIFEST, manifest_bytes, read_manifest
+from shoal.io.manifest import manifest_bytes
 from shoal.io.publication import BOUND, Holder, publish, resume
 from shoal.params import choice
 from shoal.results import Gated, Release
+from shoal.verify.folder import MANIFEST, read_folder
+from shoal.verify.shape import REPORT
+from shoal.verify.staged import check_staged
 
-REPORT = "report.html"
 PUBLIC = (MANIFEST, REPORT, *(f"{table}.{format}" for table in ("release", "sensitive") for format in FORMATS))
 PRIVATE = (RECIPE, SECRET, FACTS)
 
@@ -61,6 +63,7 @@ def write_release(
 
     def fill(staged: Path, private: Path) -> str:
         _fill(release.gated, staged, format)
+        check_staged(staged, release.gated.tables)
         digest = _sha256(staged / MANIFEST)
         write_evidence({**_private_facts(release), BOUND: digest}, private)
         return digest
@@ -95,47 +98,14 @@ def aligned(release: Release) -> Any:
 
 
 def read_release(folder: str | Path) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """Read a written release, after checking that its data are those its manifest speaks of.
-
-    Returns
-    -------
-    tuple of polars.DataFrame and dict
-        The data (from CSV: text columns, every cell as it stands) and the manifest.
-    """
+    """The data and the manifest of a written release, as the verifier reads them."""
     frames, manifest = read_tables(folder)
     return frames["release"], manifest
 
 
 def read_tables(folder: str | Path) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
     """The same with every table of the release: ``"release"``, and ``"sensitive"`` where there is one."""
-    folder = Path(folder)
-    manifest = read_manifest(folder)
-    data = manifest["data"]
-    frames = {"release": _read_data(folder, data)}
-    if data.get("sensitive") is not None:
-        frames["sensitive"] = _read_data(folder, data["sensitive"])
-    return frames, manifest
-
-
-def _read_data(folder: Path, data: Mapping[str, Any]) -> pl.DataFrame:
-    path = folder / data["file"]
-    try:
-        found = _sha256(path)
-    except OSError as error:
-        raise InputError(f"The data file '{path}' cannot be read: {error.strerror}.") from None
-    if found != data["sha256"]:
-        raise VerificationError(
-            f"'{data['file']}' is not the file that the manifest describes: its hash differs."
-        )
-    try:
-        frame = read_exact(path)
-    except UserError as error:
-        raise VerificationError(f"The data cannot be read back: {error}") from None
-    if frame.height != data["rows"]:
-        raise VerificationError(
-            f"'{data['file']}' has {frame.height} rows and the manifest says {data['rows']}."
-        )
-    return frame
+    return read_folder(folder)
 
 
 def check_output(folder: str | Path, source: str | Path | None, *, replace: bool) -> None:

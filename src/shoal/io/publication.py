@@ -23,8 +23,9 @@ from typing import Any, Protocol
 from shoal.errors import ShoalError
 from shoal.io.evidence import FACTS, evidence_folder
 from shoal.io.locks import lock_file, locked
-from shoal.io.manifest import MANIFEST, json_bytes
+from shoal.io.manifest import json_bytes
 from shoal.io.swap import put, sync, write_whole
+from shoal.verify.folder import MANIFEST
 
 JOURNAL = "journal.json"
 BOUND = "manifest_sha256"  # what the evidence calls the digest of its release

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import InputError
-from shoal.io.manifest import MANIFEST
 from shoal.io.private import check_private
 from shoal.params import nearest
 from shoal.recoding.secrets import Secret, restore
 from shoal.vault.seal import Key, seal, unseal
+from shoal.verify.folder import MANIFEST
 
 SUFFIX = ".vault"
 _LONGEST_NAME = 100

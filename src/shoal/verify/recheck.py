@@ -114,8 +114,12 @@ def _claimed_figures(manifest: Mapping[str, Any], claims: Claims) -> Mapping[str
     field(figures, "count", int, "The manifest's 'classes'")
     field(figures, "smallest", int, "The manifest's 'classes'")
     digest = field(figures, "digest", Mapping, "The manifest's 'classes'")
-    for key in ("quasi", *(column.name for column in claims.role("sensitive"))):
+    wanted = ["quasi", *(column.name for column in claims.role("sensitive"))]
+    for key in wanted:
         field(digest, key, str, "The manifest's digest of the classes")
+    extra = [key for key in digest if key not in wanted]
+    if extra:
+        raise VerificationError(f"The manifest has a digest of '{extra[0]}', which nothing checks.")
     return figures
 
 

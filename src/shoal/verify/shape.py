@@ -1,0 +1,169 @@
+"""The outer shape of a manifest: every part that has to be there, of its kind, and nothing else.
+
+What nobody reads nobody checks, and a reader would believe it all the same: an unknown key is refused.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shoal.errors import VerificationError
+
+VERSION = 1
+REPORT = "report.html"
+_ROLES = ("quasi", "sensitive", "neutral", "pseudonym")
+_TYPES = ("numeric", "date", "ordinal", "categorical")
+_CELLS = ("interval", "label", "set", "value", "bounds", "representative")
+_FIELDS: dict[str, type | tuple[type, ...]] = {
+    "shoal": str,
+    "manifest": int,
+    "kind": str,
+    "source": (str, type(None)),
+    "statement": str,
+    "not_protected": list,
+    "data": dict,
+    "report": dict,
+    "suppressed": str,
+    "order": str,
+    "people": bool,
+    "columns": list,
+    "models": list,
+    "verdicts": list,
+    "classes": dict,
+    "acknowledged": list,
+}
+_OPTIONAL: dict[str, type | tuple[type, ...]] = {
+    "date": str,
+    "made": str,
+    "group": str,
+    "publication": str,
+    "redraw": int,
+    "measured": list,
+    "counterfeits": int,
+}
+_COLUMN = (
+    "name", "role", "type", "cells", "columns", "null", "hierarchy", "whole", "builder", "order", "domain", "policy",
+    "non_answers", "coded", "days", "answers",
+)  # fmt: skip
+_VERDICT = ("model", "on", "holds", "by", "value", "limit")
+_MEASURED = ("name", "value", "interval", "baseline", "sentence")
+
+
+def check_manifest(manifest: Any) -> None:
+    """Refuse a manifest that lacks a part, has one too many, or in which a part is of the wrong kind.
+
+    What the parts say is judged elsewhere.
+    """
+    if not isinstance(manifest, Mapping):
+        raise VerificationError("The manifest is not a JSON object.")
+    if manifest.get("manifest") is not VERSION:
+        raise VerificationError(
+            f"The manifest is not of version {VERSION}: verify it with the Shoal that wrote it."
+        )
+    for name, kind in (_FIELDS | _OPTIONAL).items():
+        if name not in manifest:
+            if name in _FIELDS:
+                raise VerificationError(f"The manifest lacks '{name}'.")
+        elif not _is(manifest[name], kind):
+            raise VerificationError(f"The '{name}' of the manifest is of the wrong kind.")
+    _no_others("The manifest", manifest, (*_FIELDS, *_OPTIONAL))
+    _check_data(manifest["data"])
+    _check_report(manifest["report"])
+    _check_texts(manifest)
+    names = [
+        _checked_column(position, column) for position, column in enumerate(manifest["columns"], start=1)
+    ]
+    if not names or len(set(names)) != len(names):
+        raise VerificationError("The 'columns' of the manifest must be at least one, each named once.")
+    for part, keys in (("models", None), ("verdicts", _VERDICT), ("measured", _MEASURED)):
+        for entry in manifest.get(part, ()):
+            if not isinstance(entry, Mapping):
+                raise VerificationError(f"The '{part}' of the manifest must be JSON objects.")
+            if keys is not None:
+                _no_others(f"An entry of the manifest's '{part}'", entry, keys)
+    _no_others("The manifest's 'classes'", manifest["classes"], ("count", "smallest", "digest"))
+    _check_measured(manifest.get("measured", ()))
+
+
+def _is(value: Any, kind: type | tuple[type, ...]) -> bool:
+    return isinstance(value, kind) and (kind is not int or not isinstance(value, bool))
+
+
+def _no_others(where: str, entry: Mapping[str, Any], known: Sequence[str]) -> None:
+    extra = sorted(str(key) for key in entry if key not in known)
+    if extra:
+        raise VerificationError(f"{where} has a key '{extra[0]}' that is not known, so nothing checks it.")
+
+
+def _check_texts(manifest: Mapping[str, Any]) -> None:
+    for part in ("not_protected", "acknowledged"):
+        if not all(isinstance(entry, str) for entry in manifest[part]):
+            raise VerificationError(f"The '{part}' of the manifest must be texts.")
+    if not re.fullmatch(r"[0-9]+(\.[0-9]+)+[0-9a-z.+]*", manifest["shoal"]):
+        raise VerificationError("The 'shoal' of the manifest must be a version.")
+    if "date" in manifest:
+        try:
+            right = datetime.date.fromisoformat(manifest["date"]).isoformat() == manifest["date"]
+        except ValueError:
+            right = False
+        if not right:
+            raise VerificationError("The 'date' of the manifest must be an ISO date.")
+
+
+def _check_data(data: Mapping[str, Any]) -> None:
+    file, format, rows = data.get("file"), data.get("format"), data.get("rows")
+    # A manifest comes from somebody else, so its file name must not lead out of its folder.
+    if format not in ("csv", "parquet") or file != f"release.{format}":
+        raise VerificationError("The 'data' of the manifest must be the file release.csv or release.parquet.")
+    if not _is(rows, int) or rows < 0:  # type: ignore[operator]
+        raise VerificationError("The 'data' of the manifest must give its number of rows.")
+    _check_hash(data, "data")
+    _no_others("The manifest's 'data'", data, ("file", "format", "rows", "sha256", "sensitive"))
+    if "sensitive" in data:
+        apart = data["sensitive"]
+        if not isinstance(apart, Mapping) or apart.get("file") != f"sensitive.{format}":
+            raise VerificationError("The table of sensitive values in the manifest must be the file sensitive.csv or "
+                                    "sensitive.parquet.")  # fmt: skip
+        _no_others("The manifest's table of sensitive values", apart, ("file", "rows", "sha256"))
+        _check_data({**apart, "file": file, "format": format})
+
+
+def _check_report(report: Mapping[str, Any]) -> None:
+    if report.get("file") != REPORT:
+        raise VerificationError(f"The 'report' of the manifest must be the file {REPORT}.")
+    _check_hash(report, "report")
+    _no_others("The manifest's 'report'", report, ("file", "sha256"))
+
+
+def _check_hash(entry: Mapping[str, Any], part: str) -> None:
+    if not isinstance(entry.get("sha256"), str) or not re.fullmatch(r"[0-9a-f]{64}", entry["sha256"]):
+        raise VerificationError(f"The '{part}' of the manifest must give its SHA-256 in hexadecimal.")
+
+
+def _checked_column(position: int, column: Any) -> str:
+    if not isinstance(column, Mapping) or not isinstance(column.get("name"), str):
+        raise VerificationError(f"Column {position} of the manifest has no name.")
+    for key, options in (("role", _ROLES), ("type", _TYPES), ("cells", _CELLS)):
+        if column.get(key) not in options:
+            raise VerificationError(
+                f"The {key} of column {position} of the manifest must be one of {', '.join(options)}."
+            )
+    _no_others(f"Column {position} of the manifest", column, _COLUMN)
+    return str(column["name"])
+
+
+def _check_measured(figures: Sequence[Mapping[str, Any]]) -> None:
+    """Figures of attacks rest on evidence; what they cannot be is refused."""
+    for figure in figures:
+        interval = figure.get("interval")
+        texts = isinstance(figure.get("name"), str) and isinstance(figure.get("sentence"), str)
+        if not texts or not isinstance(interval, list) or len(interval) != 2:
+            raise VerificationError("The 'measured' of the manifest must have a name, an interval and a sentence each.")
+        numbers = [figure.get("value"), *interval, *([] if figure.get("baseline") is None else [figure["baseline"]])]
+        if not all(_is(number, (int, float)) and not isinstance(number, bool) for number in numbers):
+            raise VerificationError("The 'measured' of the manifest must be numbers.")
+        if not interval[0] <= figure["value"] <= interval[1]:
+            raise VerificationError("The 'measured' of the manifest has a figure outside its interval.")

@@ -1,0 +1,172 @@
+"""The verifier's own reading of a release folder: one spelling, every file accounted for, strict JSON."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+
+import shoal
+from shoal.errors import VerificationError
+from shoal.running import verify_release
+from shoal.verify.folder import read_folder
+from shoal.verify.strict import read_json
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One release as CSV and one as Parquet; not to be changed."""
+    people = pl.DataFrame(
+        {"age": list(range(20, 44)), "disease": ["flu", "cold", "asthma"] * 8, "note": ["a", "", 'b"', "c,d"] * 6}
+    )
+    table = shoal.read(people, quasi=["age"], sensitive=["disease"], neutral=["note"])
+    release = shoal.anonymize(
+        table, algorithm=shoal.Mondrian(k=4), models=[shoal.DistinctL(l=2)], seed=1, acknowledge=["W-NEUTRAL"]
+    )
+    folder = tmp_path_factory.mktemp("honest")
+    for format in ("csv", "parquet"):
+        release.write(folder / format, format=format)
+    return folder
+
+
+@pytest.fixture
+def folder(honest: Path, tmp_path: Path) -> Path:
+    return copy(honest / "csv", tmp_path / "out")
+
+
+def copy(source: Path, target: Path) -> Path:
+    target.mkdir()
+    for path in source.iterdir():
+        (target / path.name).write_bytes(path.read_bytes())
+    return target
+
+
+def refused(folder: Path) -> str:
+    with pytest.raises(VerificationError) as caught:
+        read_folder(folder)
+    message = str(caught.value)
+    assert (message[-1], message.count("\n")) == (".", 0)
+    return message
+
+
+def rewrite(folder: Path, name: str, content: bytes) -> None:
+    """Replace a file of a release, and make its hash in the manifest fit."""
+    (folder / name).write_bytes(content)
+    manifest = json.loads((folder / "manifest.json").read_bytes())
+    part = manifest["report" if name == "report.html" else "data"]
+    part["sha256"] = hashlib.sha256(content).hexdigest()
+    (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_an_honest_release_is_read(honest: Path, format: str) -> None:
+    tables, manifest = read_folder(honest / format)
+    assert (tables["release"].height, manifest["data"]["rows"]) == (24, 24)
+
+
+# Files
+
+
+def test_a_replaced_report(folder: Path) -> None:
+    (folder / "report.html").write_text("<p>This release is 50-anonymous.</p>")
+    assert "'report.html' is not the file that the manifest describes" in refused(folder)
+
+
+@pytest.mark.parametrize("name", ["raw.csv", ".hidden", "release.parquet", "sensitive.csv", "notes/raw.csv"])
+def test_a_file_that_nobody_lists(folder: Path, name: str) -> None:
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text("x")
+    assert f"also holds '{name.partition('/')[0]}'" in refused(folder)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda raw: b"\xef\xbb\xbf" + raw,
+        lambda raw: raw.replace(b"\n", b"\r\n"),
+        lambda raw: raw + b"\n",
+        lambda raw: raw.rstrip(b"\n"),
+        lambda raw: raw.replace(b"flu", b'"flu"'),
+        lambda raw: raw.replace(b'""\n', b"\n", 1),
+        lambda raw: raw.replace(b"age,", b"age,age,", 1),
+        lambda raw: raw + b"ragged\n",
+        lambda raw: raw.replace(b"flu", b"fl\xff", 1),
+        lambda raw: b"",
+    ],
+    ids=["mark", "line ends", "blank line", "no end", "quotes", "no quotes", "name twice", "ragged", "bytes", "empty"],
+)
+def test_csv_in_another_spelling(folder: Path, change: Callable[[bytes], bytes]) -> None:
+    raw = (folder / "release.csv").read_bytes()
+    assert change(raw) != raw
+    rewrite(folder, "release.csv", change(raw))
+    assert "'release.csv'" in refused(folder)
+
+
+def test_notes_in_parquet(honest: Path, tmp_path: Path) -> None:
+    folder = copy(honest / "parquet", tmp_path / "out")
+    table = pq.read_table(folder / "release.parquet")
+    pq.write_table(table.replace_schema_metadata({"people": "Ann, Bob"}), folder / "release.parquet")
+    rewrite(folder, "release.parquet", (folder / "release.parquet").read_bytes())
+    assert "notes beside its rows" in refused(folder)
+    rewrite(folder, "release.parquet", b"PAR1")
+    assert "cannot be read back as Parquet" in refused(folder)
+
+
+# JSON
+
+
+@pytest.mark.parametrize(
+    "text, told",
+    [
+        ('{"a": 1, "b": {"k": 5, "k": 50}}', "'k' twice"),
+        ('{"a": NaN}', "NaN"),
+        ('{"a": -Infinity}', "Infinity"),
+        ('{"a": 1e999}', "too large"),
+        ('{"a": 1' + "0" * 400 + "}", "digits"),
+        ('{"a": 0.' + "1" * 400 + "}", "digits"),
+        ("[" * 40 + "]" * 40, "levels deep"),
+        ('{"a": ' * 40 + "1" + "}" * 40, "levels deep"),
+        ("[" * 100_000 + "]" * 100_000, "levels deep"),
+    ],
+    ids=["twice", "NaN", "infinite", "huge", "long", "fine", "lists", "objects", "deep"],
+)
+def test_json_that_no_manifest_needs(text: str, told: str) -> None:
+    with pytest.raises(VerificationError, match=told):
+        read_json(text.encode())
+
+
+PLACES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "top": lambda m: m,
+    "data": lambda m: m["data"],
+    "report": lambda m: m["report"],
+    "column": lambda m: m["columns"][0],
+    "verdict": lambda m: m["verdicts"][0],
+    "classes": lambda m: m["classes"],
+    "model": lambda m: m["models"][0],
+    "digest": lambda m: m["classes"]["digest"],
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_key_that_nothing_checks(folder: Path, place: str) -> None:
+    manifest = json.loads((folder / "manifest.json").read_bytes())
+    PLACES[place](manifest)["certified_by"] = "the authority"
+    (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    with pytest.raises(VerificationError, match="certified_by"):
+        verify_release(folder)
+
+
+@pytest.mark.parametrize(
+    "key, value",
+    [("shoal", "trusted"), ("date", "yesterday"), ("date", "2026-1-1"), ("acknowledged", [1]), ("manifest", True)],
+)
+def test_words_that_cannot_be(folder: Path, key: str, value: Any) -> None:
+    manifest = json.loads((folder / "manifest.json").read_bytes())
+    (folder / "manifest.json").write_text(json.dumps(manifest | {key: value}), "utf-8")
+    assert key in refused(folder) or "version" in refused(folder)
