@@ -186,6 +186,8 @@ def _released_column(
     if name in released.coded:
         plain = {key: entry[key] for key in ("name", "role", "type")}
         found = plain | {"cells": "value", "coded": released.coded[name]}
+        if entry["role"] == "sensitive" and not table.schema.spec(name).non_answers:
+            found["answers"] = True
         shift = table.schema.spec(name).shift
         return found if shift is None else found | {"type": "date", "days": shift["days"]}
     if entry["role"] == "sensitive" and name in released.written:

@@ -32,7 +32,8 @@ _PUBLICATIONS = ("tables", "permuted")
 class Column:
     """One column of the release, as the manifest describes it; ``bounds`` has two columns in the file.
 
-    ``coded`` says how what is published stands for the values, None where it is the values.
+    ``coded`` says how what is published stands for the values, None where it is the values, and ``answers`` that no
+    code stands for a non-answer.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Column:
     policy: Policy | None = None
     coded: str | None = None
     days: int | None = None
+    answers: bool = False
 
     @property
     def files(self) -> Sequence[str]:
@@ -133,6 +135,8 @@ def read_claims(manifest: Mapping[str, Any]) -> Claims:
     )
     for model in claims.models:
         _check_target(claims, model)
+    if claims.counterfeits < 0 or claims.counterfeits > (rows or 0) > 0:
+        raise VerificationError("The manifest's 'counterfeits' are not a number of rows of the release.")
     if claims.counterfeits and all(model["name"] != "m-invariance" for model in claims.models):
         raise VerificationError("The manifest has counterfeit rows, and no model that they could serve.")
     return claims
@@ -190,6 +194,7 @@ def _column(entry: Any) -> Column:
         policy=read_policy(entry.get("policy"), kind, entry.get("hierarchy"), where),
         coded=choice(entry, "coded", tuple(CODED), where) if "coded" in entry else None,
         days=field(entry, "days", int, where) if entry.get("coded") == "shifted" else None,
+        answers=field({"answers": False, **entry}, "answers", bool, where),
     )
     _check_cells(column, kind, where)
     return column

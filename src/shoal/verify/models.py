@@ -40,9 +40,9 @@ def p_sensitive(model: Mapping[str, Any], sample: Sample) -> Outcome:
 
 def entropy_l(model: Mapping[str, Any], sample: Sample) -> Outcome:
     """Entropy of at least ln l; the figure is exp(entropy), comparable with l."""
-    entropy = both_ways(sample.diversity, _entropy, np.minimum)
-    passes = ~sample.judged | (entropy >= np.log(model["l"]) - TOLERANCE)
-    return Outcome(np.exp(entropy), passes, sample.judged, "low")
+    found = both_ways(sample.diversity, entropy, np.minimum)
+    passes = ~sample.judged | (found >= np.log(model["l"]) - TOLERANCE)
+    return Outcome(np.exp(found), passes, sample.judged, "low")
 
 
 def recursive_cl(model: Mapping[str, Any], sample: Sample) -> Outcome:
@@ -50,19 +50,20 @@ def recursive_cl(model: Mapping[str, Any], sample: Sample) -> Outcome:
 
     The comparison is strict, so a difference within rounding counts as equality, which fails.
     """
-
-    def ratio(view: Histogram) -> np.ndarray:
-        order = np.lexsort((-view.count, view.group))
-        group, count = view.group[order], view.count[order]
-        place = np.arange(len(group)) - np.searchsorted(group, np.arange(view.classes))[group]
-        most = np.bincount(group, weights=count * (place == 0), minlength=view.classes)
-        tail = np.bincount(group, weights=count * (place >= model["l"] - 1), minlength=view.classes)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(most > 0, most / tail, 0.0)
-
-    value = both_ways(sample.diversity, ratio, np.maximum)
+    value = both_ways(sample.diversity, lambda view: recursive_ratio(model, view), np.maximum)
     passes = ~sample.judged | (value < model["c"] * (1 - TOLERANCE))
     return Outcome(value, passes, sample.judged, "high")
+
+
+def recursive_ratio(model: Mapping[str, Any], view: Histogram) -> np.ndarray:
+    """r1 over r_l + ... + r_m in each class, 0 without any value."""
+    order = np.lexsort((-view.count, view.group))
+    group, count = view.group[order], view.count[order]
+    place = np.arange(len(group)) - np.searchsorted(group, np.arange(view.classes))[group]
+    most = np.bincount(group, weights=count * (place == 0), minlength=view.classes)
+    tail = np.bincount(group, weights=count * (place >= model["l"] - 1), minlength=view.classes)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(most > 0, most / tail, 0.0)
 
 
 def alpha_general(model: Mapping[str, Any], sample: Sample) -> Outcome:
@@ -81,12 +82,22 @@ def alpha_simple(model: Mapping[str, Any], sample: Sample) -> Outcome:
 def alpha_complete(model: Mapping[str, Any], sample: Sample) -> Outcome:
     """Each answer's share is at most its own alpha; the figure is the largest share over alpha."""
     answers = sample.histogram.answers()
-    alpha = np.full(len(answers.known), float(model.get("default", 1.0)))
+    with np.errstate(divide="ignore"):
+        shares = _shares(answers) / alpha_of(model, sample)[answers.value]
+    return _shares_outcome(_largest(answers, shares), 1.0, model["k"], sample)
+
+
+def alpha_of(model: Mapping[str, Any], sample: Sample) -> np.ndarray:
+    """The largest share that one of the alpha models allows each value."""
+    known = sample.attribute.known
+    if model["name"] == "alpha-k-general":
+        return np.full(len(known), float(model["alpha"]))
+    if model["name"] == "alpha-k-simple":
+        return np.where(_is_value(sample, model["value"]), float(model["alpha"]), 1.0)
+    alpha = np.full(len(known), float(model.get("default", 1.0)))
     for value, own in model["alpha"].items():
         alpha[_is_value(sample, value)] = own
-    with np.errstate(divide="ignore"):
-        shares = _shares(answers) / alpha[answers.value]
-    return _shares_outcome(_largest(answers, shares), 1.0, model["k"], sample)
+    return alpha
 
 
 def both_ways(
@@ -103,7 +114,8 @@ def _distinct(histogram: Histogram) -> np.ndarray:
     return np.bincount(histogram.answers().group, minlength=histogram.classes).astype(float)
 
 
-def _entropy(view: Histogram) -> np.ndarray:
+def entropy(view: Histogram) -> np.ndarray:
+    """Of the values of each class, in natural units."""
     share = view.count / view.sums(view.count)[view.group]
     # The sum over one value gives -0.0, which would print oddly.
     return np.maximum(view.sums(-share * np.log(share)), 0.0)

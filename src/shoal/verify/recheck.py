@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from shoal.errors import VerificationError
+from shoal.verify.attested import refuted
 from shoal.verify.checks import (
     check_cells,
     check_classes,
@@ -28,7 +29,7 @@ from shoal.verify.classes import Classes, Look, find_look
 from shoal.verify.facts import Facts
 from shoal.verify.judge import Slot, judge, size_asked, slots, verdict_check
 from shoal.verify.styles import value_texts
-from shoal.verify.terms import ROWS_FIRST, limit
+from shoal.verify.terms import limit
 from shoal.verify.types import Check, GateReport, Verdict
 
 _CLOSE = 1e-9
@@ -86,7 +87,7 @@ def recheck(frame: pl.DataFrame, manifest: Mapping[str, Any], apart: pl.DataFram
             checks.append(_compared(verdict_check(slot, verdict, claims.people), verdict, claim))
         else:
             verdict = _attested(slot, claim)
-            checks.append(_refuted(slot, facts) or _check_attested(slot, verdict, claims, classes))
+            checks.append(refuted(slot, facts) or _check_attested(slot, verdict, claims, classes))
         verdicts.append(verdict)
     return GateReport(checks=checks, verdicts=verdicts, classes=ours)
 
@@ -217,15 +218,6 @@ def _attested(slot: Slot, claim: Mapping[str, Any] | None) -> Verdict:
         holds = claim["holds"] is True and _close(claim["limit"], bound)
         value = math.nan if claim["value"] is None else float(claim["value"])
     return Verdict(model=slot.model, on=slot.on, holds=holds, by="attested", value=value, limit=bound)
-
-
-def _refuted(slot: Slot, facts: Facts) -> Check | None:
-    """A failed check where the rows alone show that an attested verdict cannot hold; None where they do not."""
-    coded = any(facts.claims.column(name).coded is not None for name in slot.names)
-    if coded or slot.model["name"] not in ROWS_FIRST:
-        return None
-    check = verdict_check(slot, judge(slot, facts), facts.claims.people)
-    return None if check.passed else check
 
 
 def _check_attested(slot: Slot, verdict: Verdict, claims: Claims, classes: Classes) -> Check:
