@@ -39,13 +39,14 @@ def case_of(
     against: Mapping[str, Sequence[Any]] | None = None,
     control: Mapping[str, Sequence[Any]] | None = None,
     seed: int = 1,
+    aligned: bool = False,
     **more: Any,
 ) -> AttackCase:
     """A release, and people beside it."""
     described = manifest(quasi, {"s": TEXT} if sensitive is None else sensitive, **more)
     people, outside = (None if one is None else pl.DataFrame(one) for one in (against, control))
     view = public_view(pl.DataFrame(released), described)
-    return make_case(view, described, Keys.from_seed(seed), against=people, control=outside)
+    return make_case(view, described, Keys.from_seed(seed), against=people, control=outside, aligned=aligned)
 
 
 def attacked(case: AttackCase, name: str) -> AttackResult:

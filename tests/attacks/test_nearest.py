@@ -85,7 +85,7 @@ def test_k_keeps_the_attacker_within_one_in_k() -> None:
 
 
 @pytest.mark.parametrize("people, message", [
-    ({"years": [1]}, "no column 'age'"), ({"age": ["Anna"]}, "'age'.*no numbers"),
+    ({"years": [1]}, "no column 'age'"), ({"age": ["Anna"]}, "'age'.*as numbers"),
 ])  # fmt: skip
 def test_people_need_the_columns_and_their_types(people: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:

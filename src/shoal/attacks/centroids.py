@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,6 +86,19 @@ class Centroids:
             numbers=numbers, texts=texts, middle=middle, scale=scale, centres=((values - middle) / scale)[row],
             labels=codes[row], words=words, sizes=np.bincount(classes, minlength=count).astype(np.float64),
         )  # fmt: skip
+
+    def published(self) -> Iterator[tuple[str, str, pl.Series]]:
+        """Name, type and centroids of every column, one a class."""
+        for at, entry in enumerate(self.numbers):
+            if entry.get("order"):
+                yield entry["name"], "ordinal", pl.Series([str(value) for value in entry["order"]])
+                continue
+            numbers = pl.Series(self.centres[:, at] * self.scale[at] + self.middle[at])
+            dates = entry["type"] == "date"
+            yield entry["name"], entry["type"], numbers.round().cast(pl.Int32).cast(pl.Date) if dates else numbers
+        for known, at, entry in zip(self.words, range(len(self.texts)), self.texts, strict=True):
+            words = pl.Series([*known], dtype=pl.String)
+            yield entry["name"], "categorical", words.gather(self.labels[:, at][self.labels[:, at] >= 0])
 
     def near(self, frame: pl.DataFrame) -> Nearby:
         """The nearest classes of some people."""

@@ -12,6 +12,7 @@ import polars as pl
 from shoal.attacks.base import Attack, AttackResult
 from shoal.attacks.case import AttackCase, Other, View
 from shoal.attacks.forced import best_of_all
+from shoal.attacks.meeting import CONTROL, PEOPLE, refuse_strangers
 from shoal.attacks.views import identified_people, own_people, people_frame, public_view
 from shoal.attacks.views import release_view as see
 from shoal.errors import InputError, ParameterError
@@ -75,6 +76,7 @@ def make_case(
     no_control: str | None = None,
     release: Release | None = None,
     aligned: bool = False,
+    held_out: bool = False,
     others: Sequence[tuple[pl.DataFrame, Mapping[str, Any]]] = (),
     subject: str | None = None,
 ) -> AttackCase:
@@ -86,10 +88,17 @@ def make_case(
         People in the data, by default its own records, and people outside it.
     aligned
         Whether ``against`` is the release's input in its own order.
+    held_out
+        Whether ``control`` was kept back from the same input. Tables of other origin must meet the release.
     subject
         Column of theirs that says whose row it is, by default the release's own.
     """
     known = view.matcher is not None or view.centroids is not None
+    seen_by = [view, *(public_view(frame, described) for frame, described in others)]
+    for table, who in ((None if aligned else against, PEOPLE), (None if held_out else control, CONTROL)):
+        for one in seen_by:
+            if table is not None:
+                refuse_strangers(one, table, who, subject)
     people = identified_people(view, against, subject) if known and against is not None else own_people(view)
     seen = people.identified
     beside = identified_people(view, control, subject) if control is not None and known else None
@@ -97,8 +106,7 @@ def make_case(
     if control is not None and beside is None:
         told = "The cells of this release cover no values, so people outside the data cannot be held against them."
     found = []
-    for frame, described in others:
-        other = public_view(frame, described)
+    for other in seen_by[1:]:
         if seen and against is not None and other.matcher is not None:
             mine = identified_people(other, control, subject) if control is not None else None
             found.append(Other(view=other, people=identified_people(other, against, subject), control=mine))
@@ -113,23 +121,33 @@ def make_case(
 def run_attacks(case: AttackCase, only: Sequence[str | Mapping[str, Any]] = ()) -> list[AttackResult]:
     """Run the attacks asked for, or all that apply to the kind of release; what cannot run says what it lacks."""
     results = []
-    wanted: list[Attack] = [
-        make("attack", {"name": one} if isinstance(one, str) else one)
-        for one in only or applicable(case.kind, case.made)
-    ]
-    for made in wanted:
-        mine = case
+    for one in only or applicable(case.kind, case.made):
+        spec = {"name": one} if isinstance(one, str) else dict(one)
+        mine = _only_on(case, spec.pop("on", None))
+        made: Attack = make("attack", spec)
         if "people" not in made.needs and case.people.near is not None:
             # Whoever knows the class knows more than the nearest one; people outside the data have none.
             told = case.no_control if case.control is None else _NO_CLASS
-            own = own_people(case.view)
-            mine = replace(case, people=own, identified=False, input_rows=None, control=None, no_control=told)
-        elif "people" not in made.needs and not case.people.truth:
+            own = own_people(mine.view)
+            mine = replace(mine, people=own, identified=False, input_rows=None, control=None, no_control=told)
+        elif "people" not in made.needs and not mine.people.truth:
             # Nobody's true values are known, so the released records stand in, whose values are.
-            mine = replace(case, people=own_people(case.view), identified=False, input_rows=None)
+            mine = replace(mine, people=own_people(mine.view), identified=False, input_rows=None)
         lacking = _lacking(made, mine)
         results.append(made.result([], lacking) if lacking else made.run(mine))
     return results
+
+
+def _only_on(case: AttackCase, on: str | Sequence[str] | None) -> AttackCase:
+    """The case with some of its sensitive columns."""
+    if on is None:
+        return case
+    columns = [on] if isinstance(on, str) else list(on)
+    for name in columns:
+        if name not in case.view.sensitive:
+            known = ", ".join(case.view.sensitive) or "none"
+            raise ParameterError(f"There is no sensitive column '{name}' to attack in this release; it has: {known}.")
+    return replace(case, view=replace(case.view, sensitive={name: case.view.sensitive[name] for name in columns}))
 
 
 def applicable(*kinds: str) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.grammar import pairs, parse_hierarchy, separator_character, split_columns
+from shoal.cli.grammar import pairs, parse_attack, parse_hierarchy, separator_character, split_columns
 from shoal.cli.options import (
     Columns,
     Encoding,
@@ -25,7 +25,7 @@ from shoal.cli.options import (
 )
 from shoal.cli.show import say, share, show_json, show_table, steps
 from shoal.errors import InputError, ParameterError
-from shoal.registry import summary
+from shoal.registry import make
 
 if TYPE_CHECKING:
     import polars as pl
@@ -65,7 +65,11 @@ def attack(
         typer.Option(metavar="FOLDER", help="Another release of the same people. Can be repeated.", show_default=False),
     ] = None,
     only: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="An attack. Can be repeated.", show_default=False)
+        list[str] | None,
+        typer.Option(
+            metavar="ATTACK", show_default=False,
+            help=r"NAME\[=MAIN] \[key=value ...] \[on COLUMN], such as 'proximity eps=30'. Can be repeated.",
+        ),
     ] = None,
     html: Annotated[Path | None, _file("Write a page with a plot, for yourself.")] = None,
     replace_html: Annotated[bool, typer.Option("--replace", help="Overwrite an earlier page.")] = False,
@@ -89,9 +93,9 @@ def attack(
     as_json: Json = False,
 ) -> None:  # fmt: skip
     """Attack a release: one made from a recipe in memory, a written one, or a file of any tool."""
-    wanted = list(dict.fromkeys(only or ()))
-    for name in wanted:
-        summary("attack", name)  # an unknown name proposes the nearest one
+    wanted = [parse_attack(text) for text in dict.fromkeys(only or ())]
+    for one in wanted:
+        make("attack", {key: value for key, value in one.items() if key != "on"})  # an unknown name is told at once
     with steps() as step:
         step("loading")
         from shoal.attacks.run import run_attacks
@@ -248,7 +252,8 @@ def _made_case(
     told = "Nobody was held out, so there is no control." if outside is None else None
     case = make_case(
         release_view(release), release.manifest, keys, against=people, control=outside, no_control=told,
-        release=release, aligned=against is None, others=[read_release(folder) for folder in also],
+        release=release, aligned=against is None, held_out=control is None,
+        others=[read_release(folder) for folder in also],
     )  # fmt: skip
     return case, release.manifest["statement"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import shlex
 import tomllib
 from collections.abc import Sequence
@@ -85,25 +86,46 @@ def parse_model(text: str) -> dict[str, Any]:
     >>> parse_model("entropy-l=3 on occupation")
     {'name': 'entropy-l', 'l': 3, 'on': 'occupation'}
     """
-    words, on = _before_on(text)
+    return _parse("model", "--model", text)
+
+
+def parse_attack(text: str) -> dict[str, Any]:
+    """An attack with its parameters, written as models are; MAIN is the attack's first parameter.
+
+    Examples
+    --------
+    >>> parse_attack("proximity eps=30 on income"), parse_attack("proximity=30")
+    ({'name': 'proximity', 'eps': 30, 'on': 'income'}, {'name': 'proximity', 'eps': 30})
+    """
+    return _parse("attack", "--only", text)
+
+
+def _parse(kind: str, option: str, text: str) -> dict[str, Any]:
+    words, on = _before_on(kind, text)
     if not words:
-        raise ParameterError(f"--model needs the form NAME[=MAIN] [key=value ...] [on COLUMN]. Got '{text}'.")
+        raise ParameterError(f"{option} needs the form NAME[=MAIN] [key=value ...] [on COLUMN]. Got '{text}'.")
     name, equals, main = words[0].partition("=")
-    if equals:
-        words = [f"{load('model', name).main}={main}", *words[1:]]
-    else:
-        words = words[1:]
-    given = {key: typed_value(value) for key, value in pairs(f"The model '{name}'", words).items()}
+    words = [f"{_main(kind, name)}={main}", *words[1:]] if equals else words[1:]
+    given = {key: typed_value(value) for key, value in pairs(f"The {kind} '{name}'", words).items()}
     return {"name": name} | given | ({} if on is None else {"on": on[0] if len(on) == 1 else on})
 
 
-def _before_on(text: str) -> tuple[list[str], list[str] | None]:
-    """The words of a model up to ``on``, and the columns behind it."""
+def _main(kind: str, name: str) -> str:
+    """The parameter that a bare value is for."""
+    made = load(kind, name)
+    found = getattr(made, "main", None) or next((field.name for field in dataclasses.fields(made)), None)
+    if found is None:
+        raise ParameterError(f"The {kind} '{name}' has no parameter: leave out what stands behind '='.")
+    return str(found)
+
+
+def _before_on(kind: str, text: str) -> tuple[list[str], list[str] | None]:
+    """The words of a model or attack up to ``on``, and the columns behind it."""
     try:
         words = shlex.split(text)
     except ValueError:
-        raise ParameterError(f"The model '{text}' has a quote that is not closed.") from None
+        raise ParameterError(f"The {kind} '{text}' has a quote that is not closed.") from None
     if "on" not in words[1:]:
         return words, None
     at = words.index("on", 1)
-    return words[:at], split_columns(" ".join(words[at + 1 :]), f"'on' in the model '{text}'")
+    return words[:at], split_columns(" ".join(words[at + 1 :]), f"'on' in the {kind} '{text}'")

@@ -162,7 +162,7 @@ def _findings(
         return []
     with steps() as step:
         step("reading")
-        from shoal.evaluation.reading import read_published, read_release
+        from shoal.evaluation.reading import read_published, read_release, refuse_other_rows
         from shoal.evaluation.run import evaluate
         from shoal.io.output import read_tables
         from shoal.table.keys import Keys
@@ -175,6 +175,7 @@ def _findings(
             rows = original()
             named = [entry["name"] for entry in manifest["columns"] if entry["name"] in rows.columns]
             rows = rows.drop_nulls(named) if drop else rows
+            refuse_other_rows(frames["release"], manifest, rows)
             reading = read_published(frames["release"], manifest, rows, values=frames.get("sensitive"), keys=keys)
         return [plain(one) for one in evaluate(reading, asked, progress=step)]
 

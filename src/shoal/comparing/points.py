@@ -153,7 +153,7 @@ def _attacks(
     case = make_case(
         release_view(release), release.manifest, keys, against=people_frame(release), control=kept,
         no_control=None if kept is not None else "Nobody was held out, so there is no control.",
-        release=release, aligned=True,
+        release=release, aligned=True, held_out=True,
     )  # fmt: skip
     return run_attacks(case, wanted)
 

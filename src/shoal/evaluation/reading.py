@@ -13,7 +13,8 @@ import polars as pl
 from shoal.errors import InputError
 from shoal.evaluation.domains import Domain, column_domain
 from shoal.kernels.grouping import group_rows
-from shoal.recoding.cover import not_suppressed
+from shoal.recoding.cover import cover_column, not_suppressed
+from shoal.recoding.meeting import refuse_unmet, refuse_unmet_values
 from shoal.results import Release
 from shoal.table.coding import canonical_text, infer_type
 from shoal.table.keys import Keys
@@ -209,6 +210,23 @@ def read_published(
         left_out=[entry["name"] for entry in manifest["columns"] if "coded" in entry], keys=keys,
         people=people,
     )  # fmt: skip
+
+
+def refuse_other_rows(frame: pl.DataFrame, manifest: Mapping[str, Any], original: pl.DataFrame) -> None:
+    """Refuse rows of a file whose values are written otherwise than the cells of the release that it is held against.
+
+    What that means is in :mod:`shoal.recoding.meeting`.
+    """
+    centroids = "microaggregated" in (manifest["kind"], manifest.get("made"))
+    for entry in manifest["columns"]:
+        name = entry["name"]
+        if entry["role"] not in ROLES or "coded" in entry or name not in original.columns:
+            continue
+        cover = None if entry["role"] != "quasi" or centroids else cover_column(entry, frame)
+        if cover is not None:
+            refuse_unmet(cover, original[name], "the original")
+        elif name in frame.columns and entry["cells"] != "representative":
+            refuse_unmet_values(name, entry.get("type") or "categorical", frame[name], original[name], "the original")
 
 
 def _feature(entry: Mapping[str, Any], frame: pl.DataFrame, original: pl.DataFrame, made: str) -> Feature:

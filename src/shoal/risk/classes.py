@@ -78,6 +78,8 @@ def population_sizes(table: Table, population: Table, first: np.ndarray, sizes: 
     A population holds everybody the table holds, so no class may be smaller there than here.
     """
     joint = [_joint_codes(column, population, first) for column in table.quasi]
+    for column in table.quasi:
+        _refuse_unmet(column, population.columns[column.name])
     codes = np.stack([codes for codes, _ in joint])
     ids, _, _ = group_rows(codes, np.array([card for _, card in joint], dtype=np.int64))
     here, there = ids[: first.size], ids[first.size :]
@@ -93,6 +95,17 @@ def population_sizes(table: Table, population: Table, first: np.ndarray, sizes: 
             "a population that contains the table, with its cells generalised alike."
         )
     return found, int(counts.sum())
+
+
+def _refuse_unmet(column: Column, other: Column) -> None:
+    """Refuse a population that lacks values of a column: it does not hold everybody, or is written otherwise."""
+    known = column.texts.is_in(other.texts.to_list()).to_numpy()
+    share = float(column.frequencies[~known].sum() / max(column.frequencies.sum(), 1))
+    if share > 0:
+        raise InputError(
+            f"Column '{column.name}' of the population does not meet the table: {share:.1%} of the records have a "
+            "value there that nobody of the population has: write its cells alike, in the same format and unit."
+        )
 
 
 def _joint_codes(column: Column, population: Table, first: np.ndarray) -> tuple[np.ndarray, int]:
