@@ -212,7 +212,7 @@ def test_a_file_of_another_tool(shoal: Shoal, tmp_path: Path) -> None:
     assert found["linkage:disease"] == 1
     blind = shoal("attack", tmp_path / "other.csv", *flags)
     assert blind.code == 2
-    assert "'job' of the people to attack does not meet the release: 100.0% of its cells" in blind.json["error"]["message"]
+    assert "'job' of the people to attack does not meet the release: 100.0%" in blind.json["error"]["message"]
     assert "office" not in blind.out
 
 
