@@ -170,3 +170,11 @@ def test_who_is_counted_is_what_the_manifest_says() -> None:
     for (people, subject), detail in said.items():
         report = gate(hospital_case(manifest=manifest(people=people), subject=None if subject is None else who))
         assert check_of(report, "people").detail == detail
+
+
+def test_a_class_of_nothing_but_stars_is_one_where_rows_are_dropped() -> None:
+    case = sensitive_case([["*", "*"], ["a", "b"]], {"name": "k", "k": 2})
+    stars = case.released.with_columns(q=pl.Series(["*", "*", "g1", "g1"]))
+    report = gate(type(case)(**(vars(case) | {"released": stars})))
+    assert failed(report) == []
+    assert report.classes["count"] == 2

@@ -67,6 +67,13 @@ def test_what_a_column_is_read_as() -> None:
     assert read([NUMBER]).columns[0].reads == "numeric"
 
 
+def test_domains_are_numbers_or_days() -> None:
+    assert read([NUMBER | {"domain": ["-1.5", "9"]}]).columns[0].domain == (-1.5, 9.0)
+    assert read([NUMBER | {"domain": [0, 9]}]).columns[0].domain == (0.0, 9.0)
+    assert read([NUMBER | {"type": "date", "domain": ["1970-01-02", "1970-02-01"]}]).columns[0].domain == (1.0, 31.0)
+    assert read([SENSITIVE | {"domain": ["0", "9"]}]).columns[0].domain is None
+
+
 BOUNDS = "needs the names of two 'columns' exactly when its cells are 'bounds'."
 REFUSED: list[tuple[dict[str, Any], str]] = [
     (QUASI | {"cells": "bounds", "type": "numeric"}, BOUNDS),
@@ -132,7 +139,9 @@ def test_entries_that_are_no_columns() -> None:
     bounds = QUASI | {"name": "b", "type": "numeric", "cells": "bounds", "columns": ["q", "to"]}
     refused("The manifest lists the column 'q' twice.", [QUASI, bounds])
     assert read([QUASI | {"name": "quasi"}]).names == ["quasi"]
-    refused("A sensitive column called 'quasi' cannot be verified: rename it.", [SENSITIVE | {"name": "quasi"}])
+    rename = "A sensitive column called 'quasi' cannot be verified: rename it."
+    refused(rename, [SENSITIVE | {"name": "quasi"}])
+    refused(rename, [QUASI, SENSITIVE | {"name": "quasi"}, NUMBER])
 
 
 @pytest.mark.parametrize("rows", [-1, 1.5, True, "3"])

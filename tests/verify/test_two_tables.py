@@ -171,6 +171,32 @@ def test_what_exact_values_need_is_acknowledged() -> None:
     assert fine == "What this kind of release needs is acknowledged: W-EXACT-QI."
 
 
+def test_exact_values_may_look_like_cells() -> None:
+    """What would have to be escaped in a generalised release stands here as it is."""
+    places = ["A|B", "{x}", "[1,2]", "*"] * 6
+    entry = {"name": "place", "role": "quasi", "type": "categorical", "cells": "value"}
+    original = people().with_columns(place=pl.Series(places))
+    case = two_tables(original)
+    shown = case.released.with_columns(place=original["place"].gather(case.source))
+    described = dict(case.manifest) | {"columns": [COLUMNS[0], entry, *COLUMNS[1:]]}
+    case = changed(case, released=shown.select("age", "place", "ward", "group"), manifest=described)
+    report = gate(case)
+    assert failed(report) == []
+    assert check_of(report, "cells").detail == "Every quasi-identifier cell can be read."
+    assert failed(recheck(case.released, published(case, report), case.apart)) == []
+
+
+def test_exact_values_fit_their_columns_description() -> None:
+    columns = [COLUMNS[0] | {"domain": ["0", "40"]}, *COLUMNS[1:]]
+    case = two_tables()
+    report = gate(changed(case, manifest=dict(case.manifest) | {"columns": columns}))
+    assert failed(report) == ["quasi-identifier values"]
+    detail = check_of(report, "quasi-identifier values").detail
+    assert detail == "3 rows of 'age' hold something outside its declared domain."
+    fine = check_of(gate(case), "quasi-identifier values").detail
+    assert fine == "Every quasi-identifier value fits its column's description."
+
+
 @pytest.mark.parametrize("change", [{"group": None}, {"group": "age"}, {"publication": "both"}, {"publication": None}])
 def test_what_a_bucketised_manifest_needs(change: dict[str, Any]) -> None:
     case = two_tables()

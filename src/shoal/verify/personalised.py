@@ -9,9 +9,6 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import VerificationError
-from shoal.verify.types import Check
-
-_TOLERANCE = 1e-12
 
 
 def breach_probabilities(
@@ -60,39 +57,6 @@ def breach_probabilities(
         found[place] = _drawn(counts[mine], share[pairs[mine] % len(labels), wanted], drawn)
     chance[asks] = found[of]
     return chance
-
-
-def check_personalised(
-    paths: Sequence[Sequence[str]],
-    original: pl.Series,
-    released: pl.Series,
-    guards: pl.Series,
-    classes: np.ndarray,
-    p: float,
-    subjects: np.ndarray | None = None,
-) -> list[Check]:
-    """Released labels lie above their values (null: unknown), and nobody's breach is likelier than p."""
-    leaves = _leaves(paths)
-    label, labels = _coded(released)
-    value, values = _coded(original)
-    above = [[one in leaves.get(node, ()) for one in values] for node in labels]
-    inside = np.array(above, dtype=bool).reshape(len(labels), len(values))
-    known = value >= 0
-    strange = int((known & (label < 0)).sum()) + int((~inside[label[known], value[known]]).sum())
-    detail = (
-        f"{strange:,} sensitive cells are no node above the value of their source row."
-        if strange
-        else "Every sensitive cell is its source row's value or a node above it."
-    )
-    nodes = Check(name="sensitive nodes", passed=not strange, detail=detail)
-    seen = pl.DataFrame({"label": released, "known": known}).select(pl.when("known").then("label")).to_series()
-    over = int((breach_probabilities(paths, seen, guards, classes, subjects) > p + _TOLERANCE).sum())
-    detail = (
-        f"{over:,} records can be found under what they guard with a probability above {p:g}."
-        if over
-        else f"No record can be found under what it guards with a probability above {p:g}."
-    )
-    return [nodes, Check(name="personalised", passed=not over, detail=detail)]
 
 
 def _leaves(paths: Sequence[Sequence[str]]) -> dict[str, set[str]]:
