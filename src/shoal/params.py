@@ -9,13 +9,28 @@ from typing import Any
 
 from shoal.errors import ParameterError
 
+# No count of anything here is larger, and floats hold every whole number up to it.
+_LARGEST = 1 << 53
+_SHOWN = 100
+
 
 def whole(owner: str, name: str, value: Any, *, least: int) -> int:
     """Return ``value`` as an int, or say that it must be a whole number of at least ``least``."""
-    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    if not number or value != int(value) or value < least:
+    if not is_number(value) or value != int(value) or value < least:
         raise ParameterError(_must(owner, name, f"a whole number of at least {least}", value))
+    if value > _LARGEST:
+        raise ParameterError(_must(owner, name, f"a whole number from {least} to 2^53", value))
     return int(value)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite number that a float can stand for; truth values are none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def real(
@@ -28,9 +43,7 @@ def real(
     open_low: bool = False,
 ) -> float:
     """Return ``value`` as a float inside ``low``..``high`` (``open_low`` leaves ``low`` itself out)."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ParameterError(_must(owner, name, _span(low, high, open_low), value))
-    if value < low or value > high or (open_low and value == low):
+    if not is_number(value) or value < low or value > high or (open_low and value == low):
         raise ParameterError(_must(owner, name, _span(low, high, open_low), value))
     return float(value)
 
@@ -52,7 +65,16 @@ def nearest(word: str, options: Iterable[str]) -> str | None:
 
 
 def _must(owner: str, name: str, what: str, value: Any) -> str:
-    return f"The '{name}' of {owner} must be {what}. Got {value!r}."
+    return f"The '{name}' of {owner} must be {what}. Got {shown(value)}."
+
+
+def shown(value: Any) -> str:
+    """A value as messages show it: not longer than a line."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # more digits than Python writes, or tables within tables
+        return f"a {type(value).__name__} too long to show"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def _span(low: float, high: float, open_low: bool) -> str:

@@ -131,7 +131,7 @@ def test_parquet_keeps_types(tmp_path: Path) -> None:
     frame.write_parquet(tmp_path / "x.parquet")
     found = read_frame(tmp_path / "x.parquet", missing_markers=["?"])
     assert found.schema == {"age": pl.Int64, "work": pl.String, "level": pl.String}
-    assert found.rows() == [(1, None, "a"), (None, " x ", "b")]
+    assert found.rows() == [(1, None, "a"), (None, "x", "b")]
 
 
 def test_parquet_refusals(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ BAD_SETTINGS: list[tuple[dict[str, Any], str]] = [
     ({"type": "number"}, "Did you mean 'numeric'?"),
     ({"type": "ordinal"}, "needs its 'order'"),
     ({"snap": "on"}, "'snap'"),
-    ({"snap": -1}, "positive width"),
+    ({"snap": -1}, "a number from 1e-100 to 1e+100"),
     ({"use": "width"}, "'use'"),
     ({"domain": [1]}, "its lowest and its highest value"),
 ]

@@ -1,8 +1,9 @@
-"""Numbers and dates as text: one text a value, which reads back exactly, the same everywhere."""
+"""Values as text: one text a value, which reads back exactly, the same everywhere."""
 
 from __future__ import annotations
 
 import math
+import unicodedata
 from datetime import date
 from decimal import Decimal
 from operator import index
@@ -11,6 +12,19 @@ from shoal.errors import InputError
 
 _EPOCH = date(1970, 1, 1).toordinal()
 _LAST_DAY = date.max.toordinal()
+# White space as Unicode defines it, and the byte order mark.
+EDGES = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
+
+
+def normal_text(text: str) -> str:
+    """A text as files and frames are read: in Unicode's composed form, without white space at its edges.
+
+    Examples
+    --------
+    >>> normal_text("\\u00a0cafe\\u0301 ") == "caf\\u00e9"
+    True
+    """
+    return (text if text.isascii() else unicodedata.normalize("NFC", text)).strip(EDGES)
 
 
 def format_number(x: int | float | Decimal) -> str:

@@ -13,6 +13,7 @@ import gzip
 import io
 import mmap
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,8 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import InputError, ParameterError
+from shoal.hierarchy.values import normal_text
+from shoal.io.normal import check_names
 
 BLANKS = " \t"
 _ENDS_EMPTY = ""  # no column of a file can have this name
@@ -69,6 +72,19 @@ class Text:
         array = np.frombuffer(self.data, np.uint8)
         starts = range(0, array.size, _CHUNK)
         return sum(int(np.count_nonzero(array[at : at + _CHUNK] == byte)) for at in starts)
+
+    def is_plain(self) -> bool:
+        """Whether there is nothing but printable ASCII, blanks and line feeds, and no quotes around any of it."""
+        if _has_quotes(self):
+            return False
+        array = np.frombuffer(self.data, np.uint8)
+        for at in range(0, array.size, _CHUNK):
+            chunk = array[at : at + _CHUNK]
+            # Below the space the difference wraps around, so one comparison finds what is not printable.
+            others = np.count_nonzero(chunk - np.uint8(ord(" ")) > ord("~") - ord(" "))
+            if others and others > sum(int(np.count_nonzero(chunk == ord(blank))) for blank in "\t\n"):
+                return False
+        return True
 
     def blank_lines_at_end(self) -> int:
         """Number of blank lines behind the last row."""
@@ -172,7 +188,7 @@ def _layout(
                 f"{len(names)} names: check the names and the separator."
             )
         return names, first.line if len(names) > 1 else 0, True
-    names = first.cells if exact else [name.strip() for name in first.cells]
+    names = first.cells if exact else [normal_text(name) for name in first.cells]
     _checked_names(text.name, names, None if exact else separator)
     second = next(records if len(names) == 1 else filled, None)
     return names, 0 if second is None else second.line, second is not None
@@ -216,11 +232,10 @@ def _checked_names(file: str, names: list[str], separator: str | None = None) ->
             raise InputError(
                 f"'{file}' has a single column whose name contains {shown}: give it as separator."
             )
-    for position, name in enumerate(names, start=1):
-        if not name.strip():
-            raise InputError(f"Column {position} of '{file}' has no name: every column needs one.")
-        if name in names[: position - 1]:
-            raise InputError(f"'{file}' has two columns called '{name}': rename one.")
+    check_names(names, f"'{file}'")
+    twice = {name for name, count in Counter(names).items() if count > 1}
+    if twice:
+        raise InputError(f"'{file}' has two columns called '{min(twice)}': rename one.")
     return names
 
 

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import datetime
-import math
 from typing import Any
+
+from shoal.errors import RecipeError
+from shoal.params import is_number
+
+# As for values of a column: beyond, arithmetic on ends of intervals would leave the floats' range.
+_WIDEST = 1e100
 
 
 def as_text(value: Any) -> Any:
@@ -12,8 +17,17 @@ def as_text(value: Any) -> Any:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+def check_plain(value: Any, deepest: int) -> None:
+    """Refuse what TOML's readers differ about or no path can hold: deep tables, long integers, zero bytes."""
+    if isinstance(value, dict | list):
+        if deepest == 0:
+            raise RecipeError("The recipe has tables or lists that nest too deep: no entry lies that deep.")
+        for one in (*value.keys(), *value.values()) if isinstance(value, dict) else value:
+            check_plain(one, deepest - 1)
+    elif isinstance(value, str) and "\0" in value:
+        raise RecipeError("The recipe has a text with a zero byte, which no file name or cell can hold: remove it.")
+    elif isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        raise RecipeError("The recipe has a whole number beyond 64 bits: correct it.")
 
 
 def check_domain(value: Any) -> Any:
@@ -28,8 +42,8 @@ def check_domain(value: Any) -> Any:
 
 
 def check_snap(value: Any) -> Any:
-    if value not in ("auto", "off") and not (is_number(value) and value > 0):
-        raise ValueError("must be 'auto', 'off' or a positive width")
+    if value not in ("auto", "off") and not (is_number(value) and 1 / _WIDEST <= value <= _WIDEST):
+        raise ValueError("must be 'auto', 'off' or a width above 0 and up to 1e100")
     return value
 
 

@@ -8,13 +8,14 @@ from pathlib import Path
 import polars as pl
 
 from shoal.errors import EmptyTableError, InputError, ParameterError
-from shoal.io.delimited import BLANKS, Text, parse
+from shoal.hierarchy.values import normal_text
+from shoal.io.delimited import Text, parse
 from shoal.io.frames import clean
+from shoal.io.normal import MISSING, normalise
 from shoal.params import choice
 
 TEXT_EXTENSIONS = (".csv", ".tsv", ".txt", ".data")
 FORMATS = ("csv", "parquet")
-MISSING = "<missing>"
 
 
 def read_frame(
@@ -43,8 +44,7 @@ def read_frame(
     Returns
     -------
     polars.DataFrame
-        From text: text columns, cells without surrounding blanks, empty cells and missing markers null.
-        From Parquet: typed columns, missing markers null in text columns.
+        From text: text columns. From Parquet: typed columns. Text is normalised (:mod:`shoal.io.normal`).
     """
     path = Path(path)
     if path.is_dir():
@@ -57,12 +57,14 @@ def read_frame(
             raise ParameterError(
                 f"'{path.name}' is Parquet and names its columns itself: leave 'columns' out."
             )
-        frame = _read_parquet(path, missing_markers)
+        frame = normalise(_read_parquet(path), f"'{path.name}'", missing_markers)
     else:
-        markers = [marker.strip(BLANKS) for marker in missing_markers]
+        markers = [MISSING, *map(normal_text, missing_markers)]
         fallback = "\t" if extension == ".tsv" else ","
         text = Text.open(path, encoding)
         frame = parse(text, separator=separator or fallback, columns=columns, markers=markers)
+        # Parsing has trimmed blanks, which is all there is to do for plain text.
+        frame = frame if text.is_plain() else normalise(frame, f"'{path.name}'", missing_markers)
     if frame.height == 0:
         raise EmptyTableError(f"'{path.name}' has column names and no rows: there is nothing to work on.")
     return frame
@@ -71,7 +73,7 @@ def read_frame(
 def read_exact(path: Path) -> pl.DataFrame:
     """Read back what :func:`write_frame` wrote: every CSV cell as it stands; no rows at all is fine."""
     if path.suffix == ".parquet":
-        return _read_parquet(path, ())
+        return _read_parquet(path)
     return parse(Text.open(path, "utf-8"), separator=",", columns=None, markers=None)
 
 
@@ -99,13 +101,9 @@ def _extension(path: Path) -> str:
     )
 
 
-def _read_parquet(path: Path, markers: Sequence[str]) -> pl.DataFrame:
+def _read_parquet(path: Path) -> pl.DataFrame:
     try:
         frame = pl.read_parquet(path, glob=False, hive_partitioning=False)
     except (pl.exceptions.PolarsError, OSError):
         raise InputError(f"'{path.name}' cannot be read as Parquet: check that it is whole.") from None
-    frame = clean(frame, f"'{path.name}'")
-    if markers:
-        text = pl.col(pl.String)
-        frame = frame.with_columns(pl.when(text.is_in(list(markers)).not_()).then(text))
-    return frame
+    return clean(frame, f"'{path.name}'")

@@ -9,6 +9,7 @@ import narwhals as nw
 import polars as pl
 
 from shoal.errors import InputError, MissingExtraError
+from shoal.io.normal import check_names
 
 _LIBRARIES = ("pandas", "polars", "pyarrow")
 _ADVICE = "convert it to text, numbers or dates"
@@ -102,8 +103,7 @@ def _check_names(names: list[Any]) -> None:
             raise InputError(
                 f"The name of column {position} is not text but {type(name).__name__}: rename it."
             )
-        if not name.strip():
-            raise InputError(f"Column {position} has no name: rename it.")
+    check_names(names, "the frame")
 
 
 def _check_finite(frame: pl.DataFrame, where: str) -> None:

@@ -23,6 +23,13 @@ Text = Annotated[str, BeforeValidator(entries.as_text)]
 Named = Annotated[dict[str, Any], BeforeValidator(entries.check_named)]
 
 
+# A recipe is written by hand.
+_MOST_BYTES = 1 << 20
+_DEEPEST = 16
+_PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*"""
+_LONG_KEY = re.compile(rf"(?<![\w.-])(?:{_PART}\.[ \t]*){{{_DEEPEST}}}")
+
+
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -169,28 +176,45 @@ def load_recipe(path: str | Path) -> Recipe:
     """Read a recipe file."""
     path = Path(path)
     try:
-        text = path.read_text("utf-8-sig")
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+        text = data.decode("utf-8-sig")
     except FileNotFoundError:
         raise RecipeError(f"There is no recipe '{path}': check the path.") from None
     except OSError as error:
         raise RecipeError(f"The recipe '{path}' cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
         raise RecipeError(f"The recipe '{path.name}' is not UTF-8: save it as UTF-8.") from None
-    return parse_recipe(text, path.parent)
+    if len(data) > _MOST_BYTES:
+        raise RecipeError(f"The recipe '{path.name}' is larger than a MiB: keep lists of values in files of their own.")
+    return parse_recipe(text.replace("\r\n", "\n"), path.parent)
 
 
 def parse_recipe(text: str, base: Path = Path()) -> Recipe:
     """Read a recipe from text; relative paths in it start from ``base``."""
     try:
-        recipe = Recipe.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise RecipeError(f"The recipe is not valid TOML: {error}.") from None
+        recipe = Recipe.model_validate(_load_toml(text))
     except ValidationError as error:
         # A misspelt entry often leaves another one lacking, so it is the one to name.
         found = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
         raise RecipeError(_sentence(found[0])) from None
     recipe._base = base
     return recipe
+
+
+def _load_toml(text: str) -> dict[str, Any]:
+    """The tables of a recipe, none of which can cost more than the text itself did."""
+    # The parser's memory grows with the square of a key's parts.
+    if _LONG_KEY.search(text):
+        raise RecipeError(f"The recipe has a key of more than {_DEEPEST} parts: no entry lies that deep.")
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise RecipeError(f"The recipe is not valid TOML: {error}.") from None
+    except (RecursionError, ValueError):  # brackets without end, or numbers without end
+        raise RecipeError("The recipe nests too deep, or holds a number of thousands of digits: correct it.") from None
+    entries.check_plain(found, _DEEPEST)
+    return found
 
 
 def dump_recipe(recipe: Recipe) -> str:

@@ -7,13 +7,12 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from shoal.errors import InputError
 from shoal.hierarchy.files import build
 from shoal.hierarchy.hierarchy import Hierarchy
 from shoal.io.files import read_frame
 from shoal.io.frames import to_polars
+from shoal.io.normal import normalise
 from shoal.io.policies import load_policy
 from shoal.params import choice
 from shoal.table.dates import as_declared, refuse_undeclared_dates
@@ -87,7 +86,7 @@ def read(
         name = name or Path(source).stem
     else:
         frame, backend = to_polars(source)
-        frame = _without_markers(frame, missing_markers)
+        frame = normalise(frame, "the frame", missing_markers)
     specs = {
         column: spec if isinstance(spec, ColumnSpec) else ColumnSpec(**spec)
         for column, spec in (settings or {}).items()
@@ -137,13 +136,6 @@ def _workload(given: Workload | Mapping[str, Any] | None, base: Path | None) -> 
 
 def _under(base: Path | None, path: str | Path) -> Path:
     return Path(path) if base is None else base / path
-
-
-def _without_markers(frame: pl.DataFrame, markers: Sequence[str]) -> pl.DataFrame:
-    if not markers:
-        return frame
-    text = pl.selectors.string()
-    return frame.with_columns(pl.when(text.is_in(list(markers))).then(None).otherwise(text).name.keep())
 
 
 def _hierarchy(column: str, entry: Any, base: Path | None) -> Hierarchy | Callable[[list[str]], Hierarchy]:

@@ -89,8 +89,14 @@ class Model:
 
     def __post_init__(self) -> None:
         on = getattr(self, "on", None)
-        if on is not None and not isinstance(on, str):
-            object.__setattr__(self, "on", tuple(on) if len(on) != 1 else on[0])
+        if on is None or isinstance(on, str):
+            return
+        listed = tuple(on) if isinstance(on, list | tuple) else ()
+        if not listed or not all(isinstance(one, str) for one in listed) or len(set(listed)) < len(listed):
+            raise ParameterError(
+                f"The 'on' of model '{self.name}' must be a sensitive column or a list of different ones. Got {on!r}."
+            )
+        object.__setattr__(self, "on", listed if len(listed) > 1 else listed[0])
 
     def parameters(self) -> dict[str, Any]:
         """The model as a recipe writes it."""

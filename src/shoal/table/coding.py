@@ -1,7 +1,8 @@
-"""From text or typed columns to sorted dictionaries and codes, exactly: no value is rounded on the way in."""
+"""From text or typed columns to sorted dictionaries and codes, exactly: a value that would be rounded is refused."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 
 import numpy as np
@@ -14,6 +15,8 @@ from shoal.table.schema import ColumnSpec
 _SAMPLE = 1000
 # A float keeps every decimal number of up to 15 significant digits apart.
 _FLOAT_DIGITS = 15
+_WHOLE = 1 << 53  # up to here floats hold every whole number
+_LARGEST = 1e100  # squares and sums of squares stay within the floats' range
 _DENSE_RANGE = 1 << 22
 _WORD_INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)
 # An exponent this large may leave the floats' range.
@@ -60,13 +63,18 @@ def code_numbers(name: str, series: pl.Series) -> tuple[np.ndarray, np.ndarray]:
     if series.dtype == pl.String:
         return _code_number_text(name, series)
     if series.dtype in _WORD_INTEGERS:
-        return _rank(series.cast(pl.Int64))
+        return _checked(name, *_rank(series.cast(pl.Int64)))
     if series.dtype.is_float():
         _refuse_nonfinite(name, series)
-        return _rank(series.cast(pl.Float64))
+        return _checked(name, *_rank(_widened(series)))
     if series.dtype.is_numeric():
         return _code_number_text(name, series.cast(pl.String))
     raise SchemaError(f"Column '{name}' is declared numeric but holds {series.dtype} values: check its type.")
+
+
+def _widened(series: pl.Series) -> pl.Series:
+    """A short float means the decimal that it is written as, in a frame as in a file."""
+    return series if series.dtype == pl.Float64 else series.cast(pl.String).cast(pl.Float64)
 
 
 def _refuse_nonfinite(name: str, series: pl.Series) -> None:
@@ -80,7 +88,7 @@ def _refuse_nonfinite(name: str, series: pl.Series) -> None:
 def _code_number_text(name: str, series: pl.Series) -> tuple[np.ndarray, np.ndarray]:
     whole = series.cast(pl.Int64, strict=False)
     if whole.null_count() == series.null_count():
-        return _rank(whole)
+        return _checked(name, *_rank(whole))
     real = series.cast(pl.Float64, strict=False)
     wrong = real.null_count() - series.null_count()
     if wrong:
@@ -91,32 +99,41 @@ def _code_number_text(name: str, series: pl.Series) -> tuple[np.ndarray, np.ndar
         )
     _refuse_nonfinite(name, real)
     significand = series.str.replace_all(r"[eE].*$", "").str.replace_all(r"\D", "").str.strip_chars_start("0")
-    digits = int(significand.str.len_bytes().fill_null(0).to_numpy().max(initial=0))
-    if digits <= _FLOAT_DIGITS and not series.str.contains(_LONG_EXPONENT).any():
-        return _rank(real)
-    return _rank_exact(name, series)
+    long = (significand.str.len_bytes() > _FLOAT_DIGITS) | series.str.contains(_LONG_EXPONENT)
+    texts = series.filter(long.fill_null(False)).unique().to_list()
+    _refuse_inexact(name, sum(not _float_keeps(text) for text in texts))
+    return _checked(name, *_rank(real))
 
 
-def _rank_exact(name: str, series: pl.Series) -> tuple[np.ndarray, np.ndarray]:
-    """Python integers and decimals, for numbers that a float would merge."""
-    texts = series.drop_nulls().unique()
-    parsed: dict[str, int | Decimal] = {}
-    for text in texts:
-        try:
-            number = Decimal(text)
-        except InvalidOperation as error:
-            raise InputError(
-                f"Column '{name}' has a cell that is not a number: declare it categorical."
-            ) from error
-        parsed[text] = int(number) if number == number.to_integral_value() else number
-    values = sorted(set(parsed.values()))
-    rank = {value: code for code, value in enumerate(values)}
-    mapping = pl.DataFrame({"text": list(parsed), "code": [rank[v] for v in parsed.values()]})
-    codes = series.to_frame("text").join(mapping, on="text", how="left", maintain_order="left")["code"]
-    numbers = np.empty(len(values), dtype=object)
-    numbers[:] = values
-    # Writable, although nobody writes to it: a kernel is compiled anew for arrays that are not.
-    return codes.fill_null(len(values)).cast(pl.Int32).to_numpy(writable=True), numbers
+def _float_keeps(text: str) -> bool:
+    try:
+        return Decimal(text) == Decimal(repr(float(text)))
+    except InvalidOperation:  # an exponent beyond anything
+        return False
+
+
+def _checked(name: str, codes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same, after refusing numbers that later arithmetic would round, or that would leave its range."""
+    if values.dtype.kind == "i":
+        large = [x for x in values[(values > _WHOLE) | (values < -_WHOLE)].tolist() if int(float(x)) != x]
+        _refuse_inexact(name, len(large))
+        return codes, values
+    size = np.abs(values)
+    extreme = int(((size > _LARGEST) | ((size < 1 / _LARGEST) & (size > 0))).sum())
+    if extreme:
+        raise InputError(
+            f"Column '{name}' has {extreme} numbers beyond 1e100 or nearer to 0 than 1e-100: change its unit, or "
+            "declare it categorical."
+        )
+    return codes, values
+
+
+def _refuse_inexact(name: str, count: int) -> None:
+    if count:
+        raise InputError(
+            f"Column '{name}' has {count} numbers with more digits than 64-bit floats keep (15 always fit): round "
+            "them, or declare the column categorical."
+        )
 
 
 def _rank(series: pl.Series) -> tuple[np.ndarray, np.ndarray]:
@@ -190,12 +207,19 @@ def code_texts(name: str, series: pl.Series, order: list[str] | None) -> tuple[n
     return codes.fill_null(len(values)).to_numpy(writable=True), values
 
 
+def as_declared(frame: pl.DataFrame, specs: Mapping[str, ColumnSpec]) -> pl.DataFrame:
+    """The rows with numbers that are declared to be categories as text, so that 1.0 is the category 1 everywhere."""
+    named = [name for name, spec in specs.items() if spec.type in ("categorical", "ordinal") or spec.order]
+    return frame.with_columns(canonical_text(frame[name]) for name in named if frame[name].dtype.is_float())
+
+
 def canonical_text(series: pl.Series) -> pl.Series:
     """The text by which hierarchies, sets and messages know a typed value."""
     if series.dtype == pl.String:
         return series
     if series.dtype.is_float():
         _refuse_nonfinite(series.name, series)
+        series = _widened(series)
         distinct = series.drop_nulls().unique()
         texts = pl.Series([format_number(x) for x in distinct.to_list()], dtype=pl.String)
         return series.replace_strict(distinct, texts, default=None, return_dtype=pl.String)

@@ -33,7 +33,7 @@ class Column:
     texts
         Canonical text of every code (``"<missing>"`` for the missing one).
     numbers
-        Exact values of a numeric (int64, float64 or Python numbers) or date column (days since 1970), without
+        Exact values of a numeric (int64 or float64) or date column (days since 1970), without
         the missing one; None for other types.
     missing
         Code of the missing value, -1 when the column has none.
@@ -81,9 +81,6 @@ class Column:
         known = self.card - (self.missing >= 0)
         if self.numbers is None:
             places = np.arange(known, dtype=np.float64)
-        elif self.numbers.dtype == object:
-            base = self.numbers[0] if known else 0
-            places = np.array([float(x - base) for x in self.numbers], dtype=np.float64)
         elif self.numbers.dtype.kind == "i" and known and int(self.numbers[-1]) - int(self.numbers[0]) >= 1 << 63:
             places = np.array([float(x - int(self.numbers[0])) for x in self.numbers.tolist()], dtype=np.float64)
         else:

@@ -14,6 +14,7 @@ from shoal.hierarchy.values import format_date, format_number
 from shoal.table.column import TREE, Column
 from shoal.table.stats import value_text
 
+_MOST_DIGITS = 100  # no column has numbers beyond
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
@@ -49,12 +50,9 @@ class RangeEnds:
             if self._column.type == "date":
                 return date.fromisoformat(text).toordinal() - _EPOCH
             number = Decimal(text)
-            if not number.is_finite():
+            if not number.is_finite() or number.adjusted() > _MOST_DIGITS:
                 raise ValueError(text)
-            if number == number.to_integral_value():
-                return int(number)
-            exact = self._column.numbers is not None and self._column.numbers.dtype == object
-            return number if exact else float(number)
+            return int(number) if number == number.to_integral_value() else float(number)
         except (KeyError, ValueError, InvalidOperation):
             what = {"ordinal": "value of its order", "date": "ISO date"}.get(self._column.type, "number")
             raise PolicyError(f"A range of '{self._column.name}' has the end {text!r}, which is no {what}.") from None

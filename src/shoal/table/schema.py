@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shoal.errors import ParameterError, SchemaError
-from shoal.params import choice, nearest, real, whole
+from shoal.params import choice, nearest, real, shown, whole
 
 TYPES = ("numeric", "date", "ordinal", "categorical")
 LIST_ROLES = ("identifiers", "quasi", "sensitive", "neutral", "pseudonym", "drop")
@@ -56,15 +56,17 @@ class ColumnSpec:
             object.__setattr__(self, "shift", _checked_shift(self.shift))
         if self.type is not None:
             choice("a column", "type", self.type, TYPES)
+        if self.format is not None and not (isinstance(self.format, str) and "%" in self.format):
+            raise ParameterError(
+                f"The 'format' of a column must be one of dates, such as '%d.%m.%Y'. Got {shown(self.format)}."
+            )
         choice("a column", "style", self.style, ("auto", "bounds", "representative"))
         if self.use is not None:
             choice("a column", "use", self.use, ("interval",))
         if isinstance(self.snap, str):
             choice("a column", "snap", self.snap, ("auto", "off"))
-        elif not self.snap > 0:
-            raise ParameterError(
-                f"The 'snap' of a column must be 'auto', 'off' or a positive width. Got {self.snap}."
-            )
+        else:
+            real("a column", "snap", self.snap, low=1e-100, high=1e100)
         if self.domain is not None and len(self.domain) != 2:
             raise ParameterError("The 'domain' of a column must be its lowest and its highest value.")
         if self.type == "ordinal" and not self.order:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -14,9 +15,10 @@ from shoal.errors import DomainError, EmptyTableError, HierarchyError, InputErro
 from shoal.hierarchy.hierarchy import MISSING, Hierarchy
 from shoal.hierarchy.values import format_date, format_number
 from shoal.params import choice
-from shoal.table.coding import canonical_text, code_dates, code_numbers, code_texts, infer_type
+from shoal.table.coding import as_declared, canonical_text, code_dates, code_numbers, code_texts, infer_type
 from shoal.table.column import FLAT, INTERVAL, TREE, Column
 from shoal.table.history import History
+from shoal.table.invisible import refuse_lookalikes
 from shoal.table.keys import key_hashes
 from shoal.table.schema import ColumnSpec, Schema
 from shoal.table.styles import check_styles
@@ -117,6 +119,9 @@ def build_table(
         raise EmptyTableError("The table has no rows: there is nothing to publish.")
     hierarchies = dict(hierarchies or {})
     _check_names(schema, hierarchies, weights or {})
+    frame = as_declared(frame, schema.specs)
+    for counted in (*schema.sensitive, *([schema.subject] if schema.subject is not None else [])):
+        refuse_lookalikes(frame[counted])
     kept = _handle_missing(
         frame, schema, choice("the source", "missing", missing, ("error", "drop", "value"))
     )
@@ -280,12 +285,12 @@ def _tree_column(name: str, role: str, kind: str, series: pl.Series, source: Any
     texts = _leaf_texts(name, kind, series, spec)
     present = texts.drop_nulls().unique()
     hierarchy: Hierarchy = source(_in_order(kind, present)) if callable(source) else source
+    if kind in ("numeric", "date"):
+        hierarchy = _sorted_leaves(name, hierarchy)
     absent = [text for text in present.sort().to_list() if text not in hierarchy.leaf_code]
     if absent:
         shown = ", ".join(repr(text) for text in absent[:5]) if role == "quasi" else f"{len(absent)} values"
         raise HierarchyError(f"The hierarchy of '{name}' does not contain {shown}: add a line for each.")
-    if kind in ("numeric", "date"):
-        hierarchy = _sorted_leaves(name, hierarchy)
     if spec.use == "interval":
         if kind not in ("numeric", "date"):
             raise ParameterError(f"Column '{name}' is {kind}: use = \"interval\" is for numbers and dates.")
@@ -311,10 +316,10 @@ def _tree_column(name: str, role: str, kind: str, series: pl.Series, source: Any
 
 
 def _leaf_texts(name: str, kind: str, series: pl.Series, spec: ColumnSpec) -> pl.Series:
-    if kind == "date":
-        codes, days = code_dates(name, series, spec)
-        return pl.Series([*number_texts("date", days), None], dtype=pl.String).gather(codes)
-    return canonical_text(series)
+    if kind not in ("numeric", "date"):
+        return canonical_text(series)
+    codes, numbers = code_numbers(name, series) if kind == "numeric" else code_dates(name, series, spec)
+    return pl.concat([number_texts(kind, numbers), pl.Series([None], dtype=pl.String)]).gather(codes)
 
 
 def _in_order(kind: str, texts: pl.Series) -> list[str]:
@@ -325,11 +330,16 @@ def _in_order(kind: str, texts: pl.Series) -> list[str]:
 
 
 def _sorted_leaves(name: str, hierarchy: Hierarchy) -> Hierarchy:
-    """The same hierarchy with leaves in value order, so that nodes that are intervals keep that order."""
+    """The same hierarchy with leaves in value order, so that nodes that are intervals keep that order.
+
+    Numbers among the leaves get their canonical text, by which the column's values are looked up.
+    """
     rows = hierarchy.rows()
     try:
-        return Hierarchy.from_rows(name, sorted(rows, key=lambda row: (0, float(row[0]), "")))
-    except ValueError:  # dates, or labels that are no numbers: text order is theirs
+        leaves = [(Decimal(row[0]), row[1:]) for row in rows]
+        ordered = sorted(leaves, key=lambda leaf: leaf[0])
+        return Hierarchy.from_rows(name, [[format_number(number), *above] for number, above in ordered])
+    except ArithmeticError:  # dates, or labels that are no numbers: text order is theirs
         return Hierarchy.from_rows(name, sorted(rows, key=lambda row: row[0]))
 
 

@@ -8,6 +8,7 @@ null. Work is done on distinct values only.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 
 import numpy as np
 import polars as pl
@@ -19,6 +20,7 @@ MISSING = "<missing>"
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _WHOLE = r"^([+-]?)0*([0-9]+)$"
+_SHORT = 15  # characters that certainly hold no more digits than a float
 _DAY = 86_400_000_000
 
 
@@ -128,22 +130,40 @@ def _numeric(values: pl.Series) -> tuple[pl.Series, pl.Series]:
     )
     digits = raw.str.replace(_WHOLE, "${1}${2}").str.strip_prefix("+").replace("-0", "0")
     exact = pl.select(pl.when(raw.str.contains(_WHOLE)).then(digits)).to_series()
-    return pl.select(pl.coalesce(exact, _number_text(number, raw))).to_series(), number
+    text = pl.select(pl.coalesce(exact, _number_text(number, raw))).to_series()
+    # More digits than a float has: there are few, so Python may compare them.
+    long = (number.is_finite() & (raw.str.len_bytes() > _SHORT)).fill_null(False).arg_true()
+    return (text.scatter(long, [_long_text(one) for one in raw.gather(long)]) if len(long) else text), number
 
 
 def _number_text(number: pl.Series, fallback: pl.Series) -> pl.Series:
     """Whole numbers in digits; others as their exact bits, as float formatting may change with versions."""
-    bits = number.fill_null(0).to_numpy().view(np.int64)
+    bits = (number.fill_null(0).to_numpy() + 0.0).view(np.int64)
     frame = pl.DataFrame({"x": number, "raw": fallback, "bits": bits})
     x = pl.col("x")
-    whole = x.is_finite() & (x == x.floor()) & (x.abs() < 2.0**63)
+    whole = x.is_finite() & (x == x.floor()) & (x.abs() < 2.0**53)
     digits = pl.when(whole).then(x).cast(pl.Int64, strict=False).cast(pl.String)
     exact = pl.lit("\x00") + pl.col("bits").cast(pl.String)
     text = pl.when(whole).then(digits).when(x.is_finite()).then(exact).otherwise(pl.col("raw"))
     found = frame.select(text.alias("text")).to_series()
-    # Beyond 64 bits every float is whole; there are few, so Python may write them out.
-    huge = (number.is_finite() & (number.abs() >= 2.0**63)).fill_null(False).arg_true()
-    return found.scatter(huge, [str(int(value)) for value in number.gather(huge)]) if len(huge) else found
+    # Beyond 53 bits a float means the decimal that it is written as; there are few, so Python may write them out.
+    huge = (number.is_finite() & (number.abs() >= 2.0**53)).fill_null(False).arg_true()
+    return found.scatter(huge, [_long_text(repr(value)) for value in number.gather(huge)]) if len(huge) else found
+
+
+def _long_text(raw: str) -> str:
+    """Whole numbers in digits; others as the bits of the float they are, or as their decimal where they are none."""
+    try:
+        number = Decimal(raw)
+    except InvalidOperation:  # an exponent beyond anything
+        return raw
+    if number == number.to_integral_value():
+        return str(int(number))
+    if Decimal(repr(float(raw))) == number:
+        return f"\x00{np.float64(raw).view(np.int64)}"
+    sign, figures, exponent = number.as_tuple()
+    shown = "".join(map(str, figures)).rstrip("0")
+    return f"\x00{'-' * sign}{shown}e{int(exponent) + len(figures) - len(shown)}"
 
 
 def _date(values: pl.Series) -> tuple[pl.Series, pl.Series]:
@@ -174,5 +194,5 @@ def _text(values: pl.Series) -> tuple[pl.Series, pl.Series]:
     none = pl.Series([None], dtype=pl.Float64).new_from_index(0, len(values))
     if values.dtype.is_float():
         values = values.fill_nan(None)
-    # A category stored as a float is written "1.0" by one writer and "1" by another.
-    return values.cast(pl.String).str.replace(r"^(-?[0-9]+)\.0$", "$1"), none
+        return _number_text(values.cast(pl.Float64), values.cast(pl.String)), none
+    return values.cast(pl.String), none
