@@ -268,6 +268,7 @@ def read_recipe_source(recipe: Recipe) -> Table:
         columns=source.columns,
         separator=source.separator,
         encoding=source.encoding,
+        unpack_limit=source.unpack_limit,
         missing_markers=source.missing_markers,
         missing=source.missing,
         base=recipe.base,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -197,6 +198,34 @@ def test_equal_frames_give_equal_parquet_bytes(tmp_path: Path) -> None:
     assert content == (tmp_path / "y.parquet").read_bytes()
     assert b"pandas" not in content
     assert_frame_equal(read_exact(tmp_path / "x.parquet"), frame)
+
+
+def test_a_file_that_unpacks_without_end_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 1_000_000))
+    with pytest.raises(InputError, match="'x.csv.gz' unpacks to more than 2 MiB: raise 'unpack_limit'"):
+        read_frame(path, unpack_limit=2)
+    assert read_frame(path, unpack_limit=4).height == 1_000_000
+
+
+def test_a_parquet_file_of_one_value_is_refused_by_its_rows(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    pl.DataFrame({"a": pl.repeat(1, 10_000_000, eager=True)}).write_parquet(path)
+    assert path.stat().st_size < 100_000
+    with pytest.raises(InputError, match="unpacks to more than 70 MiB"):
+        read_frame(path, unpack_limit=70)
+    assert read_frame(path).height == 10_000_000
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1.5, "1", 10**400])
+def test_a_limit_that_is_none(tmp_path: Path, limit: Any) -> None:
+    with pytest.raises(ParameterError, match="'unpack_limit' of the source must be a whole number"):
+        read_frame(make(tmp_path / "x.csv", "a\n1\n"), unpack_limit=limit)
+
+
+def test_a_path_with_a_zero_byte() -> None:
+    with pytest.raises(InputError, match="zero byte"):
+        read_frame("a\0b.csv")
 
 
 def test_unknown_format(tmp_path: Path) -> None:

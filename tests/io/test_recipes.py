@@ -221,7 +221,7 @@ def test_dump_reads_back(text: str) -> None:
     assert dump_recipe(parse_recipe(dumped)) == dumped
 
 
-NAMES = st.text(min_size=1, max_size=8)
+NAMES = st.text(st.characters(exclude_characters="\0", codec="utf-8"), min_size=1, max_size=8)
 VALUES = st.recursive(
     st.booleans() | st.integers(-(2**62), 2**62) | st.floats(allow_nan=False, allow_infinity=False) | NAMES,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),

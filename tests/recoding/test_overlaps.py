@@ -127,14 +127,6 @@ def test_cells_of_a_full_domain_recoding_never_overlap(cells: list[str], level: 
     )
 
 
-def test_numbers_apart_only_beyond_a_float_do_not_overlap() -> None:
-    long = [str(10**20 + place) for place in range(4)]
-    frame = pl.DataFrame({"q": long, "s": ["x"] * 4})
-    table = shoal.read(frame, quasi=["q"], sensitive=["s"], settings={"q": {"type": "numeric"}})
-    released = apply_recoding(table, Grouping(ids=np.array([0, 0, 1, 1], dtype=np.int32), groups=2))
-    assert overlap_report(released)[0].overlapping == 0
-
-
 def test_a_release_reports_its_overlaps_everywhere(tmp_path: Any, capsys: Any) -> None:
     rng = np.random.default_rng(2)
     frame = pl.DataFrame({"a": rng.integers(0, 90, 400), "b": rng.integers(0, 90, 400), "s": ["x", "y"] * 200})

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import polars as pl
@@ -28,6 +29,8 @@ from shoal.io.normal import check_names
 BLANKS = " \t"
 _ENDS_EMPTY = ""  # no column of a file can have this name
 _LONE_RETURN = "\u240d"
+UNPACK_LIMIT = 1024  # MiB
+_UNPACK = 1 << 20
 _CHUNK = 1 << 18  # bytes; a chunk and its masks stay in the processor's cache
 
 
@@ -40,10 +43,10 @@ class Text:
     feed: bytes | Path = field(repr=False)
 
     @classmethod
-    def open(cls, path: Path, encoding: str) -> Text:
+    def open(cls, path: Path, encoding: str, unpack_limit: int = UNPACK_LIMIT) -> Text:
         """Map or read a file, unpacked and in UTF-8 without byte order mark."""
         codec = _codec(encoding)
-        data = _load(path)
+        data = _load(path, unpack_limit)
         feed: bytes | Path = data if isinstance(data, bytes) else path
         if codec not in ("utf-8", "utf-8-sig"):
             data = feed = _recoded(path.name, bytes(data), codec)
@@ -348,12 +351,12 @@ def _codec(encoding: str) -> str:
         raise ParameterError(f"There is no encoding called '{encoding}': try 'utf-8' or 'latin-1'.") from None
 
 
-def _load(path: Path) -> bytes | mmap.mmap:
+def _load(path: Path, limit: int) -> bytes | mmap.mmap:
     """The file's bytes, mapped rather than read unless they are compressed."""
     try:
         with path.open("rb") as file:
             if path.suffix.lower() == ".gz":
-                return gzip.decompress(file.read())
+                return _unpacked(path.name, file, limit)
             if path.stat().st_size == 0:
                 return b""
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -361,6 +364,25 @@ def _load(path: Path) -> bytes | mmap.mmap:
         raise InputError(f"'{path.name}' is not a whole gzip file: check how it was made.") from None
     except OSError as error:
         raise InputError(f"'{path}' cannot be read: {error.strerror}.") from None
+
+
+def _unpacked(name: str, file: BinaryIO, limit: int) -> bytes:
+    """What a gzip file holds, as far as it may: a few kilobytes can unpack to gigabytes."""
+    data = bytearray()
+    with gzip.GzipFile(fileobj=file) as stream:
+        while chunk := stream.read(_UNPACK):
+            data += chunk
+            if len(data) > limit << 20:
+                raise too_large(name, limit)
+    return bytes(data)
+
+
+def too_large(name: str, limit: int) -> InputError:
+    """The refusal of a file that unpacks to more than ``limit`` MiB."""
+    return InputError(
+        f"'{name}' unpacks to more than {limit:,} MiB: raise 'unpack_limit' if there is memory for it, or check how "
+        "the file was made."
+    )
 
 
 def _recoded(file: str, data: bytes, codec: str) -> bytes:

@@ -43,7 +43,7 @@ def check_domain(value: Any) -> Any:
 
 def check_snap(value: Any) -> Any:
     if value not in ("auto", "off") and not (is_number(value) and 1 / _WIDEST <= value <= _WIDEST):
-        raise ValueError("must be 'auto', 'off' or a width above 0 and up to 1e100")
+        raise ValueError("must be 'auto', 'off' or a positive width up to 1e100")
     return value
 
 

@@ -9,13 +9,14 @@ import polars as pl
 
 from shoal.errors import EmptyTableError, InputError, ParameterError
 from shoal.hierarchy.values import normal_text
-from shoal.io.delimited import Text, parse
+from shoal.io.delimited import UNPACK_LIMIT, Text, parse, too_large
 from shoal.io.frames import clean
 from shoal.io.normal import MISSING, normalise
-from shoal.params import choice
+from shoal.params import choice, whole
 
 TEXT_EXTENSIONS = (".csv", ".tsv", ".txt", ".data")
 FORMATS = ("csv", "parquet")
+_CELL_BYTES = 8
 
 
 def read_frame(
@@ -25,6 +26,7 @@ def read_frame(
     separator: str | None = None,
     encoding: str = "utf-8",
     missing_markers: Sequence[str] = (),
+    unpack_limit: int = UNPACK_LIMIT,
 ) -> pl.DataFrame:
     """Read a table from a file.
 
@@ -40,6 +42,8 @@ def read_frame(
         Encoding of a text file.
     missing_markers
         Cells that stand for a missing value, such as ``"?"``.
+    unpack_limit
+        MiB that a gzip or Parquet file may unpack to.
 
     Returns
     -------
@@ -47,6 +51,9 @@ def read_frame(
         From text: text columns. From Parquet: typed columns. Text is normalised (:mod:`shoal.io.normal`).
     """
     path = Path(path)
+    whole("the source", "unpack_limit", unpack_limit, least=1)
+    if "\0" in str(path):
+        raise InputError("The path of the source has a zero byte in it, which no file name can: check the path.")
     if path.is_dir():
         raise InputError(f"'{path}' is a folder: name the file in it.")
     if not path.exists():
@@ -57,11 +64,11 @@ def read_frame(
             raise ParameterError(
                 f"'{path.name}' is Parquet and names its columns itself: leave 'columns' out."
             )
-        frame = normalise(_read_parquet(path), f"'{path.name}'", missing_markers)
+        frame = normalise(_read_parquet(path, unpack_limit), f"'{path.name}'", missing_markers)
     else:
         markers = [MISSING, *map(normal_text, missing_markers)]
         fallback = "\t" if extension == ".tsv" else ","
-        text = Text.open(path, encoding)
+        text = Text.open(path, encoding, unpack_limit)
         frame = parse(text, separator=separator or fallback, columns=columns, markers=markers)
         # Parsing has trimmed blanks, which is all there is to do for plain text.
         frame = frame if text.is_plain() else normalise(frame, f"'{path.name}'", missing_markers)
@@ -73,7 +80,7 @@ def read_frame(
 def read_exact(path: Path) -> pl.DataFrame:
     """Read back what :func:`write_frame` wrote: every CSV cell as it stands; no rows at all is fine."""
     if path.suffix == ".parquet":
-        return _read_parquet(path)
+        return _read_parquet(path, UNPACK_LIMIT)
     return parse(Text.open(path, "utf-8"), separator=",", columns=None, markers=None)
 
 
@@ -101,8 +108,13 @@ def _extension(path: Path) -> str:
     )
 
 
-def _read_parquet(path: Path) -> pl.DataFrame:
+def _read_parquet(path: Path, limit: int) -> pl.DataFrame:
     try:
+        # Known from the end of the file: a column of one value packs a billion rows into a kilobyte.
+        lazy = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+        cells = lazy.select(pl.len()).collect().item() * len(lazy.collect_schema())
+        if cells * _CELL_BYTES > limit << 20:
+            raise too_large(path.name, limit)
         frame = pl.read_parquet(path, glob=False, hive_partitioning=False)
     except (pl.exceptions.PolarsError, OSError):
         raise InputError(f"'{path.name}' cannot be read as Parquet: check that it is whole.") from None

@@ -17,6 +17,7 @@ from tomlkit.items import AoT, Item
 
 from shoal.errors import RecipeError
 from shoal.io import entries
+from shoal.io.delimited import UNPACK_LIMIT
 from shoal.params import nearest
 
 Text = Annotated[str, BeforeValidator(entries.as_text)]
@@ -43,6 +44,7 @@ class Source(_Section):
     separator: str | None = None
     encoding: str = "utf-8"
     missing_markers: list[str] = []
+    unpack_limit: Annotated[int, Field(gt=0)] = UNPACK_LIMIT
     missing: Literal["error", "drop", "value"] = "error"
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from shoal.errors import InputError
 from shoal.hierarchy.files import build
 from shoal.hierarchy.hierarchy import Hierarchy
+from shoal.io.delimited import UNPACK_LIMIT
 from shoal.io.files import read_frame
 from shoal.io.frames import to_polars
 from shoal.io.normal import normalise
@@ -39,6 +40,7 @@ def read(
     separator: str | None = None,
     encoding: str = "utf-8",
     missing_markers: Sequence[str] = (),
+    unpack_limit: int = UNPACK_LIMIT,
     missing: str = "error",
     settings: Mapping[str, ColumnSpec | Mapping[str, Any]] | None = None,
     hierarchies: Mapping[str, Any] | None = None,
@@ -60,6 +62,8 @@ def read(
         Names of the columns of a file without a header.
     missing_markers
         Cells that mean "missing", besides empty ones.
+    unpack_limit
+        MiB that a gzip or Parquet file may unpack to.
     missing
         ``"error"``, ``"drop"`` (leave such rows out) or ``"value"`` (missing is a value of its own).
     settings
@@ -81,6 +85,7 @@ def read(
             separator=separator,
             encoding=encoding,
             missing_markers=tuple(missing_markers),
+            unpack_limit=unpack_limit,
         )
         backend = None
         name = name or Path(source).stem

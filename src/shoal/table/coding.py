@@ -207,7 +207,7 @@ def code_texts(name: str, series: pl.Series, order: list[str] | None) -> tuple[n
     return codes.fill_null(len(values)).to_numpy(writable=True), values
 
 
-def as_declared(frame: pl.DataFrame, specs: Mapping[str, ColumnSpec]) -> pl.DataFrame:
+def categories_as_text(frame: pl.DataFrame, specs: Mapping[str, ColumnSpec]) -> pl.DataFrame:
     """The rows with numbers that are declared to be categories as text, so that 1.0 is the category 1 everywhere."""
     named = [name for name, spec in specs.items() if spec.type in ("categorical", "ordinal") or spec.order]
     return frame.with_columns(canonical_text(frame[name]) for name in named if frame[name].dtype.is_float())

@@ -15,7 +15,7 @@ from shoal.errors import DomainError, EmptyTableError, HierarchyError, InputErro
 from shoal.hierarchy.hierarchy import MISSING, Hierarchy
 from shoal.hierarchy.values import format_date, format_number
 from shoal.params import choice
-from shoal.table.coding import as_declared, canonical_text, code_dates, code_numbers, code_texts, infer_type
+from shoal.table.coding import canonical_text, categories_as_text, code_dates, code_numbers, code_texts, infer_type
 from shoal.table.column import FLAT, INTERVAL, TREE, Column
 from shoal.table.history import History
 from shoal.table.invisible import refuse_lookalikes
@@ -119,7 +119,7 @@ def build_table(
         raise EmptyTableError("The table has no rows: there is nothing to publish.")
     hierarchies = dict(hierarchies or {})
     _check_names(schema, hierarchies, weights or {})
-    frame = as_declared(frame, schema.specs)
+    frame = categories_as_text(frame, schema.specs)
     for counted in (*schema.sensitive, *([schema.subject] if schema.subject is not None else [])):
         refuse_lookalikes(frame[counted])
     kept = _handle_missing(
