@@ -33,14 +33,15 @@ name = "mondrian"
 [output]
 folder = "out"
 """
+SNAP = 'snap = "auto"'
 HUGE = "1" + "0" * 400
 CHANGES = {
     **{f"on {on}": ('on = "disease"', f"on = {on}") for on in (
         "0", "[]", "{}", "[0]", '[["disease"]]', "1.5", "true", "1979-01-01", '["disease", "disease"]', '""',
     )},
-    **{f"snap {snap}": ('snap = "auto"', f"snap = {snap}") for snap in ("1e308", "1e-308", "inf", "nan", "0", HUGE, "true")},
-    **{f"format {form!r}": ('snap = "auto"', f'type = "date"\nformat = "{form}"') for form in ("", "x", "%", "%Q", "%%")},
-    **{f"domain {ends}": ('snap = "auto"', f"domain = {ends}") for ends in (f"[0, {HUGE}]", "[nan, nan]", "[1e999, 0]", "[]")},
+    **{f"snap {snap}": (SNAP, f"snap = {snap}") for snap in ("1e308", "1e-308", "inf", "nan", "0", HUGE, "true")},
+    **{f"format {form!r}": (SNAP, f'type = "date"\nformat = "{form}"') for form in ("", "x", "%", "%Q", "%%")},
+    **{f"domain {ends}": (SNAP, f"domain = {ends}") for ends in (f"[0, {HUGE}]", "[nan, nan]", "[1e999, 0]", "[]")},
     "k of 400 digits": ("k = 2", f"k = {HUGE}"),
     "k of 5000 digits": ("k = 2", "k = 1" + "0" * 5000),
     "k beyond floats": ("k = 2", "k = 9223372036854775807"),
