@@ -8,8 +8,12 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from shoal.verify.claims import read_claims
+from shoal.verify.words import needed_codes, not_protected, statement
 
 QUASI = ("age", "sex", "education")
 DROPPED = (
@@ -141,3 +145,93 @@ def test_a_manifest_that_promises_less_or_more(shoal, release: Path) -> None:
     manifest["models"][0]["k"] = 6
     described.write_text(json.dumps(manifest), "utf-8")
     assert shoal("verify", release).code == 4
+
+
+def rewrite(folder: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+    """Change the manifest of a release."""
+    described = folder / "manifest.json"
+    manifest = json.loads(described.read_text("utf-8"))
+    change(manifest)
+    described.write_text(json.dumps(manifest), "utf-8")
+
+
+def claim_of_people(*models: dict[str, Any]) -> Callable[[dict[str, Any]], Any]:
+    """People are said to be counted, so that verdicts are only attested, and other models to hold."""
+
+    def change(manifest: dict[str, Any]) -> None:
+        limits = {"p-sensitive": "p", "entropy-l": "l", "alpha-k-general": "alpha", "t-closeness": "t", "k": "k"}
+        sides = [(model, on) for model in models for on in ([None] if model["name"] == "k" else ["diagnosis"])]
+        sides = [one for one in sides for _ in range(2 if one[0]["name"] == "t-closeness" else 1)]
+        attested = {"holds": True, "by": "attested", "value": None}
+        verdicts = [attested | {"model": model, "on": on, "limit": model[limits[model["name"]]]} for model, on in sides]
+        manifest |= {"people": True, "models": list(models), "verdicts": verdicts}
+        claims = read_claims(manifest)
+        codes = sorted({*manifest["acknowledged"], *needed_codes(claims)})
+        words = {"statement": statement(claims), "not_protected": not_protected(claims, codes), "acknowledged": codes}
+        manifest |= words
+
+    return change
+
+
+K5 = {"name": "k", "k": 5}
+CLAIMS = [
+    [{"name": "p-sensitive", "p": 50, "k": 5}],
+    [K5, {"name": "entropy-l", "l": 1000}],
+    [{"name": "alpha-k-general", "alpha": 0.01, "k": 5}],
+    [K5, {"name": "t-closeness", "t": 0, "distance": "equal"}],
+    [{"name": "k", "k": 100_000}],
+]
+
+
+@pytest.mark.parametrize("models", CLAIMS, ids=[models[-1]["name"] for models in CLAIMS])
+def test_claims_of_people_that_the_file_refutes(shoal, release: Path, models: list[dict[str, Any]]) -> None:
+    rewrite(release, claim_of_people(*models))
+    result = shoal("verify", release)
+    assert (result.code, result.err.count("\n")) == (4, 1)
+    assert f"{models[-1]['name']} = " in result.err
+    assert " fails" in result.err
+
+
+def test_people_alone_are_nothing_that_the_file_could_refute(shoal, release: Path) -> None:
+    """What cannot be refuted is said to rest on the publisher's word."""
+    rewrite(release, claim_of_people(K5, {"name": "entropy-l", "l": 2}))
+    result = shoal("verify", release)
+    assert result.code == 0
+    assert "2 of 2 verdicts rest on the publisher's evidence" in result.out
+
+
+@pytest.mark.parametrize(
+    "change, told",
+    [
+        (lambda m: m.update(statement="50-anonymous"), "The statement is not what the models say."),
+        (lambda m: m.update(models=[], verdicts=[]), "The statement is not what the models say."),
+        (lambda m: m.update(not_protected=[]), "What is not protected is not what such a release has to say."),
+        (lambda m: m.update(order="kept"), "W-ORDER"),
+        (lambda m: m["data"].update(certified=True), "'certified'"),
+        (lambda m: m.update(acknowledged=["approved"]), "no warning code"),
+        (lambda m: m.update(counterfeits=-3), "counterfeits"),
+    ],
+)
+def test_words_that_do_not_follow(shoal, release: Path, change: Callable[[dict[str, Any]], Any], told: str) -> None:
+    rewrite(release, change)
+    result = shoal("verify", release)
+    assert (result.code, result.err.count("\n")) == (4, 1)
+    assert told in result.err + result.out
+
+
+def test_a_replaced_report_and_a_file_too_many(shoal, release: Path) -> None:
+    report = (release / "report.html").read_bytes()
+    (release / "report.html").write_bytes(report.replace(b"5-anonymous", b"50-anonymous"))
+    result = shoal("verify", release)
+    assert (result.code, result.out) == (4, "")
+    assert "'report.html' is not the file" in result.err
+    (release / "report.html").write_bytes(report)
+    (release / "names.csv").write_text("name\n")
+    assert "also holds 'names.csv'" in shoal("verify", release).err
+
+
+def test_a_key_twice(shoal, release: Path) -> None:
+    described = release / "manifest.json"
+    described.write_text(described.read_text("utf-8").replace('"k": 5', '"k": 50, "k": 5', 1), "utf-8")
+    result = shoal("verify", release)
+    assert (result.code, result.err) == (4, "error: The manifest has the key 'k' twice in one object.\n")

@@ -25,6 +25,7 @@ from shoal.io.manifest import manifest_bytes
 from shoal.io.output import aligned, read_release, write_release
 from shoal.results import Gated
 from shoal.verify import recheck
+from tests.verify.cases import in_words
 
 INPUT = pl.DataFrame({"name": ["Ann", "Bob", "Cas"], "age": [31, 35, 90]})
 FRAME = pl.DataFrame({"age": ["[31,35]", "[31,35]"], "sex": ["F", None]})
@@ -55,7 +56,7 @@ def described(rows: pl.DataFrame) -> dict[str, Any]:
     nothing = {"count": 0, "smallest": 0, "digest": {"quasi": ""}}
     draft = {"verdicts": [], "data": {"rows": rows.height}, "classes": nothing}
     found = recheck(rows, manifest | draft)
-    return manifest | {"verdicts": [verdict | {"value": size}], "classes": found.classes}
+    return in_words(manifest) | {"verdicts": [verdict | {"value": size}], "classes": found.classes}
 
 
 def release(frame: Any = FRAME, **evidence: Any) -> Any:

@@ -10,6 +10,8 @@ import polars as pl
 
 from shoal.results import Check, GateCase, GateReport, Verdict
 from shoal.verify import gate
+from shoal.verify.claims import read_claims
+from shoal.verify.words import needed_codes, not_protected, statement
 
 ZIPS = [["1000", "100*", "*"], ["1001", "100*", "*"], ["1010", "101*", "*"], ["1011", "101*", "*"]]
 COLUMNS = [
@@ -156,6 +158,14 @@ def check_of(report: GateReport, name: str) -> Check:
     return next(check for check in report.checks if check.name == name)
 
 
+def in_words(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The same with the words and codes that its models and columns call for."""
+    claims = read_claims(manifest)
+    codes = sorted({*manifest["acknowledged"], *needed_codes(claims)})
+    words = {"statement": statement(claims), "not_protected": not_protected(claims, codes), "acknowledged": codes}
+    return dict(manifest) | words
+
+
 def published(case: GateCase, report: GateReport | None = None) -> dict[str, Any]:
     """The manifest that is published with a gated release."""
     report = report or gate(case)
@@ -163,7 +173,7 @@ def published(case: GateCase, report: GateReport | None = None) -> dict[str, Any
         {"model": dict(v.model), "on": v.on, "holds": v.holds, "by": v.by, "value": v.value, "limit": v.limit}
         for v in report.verdicts
     ]
-    return dict(case.manifest) | {
+    return in_words(case.manifest) | {
         "data": {"file": "release.csv", "format": "csv", "sha256": "0" * 64, "rows": case.released.height},
         "verdicts": verdicts,
         "classes": dict(report.classes),

@@ -20,6 +20,7 @@ from tests.verify.cases import (
     failed,
     hospital,
     hospital_case,
+    in_words,
     manifest,
     published,
     sensitive_case,
@@ -269,7 +270,7 @@ def test_people_are_attested_but_rows_are_still_enough() -> None:
     assert recheck(case.released, described).passed
     lie = deepcopy(described)
     lie["models"][0]["k"] = lie["verdicts"][0]["model"]["k"] = lie["verdicts"][0]["limit"] = 7
-    report = recheck(case.released, lie)
+    report = recheck(case.released, in_words(lie))
     assert failed(report) == ["k"]
     assert "fewer than 7 rows, the smallest 6" in check_of(report, "k").detail
 

@@ -10,7 +10,7 @@ import pytest
 from shoal.errors import VerificationError
 from shoal.results import GateReport
 from shoal.verify import recheck
-from tests.verify.cases import check_of, failed, hospital, hospital_case, published
+from tests.verify.cases import check_of, failed, hospital, hospital_case, in_words, published
 
 
 def altered(change: Any) -> GateReport:
@@ -42,6 +42,14 @@ def lower_k(m: dict[str, Any]) -> None:
         (lambda m: m["classes"]["digest"].update(income="0"), "digest of income"),
         (lambda m: m["data"].update(rows=25), "rows"),
         (lambda m: m["columns"].pop(), "columns"),
+        (lambda m: m.update(statement="50-anonymous"), "statement"),
+        (lambda m: m.update(models=[], verdicts=[]), "statement"),
+        (lambda m: m["not_protected"].pop(), "not protected"),
+        (lambda m: m["not_protected"].append("Nothing else."), "not protected"),
+        (lambda m: m["acknowledged"].append("W-NO-K"), "not protected"),
+        (lambda m: m["acknowledged"].remove("W-UNMODELLED:income"), "refusals"),
+        (lambda m: m["acknowledged"].append("certified"), "refusals"),
+        (lambda m: m.update(order="kept"), "refusals"),
     ],
 )
 def test_a_manifest_that_does_not_fit_fails(change: Any, check: str) -> None:
@@ -52,6 +60,7 @@ def test_a_consistent_lie_about_k_still_fails() -> None:
     def lie(m: dict[str, Any]) -> None:
         m["models"][0]["k"] = m["verdicts"][0]["model"]["k"] = m["verdicts"][0]["limit"] = 7
         m["verdicts"][0]["value"] = 7
+        m.update(in_words(m))
 
     report = altered(lie)
     assert failed(report) == ["k"]

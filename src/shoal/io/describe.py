@@ -71,13 +71,17 @@ def describe(
     """
     made, kind = ("generalised", "generalised") if released is None else (released.made, released.kind)
     coded = {} if released is None else released.coded
+    # In the order of the file, from which anybody can write the same sentence.
+    sensitive = [name for name in released_columns(table) if name in table.schema.sensitive]
+    counterfeit = 0 if released is None else int((released.classes[table.n - table.counterfeits :] >= 0).sum())
+    open_left = _not_protected(table, models, acknowledged, sensitive, counterfeit)
     found = {
         "shoal": version,
         "manifest": 1,
         "kind": kind,
         "source": table.name,
-        "statement": statement(models, table.schema.sensitive, kind, made),
-        "not_protected": not_protected_by_kind(made, coded, joinable) + _not_protected(table, models, acknowledged),
+        "statement": statement(models, sensitive, kind, made),
+        "not_protected": not_protected_by_kind(made, coded, joinable) + open_left,
         "suppressed": suppressed,
         "order": order,
         "people": table.subjects is not None,
@@ -89,7 +93,6 @@ def describe(
         found |= _of_kind(released)
     if figures:
         found["measured"] = public_figures(figures)
-    counterfeit = 0 if released is None else int((released.classes[table.n - table.counterfeits :] >= 0).sum())
     if counterfeit:
         found["counterfeits"] = counterfeit
     return found
@@ -158,7 +161,13 @@ def _averaged(models: Sequence[dict[str, Any]], sensitive: Sequence[str]) -> lis
     ]
 
 
-def _not_protected(table: Table, models: Sequence[dict[str, Any]], acknowledged: Sequence[str]) -> list[str]:
+def _not_protected(
+    table: Table,
+    models: Sequence[dict[str, Any]],
+    acknowledged: Sequence[str],
+    sensitive: Sequence[str],
+    counterfeit: int,
+) -> list[str]:
     found = []
     for code in acknowledged:
         if code.startswith("W-UNMODELLED:"):
@@ -167,13 +176,13 @@ def _not_protected(table: Table, models: Sequence[dict[str, Any]], acknowledged:
             found.append("Identity: no model limits how few records share their quasi-identifiers.")
         if code == "W-REPEAT":
             found.append("People of earlier releases: taken together, releases may protect less than each of them.")
-    if table.counterfeits:
+    if counterfeit:
         found.append("Counts: some records are counterfeit, and classes have the values promised with them only.")
     if table.schema.neutral:
         found.append("Links through the neutral columns, which are published as they are.")
-    if {model["name"] for model in models} <= set(_NO_TARGET) and table.schema.sensitive:
+    if {model["name"] for model in models} <= set(_NO_TARGET) and sensitive:
         found.append("Sensitive values: a class whose members share one discloses it (homogeneity).")
-    return [*found, *_averaged(models, table.schema.sensitive), *_ALWAYS]
+    return [*found, *_averaged(models, sensitive), *_ALWAYS]
 
 
 def _released_column(

@@ -61,7 +61,8 @@ class Known:
 def refuted(slot: Slot, facts: Facts) -> Check | None:
     """A failed check where the file alone shows that an attested verdict cannot hold; None where it does not."""
     name, asked = slot.model["name"], size_asked(slot.model)
-    if facts.classes.sizes.sum() - facts.claims.counterfeits < asked * facts.classes.count:
+    made_up = facts.claims.counterfeits
+    if made_up and facts.classes.sizes.sum() - made_up < asked * facts.classes.count:
         return _refutation(slot, facts.classes.count, facts.classes.smallest)
     columns = [facts.claims.column(part) for part in slot.names]
     if not facts.classes.count or any(

@@ -31,6 +31,7 @@ from shoal.verify.judge import Slot, judge, size_asked, slots, verdict_check
 from shoal.verify.styles import value_texts
 from shoal.verify.terms import limit
 from shoal.verify.types import Check, GateReport, Verdict
+from shoal.verify.words import check_words
 
 _CLOSE = 1e-9
 
@@ -64,6 +65,7 @@ def recheck(frame: pl.DataFrame, manifest: Mapping[str, Any], apart: pl.DataFram
     if claims.rows is None:
         raise VerificationError("The manifest lacks a valid 'data.rows', so the release cannot be verified.")
     checks = [*check_columns(frame, apart, claims), _check_rows(frame, apart, claims), check_codes(manifest, claims)]
+    checks += check_words(manifest, claims)
     found = [] if apart is None else apart.columns
     if not set(claims.files) <= set(frame.columns) or not set(claims.apart) <= set(found):
         return GateReport(checks=checks, verdicts=(), classes=no_figures())

@@ -1,0 +1,186 @@
+"""What a manifest may say in words, derived again from its models and columns: the verifier's own table.
+
+A reader believes the statement before the models, so the statement has to follow from them, and so has the list of what
+is not protected, and the warning codes without which no such release is made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shoal.verify.claims import Claims
+from shoal.verify.terms import NO_TARGET
+from shoal.verify.types import Check
+
+_MODELS = {
+    "k": "{k}-anonymous",
+    "distinct-l": "distinct {l}-diverse",
+    "entropy-l": "entropy {l:g}-diverse",
+    "recursive-cl": "recursive ({c:g},{l})-diverse",
+    "t-closeness": "{t:g}-close",
+    "alpha-k-simple": "simply ({alpha:g},{k})-anonymous for one value",
+    "alpha-k-general": "generally ({alpha:g},{k})-anonymous",
+    "alpha-k-complete": "completely (alpha,{k})-anonymous",
+    "p-sensitive": "{p}-sensitive {k}-anonymous",
+    "k-e": "({k},{e:g})-anonymous",
+    "variance": "of variance at least {v:g}",
+    "eps-m": "({eps:g},{m})-anonymous",
+    "max-range": "of mean S-diversity at most {limit:g}",
+    "range-diversity": "of range diversity at most {p:g}",
+    "range-confidence": "of range confidence at most {p:g}",
+    "personalised": "of a breach probability of at most {p:g}",
+    "m-invariance": "{m}-invariant",
+    "worst-group-utility": "of mean Q-diversity at most {u:g} in every class",
+}
+# Of groups whose members' quasi-identifiers are exact nobody can say "anonymous".
+_GROUPS = {
+    "k": "groups of at least {k} records",
+    "alpha-k-simple": "one value with a share of at most {alpha:g} in groups of at least {k} records",
+    "alpha-k-general": "no value with a share above {alpha:g} in groups of at least {k} records",
+    "alpha-k-complete": "shares of values limited in groups of at least {k} records",
+    "p-sensitive": "at least {p} values in groups of at least {k} records",
+    "k-e": "groups of at least {k} numbers that span at least {e:g}",
+    "eps-m": "groups in which at most 1 in {m} lies within {eps:g} of any record",
+}
+_KINDS = {
+    "randomised": (
+        "Links to people: all quasi-identifiers of a record but those redrawn are exact, and often all of them are.",
+        "Sensitive values of whoever is re-linked: they are published as they are. The noise's entropy (Pa) bounds no "
+        "attacker.",
+    ),
+    "pseudonymised": (
+        "Links to people: quasi-identifiers that are not generalised are published exactly.",
+        "Coded values: codes are the same for equal values, so they can be read back by rank or by frequency, and by "
+        "whoever holds the secrets.",
+    ),
+    "bucketised": (
+        "Identity and membership: quasi-identifiers are exact, so whoever knows a person's sees whether and in which "
+        "group they are.",
+        "Values of a group whose other members are known, or that go together with quasi-identifiers throughout the "
+        "release.",
+    ),
+    "microaggregated": (
+        "The last member of a class whose other members are known: a mean gives the missing value away.",
+    ),
+}  # fmt: skip
+_TOKENS = "People with several records: a token links them, and a history can be as telling as a name."
+_JOINABLE = (
+    "People in other releases made with the same token key: the releases can be joined on the token, record by record."
+)
+_SHIFTED = "Gaps between the dates of a person: shifting moves all of them alike."
+_ACCEPTED = {
+    "W-NO-K": "Identity: no model limits how few records share their quasi-identifiers.",
+    "W-REPEAT": "People of earlier releases: taken together, releases may protect less than each of them.",
+}
+_ALWAYS = (
+    "Whether a person is in the data: nothing here hides membership.",
+    "People who appear in other releases too: releases of overlapping people can be intersected.",
+    "An intruder with more knowledge than the quasi-identifiers: no differential privacy is claimed.",
+)
+_IDENTITY = ("k", "p-sensitive", "alpha-k-simple", "alpha-k-general", "alpha-k-complete", "m-invariance")
+_CODE = re.compile(r"W-[A-Z]+(-[A-Z]+)*(:.+)?", re.DOTALL)
+
+
+def check_words(manifest: Mapping[str, Any], claims: Claims) -> list[Check]:
+    """The statement, what is not protected, and the warning codes are those that the models and columns call for."""
+    codes = manifest.get("acknowledged", ())
+    said = manifest.get("statement") == statement(claims)
+    detail = "The statement is what the models say." if said else "The statement is not what the models say."
+    found = [Check(name="statement", passed=said, detail=detail)]
+    told = manifest.get("not_protected")
+    right = told in (not_protected(claims, codes), not_protected(claims, codes, joinable=True))
+    detail = "is said in full" if right else "is not what such a release has to say"
+    found.append(Check(name="not protected", passed=right, detail=f"What is not protected {detail}."))
+    odd = [code for code in codes if not _CODE.fullmatch(code)]
+    lost = [code for code in needed_codes(claims) if code not in codes]
+    detail = "Everything that needs to be accepted is acknowledged."
+    if odd:
+        detail = "The manifest acknowledges something that is no warning code."
+    elif lost:
+        detail = f"A release like this is refused unless '{lost[0]}' is acknowledged, and it is not."
+    return [*found, Check(name="refusals", passed=not odd and not lost, detail=detail)]
+
+
+def statement(claims: Claims) -> str:
+    """The models in words, behind the kind of release where it is not generalised."""
+    parts = []
+    for model in claims.models:
+        words = _GROUPS.get(model["name"]) if claims.made == "bucketised" else None
+        text = (words or _MODELS[model["name"]]).format(**model)
+        on = _targets(model, claims)
+        parts.append(f"{text} on {', '.join(on)}" if on else text)
+    models = ", ".join(parts)
+    if claims.kind == "generalised":
+        return models or "no model"
+    exact = ", quasi-identifiers exact" if claims.made == "bucketised" and models else ""
+    return f"{claims.kind}{exact}; {models or 'no model holds'}"
+
+
+def not_protected(claims: Claims, codes: Sequence[str], *, joinable: bool = False) -> list[str]:
+    """What has to be said about a release; whether its token key is used again only the publisher knows."""
+    coded = {column.coded for column in claims.columns}
+    found = list(_KINDS.get(claims.made, ()))
+    if "token" in coded:
+        found += [_TOKENS, _JOINABLE] if joinable else [_TOKENS]
+    if "shifted" in coded:
+        found.append(_SHIFTED)
+    for code in codes:
+        if code.startswith("W-UNMODELLED:"):
+            found.append(f"The values of '{code.partition(':')[2]}' within a class: no model is set on it.")
+        elif code in _ACCEPTED:
+            found.append(_ACCEPTED[code])
+    if claims.counterfeits:
+        found.append("Counts: some records are counterfeit, and classes have the values promised with them only.")
+    if claims.role("neutral"):
+        found.append("Links through the neutral columns, which are published as they are.")
+    if all(model["name"] in NO_TARGET for model in claims.models) and claims.role("sensitive"):
+        found.append("Sensitive values: a class whose members share one discloses it (homogeneity).")
+    return [*found, *_left_open(claims), *_ALWAYS]
+
+
+def _left_open(claims: Claims) -> list[str]:
+    on = {
+        name: [one for model in claims.models if model["name"] == name for one in _targets(model, claims)]
+        for name in ("range-diversity", "range-confidence", "personalised", "max-range")
+    }
+    likely = [name for name in on["range-diversity"] if name not in on["range-confidence"]]
+    return [
+        *(f"A likely guess at the range of '{name}': range diversity is a mean over pairs, so one sensitive range may "
+          "hold most of a class." for name in likely),
+        *(f"People who guard no value of '{name}', and hints at guards: where values were lifted, somebody asked "
+          "for it." for name in on["personalised"]),
+        *(f"What lies between the extremes of '{name}': one value may be all but certain in a class that spans it."
+          for name in on["max-range"]),
+    ]  # fmt: skip
+
+
+def needed_codes(claims: Claims) -> list[str]:
+    """Warning codes without which such a release is refused, as far as the manifest tells."""
+    found = ["W-ORDER"] if claims.order == "kept" else []
+    exact = claims.made in ("randomised", "pseudonymised")
+    if not exact and claims.made != "bucketised" and not any(model["name"] in _IDENTITY for model in claims.models):
+        found.append("W-NO-K")
+    covered = {name for model in claims.models if _can_fail(model) for name in _targets(model, claims)}
+    if not exact:
+        found += [f"W-UNMODELLED:{one.name}" for one in claims.role("sensitive") if one.name not in covered]
+    return found
+
+
+def _can_fail(model: Mapping[str, Any]) -> bool:
+    """Whether some table could fail it; at least 1, or a share of at most 1, is true of every class."""
+    name = model["name"]
+    if name == "t-closeness":
+        return model.get("distance") == "kl" or model["t"] < 1
+    if name in ("alpha-k-simple", "alpha-k-general"):
+        return bool(model["alpha"] < 1)
+    least = {"distinct-l": "l", "entropy-l": "l", "p-sensitive": "p"}.get(name)
+    return least is None or model[least] > 1
+
+
+def _targets(model: Mapping[str, Any], claims: Claims) -> list[str]:
+    if model["name"] in NO_TARGET:
+        return []
+    on = model.get("on", [column.name for column in claims.role("sensitive")])
+    return [on] if isinstance(on, str) else list(on)
