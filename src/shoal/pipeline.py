@@ -222,9 +222,12 @@ def _pass_gate(
     )
     report = gate(case)
     if not report.passed:
-        failed = [check.detail for check in report.checks if not check.passed]
-        if [check.name for check in report.checks if not check.passed] == ["neutral columns"]:
-            raise RefusalError(f"{failed[0].removesuffix('.')}: drop or generalise a neutral column.", ["W-NEUTRAL"])
+        checks = [check for check in report.checks if not check.passed]
+        failed = [check.detail for check in checks]
+        codes = [check.code for check in checks if check.code is not None]
+        if checks and len(codes) == len(checks) and all(verdict.holds for verdict in report.verdicts):
+            found = "; ".join(detail.removesuffix(".") for detail in failed)
+            raise RefusalError(f"{found}: drop, clean or generalise the column.", codes)
         failed += [f"model {verdict.model['name']} fails" for verdict in report.verdicts if not verdict.holds]
         raise GateError(f"The gate refused the release, so nothing is written: {failed[0]}")
     return report

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +19,7 @@ from shoal.cli.show import (
     steps,
     target_label,
 )
-from shoal.errors import InfeasibleError, RecipeError, RefusalError, ShoalError
+from shoal.errors import GateError, InfeasibleError, RecipeError, RefusalError, ShoalError
 
 if TYPE_CHECKING:
     from shoal.algorithms.base import Algorithm
@@ -111,6 +111,7 @@ def _problems(
     if algorithm.code is not None and algorithm.code not in accepted:
         what = f"A release of the method '{algorithm.name}' protects less than it seems to; a run measures how much."
         found.append(RefusalError(what, [algorithm.code]))
+    found += _named(table, accepted)
     while True:
         try:
             refuse_unprotected(table, judge.models, empty, accepted, algorithm.code)
@@ -123,6 +124,25 @@ def _problems(
             return [*found, error]
         else:
             return found
+
+
+def _named(table: Table, accepted: Collection[str]) -> list[ShoalError]:
+    """What the gate would find of people in columns that are published as they are read."""
+    from shoal.verify.strangers import check_anybody, check_texts, check_words
+
+    roles, frame = table.schema, table.frame
+    hidden = [frame[name] for name in {*roles.identifiers, *([roles.subject] if roles.subject else [])}]
+    people = None if roles.subject is None else frame[roles.subject]
+    read = [frame[name] for name in (*roles.sensitive, *roles.neutral)]
+    closed = [one.name for one in table.sensitive if one.hierarchy is not None or one.spec.order]
+    open_ones = [column for column in read if column.name not in closed]
+    checks = [
+        check_anybody([frame.select(column.name for column in read)], hidden, people),
+        *check_words(open_ones, hidden, hidden, people, accepted),
+        *check_texts(open_ones, accepted),
+    ]
+    failed = [check for check in checks if not check.passed]
+    return [GateError(one.detail) if one.code is None else RefusalError(one.detail, [one.code]) for one in failed]
 
 
 def _columns(table: Table) -> list[dict[str, Any]]:

@@ -172,6 +172,10 @@ def _not_protected(
     for code in acknowledged:
         if code.startswith("W-UNMODELLED:"):
             found.append(f"The values of '{code.partition(':')[2]}' within a class: no model is set on it.")
+        if code.startswith("W-TEXT:"):
+            found.append(f"Whatever the free text of '{code.partition(':')[2]}' says about anybody.")
+        if code.startswith("W-NAMES:"):
+            found.append(f"People whose names stand in '{code.partition(':')[2]}' as words of the language.")
         if code == "W-NO-K":
             found.append("Identity: no model limits how few records share their quasi-identifiers.")
         if code == "W-REPEAT":

@@ -11,8 +11,10 @@ from shoal.table.table import Table
 IDENTITY = ("k", "p-sensitive", "alpha-k-simple", "alpha-k-general", "alpha-k-complete", "m-invariance")
 CODES = (
     "W-NO-K", "W-ORDER", "W-TIGHT", "W-NEUTRAL", "W-RA-LINK", "W-PP-REV", "W-EXACT-QI", "W-TRAJECTORY", "W-REPEAT",
-    "W-UNMODELLED",
+    "W-UNMODELLED", "W-TEXT", "W-NAMES",
 )  # fmt: skip
+# Codes that accept something of one column, which they name.
+BY_COLUMN = ("W-UNMODELLED", "W-TEXT", "W-NAMES")
 # Codes that others are implied by: who publishes noise or codes knows that no model protects them, and exact
 # quasi-identifiers protect nobody's identity.
 _IMPLIED = {"W-RA-LINK": ("W-NO-K", "W-UNMODELLED"), "W-PP-REV": ("W-NO-K", "W-UNMODELLED"), "W-EXACT-QI": ("W-NO-K",)}
@@ -27,10 +29,10 @@ _MEANING = {
 def refuse_unknown_codes(acknowledged: Collection[str]) -> None:
     """Say so when a code accepts nothing, instead of letting a slip pass for consent."""
     for code in acknowledged:
-        if code.partition(":")[0] not in CODES:
-            raise ParameterError(
-                f"There is no warning code '{code}': there are {', '.join(CODES[:-1])} and {CODES[-1]}:column."
-            )
+        name, mark, column = code.partition(":")
+        if name not in CODES or (name in BY_COLUMN) != bool(mark and column):
+            known = [f"{one}:column" if one in BY_COLUMN else one for one in CODES]
+            raise ParameterError(f"There is no warning code '{code}': there are {', '.join(known)}.")
 
 
 def refuse_unprotected(

@@ -12,7 +12,7 @@ import polars as pl
 from shoal.algorithms.base import Algorithm
 from shoal.errors import ParameterError
 from shoal.models.base import Model
-from shoal.models.refusals import CODES
+from shoal.models.refusals import BY_COLUMN, CODES
 from shoal.papers.base import Claim, Outcome
 from shoal.papers.claims import summary
 from shoal.papers.plots import Series
@@ -34,7 +34,7 @@ def release(
     table: Table, algorithm: Algorithm | str, *, seed: int, models: Sequence[Model] = (), **settings: Any
 ) -> Release:
     """A gated release under a seed; what an experiment leaves unprotected is acknowledged: nobody publishes it."""
-    accepted = [code for code in CODES if code != "W-UNMODELLED"]
+    accepted = [code for code in CODES if code not in BY_COLUMN]
     accepted += [f"W-UNMODELLED:{name}" for name in table.schema.sensitive]
     return anonymize(
         table, algorithm=algorithm, models=models, seed=seed, acknowledge=accepted, neutral_limit=1.0, **settings

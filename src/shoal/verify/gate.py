@@ -29,6 +29,7 @@ from shoal.verify.facts import Facts, subject_codes
 from shoal.verify.forms import check_form
 from shoal.verify.identifiers import check_identifier_names, check_identifier_values
 from shoal.verify.judge import judge, slots, verdict_check
+from shoal.verify.strangers import check_anybody, check_texts, check_words
 from shoal.verify.types import Check, GateCase, GateReport
 from shoal.verify.values import group_rows
 
@@ -82,6 +83,7 @@ def gate(case: GateCase) -> GateReport:
     checks += [
         _check_order(claims, source),
         *_check_identifiers(case, hidden, source, origin),
+        *_check_read(case, claims, hidden, source, origin),
         readable,
         check_exact(case.released, claims),
         *check_form(case, claims, look.quasi, cells, source),
@@ -108,10 +110,33 @@ def _hidden(case: GateCase) -> list[pl.Series]:
 def _check_identifiers(
     case: GateCase, hidden: Sequence[pl.Series], source: np.ndarray, origin: np.ndarray
 ) -> list[Check]:
-    """No identifier stands in a cell of its own row, in either table."""
-    found = [check_identifier_values(case.released, [column.gather(source) for column in hidden])]
-    if case.apart is not None:
-        found.append(check_identifier_values(case.apart, [column.gather(origin) for column in hidden]))
+    """No identifier stands in a cell of its own row, nor in anybody else's, in either table."""
+    tables = [case.released] if case.apart is None else [case.released, case.apart]
+    return [
+        *(
+            check_identifier_values(table, [column.gather(rows) for column in hidden])
+            for table, rows in zip(tables, (source, origin), strict=False)
+        ),
+        check_anybody(tables, hidden, case.subject),
+    ]
+
+
+def _check_read(
+    case: GateCase, claims: Claims, hidden: Sequence[pl.Series], source: np.ndarray, origin: np.ndarray
+) -> list[Check]:
+    """Columns that are published as they were read hold no words of names, and no text that could say anything."""
+    closed = [entry["name"] for entry in case.manifest["columns"] if entry.get("order") or entry.get("hierarchy")]
+    names = [
+        column.name
+        for column in (*claims.role("sensitive"), *claims.role("neutral"))
+        if column.coded is None and column.name not in closed
+    ]
+    found: list[Check] = []
+    for table, rows in ((case.released, source), (case.apart, origin)):
+        columns = [] if table is None else [table[name] for name in names if name in table.columns]
+        own = [column.gather(rows) for column in hidden]
+        found += check_words(columns, own, hidden, case.subject, case.acknowledged)
+        found += check_texts(columns, case.acknowledged)
     return found
 
 
@@ -233,4 +258,5 @@ def _check_neutral(case: GateCase, claims: Claims, classes: Classes) -> Check:
         detail += (
             ", which W-NEUTRAL accepts" if accepted else f", above the limit of {case.neutral_limit:.1%}"
         )
-    return Check(name="neutral columns", passed=accepted or share <= case.neutral_limit, detail=detail + ".")
+    passed = accepted or share <= case.neutral_limit
+    return Check(name="neutral columns", passed=passed, detail=f"{detail}.", code="W-NEUTRAL")

@@ -23,11 +23,14 @@ class Check:
         Whether it held.
     detail
         One sentence fit for the public: column names, counts and class sizes, never a value.
+    code
+        The warning code that accepts what it found, None where nothing does.
     """
 
     name: str
     passed: bool
     detail: str
+    code: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

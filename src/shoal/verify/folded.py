@@ -1,0 +1,48 @@
+"""Texts as people read them: words without case, accents and separators, so that spellings of one name meet."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from shoal.verify.values import MISSING, STAR
+
+_LETTERS = {"ß": "ss", "ø": "o", "æ": "a", "œ": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"}
+# Two letters that stand for an umlaut fold to the one that is left without its dots: Müller, Mueller, Muller.
+_UMLAUTS = {"ae": "a", "oe": "o", "ue": "u"}
+_WORD = r"\p{L}+|\p{N}+"
+_DATE = r"\b\d{4}-\d{1,2}-\d{1,2}\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b"
+_RUN = r"\d[\d \t/().+-]*\d"
+# Country codes and leading zeros come and go; the last nine digits of a long number stay.
+_TAIL, _LEAST = 9, 6
+
+
+def plain_texts(column: pl.Series) -> pl.Series:
+    """Cells as text, null for missing ones, ``*`` and blanks."""
+    text = column.cast(pl.String).str.strip_chars()
+    return pl.select(pl.when(~text.is_in([STAR, MISSING, ""])).then(text)).to_series().alias(column.name)
+
+
+def fold(text: pl.Expr) -> pl.Expr:
+    """Lower case without accents; what an umlaut may be written as becomes the letter below it."""
+    lower = text.str.to_lowercase().str.replace_many(list(_LETTERS), list(_LETTERS.values()))
+    bare = lower.str.normalize("NFKD").str.replace_all(r"\p{M}", "")
+    return bare.str.replace_many(list(_UMLAUTS), list(_UMLAUTS.values()))
+
+
+def words(text: pl.Expr) -> pl.Expr:
+    """Runs of letters and runs of digits, in order."""
+    return fold(text).str.extract_all(_WORD)
+
+
+def numbers(text: pl.Expr) -> pl.Expr:
+    """Long numbers of a text, each as its digits: runs, and runs with the separators of telephone numbers between."""
+    dateless = text.str.replace_all(_DATE, " x ")
+    found = pl.concat_list(dateless.str.extract_all(_RUN), dateless.str.extract_all(r"\d+"))
+    return found.list.eval(number_key(pl.element())).list.drop_nulls().list.unique(maintain_order=True)
+
+
+def number_key(text: pl.Expr) -> pl.Expr:
+    """The digits by which a number is known, null where there are too few."""
+    digits = text.str.replace_all(r"\D", "")
+    key = pl.when(digits.str.len_chars() > _TAIL).then(digits.str.slice(-_TAIL)).otherwise(digits)
+    return pl.when(digits.str.len_chars() >= _LEAST).then(key.str.strip_chars_start("0"))
