@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 import shoal
 from shoal.errors import GateError, RefusalError
 from shoal.registry import load
+from shoal.running import verify_release
 from shoal.verify import gate
 from shoal.verify.strangers import check_anybody, check_texts, check_words
 from shoal.verify.types import GateCase
@@ -218,11 +220,14 @@ def release(cells: list[str], *accept: str) -> shoal.Release:
     )
 
 
-def test_a_run_refuses_text_until_it_is_acknowledged_and_says_so() -> None:
+def test_a_run_refuses_text_until_it_is_acknowledged_and_says_so(tmp_path: Path) -> None:
     with pytest.raises(RefusalError, match="W-TEXT:note"):
         release(notes(200))
-    made = release(notes(200), "W-TEXT:note")
+    cells = notes(200)
+    cells[7] += f" {people(200)[57].split(',')[0]}"
+    made = release(cells, "W-TEXT:note", "W-NAMES:note")
     assert any("free text of 'note'" in one for one in made.manifest["not_protected"])
+    assert verify_release(made.write(tmp_path / "out")).passed
 
 
 def test_no_code_accepts_a_whole_name() -> None:

@@ -74,6 +74,11 @@ _ACCEPTED = {
     "W-NO-K": "Identity: no model limits how few records share their quasi-identifiers.",
     "W-REPEAT": "People of earlier releases: taken together, releases may protect less than each of them.",
 }
+_ACCEPTED_OF = {
+    "W-UNMODELLED": "The values of '{}' within a class: no model is set on it.",
+    "W-TEXT": "Whatever the free text of '{}' says about anybody.",
+    "W-NAMES": "People whose names stand in '{}' as words of the language.",
+}
 _ALWAYS = (
     "Whether a person is in the data: nothing here hides membership.",
     "People who appear in other releases too: releases of overlapping people can be intersected.",
@@ -127,8 +132,9 @@ def not_protected(claims: Claims, codes: Sequence[str], *, joinable: bool = Fals
     if "shifted" in coded:
         found.append(_SHIFTED)
     for code in codes:
-        if code.startswith("W-UNMODELLED:"):
-            found.append(f"The values of '{code.partition(':')[2]}' within a class: no model is set on it.")
+        name, _, column = code.partition(":")
+        if name in _ACCEPTED_OF:
+            found.append(_ACCEPTED_OF[name].format(column))
         elif code in _ACCEPTED:
             found.append(_ACCEPTED[code])
     if claims.counterfeits:
