@@ -85,11 +85,18 @@ def census(rows: int | None) -> Data:
 
 
 def read_anonypy(texts: pl.Series, numeric: bool) -> pl.Series:
-    """Cells such as ``17-35`` and ``a,b`` as lists: two ends, or the members."""
+    """Cells such as ``17-35``, also written as ``['17-35']``, and ``a,b`` as lists: two ends, or the members.
+
+    A number that cannot be read is an error: read as nothing, it would cost nothing.
+    """
     if not numeric:
         return texts.str.split(",").list.unique().list.sort()
+    texts = texts.str.replace(r"^\['?(.*?)'?\]$", "$1")
     low = texts.str.extract(r"^(-?[0-9.]+)").cast(pl.Float64)
     high = texts.str.extract(r"^-?[0-9.]+-(-?[0-9.]+)$").cast(pl.Float64)
+    unread = int((low.is_null() | (high.is_null() & texts.str.contains(r"^-?[0-9.]+[^0-9.]"))).sum())
+    if unread:
+        raise ValueError(f"{unread} cells of numbers are written in no form that can be read")
     return pl.select(pl.concat_list(low, pl.coalesce(high, low))).to_series()
 
 

@@ -49,6 +49,10 @@ def test_cells_of_both_tools_are_read_into_one_form() -> None:
     assert read_anonypy(pl.Series(["17-35", "20", "-5--2", "1.5-2.5"]), True).to_list() == [
         [17, 35], [20, 20], [-5, -2], [1.5, 2.5],
     ]  # fmt: skip
+    assert read_anonypy(pl.Series(["['21-36']", "['20']", "[21-36]"]), True).to_list() == [[21, 36], [20, 20], [21, 36]]
+    for unreadable in ("", "x", "21 to 36", "['21-36', '40']", "21-36-40"):
+        with pytest.raises(ValueError, match="1 cells"):
+            read_anonypy(pl.Series([unreadable]), True)
     assert read_anonypy(pl.Series(["b,a", "c"]), False).to_list() == [["a", "b"], ["c"]]
     assert read_shoal(pl.Series(["[17,35]", "20", "*"]), True, ages).to_list() == [[17, 35], [20, 20], [20, 60]]
     assert read_shoal(pl.Series(["{a|b}", "c", "*"]), False, jobs).to_list() == [["a", "b"], ["c"], list("abcd")]

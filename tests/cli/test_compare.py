@@ -82,6 +82,29 @@ def test_a_recipe_with_a_grid_gives_table_page_and_advice(shoal: Shoal, recipe: 
     assert not any(word in ours for word in ("person1", "flu", "gout"))
 
 
+@pytest.mark.parametrize(
+    "algorithm,reason",
+    [
+        ('{ name = "samarati" }', "Every quasi-identifier is '*'"),
+        ('{ name = "optimal" }', "Every quasi-identifier is '*'"),
+    ],
+)
+def test_an_empty_release_is_never_recommended(shoal: Shoal, recipe: Path, algorithm: str, reason: str) -> None:
+    tree = "[hierarchies]\nage = { widths = [10, 30] }\n"
+    text = RECIPE.split("[algorithm]")[0].replace('"age", "sex"]', '"age"]\ndrop = ["sex"]') + tree
+    text += f'[algorithm]\nname = "mondrian"\n[compare]\nalgorithms = [{algorithm}]\ngrid = {{ k = [149] }}\n'
+    recipe.write_text(text, "utf-8")
+    result = shoal("compare", recipe, *QUICK, "--json")
+    assert result.code == 0, result.out
+    assert [(one["status"], reason in one["reason"]) for one in result.json["points"]] == [("empty", True)]
+    assert result.json["recommended"] is None
+    assert result.json["front"] == []
+    assert "1 gave an empty release" in result.json["recommendation"]
+    assert reason.split("'")[0] in Path(result.json["file"]).read_text("utf-8")
+    shown = shoal("compare", recipe, *QUICK, "--replace").out
+    assert "empty: Every" in " ".join(shown.split())
+
+
 def test_a_second_run_goes_on_and_says_so(shoal: Shoal, recipe: Path) -> None:
     first = shoal("compare", recipe, "--json", *QUICK)
     assert first.json["reused"] == 0

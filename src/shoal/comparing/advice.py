@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from shoal.comparing.front import CLOSE
-from shoal.comparing.points import DONE, FAILED, GATE, INFEASIBLE, REFUSED
+from shoal.comparing.points import DONE, EMPTY, FAILED, GATE, INFEASIBLE, REFUSED
 
 if TYPE_CHECKING:
     from shoal.comparing.compare import Comparison, Entry
 
 _WHAT = {
+    EMPTY: "gave an empty release",
     INFEASIBLE: "cannot satisfy the models",
     REFUSED: "cannot run as {} set",
     GATE: "failed at the gate",

@@ -18,13 +18,16 @@ from shoal.attacks.views import people_frame, release_view
 from shoal.comparing.figures import attack_figures
 from shoal.comparing.grid import Point
 from shoal.errors import GateError, InfeasibleError, MissingExtraError, ShoalError, UserError
+from shoal.hierarchy.hierarchy import ROOT
 from shoal.pipeline import anonymize
+from shoal.recoding.cover import not_suppressed
 from shoal.registry import make
 from shoal.results import Release
+from shoal.table.coding import canonical_text
 from shoal.table.keys import Keys
 from shoal.table.table import Table
 
-DONE, INFEASIBLE, REFUSED, GATE, FAILED = "done", "infeasible", "refused", "gate", "failed"
+DONE, EMPTY, INFEASIBLE, REFUSED, GATE, FAILED = "done", "empty", "infeasible", "refused", "gate", "failed"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +60,7 @@ class Outcome:
         ``"done"``, ``"infeasible"`` (no release satisfies the models), ``"refused"`` (this algorithm cannot work on
         this table so), ``"gate"`` (it failed the gate) or ``"failed"`` (our own fault).
     reason
-        Why there is no release, in one sentence.
+        Why there is no release, or an empty one, in one sentence.
     figures
         Every measure, risk, attack and evaluation by name; None where it has no value here.
     reasons
@@ -129,9 +132,12 @@ def _measured(release: Release, kept: pl.DataFrame | None, task: Task, keys: Key
     reasons = {name: score.reason for name, score in scores.items() if score.reason is not None}
     sizes = release.released.sizes
     evaluated, better, lacking = evaluations(release, task.evaluate, keys)
+    empty = _empty(release)
     return Outcome(
-        status=DONE,
-        figures=figures | evaluated,
+        status=EMPTY if empty else DONE,
+        reason=empty,
+        # What an empty release scores places nothing: all stars protect perfectly.
+        figures={} if empty else figures | evaluated,
         reasons=reasons | {one.name: one.note for one in attacked if not one.figures} | lacking,
         beside=beside,
         better=better,
@@ -143,6 +149,24 @@ def _measured(release: Release, kept: pl.DataFrame | None, task: Task, keys: Key
         statement=release.manifest["statement"],
         not_protected=list(release.manifest["not_protected"]),
     )
+
+
+def _empty(release: Release) -> str:
+    """Why a release says nothing about anybody, in one sentence; empty where it does say something."""
+    frame = release.frame if isinstance(release.frame, pl.DataFrame) else pl.from_dataframe(release.frame)
+    kept = not_suppressed(frame, release.manifest)
+    frame = frame if kept is None else frame.filter(kept)
+    if not frame.height:
+        return "Every row is suppressed, so the release holds nobody."
+    quasi = [
+        name
+        for entry in release.manifest["columns"]
+        if entry["role"] == "quasi"
+        for name in entry.get("columns", [entry["name"]])
+    ]
+    if all((canonical_text(frame[name]).fill_null(ROOT) == ROOT).all() for name in quasi):
+        return "Every quasi-identifier is '*' in every row, so the release describes nobody."
+    return ""
 
 
 def _attacks(

@@ -42,8 +42,8 @@ ROWS = (
 GRADES = (
     "Bounds and names on Adult are not given: 'equal widths' is five categories of the range of age with names 1 to 5 "
     "and memberships up to 0.999, 'unequal widths' has a fifth of the records in each category, the third changes the "
-    "names only, and 'shared bounds' is Table 8's way of computing (0.999 becomes 1 and categories meet) on [15, 90], "
-    "which makes the code a straight line of age."
+    "names only, and 'shared bounds' has Table 8's membership of 1 at a maximum on categories of [15, 90] that meet, "
+    "which makes the code a straight line of age; Table 8 itself has a gap from 45 to 46."
 )
 
 

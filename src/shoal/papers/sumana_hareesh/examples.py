@@ -80,7 +80,7 @@ def _claims() -> list[tuple[str, Claim]]:
     """Every worked example by its id, as a claim about what our own code finds."""
     three = _table3().own_value.sensitive
     alpha = audit(T4, quasi=["birth", "postcode"], sensitive=["illness"]).own_value.sensitive["illness"].alpha
-    simple = AlphaKSimple(k=3, alpha=0.3, value="HIV")
+    simple, tighter = (AlphaKSimple(k=3, alpha=limit, value="HIV") for limit in (0.4, 0.3))
     complete = AlphaKComplete(k=3, alpha={"HIV": 0.4, "Cancer": 0.4, "flu": 0.9, "fever": 0.9})
     ranges = T3.group_by("zip", "age", maintain_order=True).agg(low=pl.min("salary"), high=pl.max("salary"))
     return [
@@ -102,7 +102,8 @@ def _claims() -> list[tuple[str, Claim]]:
         ("SV-14", equals("t of Table 3 on disease, equal distances", three["disease"].t, 4 / 9, tolerance=1e-12)),
         ("SV-15", equals("Table 4 is complete (alpha, 3)-anonymous", _accepted(T4, complete), True)),
         ("SV-16", equals("The smallest general alpha of Table 4", alpha, 1 / 3, tolerance=1e-12)),
-        ("SV-17", equals("Table 4 satisfies alpha(HIV) = 0.3, k = 3", _accepted(T4, simple), False)),
+        ("SV-17", equals("Table 4 satisfies alpha(HIV) = 0.4, k = 3, as printed", _accepted(T4, simple), True)),
+        ("SV-17", equals("Table 4 would satisfy alpha(HIV) = 0.3, k = 3", _accepted(T4, tighter), False)),
         ("SV-18", equals("A class of 2k - 1 = 3 records satisfies alpha = 1/3", _three_fit(1 / 3), True)),
         ("SV-18", equals("A class of 2k - 1 = 3 records satisfies alpha = 0.33", _three_fit(0.33), False)),
     ]  # fmt: skip
