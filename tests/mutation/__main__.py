@@ -159,7 +159,7 @@ def known_reach(tests: Sequence[str], jobs: int) -> dict[str, Ran]:
 
 
 def find_reach(tests: Sequence[str], jobs: int) -> dict[str, Ran]:
-    """Run every test once; they have to pass as things are."""
+    """Run every test once; those that fail as things are can tell nothing."""
     names = collected(tests)
     workers = [Worker(tests) for _ in range(jobs)]
 
@@ -167,9 +167,10 @@ def find_reach(tests: Sequence[str], jobs: int) -> dict[str, Ran]:
         found = {}
         for name in names[place::jobs]:
             ran = workers[place].ask(name, 900)
-            if not isinstance(ran, Ran):
-                raise SystemExit(f"{name} fails without any mutant: mend it first.")
-            found[name] = ran
+            if isinstance(ran, Ran):
+                found[name] = ran
+            else:
+                print(f"left out, as it fails without any mutant: {name}", file=sys.stderr, flush=True)
         workers[place].stop()
         return found
 
@@ -206,6 +207,7 @@ def sampled(found: Sequence[Mutant], size: int, seed: int) -> list[Mutant]:
     for file in dict.fromkeys(mutant.file for mutant in found):
         mine = [mutant for mutant in found if mutant.file == file]
         kept += draw.sample(mine, min(len(mine), max(1, round(share * len(mine)))))
+    draw.shuffle(kept)  # so that what is known half-way is a sample too
     return kept
 
 
@@ -222,6 +224,9 @@ def options() -> argparse.Namespace:
     parser.add_argument("--function", help="mutate only this function")
     parser.add_argument("--sample", type=int, help="try about this many mutants, from all files")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
+    parser.add_argument(
+        "--again", type=Path, help="try only those that a former run, whose output this file is, listed"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument(
         "--budget", type=float, default=math.inf, help="leave out tests of a mutant above so many seconds in all"
@@ -240,6 +245,9 @@ def main() -> int:
     same = equivalents()
     gone = sorted(set(same) - {mutant.name for mutant in every}) if not asked.file else []
     found = [mutant for mutant in every if asked.function in (None, mutant.function)]
+    if asked.again is not None:
+        listed = asked.again.read_text(encoding="utf-8").splitlines()
+        found = [mutant for mutant in found if f"survived  {mutant.name}" in listed]
     if asked.sample is not None:
         found = sampled(found, asked.sample, asked.seed)
     tried = [mutant for mutant in found if mutant.name not in same]
