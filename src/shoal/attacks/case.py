@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -118,6 +118,17 @@ class People:
     def count(self) -> int:
         """How many people there are."""
         return self.n if self.person is None else int(np.unique(self.person).size)
+
+    def take(self, rows: np.ndarray) -> People:
+        """Some of them."""
+        kept = {
+            name: None if (every := getattr(self, name)) is None else every[rows]
+            for name in ("classes", "vector", "person")
+        }
+        truth, numbers = (
+            {name: one[rows] for name, one in every.items()} for every in (self.truth, self.numbers)
+        )
+        return replace(self, n=rows.size, truth=truth, numbers=numbers, near=None, **kept)
 
     def person_of(self, rows: np.ndarray) -> np.ndarray | None:
         """Whose some rows are; None where every row is a person."""

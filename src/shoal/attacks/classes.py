@@ -9,7 +9,8 @@ import numpy as np
 
 from shoal.attacks.base import Attack, AttackFigure, AttackResult
 from shoal.attacks.case import TRUE_VALUES, AttackCase, People
-from shoal.attacks.guessing import Answer, Pool, Rule, attack_with, attacked, nothing, only_value
+from shoal.attacks.guessing import Answer, Pool, Rule, attack_with, attacked, has_code, nothing, only_value
+from shoal.attacks.own import in_own_class
 from shoal.attacks.sure import attack_both
 from shoal.params import real, whole
 from shoal.table.column import TREE, Column
@@ -19,7 +20,12 @@ from shoal.table.stats import unknown_flags
 
 @dataclass(frozen=True, kw_only=True)
 class ClassAttack(Attack):
-    """An attack on the sensitive values of classes."""
+    """An attack on the sensitive values of classes.
+
+    Where cells of several classes cover a person, the attacker knows which class is theirs: by a neighbour, by chance,
+    or because the classes were made for people like them. Who has to take all of these classes together knows less;
+    that figure stands beside as ``NAME-pooled:COLUMN``.
+    """
 
     kinds: ClassVar = TRUE_VALUES
     needs: ClassVar = ("sensitive",)
@@ -34,20 +40,33 @@ class ClassAttack(Attack):
 
     def run(self, case: AttackCase) -> AttackResult:
         """Attack every sensitive column."""
-        columns = attacked(case)
+        own = in_own_class(case)
+        columns = attacked(own)
         fitting = [column for column in columns if self.applies(column)]
-        found = [one for column in fitting for one in self.figures(case, column)]
+        found = [one for column in fitting for one in self.figures(own, column)]
+        if own is not case:
+            beside = [one for column in attacked(case) if self.applies(column) for one in self.figures(case, column)]
+            found += [_pooled(one) for one in beside if one.name.split(":")[0] == self.name]
         found.sort(key=lambda one: one.name.split(":")[0] != self.name)
         left = ", ".join(f"'{column.name}'" for column in columns if column not in fitting)
         notes = [f"'{self.name}' does not apply to {left}."] if left else []
-        return self.result(found, " ".join([*notes, *([case.no_control] if found and case.control is None else [])]))
+        return self.result(found, " ".join([*notes, *([own.no_control] if found and own.control is None else [])]))
+
+
+def _pooled(one: AttackFigure) -> AttackFigure:
+    """A figure of somebody who cannot tell which of several classes is a person's."""
+    name, column = one.name.split(":", 1)
+    told = f"Without knowing which of the classes that cover a person is theirs: {one.sentence}"
+    return replace(one, name=f"{name}-pooled:{column}", sentence=told)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Homogeneity(ClassAttack):
     """The attacker finds a person's class and reads the sensitive value off where all its records share one.
 
-    k-anonymity alone does not prevent it. The success rate is the share of people whose value is so disclosed.
+    Where it is known whose records they are, a value that everybody in the class has is as plain, whatever other
+    records some of them have. k-anonymity alone does not prevent it. The success rate is the share of people whose
+    value is so disclosed.
     """
 
     name: ClassVar = "homogeneity"
@@ -58,7 +77,7 @@ class Homogeneity(ClassAttack):
             attack_with(
                 case, f"homogeneity:{column.name}", column, only_value,
                 f"The '{column.name}' of {{share}} of {{people}} people is read off classes that hold one value only; "
-                "the same guesses about random people would be right for {naive}{control}.",
+                "the same guesses about random people would be right for {naive}{control}.", has_code(column.name),
             )
         ]  # fmt: skip
 
@@ -189,7 +208,7 @@ class Similarity(ClassAttack):
                 case, f"similarity:{column.name}", column, only_value,
                 f"For {{share}} of {{people}} people the group of values (level {self.level}) that '{column.name}' "
                 "falls into is read off classes that hold one group only; the same guesses about random people would "
-                "be right for {naive}{control}.",
+                "be right for {naive}{control}.", has_code(column.name),
             )
         ]  # fmt: skip
 

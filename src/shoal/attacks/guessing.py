@@ -32,12 +32,14 @@ SURE = 0.9
 class Pool:
     """Counts of sensitive values among the records that could be some people's.
 
-    ``counts`` is (groups, values); ``codes`` are the values' codes; ``groups`` the groups' numbers.
+    ``counts`` is (groups, values); ``codes`` are the values' codes; ``groups`` the groups' numbers; ``shared`` tells
+    which values are everybody's, where it is known whose records they are.
     """
 
     counts: np.ndarray
     codes: np.ndarray
     groups: np.ndarray
+    shared: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -89,11 +91,15 @@ Right = Callable[[np.ndarray, People, np.ndarray], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Sensitive values of each class in compressed rows, unknown ones left out."""
+    """Sensitive values of each class in compressed rows, unknown ones left out.
+
+    ``lacking`` counts the people of a class who do not have the value; None where rows are people.
+    """
 
     start: np.ndarray
     code: np.ndarray
     count: np.ndarray
+    lacking: np.ndarray | None = None
 
     @classmethod
     def of(cls, view: View, column: Column) -> Counts:
@@ -104,7 +110,18 @@ class Counts:
         group, code = pair[:, first]
         order = np.lexsort((code, group))
         start = np.searchsorted(group[order], np.arange(view.n_classes + 1))
-        return cls(start, code[order].astype(np.int64), counts[order].astype(np.float64))
+        lacking = None
+        if view.subjects is not None:
+            lacking = _lacking(pair.astype(np.int64), view.subjects.of_row[rows], column.card)
+        return cls(start, code[order].astype(np.int64), counts[order].astype(np.float64), lacking)
+
+
+def _lacking(pair: np.ndarray, subject: np.ndarray, card: int) -> np.ndarray:
+    """People of its class who lack each value that occurs there, by class and then value."""
+    everybody = np.unique(np.stack([pair[0], subject]), axis=1)[0]
+    holders = np.unique(np.stack([pair[0] * card + pair[1], subject]), axis=1)[0]
+    found, having = np.unique(holders, return_counts=True)
+    return np.bincount(everybody)[found // card] - having
 
 
 def guess(view: View, people: People, column: Column, rule: Rule, marks: np.ndarray | None = None) -> Guesses:
@@ -181,8 +198,15 @@ def _pool(
     codes = np.arange(card, dtype=np.int64)
     if card > _WIDE:
         codes, code = np.unique(code, return_inverse=True)
-    table = np.bincount(of * max(codes.size, 1) + code, weights=count, minlength=groups * max(codes.size, 1))
-    return Pool(table.reshape(groups, -1)[:, : codes.size], codes, np.arange(first, first + groups))
+    width = max(codes.size, 1)
+    table = np.bincount(of * width + code, weights=count, minlength=groups * width).reshape(groups, -1)[:, : codes.size]
+    shared = None
+    if counts.lacking is not None:
+        # A value is everybody's where every class of the group has it and nobody in any of them lacks it.
+        held = np.bincount(of * width + code, weights=counts.lacking[place] == 0, minlength=groups * width)
+        many = np.bincount(group, weights=many > 0, minlength=groups)
+        shared = (held.reshape(groups, -1) == np.maximum(many, 1)[:, None])[:, : codes.size]
+    return Pool(table, codes, np.arange(first, first + groups), shared)
 
 
 def _grouped(view: View, people: People) -> tuple[np.ndarray, int, np.ndarray]:
@@ -214,8 +238,13 @@ def nothing(pool: Pool) -> np.ndarray:
 
 
 def only_value(pool: Pool) -> Answer:
-    """Guess where there is a single value."""
-    return Answer(_silent(pool.counts.argmax(axis=1), (pool.counts > 0).sum(axis=1) == 1), nothing(pool))
+    """Guess where there is a single value, or where one is everybody's; the commonest of several such."""
+    shared = pool.counts > 0
+    if pool.shared is None:
+        shared &= (shared.sum(axis=1) == 1)[:, None]
+    else:
+        shared &= pool.shared
+    return Answer(_silent((pool.counts * shared).argmax(axis=1), shared.any(axis=1)), nothing(pool))
 
 
 def same_code(column: str) -> Right:
@@ -223,6 +252,19 @@ def same_code(column: str) -> Right:
 
     def right(value: np.ndarray, people: People, chosen: np.ndarray) -> np.ndarray:
         return value == people.truth[column][chosen]
+
+    return right
+
+
+def has_code(column: str) -> Right:
+    """A guess is right when any row of the person has it."""
+
+    def right(value: np.ndarray, people: People, chosen: np.ndarray) -> np.ndarray:
+        person = people.person_of(chosen)
+        if person is None or people.person is None:
+            return value == people.truth[column][chosen]
+        width = int(max(people.truth[column].max(initial=0), value.max(initial=0))) + 2
+        return np.isin(person * width + value + 1, people.person * width + people.truth[column] + 1)
 
     return right
 
@@ -292,9 +334,11 @@ class Tried:
         return Tried(self.inside.surely(), None if self.outside is None else self.outside.surely())
 
 
-def attack_with(case: AttackCase, name: str, column: Column, rule: Rule, sentence: str) -> AttackFigure:
-    """Main run, control and baseline of a rule on one sensitive column; the sentence is as of `measured`."""
-    return measured(case, name, column, Tried.of(case, column, rule), sentence)
+def attack_with(
+    case: AttackCase, name: str, column: Column, rule: Rule, sentence: str, right: Right | None = None
+) -> AttackFigure:
+    """Main run, control and baseline of a rule on one sensitive column; sentence and right are as of `measured`."""
+    return measured(case, name, column, Tried.of(case, column, rule), sentence, right)
 
 
 def measured(
