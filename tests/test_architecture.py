@@ -26,7 +26,7 @@ LONGEST = 600
 
 OPEN = {"errors", "params", "registry", "version"}
 DATA = {"kernels", "hierarchy", "table", "recoding", "results"}
-BASES = {"engines.base", "models.base", "measures.base"}
+BASES = {"engines.base", "models.base", "models.settle", "measures.base"}
 METHODS = {"models", "measures", "engines", "algorithms", "verify", "risk", "attacks", "evaluation"}
 BELOW_PIPELINE = DATA | METHODS | {"io", "reports"}
 

@@ -25,7 +25,7 @@ from shoal.io.manifest import manifest_bytes
 from shoal.models.base import Judge, Model
 from shoal.models.enforce import enforce
 from shoal.models.feasible import refuse_infeasible, vacuous, whole_reference
-from shoal.models.joint import split_verdicts
+from shoal.models.joint import other_references, split_verdicts
 from shoal.models.refusals import refuse_measured, refuse_settings, refuse_unknown_codes, refuse_unprotected
 from shoal.params import choice
 from shoal.recoding.counterfeits import with_counterfeits
@@ -140,6 +140,7 @@ def anonymize(
         **_facts(released, recoding, measured),
         **preference_facts(given, preferred),
         "split_verdicts": split_verdicts(released, judge, counter),
+        "other_references": other_references(released, judge, counter),
         "vacuous": [{"model": model.parameters(), "on": list(on or ())} for model, on in empty],
         "seconds": time.perf_counter() - started,
     }

@@ -215,8 +215,6 @@ class Survey:
         Nodes in the lattice, and how many of those below are here for which reason.
     nodes, optimum, proven
         The nodes, best first within each verdict; the place of the best (None: none is allowed); if it is proven.
-    relative
-        Models that a run also holds against the released rows, which no survey knows.
     """
 
     measure: str
@@ -231,7 +229,6 @@ class Survey:
     nodes: Sequence[SurveyNode]
     optimum: int | None
     proven: bool
-    relative: Sequence[str] = ()
 
     @property
     def complete(self) -> bool:

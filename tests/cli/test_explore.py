@@ -17,7 +17,7 @@ from shoal.io.recipes import dump_recipe, load_recipe, update_recipe
 NODE = {"levels", "loss", "suppressed", "classes", "smallest", "verdict"}
 DATA = {
     "file", "measure", "better", "rows", "suppression_limit", "models", "columns", "lattice", "complete", "chosen",
-    "counts", "relative", "optimum", "proven", "nodes",
+    "counts", "optimum", "proven", "nodes",
 }  # fmt: skip
 QUASI = ["age", "sex", "postcode", "education", "marital_status"]
 SEX = {"nested": {"*": ["female", "male", "other"]}}

@@ -32,7 +32,7 @@ SPECS: dict[str, list[dict[str, Any]]] = {
     "recursive-cl": [{"c": 1.0, "l": 2}, {"c": 2.5, "l": 2}, {"c": 2.0, "l": 3}],
     "t-closeness": [
         {"t": 0.2}, {"t": 0.45}, {"t": 0.3, "distance": "equal"}, {"t": 0.3, "distance": "variational"},
-        {"t": 0.6, "distance": "kl"},
+        {"t": 0.6, "distance": "kl"}, {"t": 0.3, "reference": "released"},
     ],
     "alpha-k-simple": [{"alpha": 0.5, "k": 2, "value": "b"}],
     "alpha-k-general": [{"alpha": 0.5, "k": 2}, {"alpha": 0.7, "k": 3}],

@@ -31,6 +31,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"name": "t-closeness", "t": -0.1}, "'t' of TCloseness must be a number of at least 0. Got -0.1."),
     ({"name": "t-closeness", "t": NAN}, "'t' of TCloseness"),
     ({"name": "t-closeness", "t": 0.1, "distance": "order"}, "Did you mean 'ordered'?"),
+    ({"name": "t-closeness", "t": 0.1, "reference": "inputs"}, "Did you mean 'input'?"),
     ({"name": "alpha-k-simple", "alpha": 0, "k": 2, "value": "x"}, "'alpha' of AlphaKSimple"),
     ({"name": "alpha-k-simple", "alpha": 0.5, "k": 2}, "'value'"),
     ({"name": "alpha-k-general", "alpha": 1.1, "k": 2}, "above 0 and up to 1. Got 1.1."),

@@ -75,6 +75,7 @@ def test_columns_that_cannot_be_verified(columns: list[dict[str, Any]], message:
         ({"name": "recursive-cl", "c": 0, "l": 2}, "'c'"),
         ({"name": "t-closeness", "t": -0.1}, "'t'"),
         ({"name": "t-closeness", "t": 0.1, "distance": "near"}, "'distance'"),
+        ({"name": "t-closeness", "t": 0.1, "reference": "both"}, "'reference'"),
         ({"name": "t-closeness", "t": 0.1, "distance": "ordered"}, "ordered"),
         ({"name": "t-closeness", "t": 0.1, "distance": "hierarchical"}, "hierarchical"),
         ({"name": "alpha-k-general", "alpha": 1.5, "k": 2}, "'alpha'"),

@@ -245,6 +245,7 @@ def test_digests_are_not_fooled_by_separators() -> None:
 
 def test_what_needs_the_input_rests_on_the_publishers_evidence() -> None:
     models = [
+        {"name": "t-closeness", "t": 0.5, "on": "income", "reference": "released"},
         {"name": "t-closeness", "t": 0.5, "on": "income"},
         {"name": "max-range", "limit": 1, "on": "disease"},
     ]

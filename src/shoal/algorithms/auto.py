@@ -19,7 +19,7 @@ from shoal.models.base import Judge, Model
 from shoal.params import whole
 from shoal.recoding.recodings import Recoding
 from shoal.registry import load, make
-from shoal.table.table import take_rows
+from shoal.table.stats import part_of
 
 # Whole stretches of neighbouring records, so that they lie as close together as in the table.
 _STRETCH = 512
@@ -116,8 +116,8 @@ class Auto(Algorithm):
         taken = np.cumsum(np.diff(starts)[chosen])
         chosen = chosen[: int(np.searchsorted(taken, self.sample)) + 1]
         rows = np.sort(order[np.concatenate([places[starts[s] : starts[s + 1]] for s in chosen])])
-        part = take_rows(table, rows)
-        judge = Judge(problem.judge.models, dataclasses.replace(problem.judge.reference, table=part))
+        part = part_of(table, rows, problem.judge.attributes)
+        judge = Judge(problem.judge.models, dataclasses.replace(problem.judge.reference, table=part, whole=False))
         return dataclasses.replace(problem, table=part, judge=judge, progress=lambda step: None)
 
     def _try(self, method: Algorithm, part: Problem) -> tuple[float | None, str | None]:

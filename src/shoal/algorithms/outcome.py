@@ -6,6 +6,7 @@ import dataclasses
 import math
 
 from shoal.algorithms.base import Problem
+from shoal.models.settle import settled
 from shoal.recoding.recodings import Recoding
 from shoal.recoding.released import apply_recoding
 from shoal.registry import load
@@ -16,8 +17,9 @@ def outcome(problem: Problem, recoding: Recoding, measure: str, allowed: int) ->
     table, judge = problem.table, problem.judge
     released = apply_recoding(table, recoding)
     stats = problem.engine.group_stats(table, released.classes, released.n_classes, judge.attributes)
-    stats = dataclasses.replace(stats, spreads=released.spreads)
-    released = dataclasses.replace(released.suppress(~judge.ok(stats)), k=judge.k)
+    stats, classes = dataclasses.replace(stats, spreads=released.spreads), released.classes
+    good = settled(judge, stats, lambda: classes, problem.engine)
+    released = dataclasses.replace(released.suppress(~good), k=judge.k)
     if released.n_classes == 0 or released.n_suppressed > allowed:
         return math.inf
     score = load("measure", measure)().score(released.price_stats())

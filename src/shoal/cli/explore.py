@@ -143,7 +143,6 @@ def _data(survey: Survey, models: list[Model], file: Path) -> dict[str, Any]:
         "complete": survey.complete,
         "chosen": survey.chosen,
         "counts": {key: sum(node.verdict == key for node in survey.nodes) for key in _VERDICTS},
-        "relative": survey.relative,
         "optimum": best,
         "proven": survey.proven,
         "nodes": survey.nodes,
@@ -167,8 +166,6 @@ def _show(survey: Survey, title: str, file: Path) -> None:
         first = [best, *(node for node in allowed if node is not best)][:_SHOWN]
         headings = ["node", f">{survey.measure}", ">suppressed", ">classes", ">smallest"]
         show_table(headings, [_node_row(survey, node) for node in first], title="Best allowed nodes")
-    if survey.relative:
-        say(f"A run also holds {', '.join(survey.relative)} against the rows it releases, and may refuse such a node.")
     say(f"Private, not for publication: {file}")
 
 

@@ -52,10 +52,14 @@ class Rule:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Reference:
-    """The distribution classes are compared with: histograms of one group, the whole reference table."""
+    """The distribution classes are compared with: histograms of one group, the whole reference table.
+
+    ``whole`` is False where the table is only a part of what the statistics are of.
+    """
 
     table: Table
     stats: GroupStats
+    whole: bool = True
 
     def counts(self, attribute: Attribute) -> np.ndarray:
         """Count of every code in the reference."""
@@ -86,6 +90,11 @@ class Model:
     monotone: ClassVar[str] = "up"
     inherited: ClassVar[bool] = False
     numeric: ClassVar[bool] = False
+
+    @property
+    def relative(self) -> bool:
+        """Whether it compares classes with the released rows, which change with what is suppressed."""
+        return False
 
     def __post_init__(self) -> None:
         on = getattr(self, "on", None)

@@ -16,6 +16,7 @@ from shoal.table.stats import Attribute
 from shoal.table.table import Table
 
 DISTANCES = ("equal", "ordered", "hierarchical", "variational", "kl")
+INPUT, RELEASED = "input", "released"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,12 +29,16 @@ class TCloseness(Model):
         ``equal`` and ``variational`` (half the sum of differences), ``ordered`` (earth mover over ranks),
         ``hierarchical`` (earth mover over the hierarchy), ``kl``. By default ordered for numbers, dates and
         ordinal values, hierarchical where there is a hierarchy, equal otherwise.
+    reference
+        Whose distribution the table's is: that of the ``input`` (as in the paper, and in ARX) or that of the
+        ``released`` rows, which anybody can check again.
     """
 
     name: ClassVar[str] = "t-closeness"
     main: ClassVar[str] = "t"
     t: float
     distance: str | None = None
+    reference: str = INPUT
     on: str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
@@ -41,6 +46,12 @@ class TCloseness(Model):
         real("TCloseness", "t", self.t, low=0.0)
         if self.distance is not None:
             choice("TCloseness", "distance", self.distance, DISTANCES)
+        choice("TCloseness", "reference", self.reference, (INPUT, RELEASED))
+
+    @property
+    def relative(self) -> bool:
+        """Whether what is suppressed changes what classes are compared with."""
+        return self.reference == RELEASED
 
     def distance_for(self, one: Attribute) -> str:
         """The distance used for one attribute, and why another is impossible."""

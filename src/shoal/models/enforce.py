@@ -8,7 +8,7 @@ import numpy as np
 
 from shoal.errors import InfeasibleError
 from shoal.models.base import BREACH, Judge
-from shoal.models.feasible import whole_reference
+from shoal.models.settle import settled
 from shoal.recoding.recodings import Subtree
 from shoal.recoding.released import Released
 from shoal.table.guards import guards_of
@@ -17,7 +17,7 @@ from shoal.table.stats import GroupCounter, unknown_flags
 
 
 def enforce(released: Released, judge: Judge, engine: GroupCounter, limit: float) -> Released:
-    """Suppress failing classes until all hold, against the input and against what is released."""
+    """Suppress failing classes until all hold, each model against the reference that it names."""
     table = released.table
     while True:
         stats = engine.group_stats(table, released.classes, released.n_classes, judge.attributes)
@@ -29,19 +29,17 @@ def enforce(released: Released, judge: Judge, engine: GroupCounter, limit: float
             stats = replace(stats, sizes=_real_sizes(released))
         if table.history is not None:
             stats = replace(stats, broken=_broken(released))
-        good = judge.ok(stats)
-        if good.all() and released.n_suppressed:
-            rows = np.flatnonzero(released.classes >= 0)
-            among = Judge(judge.models, whole_reference(table, judge.models, engine, rows))
-            good = among.ok(stats)
+        classes = released.classes
+        good = settled(judge, stats, lambda: classes, engine)  # noqa: B023
         if good.all():
             return replace(released, k=judge.k)
-        failing = [one for one in judge.judge(stats) if not one.ok.all()]
+        failing = {one.model.name for one in judge.judge(stats) if not one.ok.all()}
+        failing |= {model.name for model in judge.models if model.relative}
         released = released.suppress(~good)
         share = released.n_suppressed / table.n
         if released.n_classes == 0 or share > limit + 1e-12:
             raise InfeasibleError(
-                _too_much(released, share, limit, sorted({one.model.name for one in failing}))
+                _too_much(released, share, limit, sorted(failing))
             )
 
 

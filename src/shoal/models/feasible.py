@@ -85,6 +85,8 @@ def vacuous(judge: Judge) -> list[tuple[Model, tuple[str, ...] | None]]:
     """
     found: list[tuple[Model, tuple[str, ...] | None]] = []
     for model in judge.models:
+        if model.relative:
+            continue  # what is suppressed decides what a single value is compared with
         alone = Judge([model], judge.reference)
         if not alone.attributes:
             first = [rules[0] for _, rules in alone.sets]

@@ -1,4 +1,4 @@
-"""What knowing one sensitive attribute does to the protection of another."""
+"""What reports add to the verdicts: splits by another attribute, and distances to the other reference."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from shoal.kernels.grouping import group_rows
 from shoal.models.base import Judge
+from shoal.models.feasible import whole_reference
 from shoal.recoding.released import Released
 from shoal.table.stats import GroupCounter
 
@@ -44,4 +45,29 @@ def split_verdicts(released: Released, judge: Judge, engine: GroupCounter) -> li
                     "failing_rows": int(stats.rows[kept & ~judgement.ok].sum()),
                 }
             )
+    return found
+
+
+def other_references(released: Released, judge: Judge, engine: GroupCounter) -> list[dict[str, Any]]:
+    """Worst class of every t-closeness against the reference that it does not name; nothing is required to hold here.
+
+    Private: a distance to the input tells about suppressed people.
+    """
+    table, found = released.table, []
+    for model in judge.models:
+        if model.name != "t-closeness":
+            continue
+        rows = None if model.relative else np.flatnonzero(released.classes >= 0)
+        other = Judge([model], whole_reference(table, [model], engine, rows))
+        stats = engine.group_stats(table, released.classes, released.n_classes, other.attributes)
+        found += [
+            {
+                "model": model.name,
+                "on": list(one.on or ()),
+                "against": "input" if model.relative else "released",
+                "worst": one.worst,
+                "limit": one.limit,
+            }
+            for one in other.judge(stats)
+        ]
     return found

@@ -7,7 +7,7 @@ values a group, in compressed rows. `GroupStats` holds sizes and histograms of o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from typing import Protocol
 
@@ -17,7 +17,7 @@ from shoal.errors import InputError, SchemaError
 from shoal.hierarchy.values import format_number
 from shoal.kernels.grouping import group_rows
 from shoal.table.column import Column
-from shoal.table.table import Table
+from shoal.table.table import Table, take_rows
 
 Key = tuple[tuple[str, ...], bool]
 
@@ -120,12 +120,20 @@ def attribute(table: Table, names: Sequence[str], *, people: bool | None = None)
     if len(columns) == 1:
         column = columns[0]
         return Attribute((column.name,), people, column.codes, column.card, unknown_flags(column), column)
+    if tuple(names) in table.joint:
+        return Attribute(tuple(names), people, *table.joint[tuple(names)], None)
     stacked = np.stack([column.codes for column in columns])
     codes, first, _ = group_rows(stacked, np.array([column.card for column in columns]))
     unknown = np.zeros(first.size, dtype=np.uint8)
     for column in columns:
         unknown |= unknown_flags(column)[column.codes[first]]
     return Attribute(tuple(names), people, codes, first.size, unknown, None)
+
+
+def part_of(table: Table, rows: np.ndarray, attributes: Sequence[Attribute]) -> Table:
+    """Some rows of a table, in which tuples of columns are coded as in the whole."""
+    joint = {one.names: (one.codes[rows], one.card, one.unknown) for one in attributes if one.column is None}
+    return replace(take_rows(table, rows), joint=joint)
 
 
 def value_text(column: Column, value: object) -> str:

@@ -51,6 +51,8 @@ class Table:
         What earlier releases left of the rows' people, None when this is the first that is looked at.
     counterfeits
         How many of the last rows were made up by the method.
+    joint
+        Codes, number of codes and flags of unknown ones of tuples of columns, where they are those of a larger table.
     """
 
     frame: pl.DataFrame
@@ -68,6 +70,7 @@ class Table:
     cuts: Mapping[str, Cuts] = field(default_factory=dict)
     history: History | None = None
     counterfeits: int = 0
+    joint: Mapping[tuple[str, ...], tuple[np.ndarray, int, np.ndarray]] = field(default_factory=dict)
 
     @property
     def n(self) -> int:
@@ -159,6 +162,7 @@ def take_rows(table: Table, rows: np.ndarray) -> Table:
         row_keys=table.row_keys[rows],
         subjects=None if table.subjects is None else table.subjects[rows],
         history=None if table.history is None else table.history.take(rows),
+        joint={names: (codes[rows], card, unknown) for names, (codes, card, unknown) in table.joint.items()},
     )
 
 

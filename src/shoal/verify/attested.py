@@ -74,13 +74,29 @@ def refuted(slot: Slot, facts: Facts) -> Check | None:
     elif name in ROWS_FIRST and all(column.coded is None for column in columns):
         verdict = judge(slot, facts)
         return None if verdict.holds else _refutation(slot, verdict.classes, verdict.smallest)
-    elif name in _NECESSARY and slot.side in ("", "released"):
+    elif slot.side == "input" and not _comparable(slot, facts):
+        return None
+    elif slot.side == "input" and not facts.claims.people and all(column.coded is None for column in columns):
+        # The released rows are a mixture of the classes, hence within t of the input as well.
+        verdict = judge(replace(slot, model={**slot.model, "t": 2 * slot.model["t"]}, side="released"), facts)
+        return None if verdict.holds else _refutation(slot, verdict.classes, verdict.smallest)
+    elif name in _NECESSARY and slot.side in ("", "released", "input"):
         known = _known(facts, slot)
         passes = _NECESSARY[name](slot.model, known) | (known.most == 0)
     else:
         return None
     failing = facts.classes.sizes[~passes]
     return _refutation(slot, len(failing), int(failing.min())) if len(failing) else None
+
+
+def _comparable(slot: Slot, facts: Facts) -> bool:
+    """Whether a distance to the input says something about distances among the released rows.
+
+    The ordered one is divided by a number of values, of which some may be suppressed; Kullback and Leibler's obeys no
+    triangle.
+    """
+    columns = [facts.claims.column(name) for name in slot.names]
+    return (slot.model.get("distance") or default_distance(columns)) not in ("ordered", "kl")
 
 
 def _refutation(slot: Slot, classes: int, smallest: int) -> Check:

@@ -53,8 +53,8 @@ _PREDICATES: dict[str, Callable[[Mapping[str, Any], Sample], Outcome]] = {
     "personalised": guarded.personalised,
     "m-invariance": invariance.m_invariance,
 }
-# Models that are judged twice: by what is released, and by what only the publisher knows.
-_SIDES = {"t-closeness": ("released", "input"), "m-invariance": ("released", "history")}
+# The model that is judged twice: by what is released, and by what only the publisher knows.
+_SIDES = {"m-invariance": ("released", "history")}
 _AGAINST = {"input": " against the input", "history": " against earlier releases"}
 
 
@@ -71,7 +71,7 @@ class Slot:
     names
         The column names behind it.
     side
-        For t-closeness the table to compare with, ``"released"`` or ``"input"``; for m-invariance ``"released"`` or
+        For t-closeness the table to compare with, which the model names; for m-invariance ``"released"`` or
         ``"history"``, the earlier releases; else empty.
     by
         ``"rechecked"`` or ``"attested"``.
@@ -114,7 +114,7 @@ def slots(claims: Claims) -> list[Slot]:
             coded = any(claims.column(part).coded is not None for part in names)
             needs_input = _needs_input(claims, name, names) or (claims.people and name in COUNTS_PEOPLE) or coded
             needs_input |= claims.counterfeits > 0 and name in ASKS_SIZE  # who is real is not published
-            for side in _SIDES.get(name, ("",)):
+            for side in (model.get("reference", "input"),) if name == "t-closeness" else _SIDES.get(name, ("",)):
                 by = "attested" if needs_input or side in _AGAINST else "rechecked"
                 found.append(Slot(model=model, on=on, names=names, side=side, by=by))
     return found

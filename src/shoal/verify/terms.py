@@ -8,6 +8,7 @@ from typing import Any
 from shoal.errors import VerificationError
 
 DISTANCES = ("equal", "ordered", "hierarchical", "variational", "kl")
+REFERENCES = ("input", "released")
 NUMERIC_ONLY = ("k-e", "variance", "eps-m")
 # Models that need to know whose rows are whose when a subject column is given.
 COUNTS_PEOPLE = (
@@ -82,7 +83,10 @@ _REQUIRED: dict[str, dict[str, Callable[[Any], bool]]] = {
     "m-invariance": {"m": _count},
 }
 _OPTIONAL: dict[str, dict[str, Callable[[Any], bool]]] = {
-    "t-closeness": {"distance": lambda value: value is None or value in DISTANCES},
+    "t-closeness": {
+        "distance": lambda value: value is None or value in DISTANCES,
+        "reference": lambda value: value in REFERENCES,
+    },
     "alpha-k-complete": {"default": _share},
     "eps-m": {"relative": lambda value: isinstance(value, bool)},
     "personalised": {"guard_level": lambda value: value == 0 or _count(value)},

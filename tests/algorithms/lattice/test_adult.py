@@ -62,7 +62,7 @@ def test_reference_optima(
     suppressed: int,
     classes: int,
 ) -> None:
-    """The search's own node: a release would also hold t-closeness against the rows that are left."""
+    """The optima that ARX finds, as a release has them."""
     case = problem(adult, k, other)
     recoding = make("algorithm", {"name": "optimal", "measure": "arx-loss", "suppression_limit": limit}).run(case)
     assert (recoding.notes["levels"], recoding.notes["proven"]) == (levels, True)

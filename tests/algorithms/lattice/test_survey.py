@@ -142,20 +142,6 @@ def test_levels_are_described() -> None:
     assert found.level_names == [["as it is, 3 values", "2 groups such as ab", "everything is *"]]
 
 
-@pytest.mark.parametrize(
-    "spec, limit, expected",
-    [
-        (K2, 0.1, []),
-        ({"name": "t-closeness", "t": 0.5, "on": "s"}, 0.1, ["t-closeness"]),
-        ({"name": "t-closeness", "t": 0.5, "on": "s"}, 0.0, []),
-    ],
-)
-def test_models_that_also_look_at_the_released_rows_are_named(spec: dict, limit: float, expected: list[str]) -> None:
-    frame = pl.DataFrame({"q": list("aabbab"), "s": list("xyxyxx")})
-    table = read(frame, quasi=["q"], sensitive=["s"], hierarchies={"q": [["a", "*"], ["b", "*"]]})
-    assert surveyed(Case(table, [spec]).problem(), measure="lm", limit=limit, max_nodes=9).relative == expected
-
-
 def test_a_column_without_hierarchy_is_refused_as_by_optimal() -> None:
     problem = Case(read(pl.DataFrame({"sex": list("fmfm")}), quasi=["sex"]), [K2]).problem()
     with pytest.raises(SchemaError, match="'sex' has no hierarchy") as ours:

@@ -15,9 +15,11 @@ from shoal.kernels.grouping import group_rows, pack_keys
 from shoal.kernels.rules import EXTENT, SIZE, judge_rule
 from shoal.measures.base import Prices
 from shoal.models.base import average_known, compare, compile_rules
+from shoal.models.settle import settled
 from shoal.recoding.lattice import Lattice
 from shoal.recoding.released import top_level
 from shoal.table.column import TREE, Column
+from shoal.table.stats import GroupStats, Histogram
 from shoal.table.table import Table
 
 # Rolled-up tables share the levels of this many attributes, and together take no more than so much room.
@@ -152,6 +154,7 @@ class Checker:
         self._flags = np.array(flags, dtype=np.uint8)
         self.rows_only = bool((self.rules.op == SIZE).all())
         self._by_row = table.subjects is not None
+        self._relative = judge.reference.whole and any(model.relative for model in judge.models)
         histograms = []
         if not self.rows_only and not self._by_row:
             size = self.frequency.weight.size
@@ -236,6 +239,8 @@ class Checker:
         spreads = self._spreads(levels, found) if self.problem.judge.needs_spreads else None
         if self._by_row:
             self._judge_people(found, spreads)
+        elif self._relative:
+            self._judge_released(found, spreads)
         else:
             self._judge_values(found, spreads)
 
@@ -280,8 +285,22 @@ class Checker:
         judge = self.problem.judge
         ids = self.class_of[self.combination]
         stats = self.problem.engine.group_stats(self.table, ids, found, judge.attributes)
-        self._bad[:found] = ~judge.ok(replace(stats, spreads=spreads))
+        stats = replace(stats, spreads=spreads)
+        self._bad[:found] = ~settled(judge, stats, lambda: ids, self.problem.engine)
         self._inherits[:found] = stats.sizes < judge.k
+
+    def _judge_released(self, found: int, spreads: np.ndarray | None) -> None:
+        """Suppressing changes what classes are compared with: judge as a release would be, until none fails."""
+        judge, sizes = self.problem.judge, self._sizes[:found].copy()
+        class_of = self._class_of[: self._entries.weight.size]
+        histograms = {
+            one.key: Histogram(*kernel.class_histograms(class_of, found, counts, one.unknown))
+            for one, counts in zip(judge.attributes, self._entries.histograms, strict=True)
+        }
+        stats = GroupStats(sizes=sizes, rows=sizes, histograms=histograms, spreads=spreads)
+        good = settled(judge, stats, lambda: self.class_of[self.combination], self.problem.engine)
+        self._bad[:found] = ~good
+        self._inherits[:found] = sizes < judge.k
 
     @property
     def failing(self) -> np.ndarray:

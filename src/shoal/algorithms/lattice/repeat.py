@@ -18,7 +18,7 @@ from shoal.models.base import Judge
 from shoal.recoding.lattice import Lattice
 from shoal.recoding.recodings import Grouping
 from shoal.recoding.released import top_level
-from shoal.table.table import take_rows
+from shoal.table.stats import part_of
 
 # Every round releases at least this share of the rows that are left: less would lower the loss a little further, and
 # take many more rounds.
@@ -95,8 +95,10 @@ class _Repeated:
 
         Models compare with the whole table, whatever part of it is searched.
         """
-        part = take_rows(self.problem.table, rows)
-        judge = Judge(self.problem.judge.models, dataclasses.replace(self.problem.judge.reference, table=part))
+        part = part_of(self.problem.table, rows, self.problem.judge.attributes)
+        whole = self.problem.judge.reference
+        reference = dataclasses.replace(whole, table=part, whole=whole.whole and part.n == self.problem.table.n)
+        judge = Judge(self.problem.judge.models, reference)
         checker = Checker(dataclasses.replace(self.problem, table=part, judge=judge))
         objective = Objective(self.measure, part, judge.k)
         if kept_only:

@@ -12,7 +12,6 @@ from shoal.algorithms.lattice.checker import Checker, NodeCheck, PriceTable
 from shoal.algorithms.lattice.objective import Objective, Rank
 from shoal.algorithms.lattice.sweep import best_node
 from shoal.hierarchy.hierarchy import MISSING
-from shoal.kernels import rules
 from shoal.measures.base import Measure
 from shoal.results import Survey, SurveyNode
 from shoal.table.column import Column
@@ -20,8 +19,6 @@ from shoal.table.column import Column
 Levels = tuple[int, ...]
 
 _ORDER = {"allowed": 0, "over": 1, "fails": 2}
-# Conditions whose reference changes with the rows that are released.
-_RELATIVE = (rules.TOTAL_VARIATION, rules.KL, rules.ORDERED, rules.TREE, rules.CLOSENESS)
 # Minimal nodes are looked for among this many, the lowest first.
 _CANDIDATES = 50_000
 _ROUNDS = 8
@@ -69,7 +66,6 @@ def survey(problem: Problem, *, measure: Measure, limit: float, max_nodes: int, 
         nodes=nodes,
         optimum=None if best is None else next(i for i, node in enumerate(nodes) if node.levels == best.levels),
         proven=proven,
-        relative=_relative(problem) if limit > 0 else [],
     )
 
 
@@ -206,9 +202,3 @@ def _level_names(column: Column) -> list[str]:
         else:
             names.append(f"{count:,} group{'s' if count != 1 else ''} such as {example}")
     return names
-
-
-def _relative(problem: Problem) -> list[str]:
-    """Models that compare a class with the released rows as well."""
-    found = [model.name for model, conditions in problem.judge.sets if any(rule.op in _RELATIVE for rule in conditions)]
-    return list(dict.fromkeys(found))
