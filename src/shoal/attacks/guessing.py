@@ -244,7 +244,7 @@ def only_value(pool: Pool) -> Answer:
         shared &= (shared.sum(axis=1) == 1)[:, None]
     else:
         shared &= pool.shared
-    return Answer(_silent((pool.counts * shared).argmax(axis=1), shared.any(axis=1)), nothing(pool))
+    return Answer(_silent((pool.counts * shared).argmax(axis=1), shared.sum(axis=1) > 0), nothing(pool))
 
 
 def same_code(column: str) -> Right:

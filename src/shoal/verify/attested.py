@@ -74,9 +74,9 @@ def refuted(slot: Slot, facts: Facts) -> Check | None:
     elif name in ROWS_FIRST and all(column.coded is None for column in columns):
         verdict = judge(slot, facts)
         return None if verdict.holds else _refutation(slot, verdict.classes, verdict.smallest)
-    elif slot.side == "input" and not _comparable(slot, facts):
-        return None
-    elif slot.side == "input" and not facts.claims.people and all(column.coded is None for column in columns):
+    elif slot.side == "input" and _distance(slot, facts) == "ordered":
+        return None  # it is divided by the number of values, of which some may be suppressed
+    elif slot.side == "input" and _rows_decide(slot, facts):
         # The released rows are a mixture of the classes, hence within t of the input as well.
         verdict = judge(replace(slot, model={**slot.model, "t": 2 * slot.model["t"]}, side="released"), facts)
         return None if verdict.holds else _refutation(slot, verdict.classes, verdict.smallest)
@@ -89,14 +89,14 @@ def refuted(slot: Slot, facts: Facts) -> Check | None:
     return _refutation(slot, len(failing), int(failing.min())) if len(failing) else None
 
 
-def _comparable(slot: Slot, facts: Facts) -> bool:
-    """Whether a distance to the input says something about distances among the released rows.
+def _distance(slot: Slot, facts: Facts) -> str:
+    return str(slot.model.get("distance") or default_distance([facts.claims.column(name) for name in slot.names]))
 
-    The ordered one is divided by a number of values, of which some may be suppressed; Kullback and Leibler's obeys no
-    triangle.
-    """
-    columns = [facts.claims.column(name) for name in slot.names]
-    return (slot.model.get("distance") or default_distance(columns)) not in ("ordered", "kl")
+
+def _rows_decide(slot: Slot, facts: Facts) -> bool:
+    """Whether rows are counted, by a distance that obeys the triangle, on values that are published."""
+    plain = all(facts.claims.column(name).coded is None for name in slot.names)
+    return plain and not facts.claims.people and _distance(slot, facts) in ("equal", "variational", "hierarchical")
 
 
 def _refutation(slot: Slot, classes: int, smallest: int) -> Check:

@@ -21,7 +21,7 @@ TREES = {
 }
 Classes = dict[tuple[str, ...], list[str]]
 REFERENCES = ["input", "released"]
-TABLES = range(30)
+TABLES = range(16)
 
 
 def frame_of(seed: int) -> pl.DataFrame:
