@@ -59,7 +59,8 @@ def test_non_answers_as_ordinary_values_may_be_the_worse_view(distance: str, val
 
 
 def test_non_answers_that_only_the_input_has_count_there() -> None:
-    released, original = gate(sensitive_case([["a", "b"]], close(), others=[None, None])).verdicts
+    (released,) = gate(sensitive_case([["a", "b"]], close(reference="released"), others=[None, None])).verdicts
+    (original,) = gate(sensitive_case([["a", "b"]], close(), others=[None, None])).verdicts
     assert (released.value, original.value) == (0, pytest.approx(1 / 2))
 
 

@@ -74,8 +74,6 @@ def refuted(slot: Slot, facts: Facts) -> Check | None:
     elif name in ROWS_FIRST and all(column.coded is None for column in columns):
         verdict = judge(slot, facts)
         return None if verdict.holds else _refutation(slot, verdict.classes, verdict.smallest)
-    elif slot.side == "input" and _distance(slot, facts) == "ordered":
-        return None  # it is divided by the number of values, of which some may be suppressed
     elif slot.side == "input" and _rows_decide(slot, facts):
         # The released rows are a mixture of the classes, hence within t of the input as well.
         verdict = judge(replace(slot, model={**slot.model, "t": 2 * slot.model["t"]}, side="released"), facts)
@@ -89,14 +87,12 @@ def refuted(slot: Slot, facts: Facts) -> Check | None:
     return _refutation(slot, len(failing), int(failing.min())) if len(failing) else None
 
 
-def _distance(slot: Slot, facts: Facts) -> str:
-    return str(slot.model.get("distance") or default_distance([facts.claims.column(name) for name in slot.names]))
-
-
 def _rows_decide(slot: Slot, facts: Facts) -> bool:
     """Whether rows are counted, by a distance that obeys the triangle, on values that are published."""
-    plain = all(facts.claims.column(name).coded is None for name in slot.names)
-    return plain and not facts.claims.people and _distance(slot, facts) in ("equal", "variational", "hierarchical")
+    columns = [facts.claims.column(name) for name in slot.names]
+    distance = slot.model.get("distance") or default_distance(columns)
+    plain = not facts.claims.people and all(column.coded is None for column in columns)
+    return plain and distance in ("equal", "variational", "hierarchical")
 
 
 def _refutation(slot: Slot, classes: int, smallest: int) -> Check:
@@ -203,6 +199,9 @@ def _moved(model: Mapping[str, Any], known: Known) -> float:
     if distance == "kl":  # Pinsker
         return float(np.sqrt(t / 2))
     if distance == "ordered":
+        # It is divided by the number of values, of which the input may have more.
+        if known.sample.side == "input" and t:
+            return np.inf
         return t * max(len(np.unique(known.whole.value)) - 1, 1)
     if distance == "hierarchical" or (known.coded and model.get("distance") is None):
         height = len(columns[0].hierarchy[0]) - 1 if columns[0].hierarchy else np.inf
