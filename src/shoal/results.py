@@ -170,9 +170,11 @@ class Release:
         """The publisher's side: input order, null rows where suppressed. Never to be published."""
         return load("io", "aligned")(self)
 
-    def write(self, folder: str | Path, *, replace: bool = False, format: str = "csv") -> Path:
+    def write(
+        self, folder: str | Path, *, replace: bool = False, format: str = "csv", formulas: str = "keep"
+    ) -> Path:
         """Write data, manifest and report to ``folder`` and the evidence beside it, whole or not at all."""
-        return load("io", "write-release")(self, Path(folder), replace=replace, format=format)
+        return load("io", "write-release")(self, Path(folder), replace=replace, format=format, formulas=formulas)
 
 
 @dataclass(frozen=True, kw_only=True)

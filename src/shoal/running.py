@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.algorithms.base import Algorithm
 from shoal.attacks.limits import RISKS, known_limits, refuse_over_limits
 from shoal.errors import InputError, RecipeError
+from shoal.io.formulas import count_formulas
 from shoal.io.output import check_output, read_tables
 from shoal.io.recipes import Recipe, dump_recipe, load_recipe
 from shoal.io.source import read
@@ -62,7 +63,7 @@ def run(
         if memory is not None:
             memory.keep(undo)
         release = dataclasses.replace(release, evidence={**release.evidence, "vault": kept})
-        release.write(folder, replace=replace, format=recipe.output.format)
+        release.write(folder, replace=replace, format=recipe.output.format, formulas=recipe.output.formulas)
     except Exception:  # not an interrupt: it may come when the release is already in its place
         undo.close()
         raise
@@ -218,6 +219,8 @@ def _anonymize_recipe(
     release = anonymize_table(recipe, table, token_key=token_key, history=history, progress=progress)
     source = str(recipe.resolve(recipe.source.path))
     private: dict[str, Any] = {"recipe": dump_recipe(recipe), "source_path": source}
+    if recipe.output.format == "csv" and recipe.output.formulas == "keep":
+        private["formulas"] = count_formulas(release.gated.tables)
     if recipe.limits:
         progress("holding it against its limits")
         private |= {"limits": refuse_over_limits(recipe.limits, release)}

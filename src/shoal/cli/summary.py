@@ -40,6 +40,7 @@ def release_data(release: Release, folder: Path | None) -> dict[str, Any]:
         "measures": score_data(evidence["measures"]),
         "kind": manifest["kind"],
         "attacks": evidence["attacks"],
+        "formulas": evidence.get("formulas"),
         "vault": evidence.get("vault"),
         "registry": evidence.get("registry"),
         "algorithm": evidence["algorithm"],
@@ -71,6 +72,11 @@ def show_release(release: Release, folder: Path | None) -> None:
     if evidence["attacks"]:
         say("Measured by attacking it:", *(f"  - {one.sentence}" for one in evidence["attacks"]), "")
     found = [*_vacuous_lines(evidence["vacuous"]), *_split_lines(evidence["split_verdicts"])]
+    if evidence.get("formulas"):
+        found.append(
+            f"Warning: {evidence['formulas']:,} cells or names begin as formulas of spreadsheets do: set formulas = "
+            '"escape" under [output] to keep them from being run.'
+        )
     for line in [*found, *_overlap_lines(evidence["overlaps"])]:
         say(line)
     say(f"All {len(release.checks)} checks of the gate passed.", "", "Not protected:")

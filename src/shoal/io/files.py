@@ -10,12 +10,14 @@ import polars as pl
 from shoal.errors import EmptyTableError, InputError, ParameterError
 from shoal.hierarchy.values import normal_text
 from shoal.io.delimited import UNPACK_LIMIT, Text, parse, too_large
+from shoal.io.formulas import escape_formulas
 from shoal.io.frames import clean
 from shoal.io.normal import MISSING, normalise
 from shoal.params import choice, whole
 
 TEXT_EXTENSIONS = (".csv", ".tsv", ".txt", ".data")
 FORMATS = ("csv", "parquet")
+FORMULAS = ("keep", "escape")
 _CELL_BYTES = 8
 
 
@@ -84,9 +86,14 @@ def read_exact(path: Path) -> pl.DataFrame:
     return parse(Text.open(path, "utf-8"), separator=",", columns=None, markers=None)
 
 
-def write_frame(frame: pl.DataFrame, path: str | Path, format: str = "csv") -> None:
-    """Write a frame; equal frames give equal bytes. In CSV a null cell is written as ``<missing>``."""
+def write_frame(frame: pl.DataFrame, path: str | Path, format: str = "csv", formulas: str = "keep") -> None:
+    """Write a frame; equal frames give equal bytes.
+
+    In CSV a null cell is written as ``<missing>``, and ``formulas = "escape"`` keeps spreadsheets from running cells.
+    """
     if choice("the output", "format", format, FORMATS) == "csv":
+        if choice("the output", "formulas", formulas, FORMULAS) == "escape":
+            frame = escape_formulas(frame)
         frame.write_csv(path, null_value=MISSING, check_extension=False)
     else:
         # One chunk a column, or the bytes would depend on how the frame was put together.

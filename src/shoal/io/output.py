@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,7 +16,7 @@ import polars as pl
 
 from shoal.errors import GateError, InputError
 from shoal.io.evidence import FACTS, RECIPE, SECRET, evidence_folder, frame_stamp, input_hash, write_evidence
-from shoal.io.files import FORMATS, write_frame
+from shoal.io.files import FORMATS, FORMULAS, write_frame
 from shoal.io.frames import native
 from shoal.io.manifest import manifest_bytes
 from shoal.io.publication import BOUND, Holder, publish, resume
@@ -34,6 +36,7 @@ def write_release(
     *,
     replace: bool = False,
     format: str = "csv",
+    formulas: str = "keep",
     holders: Sequence[Holder] = (),
 ) -> Path:
     """Write data, manifest and report to ``folder`` and the evidence to ``<folder>.evidence`` beside it.
@@ -47,6 +50,8 @@ def write_release(
         Swap an earlier release and its evidence for this one; otherwise both folders must be absent or empty.
     format
         ``"csv"`` or ``"parquet"``.
+    formulas
+        ``"escape"``: keep spreadsheets from running cells of a CSV file that begin like formulas.
     holders
         Files that keep something for the release, and change with it.
 
@@ -56,13 +61,14 @@ def write_release(
         The folder, as an absolute path.
     """
     choice("the output", "format", format, FORMATS)
+    choice("the output", "formulas", formulas, FORMULAS)
     folder = Path(folder).resolve()
 
     def check() -> None:
         check_output(folder, release.evidence.get("source_path"), replace=replace)
 
     def fill(staged: Path, private: Path) -> str:
-        _fill(release.gated, staged, format)
+        _fill(release.gated, staged, format, formulas)
         check_staged(staged, release.gated.tables)
         digest = _sha256(staged / MANIFEST)
         write_evidence({**_private_facts(release), BOUND: digest}, private)
@@ -72,9 +78,17 @@ def write_release(
         resume(folder)
         check()
         publish(folder, fill, check, replace=replace, holders=holders)
-    except OSError as error:
-        raise InputError(f"The release cannot be written to '{folder}': {error.strerror}.") from None
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"The release cannot be written to '{folder}': {told(error)}.") from None
     return folder
+
+
+def told(error: Exception) -> str:
+    """Why writing failed; what Polars raises holds the system's words in a text alone."""
+    full = os.strerror(errno.ENOSPC)
+    if getattr(error, "errno", None) == errno.ENOSPC or full in str(error):
+        return "the disk is full"
+    return getattr(error, "strerror", None) or "the system refused it"
 
 
 def aligned(release: Release) -> Any:
@@ -154,16 +168,18 @@ def is_release(folder: Path) -> bool:
     return False
 
 
-def _fill(gated: Gated, folder: Path, format: str) -> None:
+def _fill(gated: Gated, folder: Path, format: str, formulas: str) -> None:
     facts: dict[str, Any] = {}
     for name, frame in gated.tables.items():
         if frame_stamp(frame) != gated.stamps[name]:
             raise GateError("The release was changed after it had passed the gate, so nothing is written: run again.")
         data = folder / f"{name}.{format}"
-        write_frame(frame, data, format)
+        write_frame(frame, data, format, formulas)
         facts[name] = {"file": data.name, "sha256": _sha256(data), "rows": frame.height}
     (folder / REPORT).write_bytes(gated.report)
     described = facts.pop("release") | {"format": format} | facts
+    if formulas == "escape" and format == "csv":
+        described["formulas"] = "escaped"
     manifest: Mapping[str, Any] = {
         **json.loads(gated.manifest),
         "data": described,

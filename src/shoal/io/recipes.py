@@ -95,6 +95,7 @@ class Output(_Section):
 
     folder: str = "out"
     format: Literal["csv", "parquet"] = "csv"
+    formulas: Literal["keep", "escape"] = "keep"
     suppressed: Literal["drop", "star"] = "drop"
     order: Literal["shuffled", "kept"] = "shuffled"
     neutral_limit: Annotated[float, Field(ge=0, le=1, strict=False)] = 0.05

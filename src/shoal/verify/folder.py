@@ -19,6 +19,10 @@ from shoal.verify.shape import check_manifest
 from shoal.verify.strict import read_json
 
 MANIFEST = "manifest.json"
+# How a cell begins that a spreadsheet runs unless it is a number, and how one that is escaped.
+_FORMULA = r"^[=+\-@\t\r]"
+_ESCAPED = r"^'('*[=+\-@\t\r])"
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 # What Polars writes into a Parquet file beside the rows.
 _PARQUET_KEYS = {"ARROW:schema"}
 
@@ -34,7 +38,8 @@ def read_folder(folder: str | Path) -> tuple[dict[str, pl.DataFrame], dict[str, 
     listed = {"release": data} | ({"sensitive": data["sensitive"]} if "sensitive" in data else {})
     _check_files(folder, [MANIFEST, manifest["report"]["file"], *(entry["file"] for entry in listed.values())])
     _hashed(folder, manifest["report"])
-    return {name: _table(folder, entry) for name, entry in listed.items()}, manifest
+    escaped = "formulas" in data
+    return {name: _table(folder, entry, escaped) for name, entry in listed.items()}, manifest
 
 
 def read_manifest(folder: str | Path) -> dict[str, Any]:
@@ -71,9 +76,10 @@ def _hashed(folder: Path, entry: Mapping[str, Any]) -> bytes:
     return raw
 
 
-def _table(folder: Path, entry: Mapping[str, Any]) -> pl.DataFrame:
+def _table(folder: Path, entry: Mapping[str, Any], escaped: bool) -> pl.DataFrame:
     raw, file = _hashed(folder, entry), entry["file"]
     frame = _csv(raw, file) if file.endswith(".csv") else _parquet(raw, file)
+    frame = _unescaped(frame, file) if escaped else frame
     if frame.height != entry["rows"]:
         raise VerificationError(f"'{file}' has {frame.height} rows and the manifest says {entry['rows']}.")
     return frame
@@ -91,6 +97,18 @@ def _csv(raw: bytes, file: str) -> pl.DataFrame:
     if again.getvalue() != raw or any(column.null_count() for column in frame.iter_columns()):
         raise VerificationError(f"'{file}' is not spelled as Shoal writes CSV, so it could be read in two ways.")
     return frame
+
+
+def _unescaped(frame: pl.DataFrame, file: str) -> pl.DataFrame:
+    """The cells without the apostrophes that keep spreadsheets from running them; none may lack its own."""
+    names = pl.Series("", frame.columns, dtype=pl.String)
+    for texts in (*frame.iter_columns(), names):
+        bare = texts.str.contains(_FORMULA) & ~texts.str.contains(_NUMBER)
+        if bare.any():
+            lacking = int(bare.sum())
+            raise VerificationError(f"'{file}' has {lacking:,} formulas that are not escaped, against its manifest.")
+    cells = frame.with_columns(pl.all().str.replace(_ESCAPED, "${1}"))
+    return cells.rename(dict(zip(frame.columns, names.str.replace(_ESCAPED, "${1}").to_list(), strict=True)))
 
 
 def _parquet(raw: bytes, file: str) -> pl.DataFrame:

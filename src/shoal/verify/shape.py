@@ -121,7 +121,9 @@ def _check_data(data: Mapping[str, Any]) -> None:
     if not _is(rows, int) or rows < 0:  # type: ignore[operator]
         raise VerificationError("The 'data' of the manifest must give its number of rows.")
     _check_hash(data, "data")
-    _no_others("The manifest's 'data'", data, ("file", "format", "rows", "sha256", "sensitive"))
+    _no_others("The manifest's 'data'", data, ("file", "format", "rows", "sha256", "sensitive", "formulas"))
+    if "formulas" in data and (data["formulas"] != "escaped" or format != "csv"):
+        raise VerificationError("The 'formulas' of the manifest's data can only be 'escaped', in a CSV file.")
     if "sensitive" in data:
         apart = data["sensitive"]
         if not isinstance(apart, Mapping) or apart.get("file") != f"sensitive.{format}":
