@@ -193,10 +193,13 @@ def _fail(*given: Any, **named: Any) -> None:
     raise Full
 
 
+FAILING = "shoal.io.publication.put"
+
+
 @pytest.mark.parametrize("lines", [(), (NAMED,)], ids=["fresh", "named"])
 def test_a_failed_write_leaves_the_vault_as_it_was(run: Run, lines: tuple[str, ...]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Release, "write", _fail)
+        patch.setattr(FAILING, _fail)
         with pytest.raises(Full):
             run("out", *lines)
         assert not Path("keys.vault").exists()
@@ -209,7 +212,7 @@ def test_a_failed_write_keeps_entries_that_were_there(run: Run) -> None:
     store("keys.vault", OPENED, "other", [other])
     before = [secret.reveal() for secret in load("keys.vault", OPENED, "out")]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Release, "write", _fail)
+        patch.setattr(FAILING, _fail)
         for folder in ("out", "second"):
             with pytest.raises(Full):
                 run(folder, NAMED.replace("cohort", "third") if folder == "second" else "", replace=True)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import secrets
-from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.algorithms.base import Algorithm
 from shoal.attacks.limits import RISKS, known_limits, refuse_over_limits
-from shoal.errors import InputError, RecipeError
+from shoal.errors import RecipeError
 from shoal.io.formulas import count_formulas
-from shoal.io.output import check_output, read_tables
+from shoal.io.output import check_output, read_tables, write_release
+from shoal.io.publication import Holder, resume
 from shoal.io.recipes import Recipe, dump_recipe, load_recipe
 from shoal.io.source import read
 from shoal.models.base import Model
@@ -27,6 +26,7 @@ from shoal.table.tokens import KEY_BYTES
 from shoal.verify import recheck
 
 if TYPE_CHECKING:
+    from shoal.vault.keeper import Keeper
     from shoal.vault.memory import Memory
     from shoal.vault.seal import Key
 
@@ -50,110 +50,31 @@ def run(
     if not isinstance(recipe, Recipe):
         recipe = load_recipe(Path(recipe))
     folder = recipe.resolve(recipe.output.folder)
+    resume(folder.resolve())
     check_output(folder, recipe.resolve(recipe.source.path), replace=replace)
     keeper = _keeper(recipe, key, replace)
     memory = remembered(recipe, key)
     token_key = keeper.token_key if keeper else None
     release, memory = _anonymize_recipe(recipe, token_key=token_key, memory=memory, progress=progress)
     progress("writing")
-    undo = ExitStack()
-    try:
-        # The secrets go first: codes that nobody can turn back any more would be worse than an entry too many.
-        kept = None if keeper is None else keeper.keep(release, undo)
-        if memory is not None:
-            memory.keep(undo)
-        release = dataclasses.replace(release, evidence={**release.evidence, "vault": kept})
-        release.write(folder, replace=replace, format=recipe.output.format, formulas=recipe.output.formulas)
-    except Exception:  # not an interrupt: it may come when the release is already in its place
-        undo.close()
-        raise
+    if keeper is not None:
+        keeper = keeper.with_secrets(release.secrets)
+    release = dataclasses.replace(release, evidence={**release.evidence, "vault": keeper and keeper.facts()})
+    holders: list[Holder] = [holder for holder in (keeper, memory) if holder is not None]
+    write_release(
+        release, folder, replace=replace, format=recipe.output.format, formulas=recipe.output.formulas, holders=holders
+    )
     return release
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Keeper:
-    """Where the secrets of one run go.
-
-    Attributes
-    ----------
-    present
-        Names of the entries that were there before.
-    token_key, token_name
-        The key of the tokens and its name, where the recipe names one; in ``present`` unless it is new.
-    """
-
-    place: Path
-    key: Key
-    folder: Path
-    entry: str
-    present: frozenset[str]
-    token_key: SecretKey | None
-    token_name: str | None
-
-    def keep(self, release: Release, undo: ExitStack) -> dict[str, Any]:
-        """Store what is not stored yet, and say where; ``undo`` leaves the vault as it was."""
-        found: dict[str, Any] = {"file": str(self.place), "entry": None, "token_key": None}
-        if self.token_key is not None:
-            made = self.token_name not in self.present
-            found["token_key"] = {"name": self.token_name, "made": made}
-            if made:
-                self._store(str(self.token_name), [self.token_key], undo)
-        if release.secrets:
-            found["entry"] = self.entry
-            self._store(self.entry, list(release.secrets), undo)
-        return found
-
-    def _store(self, name: str, kept: list[Any], undo: ExitStack) -> None:
-        from shoal.vault.files import load as open_entry
-        from shoal.vault.files import remove, store
-
-        old = open_entry(self.place, self.key, name) if name in self.present else None
-        store(self.place, self.key, name, kept, replace=old is not None, release=self.folder)
-        if old is None:
-            undo.callback(remove, self.place, self.key, name)
-        else:
-            undo.callback(store, self.place, self.key, name, old, replace=True)
-
-
-def _keeper(recipe: Recipe, key: Key | None, replace: bool) -> _Keeper | None:
+def _keeper(recipe: Recipe, key: Key | None, replace: bool) -> Keeper | None:
     """How the secrets of a release will be kept, after checking before any work that they can be."""
     refuse_unkept(recipe)
-    output = recipe.output
-    if output.vault is None:
+    if recipe.output.vault is None:
         return None
-    if key is None:
-        raise InputError("The vault needs a key: give the passphrase or key file that opens it.")
-    from shoal.vault.files import check_name, check_vault, contents
+    from shoal.vault.keeper import open_keeper
 
-    folder = recipe.resolve(output.folder)
-    place = check_vault(recipe.resolve(output.vault), release=folder)
-    entry = output.vault_entry or folder.resolve().name
-    present = frozenset(contents(place, key)) if place.exists() else frozenset()
-    # Nothing but tokens of a named key leaves nothing to store under the release's own name.
-    if entry in present and not replace and (output.token_key is None or _is_coded(recipe)):
-        raise InputError(f"The vault '{output.vault}' already has an entry '{entry}': set another vault_entry.")
-    token_key = None
-    if output.token_key is not None:
-        check_name(output.token_key)
-        if output.token_key == entry:
-            raise RecipeError(f"The token_key '{entry}' has the name of the release's vault_entry: rename one.")
-        token_key = _token_key(recipe, output.token_key, place, key, present)
-    return _Keeper(
-        place=place, key=key, folder=folder, entry=entry, present=present, token_key=token_key,
-        token_name=output.token_key,
-    )  # fmt: skip
-
-
-def _token_key(recipe: Recipe, name: str, place: Path, key: Key, present: frozenset[str]) -> SecretKey:
-    """The named key, or a fresh one that is to be stored under the name; no seed determines it, since it is reused."""
-    from shoal.vault.files import load as open_entry
-
-    if name not in present:
-        return SecretKey(recipe.roles.pseudonym[0], secrets.token_bytes(KEY_BYTES))
-    found = open_entry(place, key, name)
-    if len(found) != 1 or not isinstance(found[0], SecretKey):
-        raise InputError(f"The vault's entry '{name}' is not a single key: name another one as token_key.")
-    return found[0]
+    return open_keeper(recipe, key, replace=replace, coded=_is_coded(recipe))
 
 
 def _is_coded(recipe: Recipe) -> bool:

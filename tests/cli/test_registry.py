@@ -35,6 +35,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("shoal.vault.seal.MEMORY", 10)  # deriving keys takes its time on purpose
     monkeypatch.setenv("SHOAL_PASSPHRASE", "correct horse")
     patients(tmp_path, 3)
+    assert execute(["registry", "new", str(tmp_path / "patients.registry"), "--source", "patients"]) == 0
     return tmp_path
 
 
@@ -91,8 +92,9 @@ def test_m_invariance_passes_and_verifies(place: Path, capsys: Any) -> None:
 
 
 def test_a_dry_run_remembers_nothing(place: Path) -> None:
+    before = (place / "patients.registry").read_bytes()
     assert run(place, "one", "--dry-run") == 0
-    assert not (place / "patients.registry").exists()
+    assert (place / "patients.registry").read_bytes() == before
 
 
 def test_without_subject_or_key_it_only_warns(place: Path, capsys: Any) -> None:
@@ -136,18 +138,75 @@ def test_what_a_recipe_with_a_registry_needs(place: Path, capsys: Any) -> None:
     assert execute(["vault", "list", str(place / "patients.csv")]) == 2
 
 
-def test_a_failed_write_leaves_the_registry_as_it_was(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_leaves_the_registry_as_it_was(
+    place: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left", "disk")
 
-    monkeypatch.setattr("shoal.io.output.write_release", fail)
-    assert run(place, "one") == 2
-    assert not (place / "patients.registry").exists()
-    monkeypatch.undo()
-    monkeypatch.setattr("shoal.vault.seal.MEMORY", 10)
-    monkeypatch.setenv("SHOAL_PASSPHRASE", "correct horse")
+    for folder, before in (("one", []), ("two", ["one"])):
+        with monkeypatch.context() as patch:
+            patch.setattr("shoal.io.publication.put", fail)
+            assert run(place, folder) == 2
+        assert [one["name"] for one in listing(place, capsys)] == before
+        assert not (place / folder).exists()
+        assert run(place, folder) == 0
+
+
+def test_a_registry_is_never_made_unasked(place: Path, capsys: Any) -> None:
     assert run(place, "one") == 0
-    before = (place / "patients.registry").read_bytes()
-    monkeypatch.setattr("shoal.io.output.write_release", fail)
+    patients(place, 2)
+    assert run(place, "two") == 4
+    (place / "patients.registry").rename(place / "mistyped.registry")
+    capsys.readouterr()
+    for command in (["run"], ["run", "--dry-run"], ["check"]):
+        assert execute([*command, str(place / "recipe.toml")]) == 2
+        assert "shoal registry new" in " ".join(capsys.readouterr().err.split())
+    assert not (place / "two").exists()
+    assert execute(["registry", "new", str(place / "patients.registry"), "--source", "patients"]) == 2
+    assert "tells of a registry that was here" in capsys.readouterr().err
+    (place / "mistyped.registry").rename(place / "patients.registry")
+    assert run(place, "two") == 4
+    assert execute(["registry", "new", str(place / "patients.registry"), "--source", "patients"]) == 2
+    assert "already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_an_old_copy_is_noticed(place: Path, capsys: Any, counted: bool) -> None:
+    """By the count beside it, and by the evidence beside the release where that is lost as well."""
+    copy = (place / "patients.registry").read_bytes()
+    assert run(place, "one") == 0
+    newest = (place / "patients.registry").read_bytes()
+    (place / "patients.registry").write_bytes(copy)
+    if not counted:
+        (place / "patients.registry.count").unlink()
+    patients(place, 2)
+    capsys.readouterr()
     assert run(place, "two") == 2
-    assert (place / "patients.registry").read_bytes() == before
+    assert "old copy" in capsys.readouterr().err
+    (place / "patients.registry").write_bytes(newest)
+    assert run(place, "two") == 4
+
+
+def test_a_copy_that_went_another_way_is_noticed(place: Path, capsys: Any) -> None:
+    copy, count = ((place / name).read_bytes() for name in ("patients.registry", "patients.registry.count"))
+    assert run(place, "one") == 0
+    (place / "patients.registry").write_bytes(copy)
+    (place / "patients.registry.count").write_bytes(count)
+    (place / "one.evidence").rename(place / "one.away")
+    assert run(place, "two") == 0  # nobody can tell
+    (place / "one.away").rename(place / "one.evidence")
+    capsys.readouterr()
+    assert run(place, "three") == 2
+    assert "one.evidence' knows of a release number 1" in capsys.readouterr().err
+
+
+def test_another_registry_in_its_place_is_noticed(place: Path, capsys: Any) -> None:
+    assert run(place, "one") == 0
+    assert execute(["registry", "new", str(place / "other.registry"), "--source", "patients"]) == 0
+    (place / "other.registry").rename(place / "patients.registry")
+    assert run(place, "two") == 2
+    assert "is not the registry that 'patients.registry.count' counts" in capsys.readouterr().err
+    (place / "patients.registry.count").write_text("{}")
+    assert run(place, "two") == 2
+    assert "damaged" in capsys.readouterr().err

@@ -112,8 +112,13 @@ def test_what_is_not_turned_back_is_listed_and_ends_in_4(shoal, stored: Path, te
 def test_the_passphrase_may_come_from_a_file(shoal, stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SHOAL_PASSPHRASE")
     Path("pass").write_text("correct horse\n")
-    assert shoal("vault", "list", stored, "--passphrase-file", "pass").code == 0
     Path("key").write_bytes(bytes(range(32)))
+    refused = shoal("vault", "list", stored, "--passphrase-file", "pass")
+    assert refused.code == 2
+    assert "'pass' can be read by others than its owner: run chmod 600" in refused.err
+    for name in ("pass", "key"):
+        Path(name).chmod(0o600)
+    assert shoal("vault", "list", stored, "--passphrase-file", "pass").code == 0
     assert shoal("vault", "put", "other.vault", "k", "--new-key", "id", "--key-file", "key").code == 0
     assert shoal("vault", "list", "other.vault", "--key-file", "key").code == 0
     refused = shoal("vault", "list", "other.vault", "--passphrase-file", "pass")

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from shoal.errors import InputError, MissingExtraError
+from shoal.io import locks
 from shoal.recoding.secrets import MappingTable, Secret
-from shoal.vault import Key, check_vault, contents, files, load, seal, store
+from shoal.vault import Key, Registry, check_vault, contents, load, save_registry, seal, store
 
 HIDDEN = [b"Flu", b"illness", b"age", b"disease", b"run", b"entries"]
 
@@ -35,21 +36,6 @@ def test_only_its_owner_can_read_it_and_nobody_sees_inside(tmp_path: Path, key: 
     store(path, key, "more", secrets)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert not [word for word in HIDDEN if word in path.read_bytes()]
-
-
-def test_an_entry_is_removed_and_the_file_with_the_last(tmp_path: Path, key: Key, secrets: list[Secret]) -> None:
-    path = store(tmp_path / "keys.vault", key, "run", secrets)
-    store(path, key, "more", secrets[:1])
-    with pytest.raises(InputError):
-        files.remove(path, Key.passphrase("another sentence"), "run")
-    before = path.read_bytes()
-    files.remove(path, key, "absent")
-    assert path.read_bytes() == before
-    files.remove(path, key, "run")
-    assert list(contents(path, key)) == ["more"]
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    files.remove(path, key, "more")
-    assert not list(tmp_path.iterdir())
 
 
 def test_equal_content_gives_other_bytes(tmp_path: Path, key: Key, secrets: list[Secret]) -> None:
@@ -118,6 +104,8 @@ def test_a_file_that_asks_for_absurd_memory_is_refused_at_once(tmp_path: Path, k
 def test_a_key_file_opens_it_and_a_passphrase_does_not(tmp_path: Path, key: Key, secrets: list[Secret]) -> None:
     (tmp_path / "key").write_bytes(bytes(range(40)))
     (tmp_path / "other").write_bytes(bytes(range(1, 41)))
+    for name in ("key", "other"):
+        (tmp_path / name).chmod(0o600)
     file = Key.file(tmp_path / "key")
     path = store(tmp_path / "keys.vault", file, "run", secrets)
     assert revealed(load(path, file, "run")) == revealed(secrets)
@@ -129,12 +117,33 @@ def test_a_key_file_opens_it_and_a_passphrase_does_not(tmp_path: Path, key: Key,
 
 def test_weak_keys_are_refused(tmp_path: Path) -> None:
     (tmp_path / "key").write_bytes(b"short")
+    (tmp_path / "key").chmod(0o400)
     with pytest.raises(InputError, match="32 bytes"):
         Key.file(tmp_path / "key")
     with pytest.raises(InputError, match="8 characters"):
         Key.passphrase("1234567")
     with pytest.raises(InputError, match="cannot be read"):
         Key.file(tmp_path / "absent")
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o444, 0o660])
+def test_a_key_that_others_can_read_is_refused(tmp_path: Path, mode: int) -> None:
+    (tmp_path / "key").write_bytes(bytes(range(40)))
+    (tmp_path / "key").chmod(mode)
+    with pytest.raises(InputError, match="can be read by others"):
+        Key.file(tmp_path / "key")
+
+
+def test_a_short_passphrase_makes_nothing_new_unless_accepted(tmp_path: Path, secrets: list[Secret]) -> None:
+    path = tmp_path / "keys.vault"
+    with pytest.raises(InputError, match=r"fewer than 12 characters.*--accept-short"):
+        store(path, Key.passphrase("elevenchars"), "run", secrets)
+    with pytest.raises(InputError, match="fewer than 12"):
+        save_registry(tmp_path / "p.registry", Key.passphrase("e\u0301levenchars"), Registry(source="p"))
+    assert list(tmp_path.iterdir()) == []
+    store(path, Key.passphrase("elevenchars", accept_short=True), "run", secrets)
+    store(path, Key.passphrase("elevenchars"), "more", secrets)  # what is there already opens as ever
+    assert list(contents(path, Key.passphrase("elevenchars"))) == ["run", "more"]
 
 
 def test_a_key_is_never_shown(key: Key) -> None:
@@ -144,8 +153,8 @@ def test_a_key_is_never_shown(key: Key) -> None:
 
 
 def test_how_an_accent_is_typed_makes_no_difference(tmp_path: Path, secrets: list[Secret]) -> None:
-    path = store(tmp_path / "keys.vault", Key.passphrase("caf\u00e9 noir"), "run", secrets)
-    assert load(path, Key.passphrase("cafe\u0301 noir"), "run")
+    path = store(tmp_path / "keys.vault", Key.passphrase("caf\u00e9 noir et blanc"), "run", secrets)
+    assert load(path, Key.passphrase("cafe\u0301 noir et blanc"), "run")
 
 
 def test_entries_are_not_overwritten_unasked(tmp_path: Path, key: Key, secrets: list[Secret]) -> None:
@@ -216,28 +225,22 @@ def test_a_failed_write_leaves_the_vault_as_it_was(
     def fails(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(files.os, "replace", fails)
+    monkeypatch.setattr("os.replace", fails)
     with pytest.raises(InputError, match="No space left"):
         store(path, key, "more", secrets)
     assert path.read_bytes() == before
     assert [item.name for item in tmp_path.iterdir()] == ["keys.vault"]
 
 
-def test_two_writers_do_not_lose_each_others_secrets(
+def test_whoever_stores_while_another_does_waits(
     tmp_path: Path, key: Key, secrets: list[Secret], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = store(tmp_path / "keys.vault", key, "run", secrets)
-    theirs = store(tmp_path / "theirs.vault", key, "theirs", secrets).read_bytes()
-    sealing = files.seal
-
-    def slow(content: bytes, key: Key) -> bytes:
-        path.write_bytes(theirs)  # somebody else finishes first
-        return sealing(content, key)
-
-    monkeypatch.setattr(files, "seal", slow)
-    with pytest.raises(InputError, match="somebody else"):
+    monkeypatch.setattr(locks, "PATIENCE", 0.05)
+    with locks.locked(path), pytest.raises(InputError, match="being written by another process"):
         store(path, key, "mine", secrets)
-    assert path.read_bytes() == theirs
+    store(path, key, "mine", secrets)
+    assert list(contents(path, key)) == ["run", "mine"]
 
 
 @pytest.mark.parametrize("library", ["cryptography.hazmat.primitives.ciphers.aead", "argon2.low_level"])

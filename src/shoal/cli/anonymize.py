@@ -65,6 +65,7 @@ def anonymize(
     discard_secret: options.DiscardSecret = False,
     passphrase_file: options.PassphraseFile = None,
     key_file: options.KeyFile = None,
+    accept_short: options.AcceptShort = False,
     save_recipe: options.SaveRecipe = None,
     replace: options.Replace = False,
     as_json: options.Json = False,
@@ -73,7 +74,8 @@ def anonymize(
     # The parameters above are read by name: most of them go into the recipe as they are.
     data = recipe_data(context.params)
     with _saved(data, save_recipe, replace):
-        release, folder = carry_out(as_recipe(data), replace=replace, keys=(passphrase_file, key_file))
+        keys = (passphrase_file, key_file)
+        release, folder = carry_out(as_recipe(data), replace=replace, keys=keys, accept_short=accept_short)
     if as_json:
         saved = None if save_recipe is None else str(save_recipe)
         show_json(release_data(release, folder) | {"recipe": saved})

@@ -19,7 +19,7 @@ from shoal.cli.show import (
     steps,
     target_label,
 )
-from shoal.errors import GateError, InfeasibleError, RecipeError, RefusalError, ShoalError
+from shoal.errors import GateError, InfeasibleError, RefusalError, ShoalError, UserError
 
 if TYPE_CHECKING:
     from shoal.algorithms.base import Algorithm
@@ -98,13 +98,15 @@ def _problems(
     from shoal.models.feasible import refuse_infeasible
     from shoal.models.refusals import refuse_settings, refuse_unprotected
     from shoal.running import refuse_unkept
+    from shoal.vault.memory import refuse_unremembered
 
     found: list[ShoalError] = []
     accepted = set(recipe.acknowledge)
-    try:
-        refuse_unkept(recipe)
-    except RecipeError as error:
-        found.append(error)
+    for refuse in (refuse_unkept, refuse_unremembered):
+        try:
+            refuse(recipe)
+        except UserError as error:
+            found.append(error)
     if recipe.roles.pseudonym and "W-TRAJECTORY" not in accepted:
         what = "Tokens link the records of a person, which may single people out; a run measures how many."
         found.append(RefusalError(what, ["W-TRAJECTORY"]))

@@ -87,5 +87,8 @@ PassphraseFile = Annotated[
     Path | None, _one("FILE", "First line: the vault's passphrase. Else SHOAL_PASSPHRASE, else a question.")
 ]
 KeyFile = Annotated[Path | None, _one("FILE", "At least 32 random bytes instead of a passphrase.")]
+AcceptShort = Annotated[
+    bool, typer.Option("--accept-short", help="Accept a passphrase of 8 to 11 characters for a new file.")
+]
 Order = Annotated[str | None, _one("HOW", "Rows: shuffled (default) or kept.", _WRITE)]
 SaveRecipe = Annotated[Path | None, _one("FILE", "Write the equivalent recipe as well.", _WRITE)]

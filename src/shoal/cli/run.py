@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoal.cli.options import Json, KeyFile, PassphraseFile, Replace, Vault
+from shoal.cli.options import AcceptShort, Json, KeyFile, PassphraseFile, Replace, Vault
 from shoal.cli.show import show_json, steps
 from shoal.cli.summary import release_data, show_release
 
@@ -28,11 +28,13 @@ def run(
     vault: Vault = None,
     passphrase_file: PassphraseFile = None,
     key_file: KeyFile = None,
+    accept_short: AcceptShort = False,
     as_json: Json = False,
 ) -> None:
     """Carry out a recipe: read, anonymise, gate, write."""
+    keys = (passphrase_file, key_file)
     release, folder = carry_out(
-        recipe, replace=replace, dry_run=dry_run, vault=vault, keys=(passphrase_file, key_file)
+        recipe, replace=replace, dry_run=dry_run, vault=vault, keys=keys, accept_short=accept_short
     )
     if as_json:
         show_json(release_data(release, folder))
@@ -47,10 +49,12 @@ def carry_out(
     dry_run: bool = False,
     vault: Path | None = None,
     keys: tuple[Path | None, Path | None] = (None, None),
+    accept_short: bool = False,
 ) -> tuple[Release, Path | None]:
     """The release of a recipe, and the folder it was written to (None in a dry run).
 
-    ``vault`` replaces the recipe's; ``keys`` are the files of the passphrase and of the key that open it.
+    ``vault`` replaces the recipe's; ``keys`` are the files of the passphrase and of the key that open it;
+    ``accept_short`` lets a short passphrase make a new one.
     """
     with steps() as step:
         step("loading")
@@ -63,7 +67,7 @@ def carry_out(
             recipe = recipe.with_vault(vault.resolve())
     sealed = [] if dry_run or recipe.output.vault is None else [_vault(recipe)]
     sealed += [] if recipe.registry is None else [_registry(recipe)]
-    key = _read_key(sealed, keys) if sealed else None
+    key = _read_key(sealed, keys, accept_short) if sealed else None
     with steps() as step:
         if dry_run:
             memory = running.remembered(recipe, key)
@@ -78,14 +82,14 @@ def _vault(recipe: Recipe) -> Path:
 
 
 def _registry(recipe: Recipe) -> Path:
-    from shoal.vault.registry import check_registry
+    from shoal.vault.registry_file import check_registry
 
     named = "" if recipe.registry is None else recipe.registry.file
     return check_registry(recipe.resolve(named), release=recipe.resolve(recipe.output.folder))
 
 
-def _read_key(places: list[Path], keys: tuple[Path | None, Path | None]) -> Key:
+def _read_key(places: list[Path], keys: tuple[Path | None, Path | None], accept_short: bool) -> Key:
     """Asked for before any work, and before a spinner would hide the question; one key opens all files."""
     from shoal.cli.vault import read_key
 
-    return read_key(*keys, new=not any(place.exists() for place in places))
+    return read_key(*keys, new=not any(place.exists() for place in places), accept_short=accept_short)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.options import Json, KeyFile, PassphraseFile
+from shoal.cli.options import AcceptShort, Json, KeyFile, PassphraseFile
 from shoal.cli.show import clean, say, show_json, show_table
 from shoal.errors import InputError, VerificationError
 
@@ -24,6 +24,12 @@ app = typer.Typer(help="Keep what undoes a pseudonymised release in an encrypted
 
 _File = Annotated[Path, typer.Argument(metavar="VAULT", help="A file that ends in .vault.", show_default=False)]
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of an entry.", show_default=False)]
+_Release = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER", help="The release that the secrets have to be of, or its manifest.", show_default=False
+    ),
+]
 _Replace = Annotated[bool, typer.Option("--replace", help="Overwrite what is there.")]
 
 
@@ -48,6 +54,7 @@ def put(
     ] = None,
     passphrase_file: PassphraseFile = None,
     key_file: KeyFile = None,
+    accept_short: AcceptShort = False,
     replace: _Replace = False,
     as_json: Json = False,
 ) -> None:
@@ -58,7 +65,8 @@ def put(
     if (file is None) == (new_key is None):
         raise InputError("Give either a file of secrets or --new-key COLUMN.")
     secrets = _fresh_key(new_key) if new_key is not None else _read_secrets(Path(file or ""))
-    store(place, read_key(passphrase_file, key_file, new=not place.exists()), name, secrets, replace=replace)
+    key = read_key(passphrase_file, key_file, new=not place.exists(), accept_short=accept_short)
+    store(place, key, name, secrets, replace=replace)
     if as_json:
         show_json({"vault": str(place), "name": name, "secrets": [_entry(secret) for secret in secrets]})
     else:
@@ -90,6 +98,7 @@ def get(
     column: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Only the secret of this column.", show_default=False)
     ] = None,
+    release: _Release = None,
     passphrase_file: PassphraseFile = None,
     key_file: KeyFile = None,
     replace: _Replace = False,
@@ -101,7 +110,7 @@ def get(
 
     place = check_private(output, suffix=".json", replace=replace)
     refuse_public(place, str(output))
-    secrets = load(vault, read_key(passphrase_file, key_file), name)
+    secrets = load(vault, read_key(passphrase_file, key_file), name, release=release)
     wanted = [secret for secret in secrets if column in (None, secret.column)]
     if not wanted:
         raise InputError(f"The entry '{name}' has no secret of column '{column}': it has {_columns(secrets)}.")
@@ -126,6 +135,7 @@ def interpret(
         typer.Option(metavar="TEXT=COLUMN", help="What the text calls a column. Can be repeated.", show_default=False),
     ] = None,
     is_csv: Annotated[bool, typer.Option("--csv", help="Read it as CSV, as files that end in .csv are.")] = False,
+    release: _Release = None,
     passphrase_file: PassphraseFile = None,
     key_file: KeyFile = None,
     replace: _Replace = False,
@@ -138,7 +148,8 @@ def interpret(
     place = None if output is None else check_private(output, suffix=output.suffix.lower(), replace=replace)
     if place is not None:
         refuse_public(place, str(output))
-    reader = Interpreter(load(vault, read_key(passphrase_file, key_file), name), _aliases(alias or []))
+    secrets = load(vault, read_key(passphrase_file, key_file), name, release=release or _around(file))
+    reader = Interpreter(secrets, _aliases(alias or []))
     text = sys.stdin.read() if file is None else _read_text(file)
     table = is_csv or (file is not None and file.suffix.lower() == ".csv")
     made = reader.table(text) if table else reader.text(text)
@@ -152,24 +163,37 @@ def interpret(
         raise VerificationError(f"{len(made.left)} places were not turned back: give an --alias, or write them anew.")
 
 
-def read_key(passphrase_file: Path | None, key_file: Path | None, *, new: bool = False) -> Key:
+def _around(file: Path | None) -> Path | None:
+    """The release that a file is part of, if any."""
+    from shoal.io.output import is_release
+
+    return file.parent if file is not None and is_release(file.parent) else None
+
+
+def read_key(
+    passphrase_file: Path | None, key_file: Path | None, *, new: bool = False, accept_short: bool = False
+) -> Key:
     """What opens the vault: a file, else the environment, else a question, which is asked on a terminal only.
 
     Parameters
     ----------
     new
         Ask twice, because a slip would lock a new vault for ever.
+    accept_short
+        Let a passphrase of fewer than 12 characters make something new.
     """
-    from shoal.vault.seal import Key
+    from shoal.vault.seal import Key, refuse_readable
 
     if passphrase_file is not None and key_file is not None:
         raise InputError("Give either --passphrase-file or --key-file.")
     if key_file is not None:
         return Key.file(key_file)
     if passphrase_file is not None:
-        return Key.passphrase(_read_text(passphrase_file).partition("\n")[0].rstrip("\r"))
+        refuse_readable(passphrase_file)
+        line = _read_text(passphrase_file).partition("\n")[0].rstrip("\r")
+        return Key.passphrase(line, accept_short=accept_short)
     if os.environ.get(PASSPHRASE):
-        return Key.passphrase(os.environ[PASSPHRASE])
+        return Key.passphrase(os.environ[PASSPHRASE], accept_short=accept_short)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise InputError(f"The vault needs a passphrase: give --passphrase-file, --key-file or set {PASSPHRASE}.")
     from getpass import getpass
@@ -177,7 +201,7 @@ def read_key(passphrase_file: Path | None, key_file: Path | None, *, new: bool =
     given = getpass("Passphrase of the vault: ")
     if new and getpass("The same again: ") != given:
         raise InputError("The two passphrases differ: nothing was stored.")
-    return Key.passphrase(given)
+    return Key.passphrase(given, accept_short=accept_short)
 
 
 def _fresh_key(column: str) -> list[Secret]:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-import os
-import tempfile
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from shoal.errors import InputError
+from shoal.io.locks import locked
 from shoal.io.private import check_private
+from shoal.io.publication import Bond
+from shoal.io.swap import sync, write_whole
 from shoal.params import nearest
 from shoal.recoding.secrets import Secret, restore
-from shoal.vault.seal import Key, seal, unseal
+from shoal.vault.entries import Entry, Kept, from_plain, to_plain
+from shoal.vault.seal import Key, refuse_short, seal, unseal
 from shoal.verify.folder import MANIFEST
 
 SUFFIX = ".vault"
@@ -73,48 +75,69 @@ def store(
     check_name(name)
     if not secrets:
         raise InputError(f"There are no secrets to keep under '{name}': nothing was stored.")
-    before = place.read_bytes() if place.exists() else None
-    entries = {} if before is None else _entries(before, key, str(path))
-    if name in entries and not replace:
-        raise InputError(f"The vault '{path}' already has an entry '{name}': choose another name, or replace it.")
-    entries[name] = [secret.reveal() for secret in secrets]
-    write_sealed(place, _sealed(entries, key), before)
+    with locked(place):
+        entries = _for_writing(place, key)
+        _refuse_present(place, entries, [name], replace)
+        entries[name] = Entry(now=Kept(secrets=[secret.reveal() for secret in secrets]))
+        _write(place, key, entries)
     return place
 
 
-def remove(path: str | Path, key: Key, name: str) -> None:
-    """Take an entry out of a vault, if it is there; the file goes with its last entry."""
-    place = check_vault(path)
-    before = _read(place)
-    entries = _entries(before, key, str(path))
-    if entries.pop(name, None) is None:
+def stage(place: Path, key: Key, bond: Bond, new: Mapping[str, Kept], *, replace: bool) -> None:
+    """Keep secrets of a release that is being published beside those in force; the vault is locked.
+
+    Parameters
+    ----------
+    new
+        By name; a key for several releases never replaces another.
+    """
+    entries = _for_writing(place, key)
+    _refuse_present(place, entries, [name for name, kept in new.items() if kept.shared or not replace], False)
+    for name, kept in new.items():
+        now = entries[name].now if name in entries else None
+        entries[name] = Entry(now=now, next=dataclasses.replace(kept, bond=bond))
+    _write(place, key, entries)
+
+
+def settle(place: Path, key: Key) -> None:
+    """Bring what was staged into force, or drop it, as its release was published or not; the vault is locked."""
+    if not place.exists():
         return
-    if entries:
-        write_sealed(place, _sealed(entries, key), before)
-    else:
-        refuse_changed(place, before)
+    before = _unsealed(_read(place), key, str(place))
+    after = _settled(before)
+    if after == before:
+        return
+    if after:
+        _write(place, key, after)
+    else:  # the run that did not come to its end had made it
         place.unlink()
+        sync(place.parent)
 
 
-def load(path: str | Path, key: Key, name: str) -> list[Secret]:
-    """The secrets of one entry."""
-    entries = _entries(_read(path), key, str(path))
+def load(path: str | Path, key: Key, name: str, *, release: str | Path | None = None) -> list[Secret]:
+    """The secrets of one entry; an error where they are of another release than the one they were published with.
+
+    Parameters
+    ----------
+    release
+        The folder, or the manifest, of the release they are wanted for; where it was published to, by default.
+    """
+    entries = _view(path, key)
     if name not in entries:
         near = nearest(name, entries)
         hint = f"Did you mean '{near}'?" if near else f"It has: {', '.join(entries) or 'none'}."
         raise InputError(f"The vault '{path}' has no entry '{name}'. {hint}")
-    return [restore(plain) for plain in entries[name]]
+    return [restore(plain) for plain in entries[name].of(release, name).secrets]
 
 
 def contents(path: str | Path, key: Key) -> dict[str, list[dict[str, str]]]:
     """Names of the entries, and of each secret its kind, column and size, without any value."""
-    entries = _entries(_read(path), key, str(path))
     return {
         name: [
             {"kind": secret.kind, "column": secret.column, "size": secret.size()}
-            for secret in (restore(plain) for plain in plains)
+            for secret in (restore(plain) for plain in (entry.now or entry.next or Kept(secrets=[])).secrets)
         ]
-        for name, plains in entries.items()
+        for name, entry in _view(path, key).items()
     }
 
 
@@ -125,36 +148,46 @@ def _read(path: str | Path) -> bytes:
         raise InputError(f"The vault '{path}' cannot be read: {error.strerror}.") from None
 
 
-def _entries(sealed: bytes, key: Key, name: str) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = json.loads(unseal(sealed, key, name))["entries"]
-    return found
+def _unsealed(sealed: bytes, key: Key, name: str) -> dict[str, Entry]:
+    plain: Mapping[str, Any] = json.loads(unseal(sealed, key, name))["entries"]
+    return {name: from_plain(entry) for name, entry in plain.items()}
 
 
-def _sealed(entries: dict[str, list[Any]], key: Key) -> bytes:
-    return seal(json.dumps({"entries": entries}, ensure_ascii=False).encode(), key)
+def _settled(entries: Mapping[str, Entry]) -> dict[str, Entry]:
+    return {name: after for name, entry in entries.items() if (after := entry.settled()) is not None}
 
 
-def refuse_changed(place: Path, before: bytes | None, what: str = "vault") -> None:
-    """Refuse to overwrite what somebody else has written since ``before`` was read."""
-    now = place.read_bytes() if place.exists() else None
-    if now != before:
-        raise InputError(f"The {what} '{place}' was changed by somebody else meanwhile: try again.")
+def _view(path: str | Path, key: Key) -> dict[str, Entry]:
+    """What is in force; read again where a publication came to its end while we looked."""
+    sealed = _read(path)
+    while True:
+        found = _settled(_unsealed(sealed, key, str(path)))
+        before, sealed = sealed, _read(path)
+        if sealed == before or all(entry.next is None for entry in found.values()):
+            return found
 
 
-def write_sealed(place: Path, sealed: bytes, before: bytes | None, what: str = "vault") -> None:
-    """Swap the file in one step, unless somebody else has written it meanwhile."""
-    # Created with mode 0600: there is no moment at which others could open it.
-    descriptor, staged = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
+def _for_writing(place: Path, key: Key) -> dict[str, Entry]:
+    if place.exists():
+        return _settled(_unsealed(_read(place), key, str(place)))
+    refuse_short(key, f"the vault '{place}'")
+    return {}
+
+
+def _refuse_present(place: Path, entries: Mapping[str, Entry], names: Iterable[str], replace: bool) -> None:
+    for name in names:
+        if name in entries and not replace:
+            raise InputError(f"The vault '{place}' already has an entry '{name}': choose another name, or replace it.")
+
+
+def _write(place: Path, key: Key, entries: Mapping[str, Entry]) -> None:
+    plain = {"entries": {name: to_plain(entry) for name, entry in entries.items()}}
+    write_sealed(place, seal(json.dumps(plain, ensure_ascii=False).encode(), key), "vault")
+
+
+def write_sealed(place: Path, sealed: bytes, what: str) -> None:
+    """Swap a locked file in one step."""
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(sealed)
-            file.flush()
-            os.fsync(file.fileno())
-        refuse_changed(place, before, what)
-        os.replace(staged, place)
+        write_whole(place, sealed)
     except OSError as error:
         raise InputError(f"The {what} '{place}' cannot be written: {error.strerror}.") from None
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(staged)
-

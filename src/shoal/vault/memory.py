@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from shoal.errors import GateError, InputError, RecipeError
+from shoal.io.locks import locked
+from shoal.io.publication import Bond
 from shoal.io.recipes import Recipe
 from shoal.models.base import Model
 from shoal.results import Release
 from shoal.table.history import History
 from shoal.table.table import Table
 from shoal.vault.again import Weakened, weakened
-from shoal.vault.files import refuse_changed, write_sealed
-from shoal.vault.registry import Registry, check_registry, least_values, open_registry, save_registry
+from shoal.vault.registry import Registry, least_values
+from shoal.vault.registry_file import (
+    check_registry,
+    open_registry,
+    refuse_absent,
+    refuse_forgotten,
+    settle,
+    stage,
+)
 from shoal.vault.seal import Key
 
 ACCEPTS = "W-REPEAT"
@@ -37,14 +45,14 @@ class Memory:
     folder
         Where the release goes; its name is what the registry calls it.
     registry, before
-        Its content, and the bytes of the file that it was read from, None where there was none.
+        Its content, and the bytes of the file that it was read from.
     """
 
     place: Path
     key: Key
     folder: Path
     registry: Registry
-    before: bytes | None
+    before: bytes
 
     def history_of(self, table: Table, models: Sequence[Model]) -> History | None:
         """The history that the models need, None where none does."""
@@ -54,7 +62,8 @@ class Memory:
     def with_release(self, release: Release, models: Sequence[Model]) -> tuple[Memory, dict[str, Any]]:
         """The memory with a release in it, and facts for the evidence, unless releases together tell too much."""
         grown = self.registry.with_release(release, self.folder.resolve().name)
-        facts: dict[str, Any] = {"file": str(self.place), "release": len(grown.past.releases), "note": None}
+        facts: dict[str, Any] = {"file": str(self.place), "id": grown.id, "release": len(grown.past.releases)}
+        facts["note"] = None
         if not grown.past.releases[-1]["tracked"]:
             return replace(self, registry=grown), facts | {"note": _UNTRACKED}
         # The m of m-invariance counts records, counterfeits among them; its values are what is looked at.
@@ -66,35 +75,42 @@ class Memory:
         facts |= {"weakened": found.people, "by_size": found.by_size, "by_values": dict(found.by_values)}
         return replace(self, registry=grown), facts
 
-    def keep(self, undo: ExitStack) -> None:
-        """Write the registry; ``undo`` leaves the file as it was."""
-        sealed = save_registry(self.place, self.key, self.registry, self.before)
-        undo.callback(_restore, self.place, sealed, self.before)
+    def stage(self, bond: Bond) -> None:
+        """Remember the release, not yet in force."""
+        stage(self.place, self.key, self.registry, self.before, bond)
+
+    def settle(self) -> None:
+        """Bring it into force, or forget it."""
+        settle(self.place, self.key)
 
 
-def open_memory(recipe: Recipe, key: Key | None) -> Memory | None:
-    """The registry that a recipe names, opened before any work; None where it names none."""
+def refuse_unremembered(recipe: Recipe) -> None:
+    """Refuse a registry that cannot be used, or is not there, and m-invariance without one."""
     if recipe.registry is None:
         named = [*(str(spec["name"]) for spec in recipe.models), str(recipe.algorithm["name"])]
         if {"m-invariance", "m-invariant"} & set(named):
             raise RecipeError("m-invariance is about several releases: name the registry of this source, [registry].")
-        return None
+        return
     if recipe.source.name is None:
         raise RecipeError("A registry belongs to a source: give it a name under [source].")
-    folder = recipe.resolve(recipe.output.folder)
-    place = check_registry(recipe.resolve(recipe.registry.file), release=folder)
+    place = recipe.resolve(recipe.registry.file)
+    refuse_absent(check_registry(place, release=recipe.resolve(recipe.output.folder)))
+
+
+def open_memory(recipe: Recipe, key: Key | None) -> Memory | None:
+    """The registry that a recipe names, opened before any work; None where it names none."""
+    refuse_unremembered(recipe)
+    if recipe.registry is None:
+        return None
     if key is None:
         raise InputError("The registry needs a key: give the passphrase or key file that opens it.")
+    folder = recipe.resolve(recipe.output.folder)
+    place = check_registry(recipe.resolve(recipe.registry.file), release=folder)
+    with locked(place):  # what a killed run left is settled before anything is held against it
+        settle(place, key)
     registry, before = open_registry(place, key, recipe.source.name)
+    refuse_forgotten(registry, folder)
     return Memory(place=place, key=key, folder=folder, registry=registry, before=before)
-
-
-def _restore(place: Path, written: bytes, before: bytes | None) -> None:
-    if before is not None:
-        write_sealed(place, before, written, "registry")
-        return
-    refuse_changed(place, written, "registry")
-    place.unlink()
 
 
 def _sentence(found: Weakened, k: int, least: dict[str, int]) -> str:

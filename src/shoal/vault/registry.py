@@ -1,34 +1,25 @@
-"""The registry of a source: which people its releases had in which classes, in one encrypted file."""
+"""The registry of a source: which people its releases had in which classes."""
 
 from __future__ import annotations
 
-import io
-import json
+import hashlib
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from shoal.errors import InputError, ParameterError
-from shoal.io.private import check_private
 from shoal.models.base import Model
 from shoal.results import Release
 from shoal.table.history import History, set_ids
 from shoal.table.stats import unknown_flags
 from shoal.table.table import Table
 from shoal.table.tokens import KEY_BYTES, tokens
-from shoal.vault.files import refuse_public, write_sealed
 from shoal.vault.past import Past, Seen, with_release
-from shoal.vault.seal import REGISTRY, Key, seal, unseal
 
-SUFFIX = ".registry"
-_FRAMES = ("people", "held", "shown")
-_ARRAYS = ("places", "known")
-_TOKEN = 16
 # Kinds whose classes are what a reader sees; noise and codes have none that could be followed.
 _FOLLOWED = ("generalised", "bucketised", "microaggregated")
 
@@ -53,6 +44,11 @@ class Registry:
     secret: bytes = field(repr=False, default_factory=lambda: secrets.token_bytes(KEY_BYTES))
     by: str | None = None
     past: Past = field(repr=False, default_factory=Past)
+
+    @property
+    def id(self) -> str:
+        """What tells it from other registries, and says nothing about anybody."""
+        return hashlib.sha256(b"registry" + self.secret).hexdigest()[:16]
 
     def tokens(self, table: Table) -> pl.Series | None:
         """The token of each row's person, null for counterfeits; None where the table does not tell people."""
@@ -122,50 +118,17 @@ class Registry:
         )
         return replace(self, by=self.by or _teller(table), past=with_release(self.past, seen))
 
+    def bound(self, digest: str) -> Registry:
+        """The registry with its last release bound to the published one, by the digest of its manifest."""
+        *earlier, last = self.past.releases
+        return replace(self, past=replace(self.past, releases=[*earlier, {**last, "digest": digest}]))
+
     def listing(self) -> list[dict[str, Any]]:
         """One entry a release, without anybody's values."""
         return [{"release": number, **note} for number, note in enumerate(self.past.releases, 1)]
 
     def __reduce__(self) -> Any:
         raise TypeError("A Registry is secret and cannot be serialised.")
-
-
-def check_registry(path: str | Path, *, release: str | Path | None = None) -> Path:
-    """The absolute path of a registry, or why none may be there; cheap, so ask before any work."""
-    place = check_private(path, suffix=SUFFIX, replace=True, release=release)
-    refuse_public(place, str(path))
-    return place
-
-
-def open_registry(path: str | Path, key: Key, source: str | None = None) -> tuple[Registry, bytes | None]:
-    """A registry and the bytes it was read from; a new one, and None, where there is no file yet.
-
-    Parameters
-    ----------
-    source
-        Whose registry it has to be; None accepts any that exists.
-    """
-    place = Path(path)
-    if not place.exists() and source is not None:
-        return Registry(source=source), None
-    try:
-        sealed = place.read_bytes()
-    except OSError as error:
-        raise InputError(f"The registry '{path}' cannot be read: {error.strerror}.") from None
-    found = _unpacked(unseal(sealed, key, str(path), REGISTRY))
-    if source is not None and found.source != source:
-        raise InputError(
-            f"The registry '{path}' belongs to the source '{found.source}', and this is '{source}': name its own."
-        )
-    return found, sealed
-
-
-def save_registry(path: str | Path, key: Key, registry: Registry, before: bytes | None) -> bytes:
-    """Write a registry whole, for its owner alone, unless somebody else did since ``before``; returns its bytes."""
-    place = check_registry(path)
-    sealed = seal(_packed(registry), key, REGISTRY)
-    write_sealed(place, sealed, before, "registry")
-    return sealed
 
 
 def least_values(models: Sequence[Model], table: Table) -> dict[str, int]:
@@ -211,52 +174,3 @@ def _signatures(past: Past, column: str) -> tuple[np.ndarray, pl.DataFrame]:
         low[there], high[there] = np.minimum(low[there], found), np.maximum(high[there], found)
     mine = np.where(low == high, low, -2)
     return mine, pl.DataFrame({"set": sets[key], "value": shown["value"]}).unique().sort("set", "value")
-
-
-def _packed(registry: Registry) -> bytes:
-    past = registry.past
-    plain = {
-        "source": registry.source,
-        "secret": registry.secret.hex(),
-        "by": registry.by,
-        "texts": {name: list(words) for name, words in past.texts.items()},
-        "releases": [dict(note) for note in past.releases],
-    }
-    parts = {name: getattr(past, name) for name in _ARRAYS}
-    for name in _FRAMES:
-        frame = getattr(past, name)
-        for column in frame.columns:
-            parts[f"{name}.{column}"] = frame[column].to_numpy() if column != "token" else _bytes(frame[column])
-    file = io.BytesIO()
-    np.savez_compressed(file, plain=np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8), **parts)
-    return file.getvalue()
-
-
-def _unpacked(content: bytes) -> Registry:
-    with np.load(io.BytesIO(content), allow_pickle=False) as parts:
-        plain = json.loads(parts["plain"].tobytes())
-        frames: dict[str, dict[str, Any]] = {name: {} for name in _FRAMES}
-        for name in parts.files:
-            frame, _, column = name.partition(".")
-            if column:
-                frames[frame][column] = parts[name] if column != "token" else _hexes(parts[name])
-        past = Past(
-            people=pl.DataFrame(frames["people"]),
-            held=pl.DataFrame(frames["held"]),
-            shown=pl.DataFrame(frames["shown"]),
-            places=parts["places"],
-            known=parts["known"],
-            texts=plain["texts"],
-            releases=plain["releases"],
-        )
-    return Registry(source=plain["source"], secret=bytes.fromhex(plain["secret"]), by=plain["by"], past=past)
-
-
-def _bytes(hexes: pl.Series) -> np.ndarray:
-    """Tokens as rows of bytes, half as long as their text."""
-    return np.frombuffer(bytes.fromhex("".join(hexes.to_list())), dtype=np.uint8).reshape(hexes.len(), _TOKEN)
-
-
-def _hexes(rows: np.ndarray) -> pl.Series:
-    text, width = rows.tobytes().hex(), 2 * _TOKEN
-    return pl.Series([text[at : at + width] for at in range(0, len(text), width)], dtype=pl.String)

@@ -7,8 +7,11 @@ authenticated with the content, so that no byte of a vault can change unnoticed.
 
 from __future__ import annotations
 
+import os
 import secrets
+import stat
 import unicodedata
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,28 +28,38 @@ _HEADER = len(MAGIC) + 3 + _SALT + _NONCE
 MEMORY, _PASSES, _LANES = 16, 3, 4
 # A header that asks for more or less was not written by us.
 _MEMORY_RANGE = range(10, 19)
-_SHORTEST, _KEY_FILE = 8, 32
+# Shorter than the second needs a word of acceptance.
+_SHORTEST, _LONG_ENOUGH, _KEY_FILE = 8, 12, 32
 
 
 class Key:
     """What opens a vault: made of a passphrase or of a key file, and never printed."""
 
-    __slots__ = ("_secret", "kind")
+    __slots__ = ("_secret", "kind", "short")
 
-    def __init__(self, kind: bytes, secret: bytes) -> None:
+    def __init__(self, kind: bytes, secret: bytes, *, short: bool = False) -> None:
         self.kind = kind
+        self.short = short
         self._secret = secret
 
     @classmethod
-    def passphrase(cls, text: str) -> Key:
-        """A key from a passphrase of at least 8 characters; how an accent is typed makes no difference."""
+    def passphrase(cls, text: str, *, accept_short: bool = False) -> Key:
+        """A key from a passphrase; how an accent is typed makes no difference.
+
+        Parameters
+        ----------
+        accept_short
+            Accept fewer than 12 characters, and at least 8, for a new vault or registry.
+        """
+        text = unicodedata.normalize("NFC", text)
         if len(text) < _SHORTEST:
             raise InputError(f"A passphrase needs at least {_SHORTEST} characters: choose a longer one.")
-        return cls(_PASSPHRASE, unicodedata.normalize("NFC", text).encode())
+        return cls(_PASSPHRASE, text.encode(), short=len(text) < _LONG_ENOUGH and not accept_short)
 
     @classmethod
     def file(cls, path: str | Path) -> Key:
         """A key from a file of at least 32 random bytes, such as ``head -c 32 /dev/urandom`` makes."""
+        refuse_readable(path)
         try:
             content = Path(path).read_bytes()
         except OSError as error:
@@ -76,6 +89,23 @@ class Key:
 
     def __reduce__(self) -> Any:
         raise TypeError("A Key is secret and cannot be serialised.")
+
+
+def refuse_readable(path: str | Path) -> None:
+    """Refuse a file of a passphrase or key that others than its owner can read; pipes and terminals have none."""
+    with suppress(OSError):
+        found = os.stat(path)
+        if os.name == "posix" and stat.S_ISREG(found.st_mode) and found.st_mode & (stat.S_IRGRP | stat.S_IROTH):
+            raise InputError(f"'{path}' can be read by others than its owner: run chmod 600 on it first.")
+
+
+def refuse_short(key: Key, what: str) -> None:
+    """Refuse to make something new under a passphrase that is soon guessed, unless that was accepted."""
+    if key.short:
+        raise InputError(
+            f"The passphrase of {what}, which would be new, has fewer than {_LONG_ENOUGH} characters: choose a longer "
+            "one, or accept it by --accept-short."
+        )
 
 
 def seal(content: bytes, key: Key, magic: bytes = MAGIC) -> bytes:

@@ -1,0 +1,231 @@
+"""The file of a registry: sealed, written whole, with a count of its releases beside it that tells an old copy."""
+
+from __future__ import annotations
+
+import io
+import json
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.errors import InputError
+from shoal.io.evidence import FACTS
+from shoal.io.locks import locked
+from shoal.io.manifest import json_bytes
+from shoal.io.private import check_private
+from shoal.io.publication import BOUND, Bond
+from shoal.vault.files import refuse_public, write_sealed
+from shoal.vault.past import Past
+from shoal.vault.registry import Registry
+from shoal.vault.seal import REGISTRY, Key, refuse_short, seal, unseal
+
+SUFFIX, COUNT = ".registry", ".count"
+_FRAMES = ("people", "held", "shown")
+_ARRAYS = ("places", "known")
+_TOKEN = 16
+
+
+def check_registry(path: str | Path, *, release: str | Path | None = None) -> Path:
+    """The absolute path of a registry, or why none may be there; cheap, so ask before any work."""
+    place = check_private(path, suffix=SUFFIX, replace=True, release=release)
+    refuse_public(place, str(path))
+    return place
+
+
+def refuse_absent(path: str | Path) -> None:
+    """Refuse a registry that is not there: a new one has to be asked for, since it remembers nothing."""
+    if not Path(path).exists():
+        raise InputError(
+            f"There is no registry '{path}': correct its name or restore it, or make one that knows of no earlier "
+            "release by 'shoal registry new'."
+        )
+
+
+def open_registry(path: str | Path, key: Key, source: str | None = None) -> tuple[Registry, bytes]:
+    """A registry and the bytes it was read from.
+
+    Parameters
+    ----------
+    source
+        Whose registry it has to be; None accepts any.
+    """
+    refuse_absent(path)
+    found, _, sealed = _opened(path, key)
+    if source is not None and found.source != source:
+        raise InputError(
+            f"The registry '{path}' belongs to the source '{found.source}', and this is '{source}': name its own."
+        )
+    _refuse_miscounted(found, Path(path))
+    return found, sealed
+
+
+def save_registry(path: str | Path, key: Key, registry: Registry, before: bytes | None = None) -> bytes:
+    """Write a registry whole, for its owner alone, unless somebody else did since ``before``; returns its bytes.
+
+    Parameters
+    ----------
+    before
+        What `open_registry` gave beside it; None makes a new one, where none is and none was.
+    """
+    place = check_registry(path)
+    with locked(place):
+        if before is None:
+            refuse_short(key, f"the registry '{path}'")
+            _refuse_begun(place)
+        _refuse_changed(place, before)
+        return _write(place, key, registry)
+
+
+def stage(place: Path, key: Key, registry: Registry, before: bytes, bond: Bond) -> None:
+    """Remember a release that is being published, not yet in force; the file is locked."""
+    _refuse_changed(place, before)
+    now, _, _ = _opened(place, key)
+    write_sealed(place, seal(_packed(now, (registry.bound(bond.digest), bond)), key, REGISTRY), "registry")
+
+
+def settle(place: Path, key: Key) -> None:
+    """Bring what was staged into force, or forget it, as its release was published or not; the file is locked."""
+    if place.exists():
+        found, pending, _ = _opened(place, key)
+        if pending:
+            _write(place, key, found)
+
+
+def refuse_forgotten(registry: Registry, folder: Path) -> None:
+    """Refuse an old copy of a registry, as the evidence beside a release folder shows it to be."""
+    for path in sorted(folder.resolve().parent.glob(f"*.evidence/{FACTS}")):
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            facts = json.loads(path.read_bytes())
+            if facts["registry"]["id"] == registry.id:
+                _refuse_old(registry, facts["registry"]["release"], facts[BOUND], path.parent)
+
+
+def _opened(path: str | Path, key: Key) -> tuple[Registry, bool, bytes]:
+    """What is in force, whether the file still says something else, and its bytes.
+
+    A release of which nobody knows whether it was published counts as published: somebody may have read it.
+    """
+    try:
+        sealed = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"The registry '{path}' cannot be read: {error.strerror}.") from None
+    found, pending = _unpacked(unseal(sealed, key, str(path), REGISTRY))
+    if pending is not None and pending[1].outcome() is not False:
+        found = pending[0]
+    return found, pending is not None, sealed
+
+
+def _write(place: Path, key: Key, registry: Registry) -> bytes:
+    sealed = seal(_packed(registry), key, REGISTRY)
+    write_sealed(place, sealed, "registry")
+    # After the registry: a count that is behind says nothing, one that is ahead would refuse the newest copy.
+    releases = registry.past.releases
+    last = releases[-1].get("digest") if releases else None
+    count = json_bytes({"registry": registry.id, "releases": len(releases), "last": last})
+    write_sealed(_counted(place), count, "count of the registry")
+    return sealed
+
+
+def _refuse_changed(place: Path, before: bytes | None) -> None:
+    """Refuse to overwrite what somebody else has written since ``before`` was read."""
+    if (place.read_bytes() if place.exists() else None) != before:
+        raise InputError(f"The registry '{place}' was changed by somebody else meanwhile: try again.")
+
+
+def _refuse_begun(place: Path) -> None:
+    if place.exists():
+        raise InputError(f"There is a registry '{place}' already: choose another name.")
+    counted = _counted(place)
+    if counted.exists():
+        raise InputError(
+            f"'{counted}' tells of a registry that was here: restore that one, or remove '{counted.name}' to forget it."
+        )
+
+
+def _refuse_old(registry: Registry, number: int, digest: str | None, where: Path) -> None:
+    """Refuse a registry without a release that somebody else knows to be its."""
+    releases = registry.past.releases
+    if number > len(releases) or (number and digest not in (None, releases[number - 1].get("digest"))):
+        raise InputError(
+            f"The registry is an old copy: '{where}' knows of a release number {number} that it does not have; "
+            "restore the newest one."
+        )
+
+
+def _counted(place: Path) -> Path:
+    return place.with_name(place.name + COUNT)
+
+
+def _refuse_miscounted(registry: Registry, place: Path) -> None:
+    """Refuse a registry that is older than the count beside it, or not the one that was counted."""
+    counted = _counted(place)
+    if not counted.exists():
+        return
+    try:
+        found = json.loads(counted.read_bytes())
+        id, number, digest = found["registry"], int(found["releases"]), found["last"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(f"'{counted}' cannot be read or is damaged: restore it with its registry.") from None
+    if id != registry.id:
+        raise InputError(f"'{place}' is not the registry that '{counted.name}' counts: restore that one.")
+    _refuse_old(registry, number, digest, counted)
+
+
+def _packed(registry: Registry, pending: tuple[Registry, Bond] | None = None) -> bytes:
+    past = registry.past
+    plain = {
+        "pending": None if pending is None else asdict(pending[1]),
+        "source": registry.source,
+        "secret": registry.secret.hex(),
+        "by": registry.by,
+        "texts": {name: list(words) for name, words in past.texts.items()},
+        "releases": [dict(note) for note in past.releases],
+    }
+    parts = {name: getattr(past, name) for name in _ARRAYS}
+    for name in _FRAMES:
+        frame = getattr(past, name)
+        for column in frame.columns:
+            parts[f"{name}.{column}"] = frame[column].to_numpy() if column != "token" else _bytes(frame[column])
+    if pending is not None:
+        parts["pending"] = np.frombuffer(_packed(pending[0]), dtype=np.uint8)
+    file = io.BytesIO()
+    np.savez_compressed(file, plain=np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8), **parts)
+    return file.getvalue()
+
+
+def _unpacked(content: bytes) -> tuple[Registry, tuple[Registry, Bond] | None]:
+    """A registry, and what it is while a release is being published: the registry with that release."""
+    with np.load(io.BytesIO(content), allow_pickle=False) as parts:
+        plain = json.loads(parts["plain"].tobytes())
+        frames: dict[str, dict[str, Any]] = {name: {} for name in _FRAMES}
+        for name in parts.files:
+            frame, _, column = name.partition(".")
+            if column:
+                frames[frame][column] = parts[name] if column != "token" else _hexes(parts[name])
+        past = Past(
+            people=pl.DataFrame(frames["people"]),
+            held=pl.DataFrame(frames["held"]),
+            shown=pl.DataFrame(frames["shown"]),
+            places=parts["places"],
+            known=parts["known"],
+            texts=plain["texts"],
+            releases=plain["releases"],
+        )
+        bond = plain.get("pending")
+        pending = None if bond is None else (_unpacked(parts["pending"].tobytes())[0], Bond(**bond))
+    found = Registry(source=plain["source"], secret=bytes.fromhex(plain["secret"]), by=plain["by"], past=past)
+    return found, pending
+
+
+def _bytes(hexes: pl.Series) -> np.ndarray:
+    """Tokens as rows of bytes, half as long as their text."""
+    return np.frombuffer(bytes.fromhex("".join(hexes.to_list())), dtype=np.uint8).reshape(hexes.len(), _TOKEN)
+
+
+def _hexes(rows: np.ndarray) -> pl.Series:
+    text, width = rows.tobytes().hex(), 2 * _TOKEN
+    return pl.Series([text[at : at + width] for at in range(0, len(text), width)], dtype=pl.String)

@@ -1,0 +1,307 @@
+"""Releases whose writing can be killed anywhere, and what has to be true of the disk afterwards.
+
+A release is anonymised in a warm process and written by a fork of it, which is killed or interrupted. What is looked at
+afterwards is what somebody else would find: data and manifests, evidence, the vault, the registry.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import random
+import signal
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from shoal import running
+from shoal.errors import ShoalError
+from shoal.io import output, swap
+from shoal.io.evidence import read_evidence
+from shoal.io.output import read_release, write_release
+from shoal.io.publication import BOUND, Holder, digest_of, resume
+from shoal.recoding.secrets import SecretKey
+from shoal.results import Release
+from shoal.vault import Key, Registry, contents, load, open_registry, save_registry, seal, store
+
+STEPS = ("rename", "replace", "fsync", "mkdir", "rmdir", "unlink", "open")
+IDS = [f"p{row}" for row in range(8) for _ in range(2)]
+DISEASES = [("flu", "cold", "gout")[row % 3] for row in range(16)]
+COMMON = """
+acknowledge = ["W-TRAJECTORY", "W-UNMODELLED:disease", "W-PP-REV", "W-REPEAT", "W-NEUTRAL"]
+[source]
+name = "visits"
+path = "visits.csv"
+[roles]
+quasi = ["age"]
+sensitive = ["disease"]
+"""
+RECIPES = {
+    "tokens": COMMON + 'subject = "patient"\npseudonym = ["patient"]\n[[models]]\nname = "k"\nk = 2\n'
+    '[registry]\nfile = "visits.registry"\n',
+    "mapping": COMMON + 'drop = ["patient"]\n[algorithm]\nname = "mapping"\n',
+}  # fmt: skip
+ROUNDS_A_PLACE = 20
+LAST_STEP = {False: 12, True: 130}  # about as many steps as storing a key and writing a release take
+KEY = Key.passphrase("a long and boring sentence")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Write:
+    """Something that only has to be written.
+
+    Attributes
+    ----------
+    name
+        Of the folder, or of the entry of the vault.
+    release, raw
+        What it is: one of the two.
+    holders
+        The files that change with the release.
+    """
+
+    name: str
+    act: Callable[[], Any]
+    release: Release | None = None
+    holders: Sequence[Holder] = ()
+    raw: bytes | None = None
+
+
+class Place:
+    """A folder with a source, a vault, a registry and any number of releases: ``tokens-…`` and ``mapping-…``."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.vault, self.registry = root, root / "keys.vault", root / "visits.registry"
+        self.seen: set[str] = set()
+        self.stored: dict[str, set[bytes]] = {}
+        root.mkdir(parents=True)
+        rows = [f"{who},{20 + row % 4},{what}" for row, (who, what) in enumerate(zip(IDS, DISEASES, strict=True))]
+        (root / "visits.csv").write_text("\n".join(["patient,age,disease", *rows, ""]))
+        save_registry(self.registry, KEY, Registry(source="visits"))
+
+    def release(self, name: str, *, replace: bool = False) -> Write:
+        """A release that is anonymised, gated, and only has to be written."""
+        recipe = self.root / f"{name}.toml"
+        text = RECIPES[name.partition("-")[0]]
+        recipe.write_text(f'{text}\n[output]\nfolder = "{name}"\nvault = "keys.vault"\n')
+        caught: list[tuple[Release, dict[str, Any]]] = []
+        kept, running.write_release = running.write_release, lambda release, _, **named: caught.append((release, named))  # type: ignore[assignment, return-value, misc]
+        try:
+            running.run(recipe, replace=replace, key=KEY)
+        finally:
+            running.write_release = kept
+        ((release, named),) = caught
+        act = lambda: write_release(release, self.root / name, **named)  # noqa: E731
+        return Write(name=name, release=release, holders=named["holders"], act=act)
+
+    def put(self, name: str, *, replace: bool = False) -> Write:
+        """A key of random bytes for the vault."""
+        raw = os.urandom(32)
+        self.stored.setdefault(name, set()).add(raw)
+        act = lambda: store(self.vault, KEY, name, [SecretKey("x", raw)], replace=replace)  # noqa: E731
+        return Write(name=name, raw=raw, act=act)
+
+    def folders(self) -> list[Path]:
+        """Releases in their places."""
+        return sorted(path for path in self.root.iterdir() if (path / "manifest.json").exists())
+
+    def check(self) -> None:
+        """Everything that a reader may rely on, before anybody has recovered anything."""
+        folders = self.folders()
+        entries = contents(self.vault, KEY) if self.vault.exists() else {}
+        assert {path.name for path in folders} == set(entries) - set(self.stored), "an entry without its release"
+        for folder in folders:
+            read_release(folder)
+            assert self._turned_back(folder), "secrets of another release"
+        self.seen |= {str(digest_of(folder)) for folder in folders}
+        registered = {note["digest"] for note in open_registry(self.registry, KEY)[0].listing()}
+        tokens = {digest_of(folder) for folder in folders if folder.name.startswith("tokens")}
+        assert tokens <= registered, "a release that the registry does not know"
+        assert registered <= self.seen, "the registry lists a release that never was"
+        for name in set(self.stored) & set(entries):
+            (secret,) = load(self.vault, KEY, name)
+            assert isinstance(secret, SecretKey)
+            assert secret.raw() in self.stored[name], "a key that nobody stored"
+
+    def check_done(self, write: Write) -> None:
+        """That something whose writer reported success is there."""
+        if write.raw is None:
+            assert write.name in {path.name for path in self.folders()}, "a release is lost"
+        else:
+            (secret,) = load(self.vault, KEY, write.name)
+            assert isinstance(secret, SecretKey)
+            assert secret.raw() == write.raw, "a key is lost"
+
+    def check_recovered(self) -> None:
+        """The same after the next start, which leaves nothing of the one before."""
+        for folder in self.folders():
+            resume(folder)
+            assert read_evidence(folder)[BOUND] == digest_of(folder), "evidence of another release"
+        self.check()
+
+    def remains(self) -> list[str]:
+        """What a killed process left, but for the temporary name of a file, which its next write uses again."""
+        return [path.name for path in self.root.iterdir() if path.name[0] == "." and not path.name.endswith(".new")]
+
+    def _turned_back(self, folder: Path) -> bool:
+        with (folder / "release.csv").open() as file:
+            rows = list(csv.DictReader(file))
+        (secret,) = load(self.vault, KEY, folder.name)
+        if folder.name.startswith("tokens"):
+            return sorted(row["patient"] for row in rows) == sorted(secret.encode(pl.Series(IDS)))
+        return sorted(secret.decode(pl.Series([row["disease"] for row in rows]))) == sorted(DISEASES)
+
+
+@contextmanager
+def steps(act: Callable[[int], None]) -> Iterator[None]:
+    """Call ``act`` with the number of each step on disk just before it."""
+    done = [0]
+
+    def counted(step: Any) -> Any:
+        def call(*given: Any, **named: Any) -> Any:
+            done[0] += 1
+            act(done[0])
+            return step(*given, **named)
+
+        return call
+
+    before = {name: getattr(os, name) for name in STEPS}
+    exchange = swap.exchange
+    try:
+        for name, step in before.items():
+            setattr(os, name, counted(step))
+        swap.exchange = counted(exchange)
+        yield
+    finally:
+        for name, step in before.items():
+            setattr(os, name, step)
+        swap.exchange = exchange
+
+
+def forked(write: Write, signal_at: tuple[int, int] | None = None) -> int:
+    """Write in another process, which gets a signal just before one of its steps; returns its id."""
+    tables = {} if write.release is None else write.release.gated.tables
+    made = {name: frame.write_csv().encode() for name, frame in tables.items()}
+    process = os.fork()
+    if process:
+        return process
+    code = 1
+    try:
+        # A fork has none of the threads that polars writes and reads with, and needs no disk that has caught up.
+        output.write_frame = lambda _, path, *__: path.write_bytes(made[path.stem])  # type: ignore[assignment]
+        output.check_staged = lambda *_: None
+        os.fsync = lambda _: None  # type: ignore[assignment]
+        number, wanted = signal_at or (0, 0)
+        with steps(lambda step: os.kill(os.getpid(), number) if step == wanted else None):
+            write.act()
+        code = 0
+    except ShoalError:
+        code = 2
+    except KeyboardInterrupt:
+        code = 130
+    finally:
+        os._exit(code)
+
+
+def ended(process: int) -> int:
+    """The exit code of a process, or minus the signal that ended it."""
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
+class Storm:
+    """Operations at random, each killed or interrupted at a random moment, and the disk looked at after each."""
+
+    def __init__(self, root: Path, seed: int) -> None:
+        self.root, self.draw = root, random.Random(seed)
+        self.counts: Counter[str] = Counter()
+        self.lasts = 0.2  # seconds that a write took lately
+        self.rounds = 0
+
+    def round(self) -> None:
+        """One operation, or two at once, and what has to be true after it."""
+        if self.rounds % ROUNDS_A_PLACE == 0:
+            self.place = Place(self.root / str(self.rounds))
+        self.rounds += 1
+        name, writes = self.draw.choice([self._first, self._replaced, self._two, self._put, self._two_puts])()
+        at = [None if self.draw.random() < 0.5 else self.draw.randint(1, LAST_STEP[one.raw is None]) for one in writes]
+        numbers = [self.draw.choice([signal.SIGKILL, signal.SIGINT, signal.SIGTERM]) for _ in writes]
+        begun = time.monotonic()
+        signals = [None if step is None else (number, step) for step, number in zip(at, numbers, strict=True)]
+        processes = [forked(write, signal_at) for write, signal_at in zip(writes, signals, strict=True)]
+        for process, step, number in zip(processes, at, numbers, strict=True):
+            if step is None:
+                time.sleep(self.draw.uniform(0, 1.2 * self.lasts))
+                os.kill(process, number)
+        codes = [ended(process) for process in processes]
+        if 0 in codes:
+            self.lasts = 0.8 * self.lasts + 0.2 * (time.monotonic() - begun)
+        self._look(name, writes, codes)
+
+    def _look(self, name: str, writes: list[Write], codes: list[int]) -> None:
+        assert 1 not in codes, "a fault of our own"
+        self.place.check()
+        for write, code in zip(writes, codes, strict=True):
+            if code == 0:
+                self.place.check_done(write)
+            how = {0: "done", 2: "refused", 130: "interrupted"}.get(code, f"signal {-code}")
+            self.counts[f"{name}: {how}"] += 1
+        if self.draw.random() < 0.5:
+            self.place.check_recovered()
+
+    def _first(self) -> tuple[str, list[Write]]:
+        return "run", [self.place.release(self._new())]
+
+    def _replaced(self) -> tuple[str, list[Write]]:
+        there = self.place.folders()
+        if not there:
+            return self._first()
+        return "run --replace", [self.place.release(self.draw.choice(there).name, replace=True)]
+
+    def _two(self) -> tuple[str, list[Write]]:
+        there = self.place.folders()
+        if there and self.draw.random() < 0.5:
+            name = self.draw.choice(there).name
+            return "two run --replace", [self.place.release(name, replace=True) for _ in range(2)]
+        name = self._new()
+        return "two runs", [self.place.release(name) for _ in range(2)]
+
+    def _put(self) -> tuple[str, list[Write]]:
+        there = sorted(self.place.stored)
+        if there and self.draw.random() < 0.5:
+            return "vault put --replace", [self.place.put(self.draw.choice(there), replace=True)]
+        return "vault put", [self.place.put(f"key {self.rounds}")]
+
+    def _two_puts(self) -> tuple[str, list[Write]]:
+        return "two vault put", [self.place.put(f"key {self.rounds} {which}") for which in "ab"]
+
+    def _new(self) -> str:
+        return f"{self.draw.choice(['tokens', 'mapping'])}-{self.rounds}"
+
+
+def main() -> None:
+    """So many rounds, and how they ended."""
+    parser = argparse.ArgumentParser(description="Kill and interrupt writers at random moments, and look at the disk.")
+    parser.add_argument("rounds", type=int, nargs="?", default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    seal.MEMORY = 10  # one MiB to derive a key instead of 64
+    with tempfile.TemporaryDirectory() as folder:
+        storm = Storm(Path(folder), given.seed)
+        for _ in range(given.rounds):
+            storm.round()
+    for name, count in sorted(storm.counts.items()):
+        print(f"{count:6} {name}")
+    stopped = sum(count for name, count in storm.counts.items() if not name.endswith(("done", "refused")))
+    print(f"{storm.rounds} rounds, {storm.counts.total()} writers, {stopped} of them stopped on the way: nothing lost")
+
+
+if __name__ == "__main__":
+    main()
