@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -83,3 +84,19 @@ def _span(low: float, high: float, open_low: bool) -> str:
     if math.isinf(high):
         return f"a number {'above' if open_low else 'of at least'} {low:g}"
     return f"a number {'above' if open_low else 'from'} {low:g} {'and up to' if open_low else 'to'} {high:g}"
+
+
+def is_iso_date(text: str) -> bool:
+    """Whether a text is a day as ISO 8601 writes it, such as ``2026-01-31``."""
+    try:
+        return datetime.date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+def iso_date(owner: str, name: str, value: datetime.date | str) -> str:
+    """Check a day and give it as ISO text."""
+    text = value.isoformat() if type(value) is datetime.date else value
+    if not isinstance(text, str) or not is_iso_date(text):
+        raise ParameterError(f"The '{name}' of {owner} must be a date such as 2026-01-31.")
+    return text

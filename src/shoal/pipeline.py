@@ -7,6 +7,7 @@ does not pass is never returned.
 
 from __future__ import annotations
 
+import datetime
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -27,7 +28,7 @@ from shoal.models.enforce import enforce
 from shoal.models.feasible import refuse_infeasible, vacuous, whole_reference
 from shoal.models.joint import other_references, split_verdicts
 from shoal.models.refusals import refuse_measured, refuse_settings, refuse_unknown_codes, refuse_unprotected
-from shoal.params import choice
+from shoal.params import choice, iso_date
 from shoal.recoding.counterfeits import with_counterfeits
 from shoal.recoding.overlaps import overlap_report
 from shoal.recoding.pseudonyms import pseudonymise, refuse_idle_key
@@ -38,6 +39,7 @@ from shoal.recoding.secrets import SecretKey
 from shoal.registry import load, names
 from shoal.reports.release import release_html
 from shoal.results import GateCase, Gated, GateReport, Release
+from shoal.risk.beside import before_and_after
 from shoal.table.history import History
 from shoal.table.keys import Keys
 from shoal.table.table import Table, iso_dates
@@ -61,6 +63,7 @@ def anonymize(
     keys: Keys | None = None,
     token_key: SecretKey | None = None,
     history: History | None = None,
+    date: datetime.date | str | None = None,
     progress: Progress = lambda step: None,
 ) -> Release:
     """Anonymise a table and gate the result.
@@ -79,6 +82,9 @@ def anonymize(
         Tokens and date offsets follow from it, so that releases made with it can be joined; by default from fresh keys.
     history
         What earlier releases left of the rows' people (``Registry.history_of``), for the model ``m-invariance``.
+    date
+        What manifest and report are dated with; they have no date of their own accord, so that the same table and
+        secret give the same bytes on every day.
     """
     started = time.perf_counter()
     chosen = load("algorithm", algorithm)() if isinstance(algorithm, str) else algorithm
@@ -125,6 +131,7 @@ def anonymize(
         released=released,
         figures=measured.figures,
         joinable=token_key is not None,
+        date=None if date is None else iso_date("the output", "date", date),
     )
     report = _pass_gate(released, published, manifest, neutral_limit, acknowledge)
     manifest |= {
@@ -139,6 +146,7 @@ def anonymize(
         "models": parameters,
         **_facts(released, recoding, measured),
         **preference_facts(given, preferred),
+        "risk": before_and_after(table, published),
         "split_verdicts": split_verdicts(released, judge, counter),
         "other_references": other_references(released, judge, counter),
         "vacuous": [{"model": model.parameters(), "on": list(on or ())} for model, on in empty],

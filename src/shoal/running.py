@@ -172,6 +172,7 @@ def anonymize_table(
         suppressed=recipe.output.suppressed,
         order=recipe.output.order,
         neutral_limit=recipe.output.neutral_limit,
+        date=recipe.output.date,
         engine=recipe.engine.name,
         token_key=token_key,
         history=history,

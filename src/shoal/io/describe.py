@@ -57,6 +57,7 @@ def describe(
     released: Released | None = None,
     figures: Sequence[Any] = (),
     joinable: bool = False,
+    date: str | None = None,
 ) -> dict[str, Any]:
     """The manifest without verdicts, class figures and the data's hash.
 
@@ -93,6 +94,8 @@ def describe(
         found |= _of_kind(released)
     if figures:
         found["measured"] = public_figures(figures)
+    if date is not None:
+        found["date"] = date
     if counterfeit:
         found["counterfeits"] = counterfeit
     return found

@@ -6,7 +6,7 @@ import datetime
 from typing import Any
 
 from shoal.errors import RecipeError
-from shoal.params import is_number
+from shoal.params import is_iso_date, is_number
 
 # As for values of a column: beyond, arithmetic on ends of intervals would leave the floats' range.
 _WIDEST = 1e100
@@ -39,6 +39,13 @@ def check_domain(value: Any) -> Any:
     if all(map(is_number, value)) and value[0] > value[1]:
         raise ValueError("must give the lowest value first")
     return value
+
+
+def check_date(value: Any) -> Any:
+    text = value.isoformat() if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime) else value
+    if text is not None and not (isinstance(text, str) and is_iso_date(text)):
+        raise ValueError("must be a date such as 2026-01-31")
+    return text
 
 
 def check_snap(value: Any) -> Any:

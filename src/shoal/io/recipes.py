@@ -99,6 +99,7 @@ class Output(_Section):
     suppressed: Literal["drop", "star"] = "drop"
     order: Literal["shuffled", "kept"] = "shuffled"
     neutral_limit: Annotated[float, Field(ge=0, le=1, strict=False)] = 0.05
+    date: Annotated[str | None, BeforeValidator(entries.check_date)] = None
     vault: str | None = None
     vault_entry: str | None = None
     token_key: str | None = None
