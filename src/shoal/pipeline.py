@@ -20,7 +20,7 @@ from shoal.algorithms.base import Algorithm, Problem
 from shoal.attacks.measured import Measured, attack_release
 from shoal.errors import GateError, ParameterError, RefusalError
 from shoal.evaluation.workload import preference_facts, with_preferences
-from shoal.io.describe import describe, uncoded_columns
+from shoal.io.describe import describe, uncoded_columns, whole_hierarchies, whole_policies
 from shoal.io.evidence import frame_stamp
 from shoal.io.manifest import manifest_bytes
 from shoal.models.base import Judge, Model
@@ -129,6 +129,7 @@ def anonymize(
         order=order,
         acknowledged=sorted(acknowledge),
         released=released,
+        published=published,
         figures=measured.figures,
         joinable=token_key is not None,
         date=None if date is None else iso_date("the output", "date", date),
@@ -228,6 +229,8 @@ def _pass_gate(
         guard=table.frame[roles.guard] if roles.guard is not None else None,
         history=None if table.history is None else table.history.lists(),
         counterfeits=table.counterfeits,
+        hierarchies=whole_hierarchies(table),
+        policies=whole_policies(table),
     )
     report = gate(case)
     if not report.passed:

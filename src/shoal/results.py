@@ -17,6 +17,7 @@ from shoal.registry import load
 from shoal.verify.types import Check as Check
 from shoal.verify.types import GateCase as GateCase
 from shoal.verify.types import GateReport as GateReport
+from shoal.verify.types import Sayable as Sayable
 from shoal.verify.types import Verdict as Verdict
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from shoal.attacks.files import attack_frame, file_case, strangers
 from shoal.attacks.run import make_case, run_attacks
 from shoal.attacks.views import public_view
 from shoal.errors import InputError, ParameterError, SchemaError
+from shoal.recoding.labels import publisher_manifest
 from shoal.table.keys import Keys
 
 PEOPLE = shoal.example_census(400).select("age", "sex", "education", "diagnosis").drop_nulls()
@@ -39,7 +40,7 @@ def test_a_release_without_its_manifest_gives_the_same_figures(algorithm: str) -
     release = shoal.anonymize(
         table, algorithm=algorithm, models=[shoal.KAnonymity(k=3)], acknowledge=["W-UNMODELLED:diagnosis"], seed=1
     )
-    view = public_view(release.frame, release.manifest)
+    view = public_view(release.frame, publisher_manifest(release.manifest, table))
     case = make_case(view, release.manifest, Keys.from_seed(1), against=inside, control=outside)
     bare = attack_frame(
         release.frame, quasi=QUASI, sensitive=["diagnosis"], hierarchies=trees, against=inside, control=outside,

@@ -114,7 +114,7 @@ class TestNumbers:
         ]
         assert prefix("zip", ["12", MISSING], [1]).rows()[-1] == [MISSING, MISSING, "*"]
         assert dates("d", [MISSING, "1975-03-31"], ["year"]).rows()[-1] == [MISSING, MISSING, "*"]
-        assert quantiles("age", [MISSING, "1", "2"], [9, 1, 1], [2]).labels[1] == ("1", "2", MISSING)
+        assert quantiles("age", [MISSING, "1", "2"], [9, 1, 1], [2]).labels[1] == ("<2", ">=2", MISSING)
 
 
 class TestEqualWidth:
@@ -177,23 +177,31 @@ class TestQuantiles:
         values = [str(number) for number in range(1, 17)]
         tree = quantiles("age", values)
         assert [len(names) for names in tree.labels] == [16, 8, 4, 2, 1]
-        assert tree.labels[1][:2] == ("[1,2]", "[3,4]")
-        assert tree.labels[3] == ("[1,8]", "[9,16]")
+        assert tree.labels[1][:3] == ("<3", "[3,4]", "[5,6]")
+        assert tree.labels[3] == ("<9", ">=9")
 
     def test_groups_by_counts(self) -> None:
         tree = quantiles("age", ["1", "2", "3", "4"], [10, 1, 1, 10], [2])
-        assert tree.labels[1] == ("[1,2]", "[3,4]")
+        assert tree.labels[1] == ("<3", ">=3")
         tree = quantiles("age", ["1", "2", "3", "4"], [1, 1, 1, 97], [2])
-        assert tree.labels[1] == ("[1,3]", "4")
+        assert tree.labels[1] == ("<4", ">=4")
 
     def test_counts_of_a_repeated_value_add_up(self) -> None:
-        assert quantiles("age", ["3", "1", "1"], [2, 1, 1], [2]).labels[1] == ("1", "3")
+        assert quantiles("age", ["3", "1", "1"], [2, 1, 1], [2]).labels[1] == ("<3", ">=3")
 
     def test_numbers_are_ordered_as_numbers(self) -> None:
-        assert quantiles("age", ["10", "9", "-1", "2.5"], groups=[2]).labels[1] == ("[-1,2.5]", "[9,10]")
+        assert quantiles("age", ["10", "9", "-1", "2.5"], groups=[2]).labels[1] == ("<9", ">=9")
 
     def test_fewer_values_than_groups(self) -> None:
-        assert quantiles("age", ["1", "2"], groups=[8, 4]).labels[1] == ("1", "2")
+        assert quantiles("age", ["1", "2"], groups=[8, 4]).labels[1] == ("<2", ">=2")
+
+    def test_ends_are_round_and_nobodys(self) -> None:
+        incomes = ["18231", "21877", "23950", "31406", "44710", "61233", "98765", "104350.5"]
+        assert quantiles("income", incomes, groups=[4, 2]).labels[1:3] == (
+            ("<23000", "[23000,40000)", "[40000,90000)", ">=90000"), ("<40000", ">=40000")
+        )
+        assert quantiles("x", ["-7", "-3", "0", "4"], groups=[4]).labels[1] == ("<-3", "[-3,-1]", "[0,3]", ">=4")
+        assert quantiles("x", ["1", "2"], [1, 0], [2]).labels[1] in (("<2", ">=2"), ("*",))
 
     @pytest.mark.parametrize("groups", [[2, 4], [4, 4], [1], [4, 1], [4.5], [True], [], "8", 8])
     def test_groups_are_falling(self, groups: object) -> None:
@@ -214,8 +222,13 @@ class TestQuantiles:
         assert [int(text) for text in tree.labels[0]] == sorted({value for value, _ in pairs})
         for text, *labels, _ in tree.rows():
             for label in labels:
-                bounds = label.strip("[]").split(",")
-                assert int(bounds[0]) <= int(text) <= int(bounds[-1])
+                if label.startswith("<"):
+                    assert int(text) < int(label[1:])
+                elif label.startswith(">="):
+                    assert int(text) >= int(label[2:])
+                elif label != "*":
+                    bounds = label.strip("[]").split(",")
+                    assert int(bounds[0]) <= int(text) <= int(bounds[-1])
 
 
 class TestPrefix:

@@ -148,7 +148,7 @@ country = { nested = { "*" = { Europe = ["Spain"], Asia = ["Japan"] } } }
         ("zip", ["123", "124"], ("12?",)),
         ("age", ["5", "25"], ("[0,19]", "[20,39]")),
         ("income", ["1", "7"], ("[1,5]", "[6,10]")),
-        ("weight", ["1", "2", "3", "4"], ("[1,2]", "[3,4]")),
+        ("weight", ["1", "2", "3", "4"], ("<3", ">=3")),
         ("born", ["1975-03-31"], ("1975-03",)),
         ("pain", ["none", "mild", "bad"], ("low", "high")),
         ("country", ["Japan"], ("Europe", "Asia")),
@@ -174,7 +174,7 @@ def test_a_hierarchy_is_taken_as_it_is() -> None:
 
 
 def test_counts_weigh_quantiles() -> None:
-    assert build("x", {"quantiles": [2]}, ["1", "2", "3"], counts=[1, 1, 98]).labels[1] == ("[1,2]", "3")
+    assert build("x", {"quantiles": [2]}, ["1", "2", "3"], counts=[1, 1, 98]).labels[1] == ("<3", ">=3")
 
 
 @pytest.mark.parametrize(

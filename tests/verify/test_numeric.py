@@ -133,9 +133,9 @@ def test_numbers_over_the_inputs_range() -> None:
 def test_a_tree_by_its_leaves() -> None:
     rows = [["a", "x", "*"], ["b", "x", "*"], ["c", "y", "*"], ["d", "y", "*"], ["e", "y", "*"]]
     for values, spread in ((["a", "b"], 1 / 4), (["c", "e"], 2 / 4), (["a", "a"], 0), (["a", "c"], 1)):
-        assert max_range([values], {"hierarchy": rows}) == (pytest.approx(1 - spread), "rechecked")
+        assert max_range([values], {"hierarchy": rows, "whole": True}) == (pytest.approx(1 - spread), "rechecked")
     with_missing = [*rows, ["<missing>", "<missing>", "*"]]
-    assert max_range([["a", "b", None]], {"hierarchy": with_missing})[0] == pytest.approx(3 / 4)
+    assert max_range([["a", "b", None]], {"hierarchy": with_missing, "whole": True})[0] == pytest.approx(3 / 4)
 
 
 def test_ordinal_by_rank_and_flat_by_count() -> None:

@@ -163,7 +163,9 @@ def test_what_can_be_derived_from_the_release() -> None:
     assert by(pairs(), NUMERIC) == "rechecked"
     assert by(pairs(), NUMERIC | {"policy": interval}) == "attested"
     assert by(pairs(), DOMAIN | {"policy": interval}) == "rechecked"
-    assert by(pairs(), {"hierarchy": PETS, "policy": {"level": 1}}) == "rechecked"
+    assert by(pairs(), {"hierarchy": PETS, "whole": True, "policy": {"level": 1}}) == "rechecked"
+    assert by(pairs(), {"hierarchy": PETS, "policy": {"level": 1}}) == "attested"
+    assert by(share(), {"hierarchy": PETS, "policy": {"level": 1}}) == "rechecked"
     assert by(pairs(), {"policy": {"sets": [["a"]], "else": "value"}}) == "attested"
     assert by(share(), NUMERIC | {"policy": interval}) == "rechecked"
     assert by(pairs(), NUMERIC, people=True) == by(share(), NUMERIC, people=True) == "attested"
@@ -241,7 +243,7 @@ def test_cells_of_every_kind() -> None:
 
 
 def test_public_domains_let_anybody_derive_it() -> None:
-    columns = [column for column in COLUMNS if column["name"] in ("age", "zip", "disease")]
+    columns = [column | {"whole": True} for column in COLUMNS if column["name"] in ("age", "zip", "disease")]
     names = [column["name"] for column in columns]
     original, released = hospital()
     case = hospital_case(manifest=manifest(columns, [utility(0.2)]))

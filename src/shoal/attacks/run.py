@@ -16,6 +16,7 @@ from shoal.attacks.meeting import CONTROL, PEOPLE, refuse_strangers
 from shoal.attacks.views import identified_people, own_people, people_frame, public_view
 from shoal.attacks.views import release_view as see
 from shoal.errors import InputError, ParameterError
+from shoal.recoding.labels import readers_manifest
 from shoal.registry import load, make, names
 from shoal.results import Release
 from shoal.table.coding import canonical_text
@@ -94,7 +95,8 @@ def make_case(
         Column of theirs that says whose row it is, by default the release's own.
     """
     known = view.matcher is not None or view.centroids is not None
-    seen_by = [view, *(public_view(frame, described) for frame, described in others)]
+    told = [(frame, readers_manifest(described, [against, control])) for frame, described in others]
+    seen_by = [view, *(public_view(frame, described) for frame, described in told)]
     for table, who in ((None if aligned else against, PEOPLE), (None if held_out else control, CONTROL)):
         for one in seen_by:
             if table is not None:
@@ -102,9 +104,9 @@ def make_case(
     people = identified_people(view, against, subject) if known and against is not None else own_people(view)
     seen = people.identified
     beside = identified_people(view, control, subject) if control is not None and known else None
-    told = no_control or "No people outside the data were given, so there is no control."
+    why = no_control or "No people outside the data were given, so there is no control."
     if control is not None and beside is None:
-        told = "The cells of this release cover no values, so people outside the data cannot be held against them."
+        why = "The cells of this release cover no values, so people outside the data cannot be held against them."
     found = []
     for other in seen_by[1:]:
         if seen and against is not None and other.matcher is not None:
@@ -113,7 +115,7 @@ def make_case(
     rows = np.arange(people.n) if aligned and release is not None and seen else None
     return AttackCase(
         kind=manifest["kind"], made=manifest.get("made", manifest["kind"]), view=view, keys=keys, people=people,
-        identified=seen, control=beside, no_control=told, outside=control, release=release, input_rows=rows,
+        identified=seen, control=beside, no_control=why, outside=control, release=release, input_rows=rows,
         others=found,
     )  # fmt: skip
 

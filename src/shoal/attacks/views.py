@@ -15,6 +15,7 @@ from shoal.attacks.subjects import Subjects
 from shoal.errors import InputError
 from shoal.hierarchy.hierarchy import MISSING, ROOT, Hierarchy
 from shoal.recoding.cover import Cover, cover_column, not_suppressed
+from shoal.recoding.labels import publisher_manifest
 from shoal.results import Release
 from shoal.table.coding import canonical_text
 from shoal.table.column import Column
@@ -97,7 +98,7 @@ def release_view(release: Release) -> View:
     classes = release.released.classes[rows]
     sensitive = {column.name: column for column in table.sensitive if column.name not in release.released.written}
     frame, count, subject = _polars(release.frame), release.released.n_classes, table.schema.subject
-    public = public_view(frame, release.manifest, _group_numbers(release))
+    public = public_view(frame, publisher_manifest(release.manifest, release.table), _group_numbers(release))
     return View(
         classes=classes, n_classes=count, sensitive=sensitive, matcher=public.matcher,
         class_of=_class_of(public.matcher, classes), left_out=public.left_out,

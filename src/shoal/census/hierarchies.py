@@ -59,11 +59,11 @@ def hierarchies() -> dict[str, dict[str, Any]]:
     return {
         "age": {"widths": [5, 10, 20], "origin": 0},
         "postcode": {"prefix": [4, 3, 2, 1]},
-        "education": {"nested": {"*": EDUCATION}},
-        "marital_status": {"nested": {"*": MARITAL_STATUS}},
-        "occupation": {"nested": {"*": OCCUPATION}},
-        "region": {"nested": {"*": REGION}},
-        "diagnosis": {"nested": {"*": DIAGNOSIS}},
+        "education": {"nested": {"*": EDUCATION}, "public": True},
+        "marital_status": {"nested": {"*": MARITAL_STATUS}, "public": True},
+        "occupation": {"nested": {"*": OCCUPATION}, "public": True},
+        "region": {"nested": {"*": REGION}, "public": True},
+        "diagnosis": {"nested": {"*": DIAGNOSIS}, "public": True},
     }
 
 
@@ -153,7 +153,7 @@ def _toml(value: Any) -> str:
         return "{ " + ", ".join(f"{_key(key)} = {_toml(item)}" for key, item in value.items()) + " }"
     if isinstance(value, list):
         return "[" + ", ".join(_toml(item) for item in value) + "]"
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _key(name: str) -> str:

@@ -150,6 +150,11 @@ def recipe_text(data: Mapping[str, Any], folder: Path) -> str:
     def seen(entry: str) -> str:
         return entry if os.path.isabs(entry) else Path(os.path.relpath(entry, folder)).as_posix()
 
+    def moved_file(entry: Any) -> Any:
+        if isinstance(entry, str):
+            return seen(entry)
+        return entry | {"path": seen(entry["path"])} if "path" in entry else entry
+
     def is_file(policy: Mapping[str, Any]) -> bool:
         return isinstance(policy.get("ranges"), str) and policy["ranges"] != "value"
 
@@ -160,10 +165,7 @@ def recipe_text(data: Mapping[str, Any], folder: Path) -> str:
             **data["output"],
             **{key: seen(data["output"][key]) for key in ("folder", "vault") if key in data["output"]},
         },
-        "hierarchies": {
-            name: seen(entry) if isinstance(entry, str) else entry
-            for name, entry in data["hierarchies"].items()
-        },
+        "hierarchies": {name: moved_file(entry) for name, entry in data["hierarchies"].items()},
         "policies": {
             name: entry | {"ranges": seen(entry["ranges"])} if is_file(entry) else entry
             for name, entry in data["policies"].items()

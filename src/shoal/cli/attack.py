@@ -115,13 +115,14 @@ def attack(
         )  # fmt: skip
         is_file = not target.is_dir() and target.suffix != ".toml"
         if not is_file:
-            given.refuse("release" if target.is_dir() else "recipe")
+            given.refuse("release" if target.is_dir() else "recipe", but=("hierarchies",) if target.is_dir() else ())
         if hold_out is not None and (target.is_dir() or is_file):
             raise InputError("A share can be held out only before a release is made: name its recipe instead.")
         if is_file:
             case, statement = _file_case(target, given, subject, against, control, also or (), read, seed)
         elif target.is_dir():
-            case, statement = _written_case(target, subject, against, control, also or (), read, seed)
+            trees = given.hierarchies
+            case, statement = _written_case(target, subject, against, control, also or (), read, seed, trees)
         else:
             if subject is not None:
                 raise ParameterError("--subject is for a file or a release, and a recipe says it itself: leave it out.")
@@ -149,11 +150,11 @@ class FileOptions:
     types: Mapping[str, str]
     kind: str | None
 
-    def refuse(self, what: str) -> None:
-        """Refuse them for something that says it itself."""
+    def refuse(self, what: str, but: Sequence[str] = ()) -> None:
+        """Refuse them, but for some, for something that says it itself."""
         option = {"hierarchies": "hierarchy", "types": "type"}
         for name, entry in vars(self).items():
-            if entry:
+            if entry and name not in but:
                 raise ParameterError(
                     f"--{option.get(name, name)} is for a file, and a {what} says it itself: leave it out."
                 )
@@ -193,11 +194,13 @@ def _written_case(
     also: Sequence[Path],
     read: Reader,
     seed: int | None,
+    hierarchies: Mapping[str, str],
 ) -> tuple[AttackCase, str]:
-    """A release as its folder shows it."""
+    """A release as its folder shows it, with hierarchies that are not public as they are given."""
     from shoal.attacks.run import make_case, refuse_overlap
     from shoal.attacks.views import public_view
     from shoal.io.output import read_release, read_tables
+    from shoal.recoding.labels import readers_manifest
     from shoal.table.keys import Keys
 
     if control is not None and against is None:
@@ -210,8 +213,10 @@ def _written_case(
         raise InputError(f"The people of --against have no column '{subject}': name the one that says whose row it is.")
     if people is not None and outside is not None:
         refuse_overlap(people, outside)
+    trees = {name: parse_hierarchy(text) for name, text in hierarchies.items()}
+    read_as = readers_manifest(manifest, [people, outside], trees)
     case = make_case(
-        public_view(frames["release"], manifest, values=frames.get("sensitive")), manifest, Keys.from_seed(seed),
+        public_view(frames["release"], read_as, values=frames.get("sensitive")), manifest, Keys.from_seed(seed),
         against=people, control=outside, others=[read_release(path) for path in also], subject=subject,
     )  # fmt: skip
     return case, manifest["statement"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.grammar import separator_character, split_columns
+from shoal.cli.grammar import pairs, parse_hierarchy, separator_character, split_columns
 from shoal.cli.options import Columns, Encoding, Json, Markers, Separator
 from shoal.cli.run import carry_out
 from shoal.cli.show import ARROWS, figure, plain, say, show_json, show_table, steps
@@ -60,6 +60,10 @@ def measure(
         bool, typer.Option("--gain", help="Of a recipe with a [workload]: what it is worth, beside none.")
     ] = False,
     against: Annotated[Path | None, _one("FILE", "Of a folder: the rows that the release was made from.")] = None,
+    hierarchies: Annotated[
+        list[str] | None,
+        _one("COLUMN=FILE", "Of a folder: a hierarchy that is not public. Can be repeated.", "--hierarchy"),
+    ] = None,
     html: Annotated[Path | None, _one("FILE", "Write a page with plots, for yourself.")] = None,
     replace_html: Annotated[bool, typer.Option("--replace", help="Overwrite an earlier page.")] = False,
     columns: Columns = None,
@@ -78,6 +82,8 @@ def measure(
         summary("measure", name)  # an unknown name proposes the nearest one
     asked = _asked(evaluate or (), queries)
     place = _check(target, against, html, replace_html, bool(asked))
+    if hierarchies and not target.is_dir():
+        raise InputError("A recipe names its own hierarchies: leave out --hierarchy.")
     recipe = _with_workload(target) if gain else None
 
     def original() -> pl.DataFrame:
@@ -93,7 +99,8 @@ def measure(
     absent = [name for name in wanted if name not in priced.scores]
     if absent:
         raise InputError(f"The evidence of '{target}' has no measure '{absent[0]}': measure its recipe instead.")
-    findings = _findings(target, priced, asked, original, policy == "drop", seed)
+    trees = {name: parse_hierarchy(text) for name, text in pairs("--hierarchy", hierarchies).items()}
+    findings = _findings(target, priced, asked, original, policy == "drop", seed, trees)
     gains = _gains(recipe, priced)
     shown = {name: priced.scores[name] for name in wanted or registered("measure") if name in priced.scores}
     if place is not None:
@@ -156,6 +163,7 @@ def _findings(
     original: Callable[[], pl.DataFrame],
     drop: bool,
     seed: int,
+    trees: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
     """Evaluations as plain data."""
     if not asked:
@@ -165,6 +173,7 @@ def _findings(
         from shoal.evaluation.reading import read_published, read_release, refuse_other_rows
         from shoal.evaluation.run import evaluate
         from shoal.io.output import read_tables
+        from shoal.recoding.labels import readers_manifest
         from shoal.table.keys import Keys
 
         keys = Keys.from_seed(seed)
@@ -175,6 +184,7 @@ def _findings(
             rows = original()
             named = [entry["name"] for entry in manifest["columns"] if entry["name"] in rows.columns]
             rows = rows.drop_nulls(named) if drop else rows
+            manifest = readers_manifest(manifest, [rows], trees)
             refuse_other_rows(frames["release"], manifest, rows)
             reading = read_published(frames["release"], manifest, rows, values=frames.get("sensitive"), keys=keys)
         return [plain(one) for one in evaluate(reading, asked, progress=step)]

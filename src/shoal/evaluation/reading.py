@@ -14,6 +14,7 @@ from shoal.errors import InputError
 from shoal.evaluation.domains import Domain, column_domain
 from shoal.kernels.grouping import group_rows
 from shoal.recoding.cover import cover_column, not_suppressed
+from shoal.recoding.labels import publisher_manifest, readers_manifest
 from shoal.recoding.meeting import refuse_unmet, refuse_unmet_values
 from shoal.results import Release
 from shoal.table.coding import canonical_text, infer_type
@@ -147,14 +148,7 @@ def read_release(release: Release, *, keys: Keys | None = None) -> Reading:
         Where random draws come from; the seed 0 by default, so that a release has one reading.
     """
     table = release.table
-    trees = {name: column.hierarchy for name, column in table.columns.items() if column.hierarchy is not None}
-    manifest = {
-        **release.manifest,
-        "columns": [
-            entry | {"hierarchy": trees[entry["name"]].rows()} if entry["name"] in trees else dict(entry)
-            for entry in release.manifest["columns"]
-        ],
-    }
+    manifest = publisher_manifest(release.manifest, table)
     apart = None if release.apart is None else _polars(release.apart)
     real = table.n - table.counterfeits
     # Behind a counterfeit there is no original row, and readers cannot tell which records are.
@@ -199,6 +193,7 @@ def read_published(
         raise InputError(
             f"The release has {frame.height} rows and the original {original.height}: there is nothing to compare."
         )
+    manifest = readers_manifest(manifest, [original])
     if values is not None:
         frame = _paired(frame, values, manifest["group"], keys)
     entries = [entry for entry in manifest["columns"] if entry["role"] in ROLES]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from itertools import pairwise
@@ -57,7 +58,7 @@ def intervals(name: str, values: Sequence[str], edges: Sequence[Sequence[Any]]) 
         places = [bisect_right(level, value) for level in levels]
         bounds = [(level[place - 1], level[place]) for level, place in zip(levels, places, strict=True)]
         rows.append([text, *(_interval(low, high, whole) for low, high in bounds), ROOT])
-    return _grow(name, rows, values)
+    return _grow(name, rows, values, {"intervals": {"edges": [[plain(edge) for edge in level] for level in levels]}})
 
 
 def equal_width(name: str, values: Sequence[str], widths: Sequence[Any], origin: Any = 0) -> Hierarchy:
@@ -85,7 +86,8 @@ def equal_width(name: str, values: Sequence[str], widths: Sequence[Any], origin:
         lows = [_floor(value, step, start) for step in steps]
         labels = [_interval(low, EXACT.add(low, step), whole) for low, step in zip(lows, steps, strict=True)]
         rows.append([text, *labels, ROOT])
-    return _grow(name, rows, values)
+    rule = {"widths": [plain(step) for step in steps], "origin": plain(start)}
+    return _grow(name, rows, values, rule)
 
 
 def quantiles(
@@ -94,29 +96,34 @@ def quantiles(
     """Group numbers in about equally heavy groups, as many a level as ``groups`` says.
 
     Weights are ``counts`` (one a value) or 1. Each level merges neighbouring groups of the level below, so
-    levels nest. A heavy value can leave fewer groups than asked for. Labels are the group's smallest and
-    largest value.
+    levels nest. A heavy value can leave fewer groups than asked for. Labels go from one cut to the next, and a cut
+    is the roundest number between two groups: an end that were somebody's value would publish it, above all the
+    lowest and the highest of all, which have no end therefore.
 
     Examples
     --------
     >>> quantiles("age", ["1", "2", "3", "4"], groups=[2]).labels[1]
-    ('[1,2]', '[3,4]')
+    ('<3', '>=3')
     """
     sizes = falling(name, "quantiles", groups, least=2)
-    texts = [text for _, text in numbers(name, values)]
+    pairs = numbers(name, values)
+    texts, whole = [text for _, text in pairs], all_whole([value for value, _ in pairs])
     blocks = [
-        (text, text, weight)
-        for text, weight in zip(texts, _weights(name, texts, values, counts), strict=True)
+        (place, place, weight) for place, weight in enumerate(_weights(name, texts, values, counts))
     ]
+
+    def cut(place: int) -> Decimal | None:
+        return _roundest(pairs[place - 1][0], pairs[place][0]) if 0 < place < len(pairs) else None
+
     rows = [[text] for text in texts]
     place = list(range(len(texts)))  # block that each value is in
     for size in sizes:
         merged, blocks = _merge(blocks, size)
         place = [merged[block] for block in place]
+        labels = [_between_cuts(cut(first), cut(last + 1), whole) for first, last, _ in blocks]
         for row, block in zip(rows, place, strict=True):
-            low, high, _ = blocks[block]
-            row.append(low if low == high else f"[{low},{high}]")
-    return _grow(name, [[*row, ROOT] for row in rows], values)
+            row.append(labels[block])
+    return _grow(name, [[*row, ROOT] for row in rows], values, {"quantiles": list(sizes)})
 
 
 def prefix(name: str, values: Sequence[str], keep: Sequence[int], mask: str = "*") -> Hierarchy:
@@ -133,7 +140,7 @@ def prefix(name: str, values: Sequence[str], keep: Sequence[int], mask: str = "*
     texts = distinct(name, values)
     rows = [[text, *(text[:n] + mask * (len(text) - n) for n in lengths), ROOT] for text in texts]
     try:
-        return _grow(name, rows, values)
+        return _grow(name, rows, values, {"prefix": list(lengths), "mask": mask})
     except HierarchyError as error:
         if "" in texts:
             raise
@@ -170,7 +177,7 @@ def dates(name: str, values: Sequence[str], levels: Sequence[str] = _DATE_LEVELS
     if wrong:
         raise HierarchyError(f"Values of '{name}' are no dates ({some(wrong)}): write them as 1975-03-31.")
     rows = [[text, *(_date_label(text, level) for level in chosen), ROOT] for text in texts]
-    return _grow(name, rows, values)
+    return _grow(name, rows, values, {"dates": chosen})
 
 
 def ordered(name: str, values: Sequence[str], groups: Sequence[Mapping[str, Sequence[str]]]) -> Hierarchy:
@@ -227,8 +234,10 @@ def nested(name: str, mapping: Mapping[str, Any]) -> Hierarchy:
     return Hierarchy.from_rows(name, rows)
 
 
-def _grow(name: str, rows: list[list[str]], values: Sequence[str]) -> Hierarchy:
-    hierarchy = Hierarchy.from_rows(name, rows)
+def _grow(
+    name: str, rows: list[list[str]], values: Sequence[str], rule: Mapping[str, Any] | None = None
+) -> Hierarchy:
+    hierarchy = replace(Hierarchy.from_rows(name, rows), rule=rule)
     return hierarchy.with_missing() if MISSING in values else hierarchy
 
 
@@ -295,10 +304,26 @@ def _weights(name: str, texts: list[str], values: Sequence[str], counts: Sequenc
     return weights
 
 
-def _merge(blocks: list[tuple[str, str, int]], size: int) -> tuple[list[int], list[tuple[str, str, int]]]:
+def _roundest(low: Decimal, high: Decimal) -> Decimal:
+    """The number above ``low`` and up to ``high`` that ends in the most zeros."""
+    exponent = max(low.adjusted(), high.adjusted()) + 1
+    while True:
+        found = _floor(high, Decimal(1).scaleb(exponent, EXACT), Decimal(0))
+        if found > low:
+            return found
+        exponent -= 1
+
+
+def _between_cuts(low: Decimal | None, high: Decimal | None, whole: bool) -> str:
+    if low is None:
+        return ROOT if high is None else f"<{plain(high)}"
+    return f">={plain(low)}" if high is None else _interval(low, high, whole and all_whole([low, high]))
+
+
+def _merge(blocks: list[tuple[int, int, int]], size: int) -> tuple[list[int], list[tuple[int, int, int]]]:
     """Merge neighbours into about ``size`` blocks: each goes where the middle of its weight falls."""
     total = sum(weight for _, _, weight in blocks)
-    merged: list[tuple[str, str, int]] = []
+    merged: list[tuple[int, int, int]] = []
     places: list[int] = []
     before, last = 0, -1
     for low, high, weight in blocks:

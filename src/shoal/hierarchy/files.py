@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,14 @@ from shoal.params import nearest
 
 # Each way to describe a hierarchy, with the further keys that may stand beside it.
 _OPTIONS: dict[str, tuple[str, ...]] = {
-    "path": ("separator",),
+    "path": ("separator", "public"),
     "prefix": ("mask",),
     "intervals": (),
     "widths": ("origin",),
     "quantiles": (),
     "dates": (),
-    "groups": (),
-    "nested": (),
+    "groups": ("public",),
+    "nested": ("public",),
 }
 
 
@@ -101,7 +102,8 @@ def build(name: str, spec: Any, values: Sequence[str], *, counts: Sequence[int] 
         A path; a mapping such as ``{"prefix": [4, 3, 2]}``, ``{"intervals": {"edges": [[0, 20, 40]]}}``,
         ``{"widths": [5, 10], "origin": 0}``, ``{"quantiles": [8, 4, 2]}``, ``{"dates": ["month", "year"]}``,
         ``{"groups": [...]}``, ``{"nested": {...}}`` or ``{"path": ..., "separator": ","}``; or a
-        :class:`Hierarchy`, which is returned as it is.
+        :class:`Hierarchy`, which is returned as it is. ``"public": True`` beside a path, groups or a tree lets all of
+        it be published.
     values
         The column's values as canonical text; for ``groups``, in the column's order.
     counts
@@ -112,7 +114,17 @@ def build(name: str, spec: Any, values: Sequence[str], *, counts: Sequence[int] 
     if isinstance(spec, str | Path):
         return read_csv(spec, name)
     kind = _kind(name, spec)
-    main, options = spec[kind], {key: value for key, value in spec.items() if key != kind}
+    public = spec.get("public", False)
+    if not isinstance(public, bool):
+        raise HierarchyError(f"The 'public' of the hierarchy of '{name}' must be true or false: got {public!r}.")
+    options = {key: value for key, value in spec.items() if key not in (kind, "public")}
+    found = _built(name, kind, spec[kind], options, values, counts)
+    return replace(found, public=True) if public else found
+
+
+def _built(
+    name: str, kind: str, main: Any, options: Mapping[str, Any], values: Sequence[str], counts: Sequence[int] | None
+) -> Hierarchy:
     match kind:
         case "path":
             return read_csv(main, name, **options)

@@ -6,10 +6,11 @@ common ancestor of a set of leaves depends only on its smallest and largest code
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +33,10 @@ class Hierarchy:
     ancestors
         int32 array of shape (height + 1, n_leaves): the node, within its level, above each leaf. Every row
         is non-decreasing.
+    rule
+        How it was built, as a recipe says it, where that is enough to read a label without the values; else None.
+    public
+        Whether all of it may be published: it was made without looking at the data.
 
     Examples
     --------
@@ -45,6 +50,8 @@ class Hierarchy:
     name: str
     labels: tuple[tuple[str, ...], ...]
     ancestors: np.ndarray
+    rule: Mapping[str, Any] | None = None
+    public: bool = False
 
     def __repr__(self) -> str:
         return f"Hierarchy({self.name!r}, height={self.height}, n_leaves={self.n_leaves})"
@@ -80,6 +87,10 @@ class Hierarchy:
         ]
         return [list(path) for path in zip(*columns, strict=True)]
 
+    def with_rows(self, rows: Sequence[Sequence[str]]) -> Hierarchy:
+        """Another tree over the same column that is as public as this one."""
+        return replace(Hierarchy.from_rows(self.name, rows), rule=self.rule, public=self.public)
+
     def with_missing(self) -> Hierarchy:
         """The same tree with ``<missing>`` as its last leaf, directly under the root."""
         code = self.leaf_code.get(MISSING)
@@ -88,10 +99,10 @@ class Hierarchy:
         if code is not None:
             rows = self.rows()
             rows.append(rows.pop(code))
-            return Hierarchy.from_rows(self.name, rows)
+            return self.with_rows(rows)
         top = self.labels[-1]
         if self.labels[0] == top:  # a lone value is its own root, so a root has to be put above both
-            return Hierarchy.from_rows(self.name, [list(top), [MISSING]])
+            return self.with_rows([list(top), [MISSING]])
         labels, nodes = [], []
         for names in self.labels:
             # A root that stands on several levels must keep one meaning: everything, so missing too.
@@ -99,7 +110,7 @@ class Hierarchy:
             labels.append(names if is_root else (*names, MISSING))
             nodes.append([0 if is_root else len(names)])
         ancestors = np.hstack([self.ancestors, np.array(nodes, dtype=np.int32)])
-        return Hierarchy(self.name, tuple(labels), ancestors)
+        return replace(self, labels=tuple(labels), ancestors=ancestors)
 
     @property
     def height(self) -> int:

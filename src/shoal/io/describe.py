@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from shoal.hierarchy.hierarchy import ROOT
+import numpy as np
+
+from shoal.hierarchy.hierarchy import MISSING, ROOT
+from shoal.hierarchy.shown import shown_entry
 from shoal.hierarchy.values import format_date, format_number
 from shoal.io.kinds import not_protected_by_kind, public_figures, statement_of_kind, words_of_groups
-from shoal.recoding.publish import group_name, released_columns
+from shoal.recoding.publish import Published, group_name, released_columns
 from shoal.recoding.recodings import Bucketed, Rewritten
 from shoal.recoding.released import Released
+from shoal.table.coding import canonical_text
 from shoal.table.column import TREE, Column
 from shoal.table.styles import file_columns
 from shoal.table.table import Table
@@ -55,6 +59,7 @@ def describe(
     order: str,
     acknowledged: Sequence[str],
     released: Released | None = None,
+    published: Published | None = None,
     figures: Sequence[Any] = (),
     joinable: bool = False,
     date: str | None = None,
@@ -65,6 +70,8 @@ def describe(
     ----------
     released
         The release, where it may be of another kind than generalised.
+    published
+        Its tables, whose labels are the only ones that are shown of a hierarchy that is not public.
     figures
         What was measured by attacking it, for kinds that are not generalised.
     joinable
@@ -86,7 +93,7 @@ def describe(
         "suppressed": suppressed,
         "order": order,
         "people": table.subjects is not None,
-        "columns": [_released_column(table, name, models, released) for name in released_columns(table)],
+        "columns": [_released_column(table, name, models, released, published) for name in released_columns(table)],
         "models": list(models),
         "acknowledged": sorted(acknowledged),
     }
@@ -115,8 +122,19 @@ def _of_kind(released: Released) -> dict[str, Any]:
 def uncoded_columns(released: Released, models: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """What the manifest would say about coded columns if their values were published; for the gate alone."""
     return {
-        name: _column(released.table, name, models) for name in released.coded if name in released.table.columns
+        name: _column(released.table, name, models, None) for name in released.coded if name in released.table.columns
     }
+
+
+def whole_policies(table: Table) -> dict[str, dict[str, Any]]:
+    """Every file of sensitive ranges with all its values; for the gate alone."""
+    found = {name: column.policy for name, column in table.columns.items() if column.policy is not None}
+    return {name: dict(policy.plain) for name, policy in found.items() if policy.plain is not None}
+
+
+def whole_hierarchies(table: Table) -> dict[str, list[list[str]]]:
+    """Every hierarchy with all its values; for the gate alone."""
+    return {name: column.hierarchy.rows() for name, column in table.columns.items() if column.hierarchy is not None}
 
 
 def statement(
@@ -193,10 +211,15 @@ def _not_protected(
 
 
 def _released_column(
-    table: Table, name: str, models: Sequence[dict[str, Any]], released: Released | None
+    table: Table,
+    name: str,
+    models: Sequence[dict[str, Any]],
+    released: Released | None,
+    published: Published | None,
 ) -> dict[str, Any]:
     """A column as it is published: codes say nothing about values, and values need no cells to be explained."""
-    entry = _column(table, name, models)
+    standing = _standing(released, published, name)
+    entry = _column(table, name, models, standing)
     if released is None:
         return entry
     if name in released.coded:
@@ -215,11 +238,26 @@ def _released_column(
     exact = {key: entry[key] for key in kept if key in entry} | {"cells": "value"}
     modes = column.kind == TREE and column.type not in ("numeric", "date")
     if released.made == "microaggregated" and modes and column.hierarchy is not None:
-        exact["hierarchy"] = column.hierarchy.rows()  # tells modes from the medians of ordered categories
+        # Tells modes from the medians of ordered categories.
+        exact |= shown_entry(column.hierarchy, standing or ())
     return exact
 
 
-def _column(table: Table, name: str, models: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _standing(released: Released | None, published: Published | None, name: str) -> set[str] | None:
+    """What stands in the cells of a column, as labels of its hierarchy are written; None where nothing is known."""
+    if released is None or published is None:
+        return None
+    column = released.table.columns.get(name)
+    if column is not None and column.role == "sensitive" and name not in released.written:
+        return set(column.texts.gather(np.unique(column.codes[released.classes >= 0])).to_list())
+    if name not in published.frame.columns:  # two bounds, which have no labels
+        return set()
+    return set(canonical_text(published.frame[name]).fill_null(MISSING).unique().to_list())
+
+
+def _column(
+    table: Table, name: str, models: Sequence[dict[str, Any]], standing: Collection[str] | None
+) -> dict[str, Any]:
     column = table.columns.get(name)
     if column is None:
         role = "pseudonym" if name in table.schema.pseudonym else "neutral"
@@ -230,17 +268,25 @@ def _column(table: Table, name: str, models: Sequence[dict[str, Any]]) -> dict[s
     if column.cells in ("bounds", "representative") and column.type in ("numeric", "date"):
         entry["null"] = ROOT
     if column.hierarchy is not None and (column.cells == "label" or column.role == "sensitive"):
-        entry["hierarchy"] = column.hierarchy.rows()
+        entry |= {"hierarchy": column.hierarchy.rows()} if standing is None else shown_entry(column.hierarchy, standing)
     if column.type == "ordinal":
         entry["order"] = [str(value) for value in column.spec.order or ()]
     if column.declared is not None:
         entry["domain"] = [_bound(column, bound) for bound in column.declared]
     ranged = [name for model in models if model["name"] in _RANGES for name in _targets(model, table.schema.sensitive)]
     if name in ranged and column.policy is not None and column.policy.plain is not None:
-        entry["policy"] = dict(column.policy.plain)
+        entry["policy"] = _shown_ranges(column.policy.plain, standing)
     if column.spec.non_answers:
         entry["non_answers"] = [str(value) for value in column.spec.non_answers]
     return entry
+
+
+def _shown_ranges(plain: Mapping[str, Any], standing: Collection[str] | None) -> dict[str, Any]:
+    """Sensitive ranges as the recipe lists them; of a file that gives every value its own, those of released values."""
+    kind = next((key for key in ("each", "nodes") if key in plain), None)
+    if kind is None or standing is None:
+        return dict(plain)
+    return {**plain, kind: [row for row in plain[kind] if row[0] in standing], "part": True}
 
 
 def _bound(column: Column, bound: Any) -> str:

@@ -20,9 +20,11 @@ from shoal.io.files import FORMATS, FORMULAS, write_frame
 from shoal.io.frames import native
 from shoal.io.manifest import manifest_bytes
 from shoal.io.publication import BOUND, Holder, publish, resume
+from shoal.io.sayable import read_columns, sayable
 from shoal.params import choice
 from shoal.results import Gated, Release
 from shoal.verify.folder import MANIFEST, read_folder
+from shoal.verify.leaks import check_leaks
 from shoal.verify.shape import REPORT
 from shoal.verify.staged import check_staged
 
@@ -70,6 +72,7 @@ def write_release(
     def fill(staged: Path, private: Path) -> str:
         _fill(release.gated, staged, format, formulas)
         check_staged(staged, release.gated.tables)
+        _refuse_leaks(release, staged)
         digest = _sha256(staged / MANIFEST)
         write_evidence({**_private_facts(release), BOUND: digest}, private)
         return digest
@@ -166,6 +169,15 @@ def is_release(folder: Path) -> bool:
     with suppress(OSError):
         return b'"shoal"' in (folder / MANIFEST).read_bytes()
     return False
+
+
+def _refuse_leaks(release: Release, folder: Path) -> None:
+    """Refuse files that tell what was read and is not released."""
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    terms = sayable(release.table, release.evidence.get("models", ()))
+    check = check_leaks(files, read_columns(release.table), terms)
+    if not check.passed:
+        raise GateError(f"The gate refused the release, so nothing is written: {check.detail}")
 
 
 def _fill(gated: Gated, folder: Path, format: str, formulas: str) -> None:

@@ -152,6 +152,8 @@ def _ends(entry: Mapping[str, Any], cell: grammar.Cell) -> list[Any]:
 def _text_runs(entry: Mapping[str, Any], kind: str, texts: list[str]) -> dict[str, Any]:
     """Atoms of texts: every leaf of the hierarchy in its order, or every value that a cell names."""
     if kind == "label":
+        if any(label is None for row in entry["hierarchy"] for label in row):
+            raise InputError(f"What the labels of column '{entry['name']}' cover is not told: give its hierarchy.")
         tree = Hierarchy.from_rows(entry["name"], entry["hierarchy"])
         ids = {label: node for node, label in enumerate(tree.node_labels)}
         codes = dict(tree.leaf_code)

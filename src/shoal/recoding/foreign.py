@@ -29,8 +29,8 @@ _EPOCH = date(1970, 1, 1).toordinal()
 _LAST = "\U0010ffff"
 _NUMBER = r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
 _DATE = r"\d{4}-\d{2}-\d{2}"
-# An end of a span, whether it belongs to it; None where it has no end there.
-_Span = tuple[Any, bool, Any, bool]
+# Both ends of a span, each with whether it belongs to it; None where it has no end there.
+Span = tuple[Any, bool, Any, bool]
 
 
 def foreign_cover(entry: Mapping[str, Any], frame: pl.DataFrame) -> Cover:
@@ -51,7 +51,7 @@ def foreign_cover(entry: Mapping[str, Any], frame: pl.DataFrame) -> Cover:
     distinct = texts.unique().sort().to_list()
     cell = texts.replace_strict(distinct, list(range(len(distinct))), return_dtype=pl.Int32).to_numpy()
     for kind in ("numeric", "date"):
-        spans = [] if type not in (None, kind) else [_span(text, kind) for text in distinct]
+        spans = [] if type not in (None, kind) else [span(text, kind) for text in distinct]
         wrong = sum(span is None for span in spans)
         if spans and not wrong and any(text not in (ROOT, MISSING) for text in distinct):
             return _of_spans(name, kind, distinct, cell, spans)
@@ -61,7 +61,7 @@ def foreign_cover(entry: Mapping[str, Any], frame: pl.DataFrame) -> Cover:
     return _masked(name, distinct, cell) or _of_sets(name, texts)
 
 
-def _span(text: str, kind: str) -> _Span | None:
+def span(text: str, kind: str) -> Span | None:
     """Ends of what a cell covers; None where it is not written like that."""
     if text in (ROOT, MISSING):
         return None, True, None, True
@@ -70,7 +70,7 @@ def _span(text: str, kind: str) -> _Span | None:
     dash = "-" if kind == "numeric" else r"(?<=\s)-(?=\s)"
     between = rf"\s*(?:{dash}|–|—|\.\.+|to|:|/)\s*"
     sides = rf"({one}|-inf|-∞)?(?:\s*[,;]\s*|{between})({one}|inf|∞)?"
-    found: _Span | None = None
+    found: Span | None = None
     if match := re.fullmatch(one, text):
         found = _closed(read, text, text)
     elif match := re.fullmatch(rf"({one}){between}({one})", text):
@@ -90,12 +90,12 @@ def _span(text: str, kind: str) -> _Span | None:
 Read = Callable[[str], tuple[Any, Any] | None]
 
 
-def _closed(read: Read, low: str, high: str) -> _Span | None:
+def _closed(read: Read, low: str, high: str) -> Span | None:
     first, last = read(low), read(high)
     return None if first is None or last is None else (first[0], True, last[1], True)
 
 
-def _bracketed(read: Read, left: str, low: str | None, high: str | None, right: str) -> _Span | None:
+def _bracketed(read: Read, left: str, low: str | None, high: str | None, right: str) -> Span | None:
     first, last = (None if end is None or end.endswith(("inf", "∞")) else read(end) for end in (low, high))
     closed = right == "]"
     # Open at the end of a month means before the month.
@@ -103,7 +103,7 @@ def _bracketed(read: Read, left: str, low: str | None, high: str | None, right: 
     return None if first is None else first[0 if left == "[" else 1], left == "[", end, closed
 
 
-def _compared(read: Read, sign: str | None, number: str | None, least: str | None) -> _Span | None:
+def _compared(read: Read, sign: str | None, number: str | None, least: str | None) -> Span | None:
     found = read(number or least or "")
     if found is None:
         return None
@@ -131,7 +131,7 @@ def _days(text: str) -> tuple[Any, Any] | None:
     return ends[0].toordinal() - _EPOCH, ends[1].toordinal() - _EPOCH
 
 
-def _of_spans(name: str, kind: str, texts: list[str], cell: np.ndarray, spans: Sequence[_Span | None]) -> Cover:
+def _of_spans(name: str, kind: str, texts: list[str], cell: np.ndarray, spans: Sequence[Span | None]) -> Cover:
     known = [span for span in spans if span is not None]
     ends = sorted({end for span in known for end in (span[0], span[2]) if end is not None})
     place = {end: 2 * at + 1 for at, end in enumerate(ends)}

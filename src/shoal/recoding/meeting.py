@@ -46,7 +46,7 @@ def refuse_unmet(cover: Cover, values: pl.Series, who: str) -> None:
     if cover.type in ("numeric", "date"):
         lost = [text for text in counts if text not in known and not is_readable(cover.type, text)]
         _refuse_unreadable(cover.name, cover.type, lost, counts, who)
-        if cover.bounds is None:
+        if cover.bounds is None and not all(text in known for text in counts):
             # Leaves are the numbers or days that somebody has: another one in their range is written alike.
             mine, theirs = _quantities(cover.type, counts), _quantities(cover.type, dict.fromkeys(known, 1))
             _refuse_apart(cover.name, _beyond(mine, theirs), _beyond(theirs, mine), who)

@@ -53,6 +53,8 @@ class Table:
         How many of the last rows were made up by the method.
     joint
         Codes, number of codes and flags of unknown ones of tuples of columns, where they are those of a larger table.
+    dropped
+        Rows left out for missing cells, which nothing published may tell about either; None where there are none.
     """
 
     frame: pl.DataFrame
@@ -71,6 +73,7 @@ class Table:
     history: History | None = None
     counterfeits: int = 0
     joint: Mapping[tuple[str, ...], tuple[np.ndarray, int, np.ndarray]] = field(default_factory=dict)
+    dropped: pl.DataFrame | None = field(default=None, repr=False)
 
     @property
     def n(self) -> int:
@@ -129,7 +132,9 @@ def build_table(
         frame, schema, choice("the source", "missing", missing, ("error", "drop", "value"))
     )
     row_keys = _row_keys(frame, schema)
+    dropped = None
     if kept is not None:
+        dropped = frame.filter(~kept)
         frame, row_keys = frame.filter(kept), row_keys[kept.to_numpy()]
     columns = {
         column: code_column(column, schema, frame[column], hierarchies.get(column))
@@ -149,6 +154,7 @@ def build_table(
         name=name,
         backend=backend,
         weights=dict(weights or {}),
+        dropped=dropped,
     )
 
 
@@ -288,9 +294,9 @@ def _declared(name: str, kind: str, spec: ColumnSpec, numbers: np.ndarray) -> tu
 def _tree_column(name: str, role: str, kind: str, series: pl.Series, source: Any, spec: ColumnSpec) -> Column:
     texts = _leaf_texts(name, kind, series, spec)
     present = texts.drop_nulls().unique()
-    hierarchy: Hierarchy = source(_in_order(kind, present)) if callable(source) else source
+    hierarchy: Hierarchy = source(in_order(kind, present)) if callable(source) else source
     if kind in ("numeric", "date"):
-        hierarchy = _sorted_leaves(name, hierarchy)
+        hierarchy = _sorted_leaves(hierarchy)
     absent = [text for text in present.sort().to_list() if text not in hierarchy.leaf_code]
     if absent:
         shown = ", ".join(repr(text) for text in absent[:5]) if role == "quasi" else f"{len(absent)} values"
@@ -326,14 +332,14 @@ def _leaf_texts(name: str, kind: str, series: pl.Series, spec: ColumnSpec) -> pl
     return pl.concat([number_texts(kind, numbers), pl.Series([None], dtype=pl.String)]).gather(codes)
 
 
-def _in_order(kind: str, texts: pl.Series) -> list[str]:
+def in_order(kind: str, texts: pl.Series) -> list[str]:
     """Distinct texts in value order, which is the order builders keep among siblings."""
     if kind != "numeric":
         return texts.sort().to_list()
     return [text for _, text in sorted((float(text), text) for text in texts.to_list())]
 
 
-def _sorted_leaves(name: str, hierarchy: Hierarchy) -> Hierarchy:
+def _sorted_leaves(hierarchy: Hierarchy) -> Hierarchy:
     """The same hierarchy with leaves in value order, so that nodes that are intervals keep that order.
 
     Numbers among the leaves get their canonical text, by which the column's values are looked up.
@@ -342,9 +348,9 @@ def _sorted_leaves(name: str, hierarchy: Hierarchy) -> Hierarchy:
     try:
         leaves = [(Decimal(row[0]), row[1:]) for row in rows]
         ordered = sorted(leaves, key=lambda leaf: leaf[0])
-        return Hierarchy.from_rows(name, [[format_number(number), *above] for number, above in ordered])
+        return hierarchy.with_rows([[format_number(number), *above] for number, above in ordered])
     except ArithmeticError:  # dates, or labels that are no numbers: text order is theirs
-        return Hierarchy.from_rows(name, sorted(rows, key=lambda row: row[0]))
+        return hierarchy.with_rows(sorted(rows, key=lambda row: row[0]))
 
 
 def _leaf_numbers(kind: str, leaves: Sequence[str], role: str) -> np.ndarray | None:

@@ -63,7 +63,7 @@ def read_cells(column: Column, texts: pl.Series) -> Cells:
     low = high = np.full(len(texts), np.nan)
     members = pl.DataFrame(schema={"cell": pl.Int64, "text": pl.String})
     if column.cells == "label":
-        nodes = {label for row in column.hierarchy or () for label in row}
+        nodes = {label for row in column.hierarchy or () for label in row if label is not None}
         valid = texts.is_in(list(nodes)).to_numpy()
     elif column.cells in RANGES:
         low, high = _ranks(column, texts) if column.type == "ordinal" else _bounds(column, texts)

@@ -33,14 +33,15 @@ class Column:
     """One column of the release, as the manifest describes it; ``bounds`` has two columns in the file.
 
     ``coded`` says how what is published stands for the values, None where it is the values, and ``answers`` that no
-    code stands for a non-answer.
+    code stands for a non-answer. A ``hierarchy`` that is not ``whole`` has the labels that stand in the release, and
+    null for what is not said.
     """
 
     name: str
     role: str
     type: str
     cells: str
-    hierarchy: Sequence[Sequence[str]] | None
+    hierarchy: Sequence[Sequence[Any]] | None
     order: Sequence[str] | None
     domain: tuple[float, float] | None
     non_answers: Sequence[str]
@@ -49,6 +50,7 @@ class Column:
     coded: str | None = None
     days: int | None = None
     answers: bool = False
+    whole: bool = False
 
     @property
     def files(self) -> Sequence[str]:
@@ -186,7 +188,7 @@ def _column(entry: Any) -> Column:
         role=choice(entry, "role", ROLES, where),
         type=kind,
         cells=choice(entry, "cells", CELLS, where),
-        hierarchy=_hierarchy(entry.get("hierarchy"), where),
+        hierarchy=_hierarchy(entry.get("hierarchy"), entry.get("whole") is True, where),
         order=_texts(entry.get("order"), "order", where),
         domain=_domain(entry.get("domain"), kind, where),
         non_answers=_texts(entry.get("non_answers"), "non_answers", where) or (),
@@ -195,6 +197,7 @@ def _column(entry: Any) -> Column:
         coded=choice(entry, "coded", tuple(CODED), where) if "coded" in entry else None,
         days=field(entry, "days", int, where) if entry.get("coded") == "shifted" else None,
         answers=field({"answers": False, **entry}, "answers", bool, where),
+        whole=field({"whole": False, **entry}, "whole", bool, where),
     )
     _check_cells(column, kind, where)
     return column
@@ -247,7 +250,7 @@ def _domain(value: Any, kind: str, where: str) -> tuple[float, float] | None:
     return float(low), float(high)
 
 
-def _hierarchy(rows: Any, where: str) -> Sequence[Sequence[str]] | None:
+def _hierarchy(rows: Any, whole: bool, where: str) -> Sequence[Sequence[Any]] | None:
     """Rows leaf..root, checked to be one tree whose labels each name one set of leaves."""
     if rows is None:
         return None
@@ -257,29 +260,37 @@ def _hierarchy(rows: Any, where: str) -> Sequence[Sequence[str]] | None:
         or not all(isinstance(row, list | tuple) for row in rows)
     ):
         raise VerificationError(f"{where} has a hierarchy that is not a list of rows.")
-    depth = len(rows[0])
-    if depth < 1 or any(
-        len(row) != depth or not all(isinstance(label, str) for label in row) for row in rows
-    ):
-        raise VerificationError(
-            f"{where} has a hierarchy whose rows differ in length or hold other things than texts."
-        )
-    if len({row[0] for row in rows}) < len(rows):
-        raise VerificationError(f"{where} has a hierarchy with the same leaf twice.")
-    if len({row[-1] for row in rows}) > 1:
-        raise VerificationError(f"{where} has a hierarchy with more than one root.")
-    leaves = Counter(label for row in rows for label in set(row))
-    for level in range(depth):
-        here = Counter(row[level] for row in rows)
+    _check_rows(rows, whole, where)
+    leaves = Counter(label for row in rows for label in set(row) - {None})
+    for level in range(len(rows[0])):
+        here = Counter(row[level] for row in rows if row[level] is not None)
         if any(leaves[label] != count for label, count in here.items()):
             raise VerificationError(
                 f"{where} has a hierarchy with a label that names two different sets of leaves."
             )
-        if level and len({(row[level - 1], row[level]) for row in rows}) > len(
-            {row[level - 1] for row in rows}
-        ):
+        below = [(row[level - 1], row[level]) for row in rows if level and row[level - 1] is not None]
+        if len(set(below)) > len({label for label, _ in below}):
             raise VerificationError(f"{where} has a hierarchy with a label that has two parents.")
     return rows
+
+
+def _check_rows(rows: Sequence[Sequence[Any]], whole: bool, where: str) -> None:
+    """Rows of one length, each of another leaf or label, all with one root; null only where not all is said."""
+    depth = len(rows[0])
+    allowed = str if whole else str | None
+    if depth < 1 or any(len(row) != depth or not all(isinstance(label, allowed) for label in row) for row in rows):
+        raise VerificationError(
+            f"{where} has a hierarchy whose rows differ in length or hold other things than texts."
+        )
+    if len({row[-1] for row in rows}) > 1 or rows[0][-1] is None:
+        raise VerificationError(f"{where} has a hierarchy with more than one root.")
+    if len({lowest(row) for row in rows}) < len(rows):
+        raise VerificationError(f"{where} has a hierarchy with the same leaf twice.")
+
+
+def lowest(row: Sequence[Any]) -> str:
+    """The leaf of a row, or the lowest label that is said."""
+    return next(label for label in row if label is not None)
 
 
 def _has_nodes(column: Column) -> bool:

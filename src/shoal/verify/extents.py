@@ -31,8 +31,8 @@ def has_public_extent(column: Column) -> bool:
     """Whether the cells and the manifest alone tell what share of its domain a cell covers."""
     if column.cells == "representative":
         return False
-    if column.cells == "label":
-        return True
+    if column.cells == "label":  # how many values a label covers tells about values that were read
+        return column.whole
     if column.type == "ordinal":
         return len(column.order or ()) > 1
     return column.domain is not None and column.domain[0] < column.domain[1] and column.cells != "set"

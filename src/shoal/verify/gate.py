@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -27,6 +28,7 @@ from shoal.verify.claims import Claims, read_claims
 from shoal.verify.classes import Classes, Look, find_look, starred
 from shoal.verify.facts import Facts, subject_codes
 from shoal.verify.forms import check_form
+from shoal.verify.hierarchies import check_hierarchies
 from shoal.verify.identifiers import check_identifier_names, check_identifier_values
 from shoal.verify.judge import judge, slots, verdict_check
 from shoal.verify.strangers import check_anybody, check_texts, check_words
@@ -56,6 +58,9 @@ def gate(case: GateCase) -> GateReport:
     VerificationError
         When the manifest cannot be read, or the input lacks a column of it.
     """
+    public = read_claims(case.manifest)
+    shown = check_hierarchies(public, case)
+    case = replace(case, manifest=_told(case))
     claims = read_claims(case.manifest)
     lost = [name for name in claims.names if name not in case.original.columns]
     if lost:
@@ -71,6 +76,7 @@ def gate(case: GateCase) -> GateReport:
         _check_rows(case, claims),
         _check_people(case, claims),
         check_codes(case.manifest, claims),
+        shown,
     ]
     if not all(check.passed for check in checks):
         return GateReport(checks=checks, verdicts=(), classes=no_figures())
@@ -92,9 +98,19 @@ def gate(case: GateCase) -> GateReport:
         _check_neutral(case, claims, look.quasi),
     ]
     true = _true_facts(case, claims, look, origin)
-    found = [(slot, judge(slot, true or facts)) for slot in slots(claims)]
+    found = [(slot, judge(slot, true or facts)) for slot in slots(public)]
     checks += [verdict_check(slot, verdict, claims.people) for slot, verdict in found]
     return GateReport(checks=checks, verdicts=[verdict for _, verdict in found], classes=class_figures(facts, look))
+
+
+def _told(case: GateCase) -> dict[str, Any]:
+    """The manifest with whole hierarchies and policies in place of the parts that it shows."""
+    whole = {"hierarchy": case.hierarchies, "policy": case.policies}
+    entries = [
+        entry | {key: known[entry["name"]] for key, known in whole.items() if key in entry and entry["name"] in known}
+        for entry in case.manifest["columns"]
+    ]
+    return {**case.manifest, "columns": entries}
 
 
 def _hidden(case: GateCase) -> list[pl.Series]:

@@ -10,7 +10,7 @@ from shoal.verify import closeness, extents, guarded, invariance, models, numeri
 from shoal.verify.claims import Claims, Column
 from shoal.verify.facts import Facts, Sample
 from shoal.verify.outcome import Outcome
-from shoal.verify.terms import ASKS_SIZE, COUNTS_PEOPLE, NO_TARGET, limit
+from shoal.verify.terms import ASKS_SIZE, COUNTS_PEOPLE, NO_TARGET, RANGES, limit
 from shoal.verify.types import Check, Verdict
 
 # The parameter that stands for the model in a sentence.
@@ -188,6 +188,8 @@ def _needs_input(claims: Claims, model: str, names: Sequence[str]) -> bool:
         return True
     if model == "worst-group-utility":
         return not all(extents.has_public_extent(column) for column in claims.role("quasi"))
+    if model in RANGES and any(column.policy is not None and column.policy.part for column in columns):
+        return True
     if model == "range-diversity":  # ranges of one value have no width to measure
         columns = [column for column in columns if column.policy is not None]
     elif model != "max-range":
@@ -197,7 +199,7 @@ def _needs_input(claims: Claims, model: str, names: Sequence[str]) -> bool:
 
 def _has_public_domain(column: Column) -> bool:
     if column.hierarchy is not None:
-        return True
+        return column.whole
     return column.order is not None if column.type == "ordinal" else column.domain is not None
 
 

@@ -2,8 +2,8 @@
 
 A policy is ``{"intervals": [[low, high], ...]}`` (the first that contains a value is its range), ``{"sets": [[value,
 ...], ...]}``, ``{"level": n}``, ``{"each": [[value, low, high], ...]}`` or ``{"nodes": [[value, label], ...]}``, with
-``"else"`` beside it: a value without a range has itself alone, or may not occur. Without a policy every value's range
-is itself.
+``"else"`` beside it: a value without a range has itself alone, or may not occur. With ``"part"`` the ranges of values
+that are not released are left out. Without a policy every value's range is itself.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ _WIDTHS = {"intervals": 2, "sets": None, "each": 3, "nodes": 2}
 
 @dataclass(frozen=True, eq=False)
 class Policy:
-    """Which kind of policy, its entries (a number for a level) and what values without a range get."""
+    """Which kind of policy, its entries (a number for a level), what values without a range get, and if all is told."""
 
     kind: str
     entries: Any
     other: str
+    part: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +56,7 @@ def read_policy(given: Any, kind: str, hierarchy: Any, where: str) -> Policy | N
     """Read the policy of a column of type ``kind``; None where there is none."""
     if given is None:
         return None
-    forms = [key for key in given if key != "else"] if isinstance(given, Mapping) else []
+    forms = [key for key in given if key not in ("else", "part")] if isinstance(given, Mapping) else []
     if len(forms) != 1 or forms[0] not in (*_WIDTHS, "level"):
         raise VerificationError(f"{where} has a 'policy' of no known form.")
     form, entries = forms[0], given[forms[0]]
@@ -73,7 +74,7 @@ def read_policy(given: Any, kind: str, hierarchy: Any, where: str) -> Policy | N
         and all(isinstance(text, str) for text in row)
         for row in entries
     )
-    if not listed or not entries or other not in ("value", "error"):
+    if not listed or not (entries or given.get("part")) or other not in ("value", "error"):
         raise VerificationError(f"{where} has a policy that is incomplete.")
     if form in ("intervals", "each") and kind == "categorical":
         raise VerificationError(f"{where} has a policy of intervals, but no order.")
@@ -81,7 +82,7 @@ def read_policy(given: Any, kind: str, hierarchy: Any, where: str) -> Policy | N
         raise VerificationError(f"{where} has a policy of sets, but an order or a hierarchy.")
     if form == "nodes" and hierarchy is None:
         raise VerificationError(f"{where} has a policy of labels, but no hierarchy.")
-    return Policy(form, entries, other)
+    return Policy(form, entries, other, given.get("part") is True)
 
 
 def lay_out(policy: Policy | None, column: Any, texts: pl.Series, numbers: np.ndarray) -> Layout:

@@ -62,5 +62,11 @@ def _differ(found: pl.Series, judged: pl.Series) -> int:
     if judged.dtype == pl.Boolean:
         read = (found == "true").set(missing, None)
         return int(read.ne_missing(judged).sum())
-    read = found.set(missing, None).cast(judged.dtype, strict=False)
+    found = found.set(missing, None)
+    if judged.dtype == pl.Date:
+        read = found.str.to_date("%Y-%m-%d", strict=False)
+    elif isinstance(judged.dtype, pl.Datetime):
+        read = found.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", time_unit=judged.dtype.time_unit, strict=False)
+    else:
+        read = found.cast(judged.dtype, strict=False)
     return int(read.ne_missing(judged).sum())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -108,6 +108,10 @@ class GateCase:
         for new people; None where nothing is known of earlier releases.
     counterfeits
         How many of the last input rows the method made up.
+    hierarchies
+        Whole hierarchies by column, of which the manifest shows a part; without one the manifest's is whole.
+    policies
+        The same of sensitive ranges.
     """
 
     original: pl.DataFrame
@@ -128,6 +132,25 @@ class GateCase:
     guard: pl.Series | None = None
     history: pl.Series | None = None
     counterfeits: int = 0
+    hierarchies: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
+    policies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sayable:
+    """What may be said in public beside the released cells, although it may be a value that was read.
+
+    Attributes
+    ----------
+    declared
+        What the recipe declares, by column (orders, domains, non-answers, ranges, parameters of builders), and under
+        the empty name what is about no column: names, parameters of models.
+    labels
+        By column, labels of its hierarchy that do not follow from the data; all of them where it is public.
+    """
+
+    declared: Mapping[str, Collection[str]]
+    labels: Mapping[str, Collection[str]]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,0 +1,72 @@
+"""What was read, and what may be said about it in public, for the check of everything that is published."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from shoal.results import Sayable
+from shoal.table.column import Column
+from shoal.table.table import Table, iso_dates
+
+
+def read_columns(table: Table) -> dict[str, list[pl.Series]]:
+    """Every column that was read, whatever its role: as it stood, with dates parsed, and rows that were dropped."""
+    frames = [table.frame.head(table.n - table.counterfeits), iso_dates(table), table.dropped]
+    return {
+        name: [frame[name] for frame in frames if frame is not None and name in frame.columns]
+        for name in table.frame.columns
+    }
+
+
+def sayable(table: Table, models: Sequence[Mapping[str, Any]]) -> Sayable:
+    """What the recipe declares, and labels that do not follow from the data.
+
+    Parameters
+    ----------
+    models
+        Models with their parameters, which may name values.
+    """
+    named = [table.name or "", *table.schema.roles(), *_texts([dict(model) for model in models])]
+    declared = {"": frozenset(named)}
+    labels = {}
+    for name in table.schema.released:
+        spec, column = table.schema.spec(name), table.columns.get(name)
+        given = [*_texts([list(spec.order or ()), list(spec.domain or ()), list(spec.non_answers)])]
+        given += [] if column is None else [*_by_recipe(column)]
+        declared[name] = frozenset(given)
+        labels[name] = frozenset(() if column is None else _labels(column))
+    return Sayable(declared=declared, labels=labels)
+
+
+def _by_recipe(column: Column) -> Iterator[str]:
+    """Ranges that a recipe lists itself, and how it has a hierarchy built."""
+    plain = None if column.policy is None else column.policy.plain
+    if plain is not None and ("intervals" in plain or "sets" in plain):
+        yield from _texts(dict(plain))
+    if column.hierarchy is not None and column.hierarchy.rule is not None:
+        yield from _texts(dict(column.hierarchy.rule))
+
+
+def _labels(column: Column) -> Iterator[str]:
+    """All labels of a public hierarchy; else those above the values, unless they are made of values."""
+    tree = column.hierarchy
+    if tree is None or (tree.rule is not None and "quantiles" in tree.rule):
+        return
+    values = () if tree.public else tree.leaf_code
+    yield from (label for label in tree.node_labels if label not in values)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every key, text and number in nested plain data."""
+    if isinstance(value, Mapping):
+        for key, entry in value.items():
+            yield str(key)
+            yield from _texts(entry)
+    elif isinstance(value, list | tuple):
+        for entry in value:
+            yield from _texts(entry)
+    elif value is not None:
+        yield str(value)

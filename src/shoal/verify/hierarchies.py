@@ -1,0 +1,71 @@
+"""Whether the hierarchies of a manifest are parts of those behind the release, and show no more than stands in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from shoal.verify.claims import Claims, Column, lowest
+from shoal.verify.types import Check, GateCase
+from shoal.verify.values import MISSING, canonical
+
+
+def check_hierarchies(public: Claims, case: GateCase) -> Check:
+    """Every row that a manifest shows is the path of a label that stands in the release."""
+    problems = []
+    for column in public.columns:
+        whole = case.hierarchies.get(column.name)
+        if column.hierarchy is None or whole is None:
+            continue
+        if column.whole:
+            if [list(row) for row in column.hierarchy] != [list(row) for row in whole]:
+                problems.append(f"the hierarchy of '{column.name}' is not the whole one")
+            continue
+        untrue = len(_strange(column.hierarchy, whole))
+        standing = _standing(case, column) | {whole[0][-1]}
+        more = sum(lowest(row) not in standing for row in column.hierarchy)
+        if untrue:
+            problems.append(f"{untrue:,} rows of the hierarchy of '{column.name}' are not in the one behind it")
+        elif more:
+            problems.append(f"{more:,} labels of '{column.name}' stand in the manifest and in no cell")
+    fine = "The hierarchies of the manifest show what stands in the release."
+    detail = f"What the manifest shows is too much or untrue: {'; '.join(problems)}." if problems else fine
+    return Check(name="hierarchies", passed=not problems, detail=detail)
+
+
+def _strange(rows: Sequence[Sequence[Any]], whole: Sequence[Sequence[str]]) -> list[Sequence[Any]]:
+    """Rows that are no path of the whole hierarchy."""
+    depth = len(whole[0])
+    paths: dict[tuple[int, str], Sequence[str]] = {}
+    for path in whole:
+        for level, label in enumerate(path):
+            paths.setdefault((level, label), path)
+    found = []
+    for row in rows:
+        label = lowest(row)
+        level = list(row).index(label)
+        whose = paths.get((level, label)) if len(row) == depth else None
+        if whose is None or any(row[at] not in (None, whose[at]) for at in range(level, depth)):
+            found.append(row)
+    return found
+
+
+def _standing(case: GateCase, column: Column) -> set[str]:
+    """Texts of a column's cells, a missing one as it is written."""
+    table = case.released if column.name in case.released.columns else case.apart
+    if table is None or column.name not in table.columns:
+        return set()
+    texts = table[column.name]
+    if column.cells != "label":
+        texts = canonical(texts, column.type)[0]
+        return {*_written(column, texts), MISSING}
+    return {*texts.cast(pl.String).drop_nulls().to_list(), MISSING}
+
+
+def _written(column: Column, texts: pl.Series) -> list[str]:
+    """Labels of the hierarchy that are these values, in whatever spelling it has them."""
+    leaves = pl.Series([row[0] for row in column.hierarchy or () if row[0] is not None], dtype=pl.String)
+    same = canonical(leaves, column.type)[0]
+    return leaves.filter(same.is_in(texts.drop_nulls().unique().to_list())).to_list()
