@@ -244,6 +244,7 @@ def _merge(
 
 def _extent_cells(column: Column, grouping: Grouping) -> CellColumn:
     if column.kind == FLAT:
+        column.check_sets(grouping.groups)
         return SetCells.of(column, group_bits(column.codes, grouping.ids, grouping.groups, column.card))
     low, high = group_ranges(column.codes, grouping.ids, grouping.groups)
     return TreeCells.of(column, low, high) if column.kind == TREE else IntervalCells.of(column, low, high)
@@ -288,6 +289,7 @@ def level_cells(column: Column, leaves: np.ndarray, level: int) -> CellColumn:
     if column.kind == TREE:
         return TreeCells.at_level(column, leaves, level)
     if column.kind == FLAT:
+        column.check_sets(leaves.size)
         if level == 0:
             return SetCells(column, one_bit(leaves, column.card))
         return SetCells(column, np.repeat(all_bits(column.card)[None, :], leaves.size, axis=0))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shoal.errors import SchemaError
 from shoal.table.schema import ColumnSpec
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from shoal.hierarchy.hierarchy import Hierarchy
     from shoal.table.policies import Policy
 
+SETS_LIMIT = 1 << 30  # bytes
 INTERVAL, TREE, FLAT = "interval", "tree", "flat"
 
 
@@ -114,6 +116,15 @@ class Column:
         if self.numbers is None:
             return True
         return self.numbers.dtype.kind == "i" or all(x == int(x) for x in self.numbers)
+
+    def check_sets(self, groups: int) -> None:
+        """Refuse sets of values, a bit for each value of the column, that so many groups have no memory for."""
+        size = groups * ((self.card + 63) // 64) * 8
+        if size > SETS_LIMIT:
+            raise SchemaError(
+                f"Column '{self.name}' has {self.card:,} different values and no hierarchy, and {groups:,} sets of "
+                f"them take {size / (1 << 30):.1f} GiB: give it a hierarchy, such as {{ prefix = [3, 1] }}, or drop it."
+            )
 
     @cached_property
     def frequencies(self) -> np.ndarray:

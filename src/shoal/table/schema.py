@@ -11,6 +11,7 @@ from shoal.params import choice, nearest, real, shown, whole
 
 TYPES = ("numeric", "date", "ordinal", "categorical")
 LIST_ROLES = ("identifiers", "quasi", "sensitive", "neutral", "pseudonym", "drop")
+MOST_QUASI = 256
 SINGLE_ROLES = ("subject", "weight", "key", "guard")
 
 
@@ -94,6 +95,13 @@ class Schema:
     key: str | None = None
     guard: str | None = None
     specs: Mapping[str, ColumnSpec] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if len(self.quasi) > MOST_QUASI:
+            raise SchemaError(
+                f"The table has {len(self.quasi):,} quasi-identifiers and can have at most {MOST_QUASI}: no class of "
+                "that many columns keeps anything, so drop those that nobody could know."
+            )
 
     def roles(self) -> dict[str, str]:
         """Column name to role, refusing a column in two roles."""
