@@ -119,7 +119,7 @@ def test_models_on_coded_columns_are_attested_and_look_at_values() -> None:
     assert by == {("k", "rechecked"), ("t-closeness", "attested"), ("distinct-l", "attested")}
     coded = [entry for entry in made.manifest["columns"] if "coded" in entry]
     assert {entry["name"]: entry["coded"] for entry in coded} == {"disease": "mapping", "cost": "graded"}
-    assert all(set(entry) == {"name", "role", "type", "cells", "coded"} for entry in coded)
+    assert all(set(entry) == {"name", "role", "type", "cells", "coded", "answers"} for entry in coded)
 
 
 def test_groups_of_both_tables_hold_the_same_people() -> None:
