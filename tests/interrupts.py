@@ -10,7 +10,9 @@ import argparse
 import csv
 import os
 import random
+import shutil
 import signal
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -49,7 +51,7 @@ RECIPES = {
     '[registry]\nfile = "visits.registry"\n',
     "mapping": COMMON + 'drop = ["patient"]\n[algorithm]\nname = "mapping"\n',
 }  # fmt: skip
-ROUNDS_A_PLACE = 20
+ROUNDS_A_PLACE, ATTEMPTS = 8, 5
 LAST_STEP = {False: 12, True: 130}  # about as many steps as storing a key and writing a release take
 KEY = Key.passphrase("a long and boring sentence")
 
@@ -226,24 +228,35 @@ class Storm:
         self.rounds = 0
 
     def round(self) -> None:
-        """One operation, or two at once, and what has to be true after it."""
+        """One operation, or two at once, stopped several times from the same beginning."""
         if self.rounds % ROUNDS_A_PLACE == 0:
             self.place = Place(self.root / str(self.rounds))
         self.rounds += 1
         name, writes = self.draw.choice([self._first, self._replaced, self._two, self._put, self._two_puts])()
+        root, kept = self.place.root, self.root / f"{self.rounds} kept"
+        shutil.copytree(root, kept)
+        for attempt in range(ATTEMPTS):
+            if attempt:
+                shutil.rmtree(root)
+                shutil.copytree(kept, root)
+            self._look(name, writes, self._stopped(writes))
+        shutil.rmtree(kept)
+
+    def _stopped(self, writes: list[Write]) -> list[int]:
+        """Exit codes of writers that get a signal, half of them before a step on disk, half of them any time."""
         at = [None if self.draw.random() < 0.5 else self.draw.randint(1, LAST_STEP[one.raw is None]) for one in writes]
         numbers = [self.draw.choice([signal.SIGKILL, signal.SIGINT, signal.SIGTERM]) for _ in writes]
-        begun = time.monotonic()
         signals = [None if step is None else (number, step) for step, number in zip(at, numbers, strict=True)]
+        begun = time.monotonic()
         processes = [forked(write, signal_at) for write, signal_at in zip(writes, signals, strict=True)]
         for process, step, number in zip(processes, at, numbers, strict=True):
             if step is None:
-                time.sleep(self.draw.uniform(0, 1.2 * self.lasts))
+                time.sleep(self.draw.uniform(0, self.lasts))
                 os.kill(process, number)
         codes = [ended(process) for process in processes]
         if 0 in codes:
             self.lasts = 0.8 * self.lasts + 0.2 * (time.monotonic() - begun)
-        self._look(name, writes, codes)
+        return codes
 
     def _look(self, name: str, writes: list[Write], codes: list[int]) -> None:
         assert 1 not in codes, "a fault of our own"
@@ -255,6 +268,11 @@ class Storm:
             self.counts[f"{name}: {how}"] += 1
         if self.draw.random() < 0.5:
             self.place.check_recovered()
+
+    @property
+    def stops(self) -> int:
+        """Writers that did not come to their end."""
+        return sum(count for name, count in self.counts.items() if not name.endswith(("done", "refused")))
 
     def _first(self) -> tuple[str, list[Write]]:
         return "run", [self.place.release(self._new())]
@@ -287,20 +305,21 @@ class Storm:
 
 
 def main() -> None:
-    """So many rounds, and how they ended."""
+    """So many writers that are stopped on their way, and how all of them ended."""
     parser = argparse.ArgumentParser(description="Kill and interrupt writers at random moments, and look at the disk.")
-    parser.add_argument("rounds", type=int, nargs="?", default=1000)
+    parser.add_argument("stops", type=int, nargs="?", default=1000)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     seal.MEMORY = 10  # one MiB to derive a key instead of 64
     with tempfile.TemporaryDirectory() as folder:
         storm = Storm(Path(folder), given.seed)
-        for _ in range(given.rounds):
+        while storm.stops < given.stops:
             storm.round()
+            if storm.rounds % 20 == 0:
+                print(f"{storm.stops} of {storm.counts.total()} writers stopped", file=sys.stderr)
     for name, count in sorted(storm.counts.items()):
         print(f"{count:6} {name}")
-    stopped = sum(count for name, count in storm.counts.items() if not name.endswith(("done", "refused")))
-    print(f"{storm.rounds} rounds, {storm.counts.total()} writers, {stopped} of them stopped on the way: nothing lost")
+    print(f"{storm.stops} of {storm.counts.total()} writers stopped on their way: nothing lost")
 
 
 if __name__ == "__main__":

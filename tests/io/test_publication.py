@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from shoal.errors import InputError
+from shoal.errors import InputError, VerificationError
 from shoal.io import locks, publication, swap
 from shoal.io.evidence import read_evidence
 from shoal.io.output import read_release, write_release
-from shoal.io.publication import BOUND, digest_of
+from shoal.io.publication import BOUND, digest_of, evidence_of
 from tests.io.test_output import FRAME, names, release
 
 STEPS = ("rename", "replace", "fsync", "mkdir", "rmdir", "unlink")
@@ -158,6 +158,15 @@ def test_without_a_lock_a_second_writer_is_still_refused(tmp_path: Path, monkeyp
         write_release(release(FRAME[:1], rows=1), folder)
     assert whole(folder, {2}) == 2
     assert names(tmp_path) == ["out", "out.evidence"]
+
+
+def test_evidence_of_another_release_is_an_error(tmp_path: Path) -> None:
+    one, two = (write_release(release(FRAME[:rows], rows=rows), tmp_path / str(rows)) for rows in (1, 2))
+    assert [evidence_of(folder)["rows"] for folder in (one, two)] == [1, 2]
+    assert swap.exchange(one, two)
+    for folder in (one, two):
+        with pytest.raises(VerificationError, match="another release"):
+            evidence_of(folder)
 
 
 def test_whoever_waits_too_long_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

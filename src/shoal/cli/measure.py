@@ -255,13 +255,14 @@ def _made(recipe: Path) -> _Priced:
 
 def _recorded(folder: Path, *, needed: bool) -> _Priced:
     """Measures that the publisher's evidence holds; none where there is no evidence and none are needed."""
-    from shoal.io.evidence import evidence_folder, read_evidence
+    from shoal.io.evidence import evidence_folder
+    from shoal.io.publication import evidence_of
     from shoal.verify.folder import read_manifest
 
     manifest = read_manifest(folder)
     recorded: Any = {}
     if needed or evidence_folder(folder).is_dir():
-        recorded = read_evidence(folder).get("measures")
+        recorded = evidence_of(folder).get("measures")
     if not isinstance(recorded, Mapping):
         raise InputError(f"The evidence of '{folder}' holds no measures: measure its recipe instead.")
     scores = {name: _numbers(score) for name, score in recorded.items()}

@@ -20,8 +20,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from shoal.errors import ShoalError
-from shoal.io.evidence import FACTS, evidence_folder
+from shoal.errors import ShoalError, VerificationError
+from shoal.io.evidence import FACTS, evidence_folder, read_evidence
 from shoal.io.locks import lock_file, locked
 from shoal.io.manifest import json_bytes
 from shoal.io.swap import put, sync, write_whole
@@ -152,6 +152,22 @@ def leftovers(folder: Path) -> list[Path]:
         return sorted(path for path in folder.parent.iterdir() if name.fullmatch(path.name))
     except OSError:
         return []
+
+
+def evidence_of(folder: str | Path) -> dict[str, Any]:
+    """The evidence of the release in a folder, after finishing what a killed process left there.
+
+    Raises
+    ------
+    VerificationError
+        It is that of another release.
+    """
+    with suppress(OSError, ShoalError):  # whoever may not write there may still read
+        resume(Path(folder).resolve())
+    found, digest = read_evidence(folder), digest_of(folder)
+    if found.get(BOUND, digest) != digest:
+        raise VerificationError(f"The evidence beside '{folder}' is that of another release: restore its own.")
+    return found
 
 
 def digest_of(release: str | Path) -> str | None:
