@@ -34,7 +34,7 @@ def test_a_promise_names_tests_that_exist(row: list[str]) -> None:
         assert (ROOT / file).exists(), one
         if function:
             assert function.partition("[")[0] in functions(ROOT / file), one
-    assert re.search(r"\d", row[2]), row
+    assert row[2], row
 
 
 def test_no_promise_stands_twice() -> None:

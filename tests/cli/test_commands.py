@@ -193,10 +193,11 @@ def test_measure_without_evidence(shoal, census: Path, tmp_path: Path) -> None:
 
 def test_check_describes_every_column(shoal, census: Path) -> None:
     recipe = census / "out.source" / "recipe.toml"
-    result = shoal("check", recipe)
+    assert shoal("check", recipe).code == shoal("run", recipe).code == 2  # the folder is in use
+    result = shoal("check", recipe, "--replace")
     assert (result.code, result.err) == (0, "")
     assert "Nothing stands in the way" in result.out
-    data = shoal("check", recipe, "--json").json
+    data = shoal("check", recipe, "--replace", "--json").json
     columns = {column["name"]: column for column in data["columns"]}
     assert len(columns) == 15
     assert columns["postcode"]["hierarchy"]["height"] == 5

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.options import Json
+from shoal.cli.options import Json, Replace
 from shoal.cli.show import (
     error_data,
     model_label,
@@ -19,7 +20,7 @@ from shoal.cli.show import (
     steps,
     target_label,
 )
-from shoal.errors import GateError, InfeasibleError, RefusalError, ShoalError, UserError
+from shoal.errors import GateError, InfeasibleError, RefusalError, ShoalError
 
 if TYPE_CHECKING:
     from shoal.algorithms.base import Algorithm
@@ -32,6 +33,7 @@ def check(
     recipe: Annotated[
         Path, typer.Argument(metavar="RECIPE", help="A recipe file (TOML).", show_default=False)
     ],
+    replace: Replace = False,
     as_json: Json = False,
 ) -> None:
     """Look at a recipe before anything runs: keys, columns, roles, hierarchies, models. Writes nothing."""
@@ -39,7 +41,7 @@ def check(
         step("loading")
         from shoal.io.recipes import load_recipe
 
-        data, problems = _examine(load_recipe(recipe), step)
+        data, problems = _examine(load_recipe(recipe), step, replace)
     if problems:
         first = problems[0]
         data["error"] = error_data(type(first).__name__, str(first), first.exit_code)
@@ -53,27 +55,49 @@ def check(
         raise typer.Exit(problems[0].exit_code)
 
 
-def _examine(recipe: Recipe, step: Callable[[str], None]) -> tuple[dict[str, Any], list[ShoalError]]:
-    """What a run would find; what it cannot get past at all is raised."""
+def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tuple[dict[str, Any], list[ShoalError]]:
+    """What a run would find, as far as it can be known before: every problem, in the order that a run meets them."""
     from shoal.attacks.limits import RISKS, known_limits
-    from shoal.evaluation.workload import with_preferences
+    from shoal.io.output import check_output
     from shoal.models.base import Judge
     from shoal.models.feasible import vacuous, whole_reference
+    from shoal.models.refusals import refuse_unknown_codes
     from shoal.pipeline import all_models
     from shoal.registry import load, make
-    from shoal.running import read_recipe_source
+    from shoal.running import read_recipe_source, refuse_unkept
+    from shoal.vault.memory import refuse_unremembered
 
-    known_limits(recipe.limits, RISKS)
-    algorithm: Algorithm = make("algorithm", recipe.algorithm)
-    asked = [make("model", spec) for spec in recipe.models]
+    problems: list[ShoalError] = []
+
+    def tried(action: Callable[[], Any]) -> Any:
+        try:
+            return action()
+        except ShoalError as error:
+            problems.append(error)
+            return None
+
+    folder = recipe.resolve(recipe.output.folder)
+    tried(lambda: _private_places(recipe))
+    tried(lambda: check_output(folder, recipe.resolve(recipe.source.path), replace=replace))
+    tried(lambda: refuse_unkept(recipe))
+    tried(lambda: refuse_unremembered(recipe))
+    algorithm: Algorithm | None = tried(lambda: make("algorithm", recipe.algorithm))
+    asked = [tried(partial(make, "model", spec)) for spec in recipe.models]
+    tried(lambda: known_limits(recipe.limits, RISKS))
     step("reading")
-    table = read_recipe_source(recipe)
-    with_preferences(table)
-    models = all_models(table, asked, algorithm)
+    table: Table | None = tried(lambda: read_recipe_source(recipe))
+    tried(lambda: refuse_unknown_codes(recipe.acknowledge))
+    if table is None or algorithm is None or None in asked:
+        return {"problems": [_problem(one) for one in problems]}, problems
+    models = tried(lambda: all_models(table, asked, algorithm))
+    if models is None:
+        return {"problems": [_problem(one) for one in problems]}, problems
     step("holding the models against the table")
     judge = Judge(models, whole_reference(table, models, load("engine", recipe.engine.name)()))
     empty = vacuous(judge)
-    problems = _problems(recipe, table, algorithm, judge, empty)
+    problems += _problems(recipe, table, algorithm, judge, empty)
+    if not any(isinstance(one, InfeasibleError) for one in problems):
+        tried(lambda: _begin(recipe, table, algorithm, judge))
     refusals = [problem for problem in problems if isinstance(problem, RefusalError)]
     hopeless = [str(problem) for problem in problems if isinstance(problem, InfeasibleError)]
     data = {
@@ -86,9 +110,47 @@ def _examine(recipe: Recipe, step: Callable[[str], None]) -> tuple[dict[str, Any
         "vacuous": [{"model": model.parameters(), "on": on} for model, on in empty],
         "refusals": [{"message": str(one), "codes": one.codes} for one in refusals],
         "infeasible": hopeless[0] if hopeless else None,
-        "output_free": _is_free(recipe.resolve(recipe.output.folder)),
+        "output_free": _is_free(folder),
+        "problems": [_problem(one) for one in problems],
     }
     return data, problems
+
+
+class _Begun(Exception):
+    """The algorithm has begun its work, so that it found nothing to refuse."""
+
+
+def _begin(recipe: Recipe, table: Table, algorithm: Algorithm, judge: Judge) -> None:
+    """Let the algorithm look at the table as in a run, up to its first step of work."""
+    from shoal.algorithms.base import Problem
+    from shoal.evaluation.workload import with_preferences
+    from shoal.registry import load
+    from shoal.table.keys import Keys
+
+    def stop(step: str) -> None:
+        raise _Begun
+
+    engine, keys = load("engine", recipe.engine.name)(), Keys.from_seed(recipe.seed)
+    try:
+        algorithm.run(Problem(table=with_preferences(table), judge=judge, engine=engine, keys=keys, progress=stop))
+    except _Begun:
+        return
+
+
+def _private_places(recipe: Recipe) -> None:
+    """Refuse a vault or a registry where none may be."""
+    from shoal.vault.files import check_vault
+    from shoal.vault.registry import check_registry
+
+    folder = recipe.resolve(recipe.output.folder)
+    if recipe.output.vault is not None:
+        check_vault(recipe.resolve(recipe.output.vault), release=folder)
+    if recipe.registry is not None:
+        check_registry(recipe.resolve(recipe.registry.file), release=folder)
+
+
+def _problem(error: ShoalError) -> dict[str, Any]:
+    return error_data(type(error).__name__, str(error), error.exit_code)
 
 
 def _problems(
@@ -97,16 +159,9 @@ def _problems(
     """Every refusal, as if those before it had been acknowledged, then infeasibility; as a run meets them."""
     from shoal.models.feasible import refuse_infeasible
     from shoal.models.refusals import refuse_settings, refuse_unprotected
-    from shoal.running import refuse_unkept
-    from shoal.vault.memory import refuse_unremembered
 
     found: list[ShoalError] = []
     accepted = set(recipe.acknowledge)
-    for refuse in (refuse_unkept, refuse_unremembered):
-        try:
-            refuse(recipe)
-        except UserError as error:
-            found.append(error)
     if recipe.roles.pseudonym and "W-TRAJECTORY" not in accepted:
         what = "Tokens link the records of a person, which may single people out; a run measures how many."
         found.append(RefusalError(what, ["W-TRAJECTORY"]))
@@ -118,7 +173,8 @@ def _problems(
         try:
             refuse_unprotected(table, judge.models, empty, accepted, algorithm.code)
             refuse_settings(table, recipe.output.order, accepted)
-            refuse_infeasible(judge, algorithm.suppression_limit)
+            if not getattr(algorithm, "counterfeits", False):
+                refuse_infeasible(judge, algorithm.suppression_limit)
         except RefusalError as error:
             found.append(error)
             accepted |= set(error.codes)
@@ -169,6 +225,10 @@ def _is_free(folder: Path) -> bool:
 
 
 def _show(data: dict[str, Any]) -> None:
+    if "rows" not in data:
+        for problem in data["problems"]:
+            say(f"Refused: {problem['message']}")
+        return
     people = "" if data["people"] is None else f" about {data['people']:,} people"
     dropped = f" ({data['rows_dropped']:,} more dropped for missing cells)" if data["rows_dropped"] else ""
     say(f"{data['rows']:,} rows{people}{dropped}")
@@ -179,12 +239,9 @@ def _show(data: dict[str, Any]) -> None:
         say(f"Model: {model_label(model)}" + (f" on {target_label(model['on'])}" if "on" in model else ""))
     for entry in data["vacuous"]:
         say(f"Vacuous: '{entry['model']['name']}' on {target_label(entry['on'])} cannot fail on this table.")
-    for entry in data["refusals"]:
-        say(f"Refused: {entry['message']}")
-    if data["infeasible"] is not None:
-        say(f"Infeasible: {data['infeasible']}")
-    if not data["output_free"]:
-        say("The output folder is not empty: run needs --replace.")
+    for problem in data["problems"]:
+        hopeless = problem["message"] == data["infeasible"]
+        say(f"{'Infeasible' if hopeless else 'Refused'}: {problem['message']}")
     if "error" not in data:
         say("Nothing stands in the way of a run.")
 

@@ -1,0 +1,136 @@
+"""``check`` refuses what ``run`` refuses, with the same sentence and exit code, and all of it at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Result
+
+Shoal = Callable[..., Result]
+
+RECIPE = """\
+acknowledge = []
+seed = 1
+
+[source]
+path = "people.csv"
+
+[roles]
+identifiers = ["name"]
+quasi = ["age", "sex"]
+sensitive = ["disease"]
+
+[hierarchies]
+
+[[models]]
+name = "k"
+k = 3
+
+[[models]]
+name = "distinct-l"
+l = 2
+
+[algorithm]
+name = "mondrian"
+
+[output]
+folder = "out"
+"""
+K3 = 'name = "k"\nk = 3'
+ALGORITHM, HIERARCHIES, FOLDER = 'name = "mondrian"', "[hierarchies]\n", 'folder = "out"'
+# What is replaced in the recipe, and by what.
+BAD: dict[str, tuple[str, str]] = {
+    "k = 0": ("k = 3", "k = 0"),
+    "k of text": ("k = 3", 'k = "three"'),
+    "k above the rows": ("k = 3", "k = 1000"),
+    "unknown parameter": ("k = 3", "k = 3\nkk = 4"),
+    "unknown model": ('name = "k"', 'name = "kk"'),
+    "model on no column": ("l = 2", 'l = 2\non = "zip"'),
+    "model on a quasi-identifier": ("l = 2", 'l = 2\non = "age"'),
+    "l above the values": ("l = 2", "l = 9"),
+    "l of 1": ("l = 2", "l = 1"),
+    "t above 1": ('"distinct-l"\nl = 2', '"t-closeness"\nt = 1.5'),
+    "vacuous t": ('"distinct-l"\nl = 2', '"t-closeness"\nt = 1.0'),
+    "no identity model": (K3, 'name = "entropy-l"\nl = 2'),
+    "unprotected column": ('\n[[models]]\nname = "distinct-l"\nl = 2\n', ""),
+    "unknown code": ("acknowledge = []", 'acknowledge = ["W-NOTHING"]'),
+    "order kept": (FOLDER, f'{FOLDER}\norder = "kept"'),
+    "snap off": (HIERARCHIES, '[columns.age]\nsnap = "off"\n[hierarchies]\n'),
+    "unknown algorithm": (ALGORITHM, 'name = "mondrain"'),
+    "unknown parameter of the algorithm": (ALGORITHM, f"{ALGORITHM}\ncutt = 1"),
+    "cut of no name": (ALGORITHM, f'{ALGORITHM}\ncut = "x"'),
+    "suppression above 1": (ALGORITHM, f"{ALGORITHM}\nsuppression_limit = 1.5"),
+    "optimal without hierarchies": (ALGORITHM, 'name = "optimal"'),
+    "samarati without hierarchies": (ALGORITHM, 'name = "samarati"'),
+    "incognito without hierarchies": (ALGORITHM, 'name = "incognito"'),
+    "subtrees without hierarchies": (ALGORITHM, 'name = "top-down-subtree"'),
+    "rv without hierarchies": (ALGORITHM, 'name = "rv-global"'),
+    "node of an unknown column": (ALGORITHM, 'name = "optimal"\nnode = { zip = 1 }'),
+    "measure of no name": (ALGORITHM, 'name = "optimal"\nmeasure = "x"'),
+    "graded text": (ALGORITHM, 'name = "graded"\non = ["disease"]'),
+    "mapping of a quasi-identifier": (ALGORITHM, 'name = "mapping"\non = ["age"]'),
+    "hierarchy that lacks values": (HIERARCHIES, '[hierarchies]\nsex = "sex.csv"\n'),
+    "hierarchy that is absent": (HIERARCHIES, '[hierarchies]\nsex = "nowhere.csv"\n'),
+    "hierarchy of no column": (HIERARCHIES, "[hierarchies]\nzip = { prefix = [1] }\n"),
+    "widths of text": (HIERARCHIES, "[hierarchies]\nsex = { widths = [10] }\n"),
+    "source that is absent": ('"people.csv"', '"nobody.csv"'),
+    "column without a role": ('["age", "sex"]', '["age"]'),
+    "column with two roles": ('["age", "sex"]', '["age", "sex", "disease"]'),
+    "role of no column": ('["age", "sex"]', '["age", "sex", "zip"]'),
+    "folder in use": (FOLDER, 'folder = "."'),
+    "folder in evidence": (FOLDER, 'folder = "x.evidence/out"'),
+    "vault with nothing to keep": (FOLDER, f'{FOLDER}\nvault = "keys.vault"'),
+    "limit of no attack": ("[output]", "[limits]\nlinkag = 0.1\n[output]"),
+    "limit above 1": ("[output]", "[limits]\nlinkage = 2\n[output]"),
+    "policy of no column": ("[output]", '[policies.zip]\nranges = "value"\n[output]'),
+    "key that is unknown": ("[output]", "[outptu]\nx = 1\n[output]"),
+}
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str], Path]:
+    lines = [f"p{n},{20 + n * 7 % 45},{'fm'[n % 2]},{('flu', 'cold', 'gout')[n * 5 % 11 % 3]}" for n in range(60)]
+    (tmp_path / "people.csv").write_text("\n".join(["name,age,sex,disease", *lines]) + "\n", "utf-8")
+    (tmp_path / "sex.csv").write_text("f;*\n", "utf-8")
+
+    def make(text: str) -> Path:
+        (tmp_path / "recipe.toml").write_text(text, "utf-8")
+        return tmp_path / "recipe.toml"
+
+    return make
+
+
+def test_the_recipe_itself_is_fine(shoal: Shoal, write: Callable[[str], Path]) -> None:
+    recipe = write(RECIPE)
+    assert (shoal("check", recipe).code, shoal("run", recipe).code) == (0, 0)
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_check_ends_as_run_does(
+    shoal: Shoal, write: Callable[[str], Path], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOAL_PASSPHRASE", "a long and boring sentence")
+    old, new = BAD[name]
+    assert old in RECIPE
+    recipe = write(RECIPE.replace(old, new, 1))
+    before = sorted(recipe.parent.rglob("*"))
+    checked, run = shoal("check", recipe), shoal("run", recipe)
+    assert run.code in (2, 3), run.out
+    assert (checked.code, checked.err) == (run.code, run.err)
+    assert sorted(recipe.parent.rglob("*")) == before
+
+
+def test_all_problems_are_told_at_once(shoal: Shoal, write: Callable[[str], Path]) -> None:
+    changes = ["k = 0", "unknown parameter of the algorithm", "folder in evidence", "limit of no attack", "l of 1"]
+    text = RECIPE
+    for name in changes:
+        text = text.replace(*BAD[name], 1)
+    result = shoal("check", write(text), "--json")
+    assert result.code == 2
+    assert "problems" in result.json, result.out
+    told = " ".join(one["message"] for one in result.json["problems"])
+    assert len(result.json["problems"]) >= 4
+    assert all(word in told for word in ("evidence", "cutt", "'k'", "linkag")), told
