@@ -140,7 +140,7 @@ def _begin(recipe: Recipe, table: Table, algorithm: Algorithm, judge: Judge) -> 
 def _private_places(recipe: Recipe) -> None:
     """Refuse a vault or a registry where none may be."""
     from shoal.vault.files import check_vault
-    from shoal.vault.registry import check_registry
+    from shoal.vault.registry_file import check_registry
 
     folder = recipe.resolve(recipe.output.folder)
     if recipe.output.vault is not None:
