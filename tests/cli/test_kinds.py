@@ -175,7 +175,7 @@ def test_check_knows_what_a_run_will_ask_for(shoal, flags: list[str]) -> None:
     assert made.code == 0, made.err
     text = Path("recipe.toml").read_text("utf-8")
     Path("recipe.toml").write_text(text.replace('"W-PP-REV"', "").replace("vault = ", "# vault = "), "utf-8")
-    result = shoal("check", "recipe.toml", "--json")
+    result = shoal("check", "recipe.toml", "--replace", "--json")
     assert result.code == 2
     assert [one["codes"] for one in result.json["refusals"]] == [["W-PP-REV"]]
     assert "vault" in result.json["error"]["message"]
