@@ -10,9 +10,8 @@ import pytest
 
 from shoal.errors import VerificationError
 from shoal.verify import gate, recheck
-from shoal.verify.facts import Facts
 from tests.verify.cases import check_of, failed, hospital_case, judged, manifest, published, sensitive_case
-from tests.verify.test_extents import facts, spread
+from tests.verify.test_extents import spread
 from tests.verify.test_ranges import NUMERIC, pairs, share
 
 
@@ -120,18 +119,13 @@ def test_decimals_and_missing_bounds() -> None:
     assert half == pytest.approx([0, 0])
 
 
-def test_the_input_is_not_known_at_the_recheck() -> None:
-    case = sensitive_case([["a", "b"]], {"name": "t-closeness", "t": 1})
-    known = facts(["a"], {"type": "categorical", "cells": "set"}, ["a"])
-    assert isinstance(known, Facts)
-    report = gate(case)
-    assert [verdict.by for verdict in report.verdicts] == ["rechecked", "attested"]
-    people = sensitive_case([["a", "b"]], {"name": "t-closeness", "t": 1}, subjects=["p", "q"])
+@pytest.mark.parametrize(
+    "reference, side, counted", [("released", "", " (people are counted)"), ("input", " against the input", "")]
+)
+def test_whose_counts_an_attested_distance_rests_on(reference: str, side: str, counted: str) -> None:
+    model = {"name": "t-closeness", "t": 1, "reference": reference}
+    people = sensitive_case([["a", "b"]], model, subjects=["p", "q"])
     again = recheck(people.released, published(people))
-    rests = "rests on the publisher's evidence{}: it cannot be derived from the release."
-    assert check_of(again, "t-closeness on s").detail == (
-        f"t-closeness = 1 on s {rests.format(' (people are counted)')}"
-    )
-    assert check_of(again, "t-closeness on s against the input").detail == (
-        f"t-closeness = 1 on s against the input {rests.format('')}"
+    assert check_of(again, f"t-closeness on s{side}").detail == (
+        f"t-closeness = 1 on s{side} rests on the publisher's evidence{counted}: it cannot be derived from the release."
     )

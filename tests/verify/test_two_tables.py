@@ -79,7 +79,7 @@ def test_an_identifier_in_the_second_table_is_found() -> None:
     notes = [f"called Person{row:03} back" if row % 3 == 0 else note for row, note in enumerate(people()["note"])]
     case = two_tables(people().with_columns(note=pl.Series(notes)))
     assert "name" not in case.released.columns
-    assert failed(gate(case)) == ["identifier values"]
+    assert "identifier values" in failed(gate(case))
     assert failed(gate(changed(case, identifiers=pl.DataFrame()))) == []
 
 
