@@ -32,7 +32,8 @@ def refused(message: str, columns: list[Any], *models: dict[str, Any], **changes
 
 ACCEPTED: list[dict[str, Any]] = [
     QUASI, EXACT, SENSITIVE, NUMBER, LABEL | {"hierarchy": TREE}, LABEL | {"hierarchy": [["a"]]},
-    LABEL | {"hierarchy": [("a", "*")]}, NUMBER | {"domain": ["3", "3"]}, NUMBER | {"domain": ("0", "9")},
+    LABEL | {"hierarchy": [("a", "*")]}, LABEL | {"hierarchy": [["a", "x", "*"], [None, "y", "*"]]},
+    LABEL | {"hierarchy": TREE, "whole": True}, NUMBER | {"domain": ["3", "3"]}, NUMBER | {"domain": ("0", "9")},
     NUMBER | {"domain": None}, SENSITIVE | {"domain": "whatever it is, texts have none"},
     QUASI | {"type": "numeric", "cells": "interval"}, QUASI | {"type": "date", "cells": "interval"},
     QUASI | {"type": "date", "cells": "representative"}, QUASI | {"type": "ordinal"},
@@ -108,8 +109,12 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (LABEL | {"hierarchy": [[]]}, "has a hierarchy whose rows differ in length or hold other things than texts."),
     (LABEL | {"hierarchy": [["a", "*"], ["b", "x", "*"]]},
      "has a hierarchy whose rows differ in length or hold other things than texts."),
-    (LABEL | {"hierarchy": [["a", "*"], ["b", None]]},
+    (LABEL | {"hierarchy": [["a", "*"], ["b", 3]]},
      "has a hierarchy whose rows differ in length or hold other things than texts."),
+    (LABEL | {"whole": True, "hierarchy": [["a", "x", "*"], [None, "y", "*"]]},
+     "has a hierarchy whose rows differ in length or hold other things than texts."),
+    (LABEL | {"hierarchy": [["a", "*"], ["b", None]]}, "has a hierarchy with more than one root."),
+    (LABEL | {"hierarchy": [["a", None]]}, "has a hierarchy with more than one root."),
     (LABEL | {"hierarchy": [["a", "*"], ["a", "*"]]}, "has a hierarchy with the same leaf twice."),
     (LABEL | {"hierarchy": [["a", "*"], ["b", "+"]]}, "has a hierarchy with more than one root."),
     (LABEL | {"hierarchy": [["a", "b", "*"], ["b", "c", "*"]]},
@@ -117,6 +122,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (LABEL | {"hierarchy": [["a", "x", "*"], ["x", "y", "*"], ["c", "x", "*"]]},
      "has a hierarchy with a label that names two different sets of leaves."),
     (LABEL | {"hierarchy": [["a", "x", "u", "*"], ["b", "x", "v", "*"]]},
+     "has a hierarchy with a label that has two parents."),
+    (LABEL | {"hierarchy": [["a", "x", "u", "*"], ["b", "x", "v", "*"], ["c", "y", "v", "*"]]},
      "has a hierarchy with a label that has two parents."),
 ]  # fmt: skip
 

@@ -54,6 +54,17 @@ def test_the_range_of_a_class(column: dict[str, Any], values: list[Any], others:
     assert verdict.value == pytest.approx(expected)
 
 
+def test_a_hierarchy_of_nothing_but_the_missing_leaf_has_no_spread() -> None:
+    column = {"hierarchy": [["<missing>", "*"]]}
+    verdict = judged([[None, None]], {"name": "max-range", "limit": 1}, column=column)
+    assert (verdict.holds, verdict.value) == (True, 1.0)
+
+
+def test_a_level_of_leaves_gives_every_value_itself() -> None:
+    column = {"hierarchy": [["a", "*"], ["b", "*"]], "policy": {"level": 0}}
+    assert judged([["a", "b", "b", "b"]], share(), column=column).value == 0.75
+
+
 WHOLE = {"intervals": [["0", "100"]], "else": "error"}
 
 

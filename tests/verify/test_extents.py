@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,8 @@ def test_representatives_stand_for_what_their_members_span() -> None:
     ordinal = ORDINAL | {"cells": "representative"}
     assert spread(["mid", "mid", "top", "*"], ordinal, ["lo", "hi", "top", "lo"]) == pytest.approx([2 / 3, 0, 1])
     assert spread([7, 7, 7], column, [7, 7, 7]) == [0]
+    shown, truth = ([date(2020, 1, day) for day in days] for days in ((2, 2, 11), (1, 3, 11)))
+    assert spread(shown, column | {"type": "date"}, truth) == pytest.approx([0.2, 0])
     assert spread([5, 5], column | {"domain": ["0", "5"]}, [-5, 5]) == [1]
 
 
@@ -113,7 +116,8 @@ def test_columns_count_alike() -> None:
         (NUMBER | {"cells": "set", "domain": ["0", "9"]}, False),
         (NUMBER | {"cells": "representative", "domain": ["0", "9"]}, False),
         ({"type": "categorical", "cells": "set"}, False), ({"type": "categorical", "cells": "value"}, False),
-        (LABEL | {"hierarchy": TREE}, True), (ORDINAL | {"cells": "set"}, True),
+        (LABEL | {"hierarchy": TREE}, False),
+        (LABEL | {"hierarchy": TREE, "whole": True}, True), (ORDINAL | {"cells": "set"}, True),
         (ORDINAL | {"cells": "interval", "order": ["one"]}, False), ({"type": "ordinal", "cells": "set"}, False),
     ],
 )  # fmt: skip
