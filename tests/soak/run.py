@@ -1,0 +1,122 @@
+"""Runs cases through the command line in this process and has the oracle judge what was written.
+
+    python -m tests.soak.run 20000            # cases 0 to 19,999
+    python -m tests.soak.run 100 --start 7000 --jobs 2 --pycanon /path/to/python
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import shutil
+import sys
+import tempfile
+import traceback
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+from tests.soak.cases import Case, make
+from tests.soak.oracle import faults, read_rows
+from tests.soak.third import Pycanon, comparable, disagreements
+
+# Refused for a reason that is written down: bad input or recipe (2), no release possible (3).
+_CLEAN = (2, 3)
+
+
+def execute_quietly(*arguments: object) -> tuple[int, str]:
+    """A command's exit code and what it wrote to stderr."""
+    from shoal.cli.main import execute
+
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = execute([str(argument) for argument in arguments])
+    return code, err.getvalue()
+
+
+def judge_case(case: Case, folder: Path) -> tuple[str, list[str]]:
+    """What became of a case (released, or the exit code), and what is wrong with it."""
+    recipe = case.write(folder)
+    code, said = execute_quietly("run", recipe)
+    out = folder / "out"
+    if code in _CLEAN:
+        wrong = ["something was written although the run was refused"] if out.exists() else []
+        if len(said.strip().splitlines()) > 3 or "Traceback" in said:
+            wrong.append(f"a refusal is not one sentence: {said[-300:]}")
+        return f"exit {code}", wrong
+    if code:
+        return f"exit {code}", [f"exit {code}: {said[-500:]}"]
+    found = faults(case, out)
+    code, said = execute_quietly("verify", out)
+    if code:
+        found.append(f"verify exits {code}: {said[-300:]}")
+    return "released", found
+
+
+def run_seed(seed: int, third: Pycanon | None = None) -> tuple[str, str, list[str]]:
+    """Algorithm, outcome and faults of one case."""
+    folder = Path(tempfile.mkdtemp(prefix="shoal-soak-"))
+    case = make(seed)
+    try:
+        outcome, found = judge_case(case, folder)
+        if third is not None and outcome == "released":
+            found += _ask(third, case, folder / "out")
+    except Exception:
+        outcome, found = "oracle", [traceback.format_exc(limit=3)]
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return case.algorithm["name"], outcome, [f"case {seed}: {one}" for one in found]
+
+
+def _ask(third: Pycanon, case: Case, folder: Path) -> list[str]:
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    rows = [row for row in read_rows(folder, "release") if set(row.values()) != {"*"}]
+    return disagreements(case, manifest, rows, third) if rows and comparable(case, manifest) else []
+
+
+def _part(job: tuple[int, int, str | None]) -> tuple[Counter[tuple[str, str]], list[str]]:
+    tally: Counter[tuple[str, str]] = Counter()
+    wrong: list[str] = []
+    third = None if job[2] is None else Pycanon(job[2])
+    for seed in range(job[0], job[1]):
+        name, outcome, found = run_seed(seed, third)
+        tally[name, outcome] += 1
+        wrong += found
+    if third is not None:
+        third.close()
+    return tally, wrong
+
+
+def main() -> int:
+    """Prints a tally and every fault; 1 when there is one."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("cases", type=int, nargs="?", default=20_000)
+    parser.add_argument("--start", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--pycanon", help="an interpreter that has pycanon, to ask for a third opinion")
+    given = parser.parse_args()
+    step = 100
+    starts = range(given.start, given.start + given.cases, step)
+    jobs = [(start, min(start + step, given.start + given.cases), given.pycanon) for start in starts]
+    tally: Counter[tuple[str, str]] = Counter()
+    wrong: list[str] = []
+    with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn"), max_tasks_per_child=20) as pool:
+        for done, (counts, found) in enumerate(pool.map(_part, jobs), start=1):
+            tally += counts
+            wrong += found
+            print("\n".join(found), end="\n" if found else "", flush=True)
+            if sys.stderr.isatty() or done % 10 == 0:
+                print(f"{done * step:,} cases, {len(wrong)} faults", file=sys.stderr, flush=True)
+    for name in sorted({name for name, _ in tally}):
+        counts = ", ".join(f"{one} {tally[name, one]:,}" for one in sorted({o for n, o in tally if n == name}))
+        print(f"{name:18} {counts}")
+    released = sum(count for (_, outcome), count in tally.items() if outcome == "released")
+    print(f"{sum(tally.values()):,} cases, {released:,} released, {len(wrong):,} faults")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
