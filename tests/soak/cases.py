@@ -54,7 +54,7 @@ TREES = ("samarati", "incognito", "optimal", "rv-global", "rv-local", "rv-hybrid
 _NO_UTILITY = ("samarati", "incognito", "upc", "anatomy", "microaggregation", "random", "graded", "mapping",
                "table-transform")  # fmt: skip
 CODES = ["W-NEUTRAL", "W-NO-K", "W-RA-LINK", "W-PP-REV", "W-EXACT-QI", "W-TIGHT", "W-TRAJECTORY"]
-_TEXTS = ["blue", "a|b", "{x}", "back\\slash", "*star", "[open", "<less", "é漢", "with,comma", 'quo"te', "two words", "-"]
+_TEXTS = ["blue", "a|b", "{x}", "back\\slash", "*star", "[open", "<less", "é漢", "with,comma", 'quo"te', "two words"]
 
 
 @dataclass
@@ -134,8 +134,8 @@ class Case:
         for model in self.models:
             lines += ["[[models]]", *(f"{key} = {_toml(value)}" for key, value in model.items())]
         lines += ["[algorithm]", *(f"{key} = {_toml(value)}" for key, value in self.algorithm.items())]
-        lines += ["[output]", 'folder = "out"', f"format = {_toml(self.format)}", f"suppressed = {_toml(self.suppressed)}"]
-        return "\n".join([*lines, "discard_secret = true", ""])
+        lines += ["[output]", 'folder = "out"', "discard_secret = true", f"format = {_toml(self.format)}"]
+        return "\n".join([*lines, f"suppressed = {_toml(self.suppressed)}", ""])
 
     @staticmethod
     def _column(column: Column) -> list[str]:
@@ -150,7 +150,8 @@ class Case:
 
 
 def _hierarchy(column: Column) -> str | None:
-    found = {"prefix": "{ prefix = [3, 1] }", "widths": "{ widths = [5, 20] }", "dates": '{ dates = ["month", "year"] }'}
+    builders = {"prefix": "prefix = [3, 1]", "widths": "widths = [5, 20]", "dates": 'dates = ["month", "year"]'}
+    found = {kind: f"{{ {builder} }}" for kind, builder in builders.items()}
     return f'"{column.name}.tree"' if column.paths else found.get(column.kind)
 
 
@@ -296,7 +297,8 @@ def _on(rng: random.Random, column: Column) -> dict[str, Any]:
         {"name": "max-range", "limit": 0.8},
     ]
     if column.kind == "int":
-        options += [{"name": "k-e", "k": 2, "e": 10.0}, {"name": "variance", "v": 25.0}, {"name": "eps-m", "eps": 5.0, "m": 2}]
+        options += [{"name": "k-e", "k": 2, "e": 10.0}, {"name": "variance", "v": 25.0}]
+        options.append({"name": "eps-m", "eps": 5.0, "m": 2})
     else:
         value = next(iter(column.paths), "HIV") if column.kind == "tree" else column.order[0]
         options += [

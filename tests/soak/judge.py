@@ -18,6 +18,7 @@ from tests.soak.cells import number
 
 _CLOSE = 1e-9
 Value = Hashable
+Test = Callable[[dict[str, Any], "Members", "Members"], bool]
 
 
 @dataclass
@@ -52,7 +53,7 @@ class Members:
         return Counter({value: len(found) for value, found in owners.items()})
 
 
-def _diverse(test: Callable[[dict[str, Any], Counter[Value]], bool]) -> Callable[[dict[str, Any], Members, Members], bool]:
+def _diverse(test: Callable[[dict[str, Any], Counter[Value]], bool]) -> Test:
     """A diversity holds with unknown values present and removed, and no value belongs to everybody in the class."""
 
     def judged(model: dict[str, Any], group: Members, table: Members) -> bool:
@@ -174,7 +175,7 @@ def _climb(column: Column, extra: dict[Value, Fraction]) -> float:
     return float(cost)
 
 
-_JUDGES: dict[str, Callable[[dict[str, Any], Members, Members], bool]] = {
+_JUDGES: dict[str, Test] = {
     "k": lambda model, group, table: group.size >= model["k"],
     "distinct-l": _diverse(lambda model, counts: len(counts) >= model["l"]),
     "entropy-l": _diverse(_entropy),

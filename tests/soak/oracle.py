@@ -23,6 +23,7 @@ def faults(case: Case, folder: Path) -> list[str]:
     rows = [row for row in rows if row not in starred] if starred else rows
     found = _accounting(case, rows, starred, manifest)
     found += [f"an identifier stands in {path.name}" for path in sorted(folder.iterdir()) if _named(case, path)]
+    found += _leaks(case, manifest, (folder / "report.html"), [*rows, *starred, *apart])
     sources = {row["ref"]: row for row in case.kept} if case.linked else {}
     if case.linked and any(row["ref"] not in sources for row in rows):
         return [*found, "a row has no source"]
@@ -70,6 +71,28 @@ def _named(case: Case, path: Path) -> bool:
     data = path.read_bytes().decode("utf-8", "ignore")
     words = [word for row in case.rows for word in str(row["name"]).split()]
     return any(word in data for word in words)
+
+
+def _leaks(case: Case, manifest: dict[str, Any], report: Path, rows: list[Row]) -> list[str]:
+    """Values that were read, are in no released cell, and were not declared, but stand in what goes with the data."""
+    shown = {str(cell) for row in rows for cell in row.values()}
+    text = "\n".join(shown)
+    declared = {*_strings(case.models), *_strings([one.non_answers for one in case.columns.values()])}
+    declared |= {value for one in case.columns.values() if one.kind == "ordinal" for value in one.order}
+    read = {str(row[name]) for row in case.rows for name in [*case.quasi, *case.sensitive] if row[name] is not None}
+    hidden = {value for value in read - declared if len(value) >= 4 and value not in text}
+    published = _strings(manifest)
+    page = report.read_text(encoding="utf-8") if report.exists() else ""
+    wrong = sum(value in published or value in page for value in hidden)
+    return [f"{wrong} values that are in no cell stand in manifest or report"] if wrong else []
+
+
+def _strings(value: Any) -> set[str]:
+    if isinstance(value, dict):
+        return {one for key, item in value.items() for one in {key, *_strings(item)}}
+    if isinstance(value, list):
+        return {one for item in value for one in _strings(item)}
+    return {str(value)}
 
 
 def _truth(case: Case, manifest: dict[str, Any], rows: list[Row], linked: list[Row]) -> list[str]:
@@ -124,12 +147,12 @@ def _promises(
 ) -> list[str]:
     """The models that the recipe asked for, on the classes that can be seen in the files."""
     grouped = "group" in manifest
-    shown = [manifest["group"]] if grouped else [column for column in rows[0] if _quasi_of(case, column)] if rows else []
+    if not rows:
+        return []
+    shown = [manifest["group"]] if grouped else [column for column in rows[0] if column in case.quasi]
     classes: dict[tuple[Any, ...], list[int]] = defaultdict(list)
     for place, row in enumerate(rows):
         classes[tuple(row[name] for name in shown)].append(place)
-    if not rows:
-        return []
     values = apart or rows
     inside = classes if not apart else _grouped(apart, manifest["group"])
     found = []
@@ -145,12 +168,8 @@ def _promises(
             Members([cells[i] for i in places], [owners[i] for i in places], column, whole.values)
             for places in inside.values()
         ]
-        references = [Members(cells, owners, column, whole.values), whole]
-        if model["name"] == "t-closeness":
-            references = references[:1] if model.get("reference") == "released" else references[1:]
-        else:
-            references = references[1:]
-        wrong = broken(model, groups, references[0])
+        released = Members(cells, owners, column, whole.values)
+        wrong = broken(model, groups, released if model.get("reference") == "released" else whole)
         if wrong:
             found.append(f"{model['name']} is broken in {wrong} of {len(groups)} classes")
     return found + _utility(case, rows, manifest)
@@ -163,10 +182,6 @@ def _asked(case: Case) -> list[dict[str, Any]]:
     if case.algorithm["name"] == "anatomy":
         shorthand = [{"name": "distinct-l", "l": 2, "on": name} for name in case.sensitive]
     return [*case.models, *shorthand]
-
-
-def _quasi_of(case: Case, column: str) -> bool:
-    return column in case.quasi or column.removesuffix("_lo").removesuffix("_hi") in case.quasi
 
 
 def _coded(manifest: dict[str, Any]) -> set[str]:
@@ -229,6 +244,6 @@ def _loss(case: Case, name: str, cell: str) -> float:
         count = len(domain) if cell == STAR else len(listed(column, cell))
         return (count - 1) / (len(domain) - 1)
     if column.kind == "tree":
-        under = [leaf for leaf, above in column.paths.items() if cell in (leaf, *above, STAR)] if cell != STAR else [*column.paths]
+        under = [leaf for leaf, above in column.paths.items() if cell == STAR or cell in (leaf, *above)]
         return (len(under) - 1) / (len(column.paths) - 1)
     return 0.0
