@@ -1,4 +1,4 @@
-"""Generated tables through the command line, judged by an oracle that shares no code with Shoal and reads the files."""
+"""Generated tables through whole runs, judged by an oracle that shares no code with Shoal and reads the files."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+import shoal
 from shoal.registry import names
 from tests.soak.cases import ALGORITHMS, Case, make
 from tests.soak.oracle import faults
-from tests.soak.run import execute_quietly, run_seed
+from tests.soak.run import attempt, run_seed
 
 CASES = 500
 PARTS = 20
@@ -38,7 +39,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Case, Path]:
         if not (case.linked and case.people and "k" in names and len(case.kept) > 20):
             continue
         folder = tmp_path_factory.mktemp("soak")
-        if execute_quietly("run", case.write(folder))[0] == 0:
+        recipe = case.write(folder)
+        if attempt(lambda recipe=recipe: shoal.run(recipe))[0] == 0:
             return case, folder / "out"
     raise AssertionError("no such case")
 

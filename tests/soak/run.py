@@ -1,4 +1,4 @@
-"""Runs cases through the command line in this process and has the oracle judge what was written.
+"""Runs recipes in this process, as the command line does, and has the oracle judge what was written.
 
     python -m tests.soak.run 20000            # cases 0 to 19,999
     python -m tests.soak.run 100 --start 7000 --jobs 2 --pycanon /path/to/python
@@ -7,17 +7,17 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
 import json
 import shutil
 import sys
 import tempfile
 import traceback
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 from tests.soak.cases import Case, make
 from tests.soak.oracle import faults, read_rows
@@ -27,32 +27,33 @@ from tests.soak.third import Pycanon, comparable, disagreements
 _CLEAN = (2, 3)
 
 
-def execute_quietly(*arguments: object) -> tuple[int, str]:
-    """A command's exit code and what it wrote to stderr."""
-    from shoal.cli.main import execute
+def attempt(action: Callable[[], Any]) -> tuple[int, str]:
+    """The exit code that a command would end with, and its sentence."""
+    from shoal.errors import ShoalError
 
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = execute([str(argument) for argument in arguments])
-    return code, err.getvalue()
+    try:
+        action()
+    except ShoalError as error:
+        return error.exit_code, str(error)
+    return 0, ""
 
 
 def judge_case(case: Case, folder: Path) -> tuple[str, list[str]]:
     """What became of a case (released, or the exit code), and what is wrong with it."""
-    recipe = case.write(folder)
-    code, said = execute_quietly("run", recipe)
-    out = folder / "out"
+    import shoal
+
+    recipe, out = case.write(folder), folder / "out"
+    code, said = attempt(lambda: shoal.run(recipe))
     if code in _CLEAN:
         wrong = ["something was written although the run was refused"] if out.exists() else []
-        if len(said.strip().splitlines()) > 3 or "Traceback" in said:
+        if "\n" in said:
             wrong.append(f"a refusal is not one sentence: {said[-300:]}")
         return f"exit {code}", wrong
     if code:
         return f"exit {code}", [f"exit {code}: {said[-500:]}"]
     found = faults(case, out)
-    code, said = execute_quietly("verify", out)
-    if code:
-        found.append(f"verify exits {code}: {said[-300:]}")
+    report = shoal.verify_release(out)
+    found += [f"verify: {check.detail}" for check in report.checks if not check.passed]
     return "released", found
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 import typer.main
@@ -91,12 +92,17 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     sys.exit(code)
 
 
+@functools.cache
+def _command() -> Any:
+    """All commands, read off their functions once: that takes longer than many of them do."""
+    return typer.main.get_command(app)
+
+
 def execute(arguments: list[str]) -> int:
     """Run one command and return its exit code; what went wrong is said in one line."""
     as_json = "--json" in arguments
     try:
-        command = typer.main.get_command(app)
-        return command.main(args=arguments, prog_name="shoal", standalone_mode=False) or 0
+        return _command().main(args=arguments, prog_name="shoal", standalone_mode=False) or 0
     except KeyboardInterrupt:
         return 130
     except SystemExit:
