@@ -28,6 +28,8 @@ _ISO, _COMPACT = "%Y-%m-%d", "%Y%m%d"
 # A day, a word and a year: a date with a month in another language, which no format reads.
 _WORDED = r"^\d{1,2}\.?[ /-]\p{L}{3,12}\.?[ /-]\d{4}$"
 _MONTHS = 36
+# Every form has five digits or more, and something between them unless they are eight: most columns are neither.
+_DIGITS, _PARTED = r"(?:\d\D*){5,}", r"^\d{8}$|\D"
 # A date first and a time behind it, perhaps with the half of the day and a zone.
 _TIME = r"^(.*\d)(?:[T ]|, )\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)? ?(?i:[ap]m)? ?(?:Z|[A-Z]{3,4}|[+-]\d{2}:?\d{2})?$"
 _TIMES = tuple(
@@ -110,6 +112,8 @@ def _looks(cells_read: pl.Series, share: float) -> Look | None:
 
 def _dated(texts: pl.Series, rows: pl.Series, share: float) -> Look | None:
     least, total = share * float(rows.sum()), int(rows.sum())
+    if int(rows.filter(texts.str.contains(_DIGITS) & texts.str.contains(_PARTED)).sum()) < least:
+        return None
     fits = {form: _fits(texts, form) for form in (_ISO, _COMPACT, *_SEPARATED, *_NAMED)}
     fits = {form: fit for form, fit in fits.items() if texts.filter(fit).n_unique() >= _fewest(form)}
     counts = {form: int(rows.filter(fit).sum()) for form, fit in fits.items()}
