@@ -28,10 +28,9 @@ from shoal import running
 from shoal.errors import ShoalError
 from shoal.io import output, swap
 from shoal.io.evidence import read_evidence
-from shoal.io.output import read_release, write_release
-from shoal.io.publication import BOUND, Holder, digest_of, resume
+from shoal.io.output import read_release
+from shoal.io.publication import BOUND, Holder, digest_of, publish, resume
 from shoal.recoding.secrets import SecretKey
-from shoal.results import Release
 from shoal.vault import Key, Registry, contents, load, open_registry, save_registry, seal, store
 
 STEPS = ("rename", "replace", "fsync", "mkdir", "rmdir", "unlink", "open")
@@ -52,7 +51,9 @@ RECIPES = {
     "mapping": COMMON + 'drop = ["patient"]\n[algorithm]\nname = "mapping"\n',
 }  # fmt: skip
 ROUNDS_A_PLACE, ATTEMPTS = 8, 5
+HANGS = 120  # seconds that no writer takes
 LAST_STEP = {False: 12, True: 130}  # about as many steps as storing a key and writing a release take
+PARTS = ("release", "evidence")
 KEY = Key.passphrase("a long and boring sentence")
 
 
@@ -64,15 +65,14 @@ class Write:
     ----------
     name
         Of the folder, or of the entry of the vault.
-    release, raw
-        What it is: one of the two.
     holders
-        The files that change with the release.
+        The files that change with a release.
+    raw
+        What is stored in the vault alone.
     """
 
     name: str
     act: Callable[[], Any]
-    release: Release | None = None
     holders: Sequence[Holder] = ()
     raw: bytes | None = None
 
@@ -84,25 +84,36 @@ class Place:
         self.root, self.vault, self.registry = root, root / "keys.vault", root / "visits.registry"
         self.seen: set[str] = set()
         self.stored: dict[str, set[bytes]] = {}
-        root.mkdir(parents=True)
+        self.made = root.with_name(f"{root.name} made")  # releases that only have to be put in place
+        for folder in (root, self.made):
+            folder.mkdir(parents=True)
         rows = [f"{who},{20 + row % 4},{what}" for row, (who, what) in enumerate(zip(IDS, DISEASES, strict=True))]
         (root / "visits.csv").write_text("\n".join(["patient,age,disease", *rows, ""]))
         save_registry(self.registry, KEY, Registry(source="visits"))
 
     def release(self, name: str, *, replace: bool = False) -> Write:
-        """A release that is anonymised, gated, and only has to be written."""
+        """A release that is made elsewhere and only has to be put in its place, which a fork can do without threads."""
         recipe = self.root / f"{name}.toml"
         text = RECIPES[name.partition("-")[0]]
         recipe.write_text(f'{text}\n[output]\nfolder = "{name}"\nvault = "keys.vault"\n')
-        caught: list[tuple[Release, dict[str, Any]]] = []
-        kept, running.write_release = running.write_release, lambda release, _, **named: caught.append((release, named))  # type: ignore[assignment, return-value, misc]
+        caught: list[tuple[Any, ...]] = []
+        kept, output.publish = output.publish, lambda *given, **named: caught.append((*given, named))  # type: ignore[assignment]
         try:
             running.run(recipe, replace=replace, key=KEY)
         finally:
-            running.write_release = kept
-        ((release, named),) = caught
-        act = lambda: write_release(release, self.root / name, **named)  # noqa: E731
-        return Write(name=name, release=release, holders=named["holders"], act=act)
+            output.publish = kept
+        ((folder, fill, check, named),) = caught
+        made = Path(tempfile.mkdtemp(dir=self.made))
+        for part in PARTS:
+            (made / part).mkdir()
+        digest = fill(*(made / part for part in PARTS))
+
+        def copied(*places: Path) -> str:
+            for part, place in zip(PARTS, places, strict=True):
+                shutil.copytree(made / part, place, dirs_exist_ok=True)
+            return str(digest)
+
+        return Write(name=name, holders=named["holders"], act=lambda: publish(folder, copied, check, **named))
 
     def put(self, name: str, *, replace: bool = False) -> Write:
         """A key of random bytes for the vault."""
@@ -190,17 +201,13 @@ def steps(act: Callable[[int], None]) -> Iterator[None]:
 
 def forked(write: Write, signal_at: tuple[int, int] | None = None) -> int:
     """Write in another process, which gets a signal just before one of its steps; returns its id."""
-    tables = {} if write.release is None else write.release.gated.tables
-    made = {name: frame.write_csv().encode() for name, frame in tables.items()}
     process = os.fork()
     if process:
         return process
     code = 1
+    signal.alarm(HANGS)
     try:
-        # A fork has none of the threads that polars writes and reads with, and needs no disk that has caught up.
-        output.write_frame = lambda _, path, *__: path.write_bytes(made[path.stem])  # type: ignore[assignment]
-        output.check_staged = lambda *_: None
-        os.fsync = lambda _: None  # type: ignore[assignment]
+        os.fsync = lambda _: None  # type: ignore[assignment]  # a killed process needs no disk that has caught up
         number, wanted = signal_at or (0, 0)
         with steps(lambda step: os.kill(os.getpid(), number) if step == wanted else None):
             write.act()
@@ -260,6 +267,7 @@ class Storm:
 
     def _look(self, name: str, writes: list[Write], codes: list[int]) -> None:
         assert 1 not in codes, "a fault of our own"
+        assert -signal.SIGALRM not in codes, "a writer hung"
         self.place.check()
         for write, code in zip(writes, codes, strict=True):
             if code == 0:
@@ -310,6 +318,9 @@ def main() -> None:
     parser.add_argument("stops", type=int, nargs="?", default=1000)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
+    if os.environ.get("POLARS_MAX_THREADS") != "1":  # a fork has but one thread
+        again = [sys.executable, "-m", "tests.interrupts", *sys.argv[1:]]
+        os.execve(sys.executable, again, {**os.environ, "POLARS_MAX_THREADS": "1", "NUMBA_NUM_THREADS": "1"})
     seal.MEMORY = 10  # one MiB to derive a key instead of 64
     with tempfile.TemporaryDirectory() as folder:
         storm = Storm(Path(folder), given.seed)
