@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +21,13 @@ from shoal.models.base import Model
 from shoal.pipeline import Progress, all_models, anonymize
 from shoal.recoding.secrets import SecretKey
 from shoal.registry import load, make
-from shoal.results import GateReport, Release
+from shoal.reports.release import release_html
+from shoal.results import Check, GateReport, Release
 from shoal.table.history import History
 from shoal.table.table import Table
 from shoal.table.tokens import KEY_BYTES
 from shoal.verify import recheck
+from shoal.version import VERSION
 
 if TYPE_CHECKING:
     from shoal.vault.keeper import Keeper
@@ -209,4 +213,16 @@ def read_recipe_source(recipe: Recipe) -> Table:
 def verify_release(folder: str | Path) -> GateReport:
     """Re-derive what a written release promises, from its data and manifest alone."""
     frames, manifest = read_tables(Path(folder))
-    return recheck(frames["release"], manifest, frames.get("sensitive"))
+    found = recheck(frames["release"], manifest, frames.get("sensitive"))
+    # A page can only be written from a manifest in which everything is as it should be.
+    return dataclasses.replace(found, checks=[*found.checks, _check_report(manifest)]) if found.passed else found
+
+
+def _check_report(manifest: Mapping[str, Any]) -> Check:
+    """The report, whose hash is the manifest's, is what is written for that manifest, and says nothing else."""
+    again = hashlib.sha256(release_html(manifest).encode()).hexdigest()
+    same, made = again == manifest["report"]["sha256"], manifest["shoal"]
+    detail = "The report is the manifest in words." if same else "The report is not what the manifest says in words."
+    if not same and made != VERSION:
+        detail = f"The report is not what Shoal {VERSION} writes: verify it with Shoal {made}, which is said to have."
+    return Check(name="report", passed=same, detail=detail)

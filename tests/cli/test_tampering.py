@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from shoal.reports.release import release_html
 from shoal.verify.claims import read_claims
 from shoal.verify.words import needed_codes, not_protected, statement
 
@@ -194,7 +195,13 @@ def test_claims_of_people_that_the_file_refutes(shoal, release: Path, models: li
 
 def test_people_alone_are_nothing_that_the_file_could_refute(shoal, release: Path) -> None:
     """What cannot be refuted is said to rest on the publisher's word."""
-    rewrite(release, claim_of_people(K5, {"name": "entropy-l", "l": 2}))
+
+    def change(manifest: dict[str, Any]) -> None:
+        claim_of_people(K5, {"name": "entropy-l", "l": 2})(manifest)
+        (release / "report.html").write_text(release_html(manifest), "utf-8")
+        manifest["report"]["sha256"] = hashlib.sha256((release / "report.html").read_bytes()).hexdigest()
+
+    rewrite(release, change)
     result = shoal("verify", release)
     assert result.code == 0
     assert "2 of 2 verdicts rest on the publisher's evidence" in result.out

@@ -199,7 +199,7 @@ def test_the_gate_reads_the_staged_file(
 ) -> None:
     """A writer that writes something else than it was given is found out before anything has its name."""
     write = shoal.io.output.write_frame
-    monkeypatch.setattr("shoal.io.output.write_frame", lambda frame, path, form: write(wrong(frame), path, form))
+    monkeypatch.setattr("shoal.io.output.write_frame", lambda frame, *rest: write(wrong(frame), *rest))
     with pytest.raises(GateError, match=told):
         released(people()).write(tmp_path / "out", format=format)
     assert not list(tmp_path.iterdir())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from shoal.errors import VerificationError
+from shoal.errors import InputError, VerificationError
 from shoal.running import verify_release
 from shoal.verify.folder import read_folder
 from shoal.verify.strict import read_json
@@ -78,6 +79,29 @@ def test_a_replaced_report(folder: Path) -> None:
     assert "'report.html' is not the file that the manifest describes" in refused(folder)
 
 
+@pytest.mark.parametrize("words", [b"50-anonymous", b"<!-- all people agreed --></html>\n"])
+def test_a_replaced_report_whose_hash_fits(folder: Path, words: bytes) -> None:
+    raw = (folder / "report.html").read_bytes()
+    rewrite(folder, "report.html", raw.replace(b"4-anonymous", words) if words[:1] != b"<" else raw + words)
+    (failed,) = [check for check in verify_release(folder).checks if not check.passed]
+    assert failed.detail == "The report is not what the manifest says in words."
+
+
+def test_a_report_of_another_version_is_not_taken_on_trust(folder: Path) -> None:
+    manifest = json.loads((folder / "manifest.json").read_bytes())
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"shoal": "0.0.1"}), "utf-8")
+    (failed,) = [check for check in verify_release(folder).checks if not check.passed]
+    assert "verify it with Shoal 0.0.1" in failed.detail
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "release.csv", "report.html"])
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(InputError, match="is no file"):
+        read_folder(folder)
+
+
 @pytest.mark.parametrize("name", ["raw.csv", ".hidden", "release.parquet", "sensitive.csv", "notes/raw.csv"])
 def test_a_file_that_nobody_lists(folder: Path, name: str) -> None:
     (folder / name).parent.mkdir(exist_ok=True)
@@ -133,8 +157,10 @@ def test_notes_in_parquet(honest: Path, tmp_path: Path) -> None:
         ("[" * 40 + "]" * 40, "levels deep"),
         ('{"a": ' * 40 + "1" + "}" * 40, "levels deep"),
         ("[" * 100_000 + "]" * 100_000, "levels deep"),
+        ('{"a": ["\\ud800"]}', "half of a character"),
+        ('{"\\udfff": 1}', "half of a character"),
     ],
-    ids=["twice", "NaN", "infinite", "huge", "long", "fine", "lists", "objects", "deep"],
+    ids=["twice", "NaN", "infinite", "huge", "long", "fine", "lists", "objects", "deep", "half", "half key"],
 )
 def test_json_that_no_manifest_needs(text: str, told: str) -> None:
     with pytest.raises(VerificationError, match=told):
@@ -160,6 +186,31 @@ def test_a_key_that_nothing_checks(folder: Path, place: str) -> None:
     (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
     with pytest.raises(VerificationError, match="certified_by"):
         verify_release(folder)
+
+
+@pytest.mark.parametrize(
+    "place, more",
+    [
+        ("top", {"group": "ward"}),
+        ("top", {"publication": "tables"}),
+        ("top", {"redraw": 1}),
+        ("column", {"null": "*"}),
+        ("column", {"columns": ["from", "to"]}),
+        ("column", {"whole": True}),
+        ("column", {"builder": {"widths": [10], "origin": 0}}),
+        ("column", {"days": 3}),
+        ("column", {"answers": True}),
+        ("column", {"hierarchy": [["*"]], "builder": {"note": "Ann has it"}}),
+        ("column", {"hierarchy": [["*"]], "builder": {"prefix": [["Ann"]], "mask": "*"}}),
+        ("column", {"hierarchy": [["*"]], "builder": {"intervals": {"edges": "Ann"}}}),
+        ("verdict", {"by": "attested"}),
+    ],
+)
+def test_an_entry_that_belongs_elsewhere(folder: Path, place: str, more: dict[str, Any]) -> None:
+    manifest = json.loads((folder / "manifest.json").read_bytes())
+    PLACES[place](manifest).update(more)
+    (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    assert "Ann" not in refused(folder)
 
 
 @pytest.mark.parametrize(

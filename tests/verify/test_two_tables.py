@@ -21,6 +21,7 @@ COLUMNS = [
 ]
 MODELS = [{"name": "distinct-l", "l": 3, "on": "note"}, {"name": "k", "k": 3}]
 N = 24
+ALONE = {"name": "uniqueness", "value": 1, "interval": [1, 1], "baseline": None, "sentence": "100.0% are alone."}
 
 
 def people() -> pl.DataFrame:
@@ -53,7 +54,8 @@ def two_tables(original: pl.DataFrame | None = None, **changes: Any) -> GateCase
         "subject": None,
         "neutral_limit": 1.0,
         "manifest": manifest(
-            COLUMNS, MODELS, kind="bucketised", group="group", publication="tables", acknowledged=["W-EXACT-QI"]
+            COLUMNS, MODELS, kind="bucketised", group="group", publication="tables", acknowledged=["W-EXACT-QI"],
+            measured=[ALONE],
         ),
     }
     return GateCase(**(fields | changes))

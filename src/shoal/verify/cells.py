@@ -111,6 +111,12 @@ def parse_set(cell: str) -> list[str] | None:
     return None if None in pieces else pieces  # type: ignore[return-value]
 
 
+def parse_ends(cell: str) -> list[str] | None:
+    """The two texts between the brackets of an interval, None when there are no brackets."""
+    ends = _ENDS.fullmatch(cell)
+    return None if ends is None else [_ESCAPE.sub(r"\1", end) for end in ends.groups()]
+
+
 def _bounds(column: Column, texts: pl.Series) -> tuple[np.ndarray, np.ndarray]:
     """Ends of number and date intervals; a value alone is both its ends."""
     pattern = r"^\[([^,\[\]]+),([^,\[\]]+)\]$"
@@ -127,9 +133,9 @@ def _ranks(column: Column, texts: pl.Series) -> tuple[np.ndarray, np.ndarray]:
     rank = {text: float(place) for place, text in enumerate(column.order or ())}
     low, high = np.full(len(texts), np.nan), np.full(len(texts), np.nan)
     for index, cell in enumerate(texts.to_list()):
-        ends = _ENDS.fullmatch(cell)
+        ends = parse_ends(cell)
         if ends is not None:
-            low[index], high[index] = (rank.get(_ESCAPE.sub(r"\1", end), np.nan) for end in ends.groups())
+            low[index], high[index] = (rank.get(end, np.nan) for end in ends)
         else:
             low[index] = high[index] = rank.get(parse_text(cell), np.nan)  # type: ignore[arg-type]
     return low, high

@@ -46,7 +46,7 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     """The manifest of a release folder, read strictly."""
     path = Path(folder) / MANIFEST
     try:
-        found = read_json(path.read_bytes())
+        found = read_json(_bytes(path))
     except FileNotFoundError:
         raise InputError(f"'{folder}' holds no {MANIFEST}: name the folder of a release.") from None
     except OSError as error:
@@ -65,10 +65,17 @@ def _check_files(folder: Path, listed: list[str]) -> None:
         raise VerificationError(f"The folder also holds '{extra[0]}'{more}, which its manifest does not list.")
 
 
+def _bytes(path: Path) -> bytes:
+    """A file's bytes; from a pipe or a device there may never be an end of them."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"'{path}' is no file.")
+    return path.read_bytes()
+
+
 def _hashed(folder: Path, entry: Mapping[str, Any]) -> bytes:
     """A file's bytes, which are those that the manifest describes."""
     try:
-        raw = (folder / entry["file"]).read_bytes()
+        raw = _bytes(folder / entry["file"])
     except OSError as error:
         raise InputError(f"The file '{folder / entry['file']}' cannot be read: {error.strerror}.") from None
     if hashlib.sha256(raw).hexdigest() != entry["sha256"]:

@@ -28,6 +28,7 @@ from shoal.verify.claims import Claims, field, read_claims
 from shoal.verify.classes import Classes, Look, find_look
 from shoal.verify.facts import Facts
 from shoal.verify.judge import Slot, judge, size_asked, slots, verdict_check
+from shoal.verify.measured import check_measured
 from shoal.verify.spelling import check_spelling
 from shoal.verify.styles import value_texts
 from shoal.verify.terms import limit
@@ -78,6 +79,7 @@ def recheck(frame: pl.DataFrame, manifest: Mapping[str, Any], apart: pl.DataFram
     ours = class_figures(facts, look)
     checks += [check_cells(claims, look.quasi)[0], check_exact(frame, claims), check_classes(classes)]
     checks += [check_sensitive(facts), *_check_groups(frame, look, claims), *check_spelling(frame, apart, claims)]
+    checks.append(check_measured(manifest, claims, look.quasi))
     wanted = slots(claims)
     checks += _check_figures(ours, figures, wanted, classes)
     checks.append(_check_list(wanted, claimed))

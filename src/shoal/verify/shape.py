@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from shoal.errors import VerificationError
@@ -48,6 +48,17 @@ _COLUMN = (
     "name", "role", "type", "cells", "columns", "null", "hierarchy", "whole", "builder", "order", "domain", "policy",
     "non_answers", "coded", "days", "answers",
 )  # fmt: skip
+# Where it alone says something; anywhere else nobody would check it.
+_BELONGS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
+    "columns": lambda column: column["cells"] == "bounds",
+    "null": lambda column: column["cells"] in ("bounds", "representative") and column["null"] == "*",
+    "whole": lambda column: "hierarchy" in column,
+    "builder": lambda column: "hierarchy" in column and _is_builder(column["builder"]),
+    "days": lambda column: column.get("coded") == "shifted",
+    "answers": lambda column: "coded" in column and column["role"] == "sensitive",
+}
+_BUILDERS = ({"prefix", "mask"}, {"widths", "origin"}, {"intervals"}, {"dates"}, {"quantiles"})
+_BUCKETISED, _RANDOMISED = ("group", "publication"), ("redraw",)
 _VERDICT = ("model", "on", "holds", "by", "value", "limit")
 _MEASURED = ("name", "value", "interval", "baseline", "sentence")
 
@@ -69,7 +80,9 @@ def check_manifest(manifest: Any) -> None:
                 raise VerificationError(f"The manifest lacks '{name}'.")
         elif not _is(manifest[name], kind):
             raise VerificationError(f"The '{name}' of the manifest is of the wrong kind.")
-    _no_others("The manifest", manifest, (*_FIELDS, *_OPTIONAL))
+    made = manifest.get("made", manifest["kind"])
+    apart = (*(_BUCKETISED if made != "bucketised" else ()), *(_RANDOMISED if made != "randomised" else ()))
+    _no_others("The manifest", manifest, [name for name in (*_FIELDS, *_OPTIONAL) if name not in apart])
     _check_data(manifest["data"])
     _check_report(manifest["report"])
     _check_texts(manifest)
@@ -84,6 +97,8 @@ def check_manifest(manifest: Any) -> None:
                 raise VerificationError(f"The '{part}' of the manifest must be JSON objects.")
             if keys is not None:
                 _no_others(f"An entry of the manifest's '{part}'", entry, keys)
+    if any(entry.get("by") == "attested" and entry.get("value") is not None for entry in manifest["verdicts"]):
+        raise VerificationError("The manifest gives a figure to an attested verdict, which nothing checks.")
     _no_others("The manifest's 'classes'", manifest["classes"], ("count", "smallest", "digest"))
     _check_measured(manifest.get("measured", ()))
 
@@ -154,7 +169,23 @@ def _checked_column(position: int, column: Any) -> str:
                 f"The {key} of column {position} of the manifest must be one of {', '.join(options)}."
             )
     _no_others(f"Column {position} of the manifest", column, _COLUMN)
+    odd = [key for key, belongs in _BELONGS.items() if key in column and not belongs(column)]
+    if odd:
+        raise VerificationError(f"Column {position} of the manifest has a '{odd[0]}' that says nothing about it.")
     return str(column["name"])
+
+
+def _is_builder(rule: Any) -> bool:
+    """Whether a rule is one of the builders', by its parameters: whole numbers, names of levels, edges."""
+    if not isinstance(rule, Mapping) or set(rule) not in _BUILDERS:
+        return False
+    levels = rule.get("intervals", {"edges": []})
+    if not isinstance(levels, Mapping) or set(levels) != {"edges"} or not isinstance(levels["edges"], list):
+        return False
+    lists = [rule[key] for key in ("prefix", "widths", "dates", "quantiles") if key in rule] + levels["edges"]
+    given = [part for one in lists for part in (one if isinstance(one, list) else [None])]
+    given += [rule[key] for key in ("mask", "origin") if key in rule]
+    return all(_is(part, (str, int, float)) for part in given)
 
 
 def _check_measured(figures: Sequence[Mapping[str, Any]]) -> None:
@@ -162,8 +193,8 @@ def _check_measured(figures: Sequence[Mapping[str, Any]]) -> None:
     for figure in figures:
         interval = figure.get("interval")
         texts = isinstance(figure.get("name"), str) and isinstance(figure.get("sentence"), str)
-        if not texts or not isinstance(interval, list) or len(interval) != 2:
-            raise VerificationError("The 'measured' of the manifest must have a name, an interval and a sentence each.")
+        if not texts or "baseline" not in figure or not isinstance(interval, list) or len(interval) != 2:
+            raise VerificationError("The 'measured' of the manifest must have all of their parts.")
         numbers = [figure.get("value"), *interval, *([] if figure.get("baseline") is None else [figure["baseline"]])]
         if not all(_is(number, (int, float)) and not isinstance(number, bool) for number in numbers):
             raise VerificationError("The 'measured' of the manifest must be numbers.")

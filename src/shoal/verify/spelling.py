@@ -1,12 +1,13 @@
-"""One spelling a value: what two texts stand for is one value to a program and two to a reader who counts texts.
+"""One spelling a value and a cell: what two texts stand for is one to a program and two to a reader who counts texts.
 
-Tokens have a form that no name has.
+Texts that nobody can tell apart by looking are one value. Tokens have a form that no name has.
 """
 
 from __future__ import annotations
 
 import polars as pl
 
+from shoal.verify.cells import parse_ends, parse_set
 from shoal.verify.claims import Claims, Column
 from shoal.verify.types import Check
 from shoal.verify.values import MISSING, STAR, canonical, encode
@@ -14,6 +15,15 @@ from shoal.verify.values import MISSING, STAR, canonical, encode
 # Keyed digests of 128 to 256 bits, in hexadecimal.
 _TOKEN = r"^([0-9a-f]{32}|[0-9a-f]{34,64})$"
 _NUMBER = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
+# The ends of intervals are ours: the shortest digits, with an exponent below 1e-7 and from 1e41 on.
+_END = (
+    r"^-?((0|[1-9][0-9]*)(\.[0-9]*[1-9])?|"
+    r"[1-9](\.[0-9]*[1-9])?e(-[89]|-[1-9][0-9]+|4[1-9]|[5-9][0-9]|[1-9][0-9]{2,}))$"
+)
+_PAIR = r"^\[([^,\[\]]+),([^,\[\]]+)\]$"
+# What leaves no mark on a page or a screen, and what looks like a blank.
+_UNSEEN = r"[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}--\s]"
+_BLANK = r"\s+"
 
 
 def check_spelling(frame: pl.DataFrame, apart: pl.DataFrame | None, claims: Claims) -> list[Check]:
@@ -44,11 +54,58 @@ def _no_tokens(values: pl.Series) -> int:
 
 
 def _respelled(values: pl.Series, column: Column) -> int:
-    """Distinct texts of a number or date that are not the only ones for it, or that no number is written as."""
-    if column.reads not in ("numeric", "date") or column.cells not in ("value", "bounds", "representative"):
-        return 0
+    """Distinct texts that are not the only ones for what they stand for, or that no value or cell is written as."""
     texts = values.unique(maintain_order=True).drop_nulls()
     texts = texts.filter(~texts.is_in([MISSING, STAR]))
+    if column.cells in ("interval", "set"):
+        return _respelled_cells(texts, column)
+    if column.cells == "label" or column.coded == "token":
+        return 0
+    if column.reads not in ("numeric", "date"):
+        return _alike(texts) if column.role == "sensitive" else 0
     several = len(texts) - len(encode(canonical(texts, column.reads)[0])[1])
     odd = int((~texts.str.contains(_NUMBER)).sum()) if column.reads == "numeric" and column.role == "quasi" else 0
     return max(several, odd)
+
+
+def _respelled_cells(texts: pl.Series, column: Column) -> int:
+    if column.cells == "interval" and column.type in ("numeric", "date"):
+        return _respelled_ranges(texts, column.type)
+    found = [_members(cell, column.cells) for cell in texts.to_list()]
+    odd = sum(not right for _, right in found)
+    return odd + len(found) - len({members for members, _ in found})
+
+
+def _respelled_ranges(texts: pl.Series, kind: str) -> int:
+    """Intervals of one point, and ends of numbers and dates that are not the only ones for them."""
+    ends = [texts.str.extract(_PAIR, part) for part in (1, 2)]
+    alone = texts.filter(ends[0].is_null())
+    every = pl.concat([*ends, alone]).drop_nulls().unique(maintain_order=True)
+    same = canonical(every, kind)[0]
+    several = len(every) - len(encode(same)[1])
+    odd = every.str.contains(_END) if kind == "numeric" else every == same
+    return max(several, int((~odd).sum())) + int((ends[0] == ends[1]).sum())
+
+
+def _members(cell: str, kind: str) -> tuple[tuple[str, ...], bool]:
+    """What a cell of texts stands for, and whether it is spelled as such cells are; an unreadable one is itself."""
+    values = (parse_ends(cell) if kind == "interval" else None) or parse_set(cell)
+    if values is None:
+        return (cell,), True
+    alone = len(values) == 1
+    shape, between = ("[{}]", ",") if kind == "interval" else ("{{{}}}", "|")
+    again = _escape(values[0]) if alone else shape.format(between.join(_escape(one, between) for one in values))
+    whole = tuple(values) if kind == "interval" else tuple(sorted(values))
+    return ("", *whole), cell == again and len(set(values)) == len(values)
+
+
+def _escape(text: str, between: str = "|") -> str:
+    special = "\\{}|," if between == "," else "\\{}|"
+    escaped = "".join(f"\\{mark}" if mark in special else mark for mark in text)
+    return f"\\{escaped}" if escaped[:1] in ("*", "[", "<") else escaped
+
+
+def _alike(texts: pl.Series) -> int:
+    """Texts beyond the first of each that looks the same."""
+    seen = texts.str.normalize("NFC").str.replace_all(_UNSEEN, "").str.replace_all(_BLANK, " ").str.strip_chars(" ")
+    return len(texts) - seen.n_unique() if len(texts) else 0

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 from shoal.errors import VerificationError
 
 _DEEPEST = 32
 _LONGEST_NUMBER = 40
+# Escapes can spell one half of a character that UTF-16 writes as two.
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 def read_json(raw: bytes) -> Any:
-    """Read a manifest: UTF-8, no key twice, no NaN, nothing nested beyond reason, no number beyond a float.
+    """Read a manifest: UTF-8, no key twice, no NaN, nothing nested beyond reason, no number beyond a float, no half
+    characters.
 
     Raises
     ------
@@ -28,18 +32,20 @@ def read_json(raw: bytes) -> Any:
         )
     except RecursionError:
         raise _too_deep() from None
-    _check_depth(found)
+    _check_parts(found)
     return found
 
 
-def _check_depth(value: Any) -> None:
+def _check_parts(value: Any) -> None:
     level, depth = [value], 0
     while level:
         depth += 1
         if depth > _DEEPEST:
             raise _too_deep()
+        if any(_HALF.search(one) for one in level if isinstance(one, str)):
+            raise VerificationError("The manifest has half of a character, which no text holds.")
         inner = [one for one in level if isinstance(one, dict | list)]
-        level = [part for one in inner for part in (one.values() if isinstance(one, dict) else one)]
+        level = [part for one in inner for part in ([*one, *one.values()] if isinstance(one, dict) else one)]
 
 
 def _too_deep() -> VerificationError:
