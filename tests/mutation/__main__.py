@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -24,7 +25,8 @@ from tests.mutation.mutants import Mutant, mutants
 from tests.mutation.worker import FOLDER, ROOT, Ran, serve
 
 KEPT = ROOT / ".mutation"
-EQUIVALENT = Path(__file__).with_name("equivalent.txt")
+HERE = Path(__file__).parent
+EQUIVALENT = HERE / "equivalent.txt"
 _LEAST = 0.97
 _SLACK = 3.0  # seconds of processor time that every test may take, however short it is without a mutant
 _FACTOR = 10.0
@@ -81,7 +83,7 @@ class Worker:
 
 @dataclass
 class Hunt:
-    """Runs tests against mutants, those that killed neighbours of a mutant first."""
+    """Runs tests against mutants: first those that killed neighbours, then those that go where few others do."""
 
     tests: Sequence[str]
     reach: dict[str, Ran]
@@ -89,6 +91,16 @@ class Hunt:
     kills: dict[str, Counter[str]] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)
     mine: local = field(default_factory=local)
+
+    @cached_property
+    def rarity(self) -> dict[str, Counter[str]]:
+        """For each file, how much of what a test reaches there few others reach: it looks at what they pass by."""
+        found: dict[str, Counter[str]] = {}
+        often = Counter((file, line) for ran in self.reach.values() for file in ran.lines for line in ran.lines[file])
+        for name, ran in self.reach.items():
+            for file, lines in ran.lines.items():
+                found.setdefault(file, Counter())[name] = sum(1 / often[file, line] for line in lines)  # type: ignore
+        return found
 
     def killer(self, mutant: Mutant) -> str | None:
         """The test that notices a mutant, ``"timeout"``, ``"import"`` or ``"crash"``; None when none does."""
@@ -132,7 +144,7 @@ class Hunt:
         ]
         with self.lock:
             kills = Counter(self.kills.get(mutant.file + mutant.function, {}))
-        reaching.sort(key=lambda name: (-kills[name], self.reach[name].seconds))
+        reaching.sort(key=lambda name: (-kills[name], -self.rarity[mutant.file][name]))
         spent = accumulate(self.reach[name].seconds for name in reaching)
         return [
             (name, _SLACK + _FACTOR * self.reach[name].seconds)
@@ -144,7 +156,7 @@ class Hunt:
 def known_reach(tests: Sequence[str], jobs: int) -> dict[str, Ran]:
     """What each test reaches, kept from the last run where neither code nor tests have changed since."""
     digest = hashlib.sha256(repr(sorted(tests)).encode())
-    for path in sorted([*FOLDER.rglob("*.py"), *(ROOT / "tests").rglob("*.py")]):
+    for path in sorted({*FOLDER.rglob("*.py"), *(ROOT / "tests").rglob("*.py")} - {*HERE.rglob("*.py")}):
         digest.update(path.as_posix().encode() + path.read_bytes())
     kept = KEPT / f"{digest.hexdigest()}.pickle"
     if kept.is_file():
@@ -271,6 +283,7 @@ def main() -> int:
 def hunt(tried: Sequence[Mutant], tests: Sequence[str], jobs: int, budget: float) -> list[Mutant]:
     """The mutants that no test notices."""
     hunting = Hunt(tests, known_reach(tests, jobs), budget)
+    _ = hunting.rarity  # before there are threads
     survivors = []
     with ThreadPoolExecutor(jobs) as pool:
         for done, (mutant, killer) in enumerate(zip(tried, pool.map(hunting.killer, tried), strict=True), start=1):

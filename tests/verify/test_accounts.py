@@ -178,3 +178,27 @@ def test_a_class_of_nothing_but_stars_is_one_where_rows_are_dropped() -> None:
     report = gate(type(case)(**(vars(case) | {"released": stars})))
     assert failed(report) == []
     assert report.classes["count"] == 2
+
+
+@pytest.mark.parametrize("kind, code", [("randomised", "W-RA-LINK"), ("pseudonymised", "W-PP-REV")])
+def test_where_values_are_exact_neutral_columns_count_by_what_they_add(kind: str, code: str) -> None:
+    original = pl.DataFrame({"age": list(range(20, 32)), "s": ["a", "b"] * 6, "ward": [f"w{row}" for row in range(12)]})
+    columns: list[dict[str, Any]] = [
+        {"name": "age", "role": "quasi", "type": "numeric", "cells": "value"},
+        {"name": "s", "role": "sensitive", "type": "categorical", "cells": "value"},
+        {"name": "ward", "role": "neutral", "type": "categorical", "cells": "value"},
+    ]
+    released = original
+    if kind == "pseudonymised":
+        columns[1]["coded"] = "mapping"
+        released = original.with_columns(s=pl.Series(["x1", "x2"] * 6))
+    source = np.random.default_rng(2).permutation(12)
+    for ages, share in ((original["age"], "0.0%"), (pl.Series("age", [30] * 12), "100.0%")):
+        case = hospital_case(
+            original=original.with_columns(ages), released=released.with_columns(ages)[source], source=source,
+            n_read=12, identifiers=pl.DataFrame(),
+            manifest=manifest(columns, [], kind=kind, redraw=1, acknowledged=[code]),
+        )  # fmt: skip
+        found = check_of(gate(case), "neutral columns")
+        assert found.detail.startswith(f"{share} of the rows")
+        assert "and not on quasi-identifiers alone" in found.detail
