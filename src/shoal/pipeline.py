@@ -27,7 +27,13 @@ from shoal.models.base import Judge, Model
 from shoal.models.enforce import enforce
 from shoal.models.feasible import refuse_infeasible, vacuous, whole_reference
 from shoal.models.joint import other_references, split_verdicts
-from shoal.models.refusals import refuse_measured, refuse_settings, refuse_unknown_codes, refuse_unprotected
+from shoal.models.refusals import (
+    refuse_measured,
+    refuse_neutral,
+    refuse_settings,
+    refuse_unknown_codes,
+    refuse_unprotected,
+)
 from shoal.params import choice, iso_date
 from shoal.recoding.counterfeits import with_counterfeits
 from shoal.recoding.overlaps import overlap_report
@@ -100,6 +106,7 @@ def anonymize(
     empty = vacuous(judge)
     refuse_unprotected(table, wanted, empty, acknowledge, chosen.code)
     refuse_settings(table, order, acknowledge)
+    refuse_neutral(table, neutral_limit, chosen.suppression_limit, acknowledge, chosen.code)
     refuse_idle_key(table, token_key)
     if not getattr(chosen, "counterfeits", False):  # records that are made up can make up for those that are lacking
         refuse_infeasible(judge, chosen.suppression_limit)

@@ -135,9 +135,11 @@ def _anonymize_recipe(
 ) -> tuple[Release, Memory | None]:
     """The release, and the memory with it, neither of them written."""
     _methods(recipe)  # a parameter that cannot be is told before anything is read
-    known_limits(recipe.limits, RISKS)
+    known_limits(recipe.limits, RISKS, recipe.roles.sensitive)
     progress("reading")
     table = read_recipe_source(recipe)
+    if memory is not None:
+        memory.refuse_strangers(table, recipe.acknowledge)
     algorithm, models = _methods(recipe)
     wanted = [] if memory is None else all_models(table, models, algorithm)
     history = None if memory is None else memory.history_of(table, wanted)

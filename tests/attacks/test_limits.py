@@ -59,6 +59,23 @@ def test_unknown_limits_are_refused(limits: dict[str, Any], message: str) -> Non
         known_limits(limits, ["prosecutor_max"])
 
 
+@pytest.mark.parametrize("limits, message", [
+    ({"proximty eps=3": 0.1}, "Did you mean 'proximity'"),
+    ({"proximity ep=3": 0.1}, "Did you mean 'eps'"),
+    ({"proximity eps=-3": 0.1}, "eps"),
+    ({"proximity eps": 0.1}, "key=value"),
+    ({"linkage=3": 0.1}, "linkage"),
+    ({"excess": {"proximity ep=3": 0.1}}, "Did you mean 'eps'"),
+    ({"homogeneity on age": 0.1}, "no sensitive column"),
+    ({"prosecutor_max eps=3": 0.1}, "takes no parameters"),
+    ({"excess eps=3": 0.1}, "takes no parameters"),
+    ({"proximity eps=3": 1.5}, "1.5"),
+])  # fmt: skip
+def test_parameters_in_limits_that_cannot_be(limits: dict[str, Any], message: str) -> None:
+    with pytest.raises((RecipeError, ParameterError), match=message):
+        known_limits(limits, ["prosecutor_max"], ["s"])
+
+
 @pytest.mark.parametrize("limits", [{"homogeneity": 1.1}, {"excess": {"linkage": -0.1}}, {"linkage": True}])
 def test_limits_are_shares(limits: dict[str, Any]) -> None:
     with pytest.raises(ParameterError):
@@ -87,6 +104,23 @@ def test_a_release_over_its_limits_is_refused(release: Release) -> None:
     with pytest.raises(GateError, match=r"'homogeneity' is 0.5, above the limit of 0.4") as caught:
         refuse_over_limits({"homogeneity": 0.4}, release)
     assert caught.value.exit_code == 4
+
+
+def test_limits_take_parameters_as_the_command_line_does() -> None:
+    """Each limit is held against the attack with its own parameters, not against another of that name."""
+    frame = pl.DataFrame({"age": [20, 21, 22, 40, 41, 42], "pay": [10, 20, 30, 1000, 2000, 3000]})
+    table = shoal.read(frame, quasi=["age"], sensitive=["pay"])
+    accept = ["W-UNMODELLED:pay"]
+    made = shoal.anonymize(table, models=[shoal.KAnonymity(k=3)], seed=1, acknowledge=accept)
+    near, wide = (attack(made, only=[f"proximity eps={eps} on pay"])[0].value for eps in (0, 5000))
+    assert near is not None
+    assert wide is not None
+    assert near < 0.5 < wide
+    limits = {"proximity eps=0": 0.5, "proximity eps=5000 on pay": 1.0, "excess": {"proximity=5000": 1.0}}
+    kept = refuse_over_limits(limits, made)
+    assert [one.asked for one in kept] == ["proximity eps=0", "proximity eps=5000 on pay", "proximity=5000"]
+    with pytest.raises(GateError, match="'proximity eps=5000' is 1, above the limit of 0.5"):
+        refuse_over_limits({"proximity eps=0": 0.5, "proximity eps=5000": 0.5}, made)
 
 
 def test_attacks_repeat_without_a_seed_too(release: Release) -> None:

@@ -41,6 +41,26 @@ folder = "out"
 """
 K3 = 'name = "k"\nk = 3'
 ALGORITHM, HIERARCHIES, FOLDER = 'name = "mondrian"', "[hierarchies]\n", 'folder = "out"'
+QUASI = 'quasi = ["age", "sex"]'
+REST = RECIPE[RECIPE.index(QUASI) + len(QUASI) : RECIPE.index(ALGORITHM) + len(ALGORITHM)]
+TREES = 'age = { widths = [10] }\nsex = { nested = { "*" = ["f", "m"] } }\n'
+# What stands beside an algorithm that ranks by research value: age has three levels.
+RESEARCH = {
+    "rv: list too short": "rv = { age = [1.0, 0.0] }",
+    "rv: list that does not end with 0": "rv = { age = [1.0, 0.5, 0.5] }",
+    "rv: list of text": 'rv = { age = ["a", "b", "c"] }',
+    "rv: list of no column": "rv = { zip = [1.0, 0.0] }",
+    "rv: list that is none": "rv = { age = 1 }",
+    "rule on no column": 'rules = [{ column = "zip", separate = ["f", "m"] }]',
+    "rule on a sensitive column": 'rules = [{ column = "disease", separate = ["flu", "cold"] }]',
+    "rule of no value": 'rules = [{ column = "sex", separate = ["f", "x"] }]',
+    "rule of one value twice": 'rules = [{ column = "sex", separate = ["f", "f"] }]',
+    "rule of neither form": 'rules = [{ column = "sex" }]',
+    "rule of an unknown entry": 'rules = [{ column = "sex", separat = ["f", "m"] }]',
+    "boundary of text": 'rules = [{ column = "age", boundary = "old" }]',
+    "boundary on text": 'rules = [{ column = "sex", boundary = 3 }]',
+    "boundary outside": 'rules = [{ column = "age", boundary = 900 }]',
+}
 # What is replaced in the recipe, and by what.
 BAD: dict[str, tuple[str, str]] = {
     "k = 0": ("k = 3", "k = 0"),
@@ -70,6 +90,13 @@ BAD: dict[str, tuple[str, str]] = {
     "rv without hierarchies": (ALGORITHM, 'name = "rv-global"'),
     "node of an unknown column": (ALGORITHM, 'name = "optimal"\nnode = { zip = 1 }'),
     "measure of no name": (ALGORITHM, 'name = "optimal"\nmeasure = "x"'),
+    "neutral columns": (QUASI, 'quasi = ["sex"]\nneutral = ["age"]'),
+    "neutral columns, some rows suppressed": (
+        f"{QUASI}{REST}",
+        f'quasi = ["sex"]\nneutral = ["age"]{REST}\nsuppression_limit = 0.1',
+    ),
+    "neutral column of no name": (QUASI, f'{QUASI}\nneutral = ["zip"]'),
+    "neutral column of two roles": (QUASI, f'{QUASI}\nneutral = ["age"]'),
     "graded text": (ALGORITHM, 'name = "graded"\non = ["disease"]'),
     "mapping of a quasi-identifier": (ALGORITHM, 'name = "mapping"\non = ["age"]'),
     "hierarchy that lacks values": (HIERARCHIES, '[hierarchies]\nsex = "sex.csv"\n'),
@@ -84,9 +111,18 @@ BAD: dict[str, tuple[str, str]] = {
     "folder in evidence": (FOLDER, 'folder = "x.evidence/out"'),
     "vault with nothing to keep": (FOLDER, f'{FOLDER}\nvault = "keys.vault"'),
     "limit of no attack": ("[output]", "[limits]\nlinkag = 0.1\n[output]"),
+    "limit of a parameter that is unknown": ("[output]", '[limits]\n"proximity epss=3" = 0.1\n[output]'),
+    "limit of a parameter that cannot be": ("[output]", '[limits]\n"proximity eps=-3" = 0.1\n[output]'),
+    "limit on no sensitive column": ("[output]", '[limits]\n"homogeneity on age" = 0.1\n[output]'),
+    "limit with parameters of no attack": ("[output]", '[limits]\n"prosecutor_max eps=3" = 0.1\n[output]'),
+    "excess of a parameter that is unknown": ("[output]", '[limits]\nexcess."proximity e=3" = 0.1\n[output]'),
     "limit above 1": ("[output]", "[limits]\nlinkage = 2\n[output]"),
     "policy of no column": ("[output]", '[policies.zip]\nranges = "value"\n[output]'),
     "key that is unknown": ("[output]", "[outptu]\nx = 1\n[output]"),
+    **{
+        name: (REST, REST.replace(HIERARCHIES, HIERARCHIES + TREES).replace(ALGORITHM, f'name = "rv-global"\n{text}'))
+        for name, text in RESEARCH.items()
+    },
 }
 
 
@@ -106,6 +142,16 @@ def write(tmp_path: Path) -> Callable[[str], Path]:
 def test_the_recipe_itself_is_fine(shoal: Shoal, write: Callable[[str], Path]) -> None:
     recipe = write(RECIPE)
     assert (shoal("check", recipe).code, shoal("run", recipe).code) == (0, 0)
+
+
+def test_research_values_and_neutral_columns_are_fine(shoal: Shoal, write: Callable[[str], Path]) -> None:
+    """What the recipes below spoil: otherwise they might be refused for something else."""
+    rest = REST.replace(HIERARCHIES, HIERARCHIES + TREES).replace(ALGORITHM, 'name = "rv-global"')
+    rules = 'rules = [{ column = "sex", separate = ["f", "m"] }, { column = "age", boundary = 40 }]'
+    recipe = write(RECIPE.replace(REST, f"{rest}\nrv = {{ sex = [1.0, 0.0] }}\n{rules}"))
+    assert (shoal("check", recipe).code, shoal("run", recipe).code) == (0, 0)
+    wide = RECIPE.replace(QUASI, 'quasi = ["age"]\nneutral = ["sex"]').replace(FOLDER, 'folder = "wide"')
+    assert (shoal("check", write(wide)).code, shoal("run", write(wide)).code) == (0, 0)
 
 
 @pytest.mark.parametrize("name", BAD)

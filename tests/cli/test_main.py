@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from shoal.cli import run as run_module
-from shoal.cli.grammar import pairs, parse_hierarchy, parse_model, split_columns, typed_value
 from shoal.cli.main import main
 from shoal.cli.show import clean, figure, model_label, plain
 from shoal.errors import ParameterError
+from shoal.grammar import pairs, parse_hierarchy, parse_model, split_columns, typed_value
 from shoal.version import VERSION
 
 HEAVY = {"numba", "polars", "plotly", "narwhals", "pandas", "pyarrow", "numpy"}

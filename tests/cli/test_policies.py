@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shoal.cli.grammar import parse_policy
+from shoal.grammar import parse_policy
 
 TABLE = "age,income\n" + "".join(f"{20 + row % 10},{row}\n" for row in range(60))
 FLAGS = ["--quasi", "age", "--sensitive", "income", "--model", "k=3"]

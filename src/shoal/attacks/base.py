@@ -146,6 +146,8 @@ class AttackResult:
         Why there are no figures, or no control, or what was left out; empty where there is nothing to say.
     also
         Further plain data, such as a distribution of match counts.
+    asked
+        What it was asked for by, with parameters, where that is not its name alone.
     """
 
     name: str
@@ -153,6 +155,7 @@ class AttackResult:
     story: str = ""
     note: str = ""
     also: Mapping[str, Any] = field(default_factory=dict)
+    asked: str = ""
 
     @property
     def value(self) -> float | None:

@@ -10,8 +10,9 @@ import numpy as np
 from shoal.attacks.base import AttackResult
 from shoal.attacks.run import attack
 from shoal.errors import GateError, RecipeError
+from shoal.grammar import parse_attack
 from shoal.params import nearest, real
-from shoal.registry import names
+from shoal.registry import make, names
 from shoal.results import Release
 
 EXCESS = "excess"
@@ -59,15 +60,16 @@ def check_limits(
     Parameters
     ----------
     limits
-        Attack to its largest success rate, ``excess`` to such a table of largest excesses over the control (without
-        one: over the baseline), and any name in ``risks`` to its largest figure.
+        Attack, perhaps with parameters as in ``"proximity eps=30"``, to its largest success rate, ``excess`` to such a
+        table of largest excesses over the control (without one: over the baseline), and any name in ``risks`` to its
+        largest figure.
     results
         What attacks found.
     risks
         Further figures by name, such as ``prosecutor_max``.
     """
     known_limits(limits, risks or {})
-    found = {one.name: one for one in results}
+    found = {one.asked or one.name: one for one in results}
     broken = []
     for name, limit in limits.items():
         if name == EXCESS:
@@ -83,31 +85,59 @@ def check_limits(
 
 
 def attacks_of(limits: Mapping[str, Any]) -> list[str]:
-    """Names of the attacks that limits need."""
-    wanted = [name for name in limits if name in names("attack")]
+    """The attacks that limits need, as the limits write them."""
+    wanted = [name for name in limits if _first(name) in names("attack")]
     return list(dict.fromkeys([*wanted, *limits.get(EXCESS, {})]))
 
 
-def known_limits(limits: Mapping[str, Any], risks: Mapping[str, float] | Sequence[str] = ()) -> None:
-    """Refuse a limit on something that nobody measures, or one that is no share."""
+def known_limits(
+    limits: Mapping[str, Any],
+    risks: Mapping[str, float] | Sequence[str] = (),
+    sensitive: Sequence[str] | None = None,
+) -> None:
+    """Refuse a limit on something that nobody measures, or one that is no share.
+
+    Parameters
+    ----------
+    risks
+        Figures that have a limit without an attack.
+    sensitive
+        Columns that an attack can keep to; None where they are not known yet.
+    """
     attacks = names("attack")
     for name, limit in limits.items():
         nested = limit if name == EXCESS and isinstance(limit, Mapping) else {}
         for one, most in nested.items():
-            _known(one, attacks, "attack")
+            _known(one, attacks, "attack", sensitive)
             real("[limits]", f"excess.{one}", most, low=0.0, high=1.0)
         if name != EXCESS:
-            _known(name, [*attacks, *risks, EXCESS], "limit")
+            _known(name, [*attacks, *risks, EXCESS], "limit", sensitive)
             real("[limits]", name, limit, low=0.0, high=1.0)
         elif not isinstance(limit, Mapping):
             raise RecipeError("The 'excess' in [limits] must be a table of attacks, such as excess.linkage = 0.05.")
 
 
-def _known(name: str, options: Sequence[str], what: str) -> None:
+def _first(text: str) -> str:
+    """The name in front of an attack's parameters."""
+    return text.partition(" ")[0].partition("=")[0]
+
+
+def _known(text: str, options: Sequence[str], what: str, sensitive: Sequence[str] | None) -> None:
+    name = text if text in options else _first(text)
     if name not in options:
         near = nearest(name, options)
         hint = f"Did you mean '{near}'?" if near else f"Known are: {', '.join(options)}."
         raise RecipeError(f"There is no {what} '{name}' to set in [limits]. {hint}")
+    if name == text:
+        return
+    if name not in names("attack"):
+        raise RecipeError(f"The limit '{name}' takes no parameters: write it as {name} = 0.1 in [limits].")
+    spec = parse_attack(text)
+    on = spec.pop("on", None)
+    make("attack", spec)
+    for column in [on] if isinstance(on, str) else on or ():
+        if sensitive is not None and column not in sensitive:
+            raise RecipeError(f"The limit on '{name}' names '{column}', which is no sensitive column: name one.")
 
 
 def _over(what: str, name: str, value: float | None, limit: float) -> list[str]:

@@ -16,6 +16,7 @@ from shoal.attacks.meeting import CONTROL, PEOPLE, refuse_strangers
 from shoal.attacks.views import identified_people, own_people, people_frame, public_view
 from shoal.attacks.views import release_view as see
 from shoal.errors import InputError, ParameterError
+from shoal.grammar import parse_attack
 from shoal.recoding.labels import readers_manifest
 from shoal.registry import load, make, names
 from shoal.results import Release
@@ -51,7 +52,8 @@ def attack(
     control
         People of the same population who are not in the data, with the same columns.
     only
-        Attacks to run, by name or as tables of a name and parameters; all that apply by default.
+        Attacks to run, such as ``"linkage"`` or ``"proximity eps=30"``, or as tables of a name and parameters; all that
+        apply by default.
     seed
         Only for tests and papers; by default draws come from the release's own secret.
     others
@@ -124,7 +126,7 @@ def run_attacks(case: AttackCase, only: Sequence[str | Mapping[str, Any]] = ()) 
     """Run the attacks asked for, or all that apply to the kind of release; what cannot run says what it lacks."""
     results = []
     for one in only or applicable(case.kind, case.made):
-        spec = {"name": one} if isinstance(one, str) else dict(one)
+        spec = parse_attack(one) if isinstance(one, str) else dict(one)
         mine = _only_on(case, spec.pop("on", None))
         made: Attack = make("attack", spec)
         if "people" not in made.needs and case.people.near is not None:
@@ -136,7 +138,9 @@ def run_attacks(case: AttackCase, only: Sequence[str | Mapping[str, Any]] = ()) 
             # Nobody's true values are known, so the released records stand in, whose values are.
             mine = replace(mine, people=own_people(mine.view), identified=False, input_rows=None)
         lacking = _lacking(made, mine)
-        results.append(made.result([], lacking) if lacking else made.run(mine))
+        result = made.result([], lacking) if lacking else made.run(mine)
+        asked = one if isinstance(one, str) and one != made.name else ""
+        results.append(replace(result, asked=asked) if asked else result)
     return results
 
 

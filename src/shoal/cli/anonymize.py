@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli import options
-from shoal.cli.grammar import (
+from shoal.cli.run import carry_out
+from shoal.cli.show import show_json
+from shoal.cli.summary import release_data, show_release
+from shoal.errors import InputError
+from shoal.grammar import (
     pairs,
     parse_hierarchy,
     parse_model,
@@ -20,10 +24,6 @@ from shoal.cli.grammar import (
     split_columns,
     typed_value,
 )
-from shoal.cli.run import carry_out
-from shoal.cli.show import show_json
-from shoal.cli.summary import release_data, show_release
-from shoal.errors import InputError
 
 if TYPE_CHECKING:
     from shoal.io.recipes import Recipe

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.grammar import pairs, parse_attack, parse_hierarchy, separator_character, split_columns
 from shoal.cli.options import (
     Columns,
     Encoding,
@@ -25,6 +24,7 @@ from shoal.cli.options import (
 )
 from shoal.cli.show import say, share, show_json, show_table, steps
 from shoal.errors import InputError, ParameterError
+from shoal.grammar import pairs, parse_attack, parse_hierarchy, separator_character, split_columns
 from shoal.registry import make
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoal.cli.grammar import separator_character, split_columns
 from shoal.cli.options import Columns, Encoding, Json, Markers, Quasi, Sensitive, Separator, Subject
 from shoal.cli.show import figure, say, share, show_json, show_table, steps
+from shoal.grammar import separator_character, split_columns
 
 if TYPE_CHECKING:
     from shoal.risk.audit import Audit, AuditFigures

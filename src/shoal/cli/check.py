@@ -83,7 +83,7 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
     tried(lambda: refuse_unremembered(recipe))
     algorithm: Algorithm | None = tried(lambda: make("algorithm", recipe.algorithm))
     asked = [tried(partial(make, "model", spec)) for spec in recipe.models]
-    tried(lambda: known_limits(recipe.limits, RISKS))
+    tried(lambda: known_limits(recipe.limits, RISKS, recipe.roles.sensitive))
     step("reading")
     table: Table | None = tried(lambda: read_recipe_source(recipe))
     tried(lambda: refuse_unknown_codes(recipe.acknowledge))
@@ -158,7 +158,7 @@ def _problems(
 ) -> list[ShoalError]:
     """Every refusal, as if those before it had been acknowledged, then infeasibility; as a run meets them."""
     from shoal.models.feasible import refuse_infeasible
-    from shoal.models.refusals import refuse_settings, refuse_unprotected
+    from shoal.models.refusals import refuse_neutral, refuse_settings, refuse_unprotected
 
     found: list[ShoalError] = []
     accepted = set(recipe.acknowledge)
@@ -173,6 +173,8 @@ def _problems(
         try:
             refuse_unprotected(table, judge.models, empty, accepted, algorithm.code)
             refuse_settings(table, recipe.output.order, accepted)
+            limit = recipe.output.neutral_limit
+            refuse_neutral(table, limit, algorithm.suppression_limit, accepted, algorithm.code)
             if not getattr(algorithm, "counterfeits", False):
                 refuse_infeasible(judge, algorithm.suppression_limit)
         except RefusalError as error:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.grammar import pairs, typed_value
 from shoal.cli.options import Json, Seed
 from shoal.cli.show import ARROWS, bar, say, share, show_error, show_json, show_table, steps
 from shoal.errors import InputError, ParameterError
+from shoal.grammar import pairs, typed_value
 
 if TYPE_CHECKING:
     from shoal.comparing.compare import Comparison

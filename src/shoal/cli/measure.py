@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.grammar import pairs, parse_hierarchy, separator_character, split_columns
 from shoal.cli.options import Columns, Encoding, Json, Markers, Separator
 from shoal.cli.run import carry_out
 from shoal.cli.show import ARROWS, figure, plain, say, show_json, show_table, steps
 from shoal.cli.summary import score_data, show_scores
 from shoal.errors import InputError
+from shoal.grammar import pairs, parse_hierarchy, separator_character, split_columns
 from shoal.params import choice
 from shoal.registry import names as registered
 from shoal.registry import summary

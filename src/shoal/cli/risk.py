@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.grammar import pairs, parse_hierarchy, parse_policy, separator_character, split_columns
 from shoal.cli.options import Columns, Encoding, Json, Markers, Policies, Quasi, Sensitive, Separator, Subject, Weight
 from shoal.cli.show import figure, say, share, show_json, show_table, steps
 from shoal.errors import ParameterError
+from shoal.grammar import pairs, parse_hierarchy, parse_policy, separator_character, split_columns
 
 if TYPE_CHECKING:
     from shoal.results import Risk

@@ -109,6 +109,8 @@ def attack_figures(results: Sequence[AttackResult]) -> tuple[Figures, dict[str, 
     found: Figures = {}
     beside: dict[str, Figures] = {}
     for result in results:
+        if result.asked:  # an attack with parameters is there for its limit, and has the plain one's names
+            continue
         # The attack's own name is its main figure; without one of that name, the worst over the columns.
         found |= {result.name: result.value, f"{EXCESS}{result.name}": result.excess}
         for one in result.figures:

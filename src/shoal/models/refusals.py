@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 
 from shoal.errors import ParameterError, RefusalError
@@ -80,6 +81,31 @@ def refuse_settings(table: Table, order: str, acknowledged: Collection[str]) -> 
         raise RefusalError(
             f"snap = \"off\" publishes the exact extremes of classes in '{tight[0]}'.", ["W-TIGHT"]
         )
+
+
+def refuse_neutral(
+    table: Table,
+    neutral_limit: float,
+    suppression_limit: float,
+    acknowledged: Collection[str],
+    code: str | None = None,
+) -> None:
+    """Refuse neutral columns that no release can bring below their limit.
+
+    Whoever is unique on them alone is unique in every release, and only suppression makes such rows fewer. Where
+    quasi-identifiers are published as they are (``code``) the gate counts otherwise, and shifted dates may meet.
+    """
+    columns = [name for name in table.schema.neutral if name not in table.schema.shifted]
+    if not columns or code is not None or "W-NEUTRAL" in acknowledged:
+        return
+    unique = int(table.frame.select(columns).is_unique().sum())
+    gone = min(unique, math.ceil(suppression_limit * table.n))
+    if unique > gone and (unique - gone) / (table.n - gone) > neutral_limit:
+        named = ", ".join(f"'{name}'" for name in columns)
+        raise RefusalError(
+            f"{unique / table.n:.1%} of the rows are unique on the neutral columns alone ({named}), so every release "
+            f"is above the neutral_limit of {neutral_limit:.1%}.", ["W-NEUTRAL"],
+        )  # fmt: skip
 
 
 def refuse_measured(found: Mapping[str, str], acknowledged: Collection[str]) -> None:

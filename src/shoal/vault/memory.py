@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from shoal.errors import GateError, InputError, RecipeError
+from shoal.errors import GateError, InputError, RecipeError, RefusalError
 from shoal.io.locks import locked
 from shoal.io.publication import Bond
 from shoal.io.recipes import Recipe
@@ -53,6 +53,20 @@ class Memory:
     folder: Path
     registry: Registry
     before: bytes
+
+    def refuse_strangers(self, table: Table, acknowledged: Collection[str]) -> None:
+        """Refuse a table none of whose people was in an earlier release: more likely they are written otherwise now.
+
+        What releases tell together would then be looked for among other people, and nothing be found.
+        """
+        told, known = self.registry.tokens(table), self.registry.past.people["token"]
+        if told is None or not known.len() or ACCEPTS in acknowledged or told.is_in(known.implode()).any():
+            return
+        column = table.schema.subject or table.schema.key
+        raise RefusalError(
+            f"None of the {told.n_unique():,} people of column '{column}' (0 %) is among the {known.len():,} of this "
+            "source's earlier releases: write the column as it was written then, or say that all are new.", [ACCEPTS],
+        )  # fmt: skip
 
     def history_of(self, table: Table, models: Sequence[Model]) -> History | None:
         """The history that the models need, None where none does."""

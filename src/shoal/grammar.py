@@ -1,4 +1,4 @@
-"""The small grammars of option values: lists of columns, ``key=value``, models."""
+"""The small grammars of text: lists of columns, ``key=value``, models and attacks, in options and in limits."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def parse_model(text: str) -> dict[str, Any]:
     >>> parse_model("entropy-l=3 on occupation")
     {'name': 'entropy-l', 'l': 3, 'on': 'occupation'}
     """
-    return _parse("model", "--model", text)
+    return _parse("model", text)
 
 
 def parse_attack(text: str) -> dict[str, Any]:
@@ -97,13 +97,13 @@ def parse_attack(text: str) -> dict[str, Any]:
     >>> parse_attack("proximity eps=30 on income"), parse_attack("proximity=30")
     ({'name': 'proximity', 'eps': 30, 'on': 'income'}, {'name': 'proximity', 'eps': 30})
     """
-    return _parse("attack", "--only", text)
+    return _parse("attack", text)
 
 
-def _parse(kind: str, option: str, text: str) -> dict[str, Any]:
+def _parse(kind: str, text: str) -> dict[str, Any]:
     words, on = _before_on(kind, text)
     if not words:
-        raise ParameterError(f"{option} needs the form NAME[=MAIN] [key=value ...] [on COLUMN]. Got '{text}'.")
+        raise ParameterError(f"Write {kind}s in the form NAME[=MAIN] [key=value ...] [on COLUMN]. Got '{text}'.")
     name, equals, main = words[0].partition("=")
     words = [f"{_main(kind, name)}={main}", *words[1:]] if equals else words[1:]
     given = {key: typed_value(value) for key, value in pairs(f"The {kind} '{name}'", words).items()}
