@@ -88,11 +88,16 @@ def refuted(slot: Slot, facts: Facts) -> Check | None:
 
 
 def _rows_decide(slot: Slot, facts: Facts) -> bool:
-    """Whether rows are counted, by a distance that obeys the triangle, on values that are published."""
+    """Whether rows are counted, by a distance that obeys the triangle, on values that are published.
+
+    A class without any answer holds however far it is from the input, and with it the released rows may be.
+    """
     columns = [facts.claims.column(name) for name in slot.names]
     distance = slot.model.get("distance") or default_distance(columns)
     plain = not facts.claims.people and all(column.coded is None for column in columns)
-    return plain and distance in ("equal", "variational", "hierarchical")
+    if not plain or distance not in ("equal", "variational", "hierarchical"):
+        return False
+    return bool(Sample(facts, slot.names, slot.side).judged.all())
 
 
 def _refutation(slot: Slot, classes: int, smallest: int) -> Check:
