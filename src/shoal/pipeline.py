@@ -103,7 +103,7 @@ def anonymize(
     keys = keys or Keys.from_seed(seed)
 
     judge = Judge(wanted, whole_reference(table, wanted, counter))
-    empty = vacuous(judge)
+    empty = vacuous(judge, chosen.suppression_limit)
     refuse_unprotected(table, wanted, empty, acknowledge, chosen.code)
     refuse_settings(table, order, acknowledge)
     refuse_neutral(table, neutral_limit, chosen.suppression_limit, acknowledge, chosen.code)

@@ -209,7 +209,7 @@ def test_what_is_called_vacuous_cannot_fail(data: st.DataObject, spec: dict[str,
     table = case.table()
     assume(fits(table, spec))
     model = make("model", spec)
-    void = {on for _, on in vacuous(judge_of(table, model))}
+    void = {on for _, on in vacuous(judge_of(table, model), 1.0)}
     for judgement in judge_groups(table, data.draw(groupings(case.n, suppressed=False)), model):
         # The size that these models ask for can always fail; vacuous is said of the values they ask for.
         if judgement.on in void and not spec["name"].startswith(("alpha-k", "p-sensitive")):

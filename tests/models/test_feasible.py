@@ -141,11 +141,24 @@ VACUOUS: list[tuple[list[Any], dict[str, Any], bool]] = [
 def test_vacuous(values: list[Any], spec: dict[str, Any], void: bool) -> None:
     table, _ = of_classes([values])
     model = make("model", spec)
-    assert vacuous(judge_of(table, model)) == ([(model, ("s",))] if void else [])
+    assert vacuous(judge_of(table, model), 1.0) == ([(model, ("s",))] if void else [])
+
+
+@pytest.mark.parametrize("limit, t, distance, void", [
+    (0.0, 1.0, "equal", True), (0.1, 1.0, "equal", True), (0.1, 7.0, "variational", True),
+    (0.0, 0.95, "equal", True), (0.1, 0.95, "equal", False), (0.1, 7.0, "kl", False), (0.0, 0.5, "equal", False),
+])  # fmt: skip
+def test_the_released_rows_as_reference_make_no_limit_out_of_none(
+    limit: float, t: float, distance: str, void: bool
+) -> None:
+    """Suppressing can bring a class nearer to the limit of a distance, and never beyond it."""
+    table, _ = of_classes([DISEASES])
+    model = make("model", {"name": "t-closeness", "t": t, "distance": distance, "reference": "released"})
+    assert vacuous(judge_of(table, model), limit) == ([(model, ("s",))] if void else [])
 
 
 @pytest.mark.parametrize("u, void", [(1.0, True), (0.99, False)])
 def test_a_limit_on_cells_is_vacuous_where_they_may_cover_everything(u: float, void: bool) -> None:
     table, _ = of_classes([DISEASES])
     model = make("model", {"name": "worst-group-utility", "u": u})
-    assert vacuous(judge_of(table, model)) == ([(model, None)] if void else [])
+    assert vacuous(judge_of(table, model), 1.0) == ([(model, None)] if void else [])

@@ -94,7 +94,7 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
         return {"problems": [_problem(one) for one in problems]}, problems
     step("holding the models against the table")
     judge = Judge(models, whole_reference(table, models, load("engine", recipe.engine.name)()))
-    empty = vacuous(judge)
+    empty = vacuous(judge, algorithm.suppression_limit)
     problems += _problems(recipe, table, algorithm, judge, empty)
     if not any(isinstance(one, InfeasibleError) for one in problems):
         tried(lambda: _begin(recipe, table, algorithm, judge))

@@ -5,9 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.errors import InfeasibleError
+from shoal.kernels import rules as kernel
 from shoal.models.base import Judge, Judgement, Model, Reference, failing_stays, merging_keeps
 from shoal.table.stats import Attribute, GroupCounter, GroupStats, Histogram, Key
 from shoal.table.table import Table
+
+# Distances that are never larger.
+_UP_TO_1 = (kernel.TOTAL_VARIATION, kernel.ORDERED, kernel.TREE)
 
 
 def whole_reference(
@@ -78,16 +82,21 @@ def _figure_holds(judgement: Judgement) -> bool:
     return judgement.worst < judgement.limit
 
 
-def vacuous(judge: Judge) -> list[tuple[Model, tuple[str, ...] | None]]:
+def vacuous(judge: Judge, suppression_limit: float) -> list[tuple[Model, tuple[str, ...] | None]]:
     """Models that no class of this table can fail, with what they are set on.
 
-    The distances and shares are convex, so a model that every single value passes is passed by every class.
+    The distances and shares are convex, so a model that every single value passes is passed by every class. What is
+    suppressed decides what a class is compared with where that is the released rows; then only the largest distance
+    there is tells.
     """
     found: list[tuple[Model, tuple[str, ...] | None]] = []
     for model in judge.models:
-        if model.relative:
-            continue  # what is suppressed decides what a single value is compared with
         alone = Judge([model], judge.reference)
+        if model.relative and suppression_limit > 0:
+            void = [all(rule.op in _UP_TO_1 and rule.limit >= 1 for rule in rules) for _, rules in alone.sets]
+            judged = alone.judge(judge.reference.stats)
+            found += [(model, one.on) for one, never in zip(judged, void, strict=True) if never]
+            continue
         if not alone.attributes:
             first = [rules[0] for _, rules in alone.sets]
             if (alone.needs_spreads or alone.needs_breaches) and min(rule.limit for rule in first) >= 1:

@@ -273,8 +273,8 @@ def test_the_model_judges_breaches_and_nothing_else() -> None:
 def test_a_certainty_allowed_is_no_promise() -> None:
     table = small(["flu", "ulcer"], ["lungs", None])
     problem = Case(table, [{"name": "personalised", "p": 1}]).problem()
-    assert [on for _, on in vacuous(problem.judge)] == [("s",)]
-    assert vacuous(Case(table, [{"name": "personalised", "p": 0.9}]).problem().judge) == []
+    assert [on for _, on in vacuous(problem.judge, 1.0)] == [("s",)]
+    assert vacuous(Case(table, [{"name": "personalised", "p": 0.9}]).problem().judge, 1.0) == []
 
 
 def test_adult(adult: Path) -> None:
