@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from shoal.errors import HierarchyError
 from shoal.hierarchy.files import build, read_csv, write_csv
 from shoal.hierarchy.hierarchy import MISSING, Hierarchy
+from shoal.hierarchy.values import normal_text
 
 ADULT = {
     "age": (100, 4),
@@ -116,7 +117,7 @@ def test_writing_where_there_is_no_folder(tmp_path: Path) -> None:
     refused(lambda: write_csv(tree, tmp_path / "no" / "out.csv"), "'pet'", "cannot be written")
 
 
-labels = st.text(min_size=1).filter(lambda text: text not in ("*", MISSING))
+labels = st.text(min_size=1).map(normal_text).filter(lambda text: text not in ("", "*", MISSING))
 
 
 @given(st.lists(labels, min_size=2, max_size=6, unique=True), st.data())

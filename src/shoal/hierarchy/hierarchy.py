@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from shoal.errors import HierarchyError
+from shoal.hierarchy.values import normal_text
 
 MISSING = "<missing>"
 ROOT = "*"
@@ -188,7 +189,11 @@ def _encode(name: str, rows: Sequence[Sequence[str]]) -> tuple[np.ndarray, list[
     kinds = set(map(type, chain.from_iterable(columns)))
     if not all(issubclass(kind, str) for kind in kinds):
         raise HierarchyError(f"The hierarchy of '{name}' has labels that are not text: write them in quotes.")
-    index = {label: code for code, label in enumerate(dict.fromkeys(chain.from_iterable(columns)))}
+    # As cells are read, so that a leaf meets its value however either was typed.
+    texts = {label: normal_text(label) for label in dict.fromkeys(chain.from_iterable(columns))}
+    if any(text != label for label, text in texts.items()):
+        columns = [tuple(map(texts.__getitem__, column)) for column in columns]
+    index = {text: code for code, text in enumerate(dict.fromkeys(texts.values()))}
     if "" in index:
         number = next(i for i, labels in enumerate(zip(*columns, strict=True), 1) if "" in labels)
         raise HierarchyError(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shoal.errors import ParameterError, SchemaError
+from shoal.hierarchy.values import normal_text
 from shoal.params import choice, nearest, real, shown, whole
 
 TYPES = ("numeric", "date", "ordinal", "categorical")
@@ -70,6 +71,10 @@ class ColumnSpec:
             real("a column", "snap", self.snap, low=1e-100, high=1e100)
         if self.domain is not None and len(self.domain) != 2:
             raise ParameterError("The 'domain' of a column must be its lowest and its highest value.")
+        # As cells are read, or a non-answer written in another form would pass for an answer.
+        object.__setattr__(self, "non_answers", _as_read("non_answers", self.non_answers))
+        if self.order is not None:
+            object.__setattr__(self, "order", _as_read("order", self.order))
         if self.type == "ordinal" and not self.order:
             raise ParameterError("An ordinal column needs its 'order': the list of its values, lowest first.")
 
@@ -172,6 +177,13 @@ class Schema:
         if name in found:
             raise SchemaError(f"Column '{name}' has two roles, {found[name]} and {role}: keep one.")
         found[name] = role
+
+
+def _as_read(what: str, given: Sequence[Any]) -> tuple[Any, ...]:
+    """Values of a column as they are after reading."""
+    if isinstance(given, str):
+        raise ParameterError(f"The '{what}' of a column must be a list of its values, not one text.")
+    return tuple(normal_text(value) if isinstance(value, str) else value for value in given)
 
 
 def _checked_shift(given: Mapping[str, Any]) -> dict[str, Any]:

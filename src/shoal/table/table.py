@@ -127,7 +127,7 @@ def build_table(
     _check_names(schema, hierarchies, weights or {})
     frame = categories_as_text(frame, schema.specs)
     for counted in (*schema.sensitive, *([schema.subject] if schema.subject is not None else [])):
-        refuse_lookalikes(frame[counted])
+        refuse_lookalikes(frame[counted], schema.spec(counted).non_answers)
     kept = _handle_missing(
         frame, schema, choice("the source", "missing", missing, ("error", "drop", "value"))
     )
