@@ -36,6 +36,7 @@ name = "mondrian"
 folder = "out"
 """
 FILE = ["patients.csv", "--quasi", "age", "--quasi", "sex", "--sensitive", "disease"]
+REST = ["--drop", "name", "--drop", "zip", "--model", "distinct-l=2"]
 # Commands that look, and write nothing although they succeed.
 LOOKS = [
     ["check", "recipe.toml", "--replace"],
@@ -63,8 +64,8 @@ FAILURES = [
     (3, ["run", "many.toml", "--replace"]),
     (4, ["run", "limit.toml", "--replace"]),
     (2, ["anonymize", *FILE, "-o", "new"]),
-    (3, ["anonymize", *FILE, "--drop", "name", "--drop", "zip", "-o", "new", "--model", "k=9"]),
-    (2, ["anonymize", *FILE, "--drop", "name", "--drop", "zip", "-o", "patients.csv", "--model", "k=2", "--replace"]),
+    (3, ["anonymize", *FILE, *REST, "-o", "new", "--model", "k=9"]),
+    (2, ["anonymize", *FILE, *REST, "-o", "patients.csv", "--model", "k=2", "--replace"]),
     (2, ["demo", "-o", "out"]),
     (2, ["verify", "."]),
     (4, ["verify", "changed"]),
