@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 import shoal
+from shoal.cli.main import execute
 from shoal.errors import ParameterError, RecipeError
 
 RECIPE = """
@@ -121,6 +124,17 @@ def test_a_date_that_is_none(tmp_path: Path, date: str) -> None:
     assert not (tmp_path / "a" / "out").exists()
 
 
+def test_flags_date_and_escape_a_release(tmp_path: Path) -> None:
+    write(tmp_path / "a", "csv")
+    roles = ["--identifier", "name", "--quasi", "age", "--quasi", "sex", "--sensitive", "disease", "--model", "k=3"]
+    more = ["--acknowledge", "W-UNMODELLED:disease", "--date", "2026-01-31", "--formulas", "escape"]
+    flags = [*roles, *more, "--save-recipe", str(tmp_path / "a" / "saved.toml")]
+    assert execute(["anonymize", str(tmp_path / "a" / "people.csv"), "-o", str(tmp_path / "a" / "out"), *flags]) == 0
+    manifest = json.loads(published(tmp_path / "a")["manifest.json"])
+    assert (manifest["date"], manifest["data"]["formulas"]) == ("2026-01-31", "escaped")
+    assert 'date = "2026-01-31"' in (tmp_path / "a" / "saved.toml").read_text()
+
+
 def test_a_date_that_is_none_in_python(tmp_path: Path) -> None:
     table = shoal.read(shoal.example_census(60).select("age", "sex"), quasi=["age", "sex"], missing="drop")
     with pytest.raises(ParameterError, match="2026-01-31"):
@@ -133,6 +147,18 @@ def test_evidence_holds_risk_before_and_after(tmp_path: Path) -> None:
     before, after = (risk[when]["prosecutor-max"]["value"] for when in ("before", "after"))
     # 18 combinations of age and sex, two people each; then classes of at least three.
     assert before == 0.5
-    assert 0 < after <= 1 / 3
     assert risk["before"]["marketer-mean"]["value"] == 0.5
+    # An age has one disease; what a class of the release tells is counted again from the file.
+    assert [risk["before"][f"{what} disease"]["value"] for what in ("homogeneous", "confidence")] == [1.0, 1.0]
+    assert risk["before"]["confidence disease"]["baseline"] == pytest.approx(1 / 3)
+    classes: dict[tuple[str, str], list[str]] = {}
+    for line in published(tmp_path / "a")["release.csv"].decode().splitlines()[1:]:
+        age, sex, disease = next(csv.reader([line]))
+        classes.setdefault((age, sex), []).append(disease)
+    worst = max(Counter(members).most_common(1)[0][1] / len(members) for members in classes.values())
+    alone = sum(len(members) for members in classes.values() if len(set(members)) == 1)
+    assert after == 1 / min(map(len, classes.values()))
+    assert risk["after"]["marketer-mean"]["value"] == pytest.approx(len(classes) / 36)
+    assert risk["after"]["confidence disease"]["value"] == pytest.approx(worst)
+    assert risk["after"]["homogeneous disease"]["value"] == pytest.approx(alone / 36)
     assert "risk" not in json.loads(published(tmp_path / "a")["manifest.json"])

@@ -154,7 +154,7 @@ def anonymize(
         "models": parameters,
         **_facts(released, recoding, measured),
         **preference_facts(given, preferred),
-        "risk": before_and_after(table, published),
+        "risk": before_and_after(released, published),
         "split_verdicts": split_verdicts(released, judge, counter),
         "other_references": other_references(released, judge, counter),
         "vacuous": [{"model": model.parameters(), "on": list(on or ())} for model, on in empty],

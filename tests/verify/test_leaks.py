@@ -218,6 +218,18 @@ def test_what_the_recipe_declares_may_be_said(tmp_path: Path, model: dict[str, A
     assert frames["release"].height > 30
 
 
+@pytest.mark.parametrize("value", ["blood", "pressure", "Blood pressure", "ward", "north ward"])
+def test_words_of_names_are_no_values(tmp_path: Path, value: str) -> None:
+    """A dropped column may hold a word of a column's or the source's name, which the manifest says."""
+    ages, found = [20 + row % 9 for row in range(36)], ["high", "low", "fine"] * 12
+    frame = pl.DataFrame({"age": ages, "blood pressure": found, "kind": [value] * 36})
+    table = shoal.read(frame, quasi=["age"], sensitive=["blood pressure"], drop=["kind"], name="north ward")
+    release = shoal.anonymize(
+        table, algorithm=shoal.Mondrian(k=4), seed=1, acknowledge=["W-UNMODELLED:blood pressure"]
+    )
+    assert (release.write(tmp_path / "out") / "manifest.json").exists()
+
+
 def words(text: str) -> set[str]:
     return set(re.findall(r"[0-9]+(?:[.,][0-9]+)+|[^\W_]+", text.lower()))
 

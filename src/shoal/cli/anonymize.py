@@ -59,6 +59,8 @@ def anonymize(
     format: options.Format = None,
     suppressed: options.Suppressed = None,
     order: options.Order = None,
+    formulas: options.Formulas = None,
+    date: options.Date = None,
     vault: options.Vault = None,
     vault_entry: options.VaultEntry = None,
     token_key: options.TokenKey = None,
@@ -109,7 +111,7 @@ def recipe_data(given: Mapping[str, Any]) -> dict[str, Any]:
         "policies": {name: parse_policy(text) for name, text in pairs("--policy", given["policies"]).items()},
         "models": [parse_model(text) for text in given["models"] or ()],
         "algorithm": parameters | {"name": given["algorithm"]},
-        "output": chosen("format", "suppressed", "order", "vault_entry", "token_key")
+        "output": chosen("format", "suppressed", "order", "formulas", "date", "vault_entry", "token_key")
         | {"folder": str(given["output"])}
         | ({} if given["vault"] is None else {"vault": str(given["vault"])})
         | ({"discard_secret": True} if given["discard_secret"] else {}),

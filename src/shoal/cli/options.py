@@ -91,4 +91,6 @@ AcceptShort = Annotated[
     bool, typer.Option("--accept-short", help="Accept a passphrase of 8 to 11 characters for a new file.")
 ]
 Order = Annotated[str | None, _one("HOW", "Rows: shuffled (default) or kept.", _WRITE)]
+Formulas = Annotated[str | None, _one("HOW", "Cells that spreadsheets would run: keep (default) or escape.", _WRITE)]
+Date = Annotated[str | None, _one("DATE", "Date the release so, as 2026-01-31; by default it has no date.", _WRITE)]
 SaveRecipe = Annotated[Path | None, _one("FILE", "Write the equivalent recipe as well.", _WRITE)]

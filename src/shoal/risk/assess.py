@@ -17,7 +17,9 @@ from shoal.risk.contributions import contributions
 from shoal.risk.household import household_figures
 from shoal.risk.individual import individual_risk
 from shoal.risk.reidentify import (
+    confidence,
     counted,
+    homogeneous,
     journalist_figures,
     marketer_figures,
     n_population,
@@ -173,15 +175,9 @@ def _sensitive(table: Table, figures: dict[str, Risk]) -> Mapping[str, Mapping[s
     found, whole_table = audit_table(table)
     for name, one in found.sensitive.items():
         base = whole_table.sensitive[name]
-        share, worst = one.homogeneous_share, one.alpha
-        figures[f"homogeneous {name}"] = counted(
-            share, base.homogeneous_share,
-            f"{share:.1%} of the rows are in classes where everybody has the same {name}, so that it is known.",
-        )  # fmt: skip
-        if np.isfinite(worst):
-            figures[f"confidence {name}"] = counted(
-                worst, base.alpha, f"Who finds the class of a person guesses {name} right with up to {worst:.0%}."
-            )
+        figures[f"homogeneous {name}"] = homogeneous(name, one.homogeneous_share, base.homogeneous_share)
+        if np.isfinite(one.alpha):
+            figures[f"confidence {name}"] = confidence(name, one.alpha, base.alpha)
         if one.range_confidence is not None and np.isfinite(one.range_confidence):
             figures[f"range-confidence {name}"] = counted(
                 one.range_confidence, base.range_confidence,

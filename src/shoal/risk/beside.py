@@ -1,27 +1,35 @@
-"""The risk of being found, before a table was anonymised and after: what an auditor compares."""
+"""The risk of being found and of being known, before a table was anonymised and after: what an auditor compares."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
 
+from shoal.models.base import Judge
+from shoal.models.feasible import whole_reference
 from shoal.recoding.publish import Published
+from shoal.recoding.released import Released
+from shoal.registry import load
 from shoal.results import Risk
 from shoal.risk.classes import Classes, group_table, people
-from shoal.risk.reidentify import marketer_figures, prosecutor_figures
+from shoal.risk.reidentify import confidence, homogeneous, marketer_figures, prosecutor_figures
 from shoal.table.styles import file_columns
-from shoal.table.table import Table
+from shoal.table.table import Table, take_rows
 
 _THRESHOLD = 0.2
 _STAR = "*"
 
 
-def before_and_after(table: Table, published: Published) -> dict[str, dict[str, Risk]]:
+def before_and_after(released: Released, published: Published) -> dict[str, dict[str, Risk]]:
     """Figures of prosecutor and marketer by quasi-identifiers: as they were read, and as they are published.
 
+    Beside them, how far a class tells sensitive values; of the release where its records show them as they are.
     Counterfeits, the last rows of the table, and rows that are starred throughout are nobody. Private: the first says
     something about suppressed people.
     """
+    table = released.table
     real = table.n - table.counterfeits
     read = group_table(table)[0][:real]
     columns = [name for column in table.quasi for name in file_columns(column) if name in published.frame.columns]
@@ -30,9 +38,11 @@ def before_and_after(table: Table, published: Published) -> dict[str, dict[str, 
     if all(kind == pl.String for kind in published.frame.dtypes):
         starred = published.frame.select(pl.all_horizontal((pl.all() == _STAR).fill_null(False))).to_series()
         kept &= ~starred.to_numpy()
+    names = list(table.schema.sensitive)
+    told = [] if released.made == "bucketised" else [name for name in names if name not in released.written]
     return {
-        "before": _figures(table, read, np.arange(real)),
-        "after": _figures(table, shown[kept], published.source[kept]),
+        "before": _figures(table, read, np.arange(real), names),
+        "after": _figures(table, shown[kept], published.source[kept], told),
     }
 
 
@@ -40,14 +50,35 @@ def _alike(frame: pl.DataFrame) -> np.ndarray:
     """The same number for rows that look the same."""
     if not frame.width:
         return np.zeros(frame.height, dtype=np.int64)
-    return frame.select(pl.int_range(pl.len()).first().over(frame.columns)).to_series().to_numpy()
+    plain = frame.rename({name: f"c{place}" for place, name in enumerate(frame.columns)})
+    return plain.with_row_index("row").select(pl.first("row").over(plain.columns)).to_series().to_numpy()
 
 
-def _figures(table: Table, ids: np.ndarray, rows: np.ndarray) -> dict[str, Risk]:
+def _figures(table: Table, ids: np.ndarray, rows: np.ndarray, sensitive: Sequence[str]) -> dict[str, Risk]:
     if not ids.size:
         return {}
     _, first, numbers, counts = np.unique(ids, return_index=True, return_inverse=True, return_counts=True)
     if table.subjects is not None:
         counts = people(numbers, table.subjects[rows], table.n_subjects, first.size)
     classes = Classes(ids=numbers, sizes=counts.astype(np.int64), first=first)
-    return prosecutor_figures(classes, _THRESHOLD) | marketer_figures(classes, {})
+    found = prosecutor_figures(classes, _THRESHOLD) | marketer_figures(classes, {})
+    return found | _known(take_rows(table, rows), numbers, first.size, sensitive) if sensitive else found
+
+
+def _known(table: Table, ids: np.ndarray, classes: int, sensitive: Sequence[str]) -> dict[str, Risk]:
+    """What classes tell about sensitive values, by models that cannot fail; all rows as one class are the baseline."""
+    models = [load("model", "distinct-l")(l=2, on=name) for name in sensitive]
+    models += [load("model", "alpha-k-general")(alpha=1.0, k=2, on=name) for name in sensitive]
+    counter = load("engine", "memory")()
+    judge = Judge(models, whole_reference(table, models, counter))
+    stats = counter.group_stats(table, ids.astype(np.int32), classes, judge.attributes)
+    found: dict[str, Risk] = {}
+    for one, base in zip(judge.judge(stats), judge.judge(judge.reference.stats), strict=True):
+        assert one.on is not None
+        (name,) = one.on
+        if one.model.name == "distinct-l":
+            alone = float(stats.rows[one.values == 1].sum() / stats.rows.sum())
+            found[f"homogeneous {name}"] = homogeneous(name, alone, float((base.values == 1).all()))
+        elif np.isfinite(one.worst):
+            found[f"confidence {name}"] = confidence(name, one.worst, base.worst)
+    return found

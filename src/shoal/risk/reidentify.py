@@ -23,6 +23,17 @@ def counted(value: float, baseline: float | None, sentence: str) -> Risk:
     return Risk(value=float(value), interval=(float(value), float(value)), baseline=baseline, sentence=sentence)
 
 
+def homogeneous(name: str, share: float, baseline: float) -> Risk:
+    """Rows whose class has one sensitive value alone."""
+    told = f"{share:.1%} of the rows are in classes where everybody has the same {name}, so that it is known."
+    return counted(share, baseline, told)
+
+
+def confidence(name: str, worst: float, baseline: float) -> Risk:
+    """The largest share that a sensitive value has in a class."""
+    return counted(worst, baseline, f"Who finds the class of a person guesses {name} right with up to {worst:.0%}.")
+
+
 def estimated(value: float, spread: float, high: float, baseline: float | None, sentence: str) -> Risk:
     """A figure with its standard deviation, and what it cannot exceed."""
     value = min(float(value), high)

@@ -155,12 +155,14 @@ def _mentioned(
             for text in phrases(mention.text, _LONGEST):
                 places.setdefault(text, []).append(mention)
     declared = {phrase(text) for texts in sayable.declared.values() for text in texts}
+    # Sentences name columns, whose words are no values there either.
+    ours = OURS.union(*(phrase(text).split() for text in sayable.declared.get("", ())))
     wanted = [text for text in places if text not in cells.words and text not in declared]
     found = []
     for series in distinct:
         words = _phrases(series.cast(pl.String))
         for text in words.filter(words.is_in(wanted)).unique().to_list():
-            found += [(one.file, text) for one in places[text] if one.judges(text, OURS)]
+            found += [(one.file, text) for one in places[text] if one.judges(text, ours)]
     return found
 
 
