@@ -118,10 +118,12 @@ class Counts:
 
 def _lacking(pair: np.ndarray, subject: np.ndarray, card: int) -> np.ndarray:
     """People of its class who lack each value that occurs there, by class and then value."""
-    everybody = np.unique(np.stack([pair[0], subject]), axis=1)[0]
-    holders = np.unique(np.stack([pair[0] * card + pair[1], subject]), axis=1)[0]
-    found, having = np.unique(holders, return_counts=True)
-    return np.bincount(everybody)[found // card] - having
+    sizes = [int(codes.max(initial=0)) + 1 for codes in (*pair, subject)]
+    _, once, _ = group_rows(np.stack([pair[0], subject]).astype(np.int32), np.array([sizes[0], sizes[2]]))
+    everybody = np.bincount(pair[0][once])
+    _, once, _ = group_rows(np.stack([*pair, subject]).astype(np.int32), np.array(sizes))
+    found, having = np.unique(pair[0][once] * card + pair[1][once], return_counts=True)
+    return everybody[found // card] - having
 
 
 def guess(view: View, people: People, column: Column, rule: Rule, marks: np.ndarray | None = None) -> Guesses:

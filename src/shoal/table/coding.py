@@ -100,7 +100,8 @@ def _code_number_text(name: str, series: pl.Series) -> tuple[np.ndarray, np.ndar
     _refuse_nonfinite(name, real)
     significand = series.str.replace_all(r"[eE].*$", "").str.replace_all(r"\D", "").str.strip_chars_start("0")
     long = (significand.str.len_bytes() > _FLOAT_DIGITS) | series.str.contains(_LONG_EXPONENT)
-    texts = series.filter(long.fill_null(False)).unique().to_list()
+    # What a float is written as is what it keeps; others are few.
+    texts = series.filter((long & (series != real.cast(pl.String))).fill_null(False)).unique().to_list()
     _refuse_inexact(name, sum(not _float_keeps(text) for text in texts))
     return _checked(name, *_rank(real))
 

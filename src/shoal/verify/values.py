@@ -131,8 +131,9 @@ def _numeric(values: pl.Series) -> tuple[pl.Series, pl.Series]:
     digits = raw.str.replace(_WHOLE, "${1}${2}").str.strip_prefix("+").replace("-0", "0")
     exact = pl.select(pl.when(raw.str.contains(_WHOLE)).then(digits)).to_series()
     text = pl.select(pl.coalesce(exact, _number_text(number, raw))).to_series()
-    # More digits than a float has: there are few, so Python may compare them.
-    long = (number.is_finite() & (raw.str.len_bytes() > _SHORT)).fill_null(False).arg_true()
+    # More digits than a float is written with: there are few, so Python may compare them.
+    long = (number.is_finite() & (raw.str.len_bytes() > _SHORT) & (raw != number.cast(pl.String))).fill_null(False)
+    long = long.arg_true()
     return (text.scatter(long, [_long_text(one) for one in raw.gather(long)]) if len(long) else text), number
 
 
