@@ -215,3 +215,12 @@ def test_a_hierarchy_lacking_values_names_five_of_them() -> None:
         read(frame, quasi=["a"], hierarchies={"a": [["x", "*"], ["y", "*"]]})
     assert "'v0', 'v1', 'v2', 'v3', 'v4'" in str(caught.value)
     assert "v5" not in str(caught.value)
+
+
+@pytest.mark.parametrize("word", ["unknown", "NaN", "Infinity"])
+def test_a_word_among_the_leaves_of_numbers_leaves_them_numbers(word: str) -> None:
+    """The values are known by their canonical text, whatever else the hierarchy holds."""
+    frame = pl.DataFrame({"q": ["1.0", "2", "2.50"], "s": ["a", "b", "a"]})
+    tree = [["1.0", "A", "*"], ["2", "B", "*"], ["2.50", "B", "*"], [word, "B", "*"]]
+    column = read(frame, quasi=["q"], sensitive=["s"], hierarchies={"q": tree}).columns["q"]
+    assert column.texts.gather(column.codes).to_list() == ["1", "2", "2.5"]

@@ -342,15 +342,23 @@ def in_order(kind: str, texts: pl.Series) -> list[str]:
 def _sorted_leaves(hierarchy: Hierarchy) -> Hierarchy:
     """The same hierarchy with leaves in value order, so that nodes that are intervals keep that order.
 
-    Numbers among the leaves get their canonical text, by which the column's values are looked up.
+    Numbers among the leaves get their canonical text, by which the column's values are looked up. Where some leaves are
+    no numbers, such as dates or the word for a non-answer, text order is theirs.
     """
-    rows = hierarchy.rows()
-    try:
-        leaves = [(Decimal(row[0]), row[1:]) for row in rows]
-        ordered = sorted(leaves, key=lambda leaf: leaf[0])
-        return hierarchy.with_rows([[format_number(number), *above] for number, above in ordered])
-    except ArithmeticError:  # dates, or labels that are no numbers: text order is theirs
+    leaves = [(_as_number(row[0]), row) for row in hierarchy.rows()]
+    rows = [[row[0] if number is None else format_number(number), *row[1:]] for number, row in leaves]
+    numbers = [number for number, _ in leaves if number is not None]
+    if len(numbers) < len(rows):
         return hierarchy.with_rows(sorted(rows, key=lambda row: row[0]))
+    return hierarchy.with_rows([rows[place] for place in sorted(range(len(rows)), key=numbers.__getitem__)])
+
+
+def _as_number(text: str) -> Decimal | None:
+    try:
+        number = Decimal(text)
+    except ArithmeticError:
+        return None
+    return number if number.is_finite() else None
 
 
 def _leaf_numbers(kind: str, leaves: Sequence[str], role: str) -> np.ndarray | None:
