@@ -43,7 +43,7 @@ def test_release_verify_and_recipe(shoal, incomes: Path, tmp_path: Path, policy:
     made = shoal("anonymize", incomes, "-o", out, *FLAGS, *models, *extra)
     assert made.code == 0, made.err
     assert shoal("verify", out).code == 0
-    assert shoal("check", recipe).code == 0
+    assert shoal("check", recipe, "--replace").code == 0
     assert "policies" in tomllib.loads(recipe.read_text("utf-8"))
     again = shoal("run", recipe, "--replace", "--json")
     assert again.code == 0, again.err
@@ -60,7 +60,7 @@ def test_a_saved_recipe_finds_the_policy_file(shoal, incomes: Path, tmp_path: Pa
     recipe.parent.mkdir()
     extra = ["--policy", f"income={tmp_path / 'income.csv'}", "--model", "range-diversity=0.7", "--save-recipe", recipe]
     assert shoal("anonymize", incomes, "-o", tmp_path / "out", *FLAGS, *extra).code == 0
-    assert shoal("check", recipe).code == 0
+    assert shoal("check", recipe, "--replace").code == 0
 
 
 @pytest.mark.parametrize(
