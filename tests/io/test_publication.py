@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from shoal.errors import InputError, VerificationError
-from shoal.io import locks, publication, swap
+from shoal.io import locks, output, publication, swap
 from shoal.io.evidence import read_evidence
 from shoal.io.output import read_release, write_release
 from shoal.io.publication import BOUND, digest_of, evidence_of
@@ -174,3 +174,22 @@ def test_whoever_waits_too_long_is_told(tmp_path: Path, monkeypatch: pytest.Monk
     with locks.locked(tmp_path / "out"), pytest.raises(InputError, match="being written by another process"):
         write_release(release(), tmp_path / "out")
     assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("part", ["write_frame", "check_staged", "check_leaks", "write_evidence"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, RuntimeError])
+def test_whatever_ends_the_staging_leaves_the_disk_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str, error: type[BaseException]
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    out, new = tmp_path / "out", tmp_path / "deep" / "er" / "new"
+    write_release(release(rows=2), out)
+    with monkeypatch.context() as patch:
+        patch.setattr(output, part, fail)
+        for folder, replace in ((out, True), (new, False)):
+            with pytest.raises(error):
+                write_release(release(FRAME[:1], rows=1), folder, replace=replace)
+    assert whole(out, {2}) == 2
+    assert names(tmp_path) == ["out", "out.evidence"]

@@ -12,7 +12,7 @@ import pytest
 from shoal.errors import InputError, MissingExtraError
 from shoal.io import locks
 from shoal.recoding.secrets import MappingTable, Secret
-from shoal.vault import Key, Registry, check_vault, contents, load, save_registry, seal, store
+from shoal.vault import Key, Registry, check_vault, contents, load, open_registry, save_registry, seal, store
 
 HIDDEN = [b"Flu", b"illness", b"age", b"disease", b"run", b"entries"]
 
@@ -90,6 +90,31 @@ def test_a_cut_or_lengthened_file_is_found(tmp_path: Path, key: Key, secrets: li
         path.write_bytes(content)
         with pytest.raises(InputError):
             load(path, key, "run")
+
+
+KEPT = '{"secrets": [], "bond": %s, "shared": false}'
+UNUSABLE = [
+    b"", b"{", b"\xff", b"[]", b"{}", b'{"entries": 3}', b'{"entries": {"r": 3}}',
+    b'{"entries": {"r": {"later": null}}}', b'{"entries": {"r": {"now": 3}}}',
+    b'{"entries": {"r": {"now": {"secrets": []}}}}', b"[" * 100_000,
+    f'{{"entries": {{"r": {{"now": {KEPT % "{}"}}}}}}}'.encode(),
+    f"""{{"entries": {{"r": {{"next": {KEPT % '{"folder": 1, "digest": "", "transaction": ""}'}}}}}}}""".encode(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("content", UNUSABLE, ids=range(len(UNUSABLE)))
+def test_a_right_seal_over_something_else_is_one_sentence(tmp_path: Path, key: Key, content: bytes) -> None:
+    vault, registry = tmp_path / "keys.vault", tmp_path / "a.registry"
+    vault.write_bytes(seal.seal(content, key))
+    registry.write_bytes(seal.seal(content, key, seal.REGISTRY))
+    for attempt in (
+        lambda: contents(vault, key),
+        lambda: load(vault, key, "r"),
+        lambda: store(vault, key, "r", [MappingTable("s", {"a": "s_1"})], replace=True),
+        lambda: open_registry(registry, key),
+    ):
+        with pytest.raises(InputError, match="what is in it is damaged"):
+            attempt()
 
 
 def test_a_file_that_asks_for_absurd_memory_is_refused_at_once(tmp_path: Path, key: Key, secrets: list[Secret]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ except ImportError:  # Windows has no flock: renames still refuse what is there,
 
 PATIENCE = 60.0  # seconds to wait for somebody else's write, which takes a fraction of one
 _PAUSE = 0.01
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)  # of some network file systems
 
 
 @contextmanager
@@ -76,6 +78,13 @@ def _taken(descriptor: int, path: Path) -> bool:
         return True
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno in _NO_LOCKS:  # as on Windows
+            return True
+        raise
+    try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
-    except (BlockingIOError, FileNotFoundError):
+    except FileNotFoundError:
         return False

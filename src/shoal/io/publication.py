@@ -14,13 +14,13 @@ import json
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from shoal.errors import ShoalError, VerificationError
+from shoal.errors import InputError, ShoalError, VerificationError
 from shoal.io.evidence import FACTS, evidence_folder, read_evidence
 from shoal.io.locks import lock_file, locked
 from shoal.io.manifest import json_bytes
@@ -49,18 +49,34 @@ class Bond:
     digest: str
     transaction: str
 
-    def outcome(self) -> bool | None:
-        """Whether the release got to its place; None where it is neither there nor waiting, so that nobody knows."""
-        staging = _staging(Path(self.folder), self.transaction)
-        for _ in range(2):  # somebody may be deciding right now
+    def outcome(self, folder: Path | None = None) -> bool | None:
+        """Whether the release got to its place; None where it is neither there nor waiting, so that nobody knows.
+
+        Parameters
+        ----------
+        folder
+            What that place is called now, where everything may have been moved since.
+        """
+        places = [Path(self.folder)] if folder is None else [folder, Path(self.folder)]
+        for place in 2 * places:  # twice: somebody may be deciding right now
+            staging = _staging(place, self.transaction)
             found = _journal(staging)
-            if found is not None and found["committed"] is not None:
-                return bool(found["committed"])
-            if digest_of(self.folder) == self.digest:
+            if found is not None and found.committed is not None:
+                return found.committed
+            if digest_of(place) == self.digest:
                 return True
             if digest_of(staging / _RELEASE) == self.digest:
                 return False
         return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Journal:
+    """What a publication says of itself: its release, the files that keep something for it, and what became of it."""
+
+    bond: Bond
+    holders: Sequence[str]
+    committed: bool | None = None
 
 
 class Holder(Protocol):
@@ -73,8 +89,14 @@ class Holder(Protocol):
     def stage(self, bond: Bond) -> None:
         """Keep what belongs to the release, not yet in force; the file is locked."""
 
-    def settle(self) -> None:
-        """Bring what was staged into force, or drop it, as the outcome of its bond says; the file is locked."""
+    def settle(self, folder: Path) -> None:
+        """Bring what was staged into force, or drop it, as the outcome of its bond says; the file is locked.
+
+        Parameters
+        ----------
+        folder
+            The place of the release.
+        """
 
 
 def publish(
@@ -120,7 +142,7 @@ def _publish(
     bond = Bond(folder=str(folder), digest=fill(staged, private), transaction=transaction)
     for path in (*staged.iterdir(), staged, private):
         sync(path)
-    _write_journal(staging, bond, [str(holder.place) for holder in holders], None)
+    _write_journal(staging, _Journal(bond=bond, holders=sorted(str(holder.place) for holder in holders)))
     sync(staging.parent)
     for holder in holders:
         holder.stage(bond)
@@ -140,7 +162,7 @@ def recover(folder: Path, holders: Sequence[Holder] = ()) -> None:
     for staging in left:
         _finish(folder, staging)
     for holder in holders:
-        holder.settle()
+        holder.settle(folder)
     for staging in left:
         _clear(staging, {str(holder.place) for holder in holders})
 
@@ -173,7 +195,7 @@ def evidence_of(folder: str | Path) -> dict[str, Any]:
 def digest_of(release: str | Path) -> str | None:
     """The digest of the release in a folder, or of one whose manifest is given; None where there is none."""
     path = Path(release)
-    with suppress(OSError):
+    with suppress(OSError, ValueError):  # a path with a NUL is none
         return hashlib.sha256((path / MANIFEST if path.is_dir() else path).read_bytes()).hexdigest()
     return None
 
@@ -183,22 +205,21 @@ def _finish(folder: Path, staging: Path) -> None:
     journal = _journal(staging)
     if journal is None:  # nothing outside the staging folder was touched
         return
-    bond = Bond(**journal["bond"])
-    committed = bond.outcome()
-    if journal["committed"] is None and committed is not None:
-        _write_journal(staging, bond, journal["holders"], committed)
+    committed = journal.bond.outcome(folder)
+    if journal.committed is None and committed is not None:
+        _write_journal(staging, replace(journal, committed=committed))
     private = evidence_folder(folder)
     if committed is False:
         if not folder.exists() and (staging / _OLD).exists():
             put(staging / _OLD, folder)
-    elif _evidence_digest(staging / _EVIDENCE) == bond.digest:
+    elif _evidence_digest(staging / _EVIDENCE) == journal.bond.digest:
         put(staging / _EVIDENCE, private, staging / _OLD_EVIDENCE)
 
 
 def _clear(staging: Path, settled: set[str]) -> None:
     """Remove a staging folder; of one whose holders are not all settled, everything but the journal that tells them."""
     journal = _journal(staging)
-    if journal is None or settled.issuperset(journal["holders"]):
+    if journal is None or settled.issuperset(journal.holders):
         shutil.rmtree(staging, ignore_errors=True)
         return
     for name in (_RELEASE, _EVIDENCE, _OLD, _OLD_EVIDENCE):
@@ -209,16 +230,20 @@ def _staging(folder: Path, transaction: str) -> Path:
     return folder.with_name(f".{folder.name}.{transaction}")
 
 
-def _write_journal(staging: Path, bond: Bond, holders: Iterable[str], committed: bool | None) -> None:
-    content = {"bond": asdict(bond), "holders": sorted(holders), "committed": committed}
-    write_whole(staging / JOURNAL, json_bytes(content))
+def _write_journal(staging: Path, journal: _Journal) -> None:
+    write_whole(staging / JOURNAL, json_bytes(asdict(journal)))
 
 
-def _journal(staging: Path) -> Mapping[str, Any] | None:
-    with suppress(OSError, ValueError):
-        found: Mapping[str, Any] = json.loads((staging / JOURNAL).read_bytes())
-        return found
-    return None
+def _journal(staging: Path) -> _Journal | None:
+    """The journal of a publication, None before it has one."""
+    try:
+        plain = json.loads((staging / JOURNAL).read_bytes())
+        return _Journal(**{**plain, "bond": Bond(**plain["bond"]), "holders": [str(one) for one in plain["holders"]]})
+    except OSError:
+        return None
+    except (ValueError, LookupError, TypeError, RecursionError):
+        # The old release may be in there, so it is not for us to remove.
+        raise InputError(f"'{staging}' is left of a run, and its journal is damaged: move that folder away.") from None
 
 
 def _evidence_digest(folder: Path) -> str | None:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
+
+from polars.exceptions import PolarsError
 
 from shoal.errors import InputError, VerificationError
 from shoal.io.publication import Bond, digest_of
+
+# What reading content of another form raises: JSON, arrays, frames.
+_FAULTS = (
+    ValueError, LookupError, TypeError, AttributeError, RecursionError, EOFError, BadZipFile, zlib.error, PolarsError,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,11 +45,17 @@ class Entry:
     now: Kept | None = None
     next: Kept | None = None
 
-    def settled(self) -> Entry | None:
-        """The entry after its publication: as before, as after, gone, or both where nobody knows what became of it."""
+    def settled(self, folder: Path | None = None) -> Entry | None:
+        """The entry after its publication: as before, as after, gone, or both where nobody knows what became of it.
+
+        Parameters
+        ----------
+        folder
+            What the place of its release may be called now.
+        """
         if self.next is None or self.next.bond is None:
             return self
-        outcome = self.next.bond.outcome()
+        outcome = self.next.bond.outcome(folder)
         if outcome is None:
             return self
         kept = self.now if not outcome else replace(self.next, bond=None) if self.next.shared else self.next
@@ -56,10 +72,7 @@ class Entry:
         there = [kept for kept in (self.now, self.next) if kept is not None]
         wanted = _asked(release) if release is not None else next(filter(None, map(_in_place, there)), None)
         if wanted is None and len(there) > 1:
-            raise InputError(
-                f"The entry '{name}' was being replaced when a run ended, and its release is not where it was: say by "
-                "--release which one is meant."
-            )
+            raise InputError(f"{_undecided(name)}: say by --release which one is meant.")
         fitting = [kept for kept in there if wanted is None or kept.bond is None or kept.bond.digest == wanted]
         if not fitting:
             place = release if release is not None else there[0].bond and there[0].bond.folder
@@ -68,6 +81,21 @@ class Entry:
                 "the manifest of its own by --release."
             )
         return fitting[0]
+
+    def refuse_needed(self, name: str, folder: Path) -> None:
+        """Refuse to replace secrets whose release is not the one that is being replaced."""
+        if self.next is not None:
+            raise InputError(f"{_undecided(name)}: get its secrets by --release, and set another vault_entry.")
+        bond = None if self.now is None else self.now.bond
+        if bond is not None and Path(bond.folder) != folder and digest_of(bond.folder) == bond.digest:
+            raise InputError(
+                f"The entry '{name}' has the secrets of the release in '{bond.folder}', which is still there: set "
+                "another vault_entry."
+            )
+
+
+def _undecided(name: str) -> str:
+    return f"The entry '{name}' was being replaced when a run ended, and its release is not where it was"
 
 
 def _in_place(kept: Kept) -> str | None:
@@ -97,4 +125,20 @@ def from_plain(plain: Any) -> Entry:
 
 def _kept(plain: Mapping[str, Any]) -> Kept:
     bond = plain["bond"]
-    return Kept(**{**plain, "bond": None if bond is None else Bond(**bond)})
+    return Kept(**{**plain, "secrets": list(plain["secrets"]), "bond": None if bond is None else bond_of(bond)})
+
+
+def bond_of(plain: Mapping[str, str]) -> Bond:
+    """A bond from JSON."""
+    if not all(isinstance(part, str) for part in plain.values()):
+        raise TypeError("a bond is of texts")
+    return Bond(**plain)
+
+
+@contextmanager
+def damaged(name: str) -> Iterator[None]:
+    """Tell of content that its seal does not make right: whoever has the key can seal anything."""
+    try:
+        yield
+    except _FAULTS:
+        raise InputError(f"'{name}' can be opened, but what is in it is damaged: restore a copy.") from None

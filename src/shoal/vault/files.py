@@ -15,7 +15,7 @@ from shoal.io.publication import Bond
 from shoal.io.swap import sync, write_whole
 from shoal.params import nearest
 from shoal.recoding.secrets import Secret, restore
-from shoal.vault.entries import Entry, Kept, from_plain, to_plain
+from shoal.vault.entries import Entry, Kept, damaged, from_plain, to_plain
 from shoal.vault.seal import Key, refuse_short, seal, unseal
 from shoal.verify.folder import MANIFEST
 
@@ -93,18 +93,34 @@ def stage(place: Path, key: Key, bond: Bond, new: Mapping[str, Kept], *, replace
     """
     entries = _for_writing(place, key)
     _refuse_present(place, entries, [name for name, kept in new.items() if kept.shared or not replace], False)
+    for name in new:
+        if name in entries:
+            entries[name].refuse_needed(name, Path(bond.folder))
     for name, kept in new.items():
         now = entries[name].now if name in entries else None
         entries[name] = Entry(now=now, next=dataclasses.replace(kept, bond=bond))
     _write(place, key, entries)
 
 
-def settle(place: Path, key: Key) -> None:
-    """Bring what was staged into force, or drop it, as its release was published or not; the vault is locked."""
+def refuse_needed(place: Path, key: Key, name: str, folder: Path) -> None:
+    """Refuse to replace the entry of a release that is not the one in a folder; cheap, so ask before any work."""
+    found = _view(place, key).get(name)
+    if found is not None and found.next is None:  # what is not settled yet may be, once the vault is locked
+        found.refuse_needed(name, folder)
+
+
+def settle(place: Path, key: Key, folder: Path) -> None:
+    """Bring what was staged into force, or drop it, as its release was published or not; the vault is locked.
+
+    Parameters
+    ----------
+    folder
+        The place of the release.
+    """
     if not place.exists():
         return
     before = _unsealed(_read(place), key, str(place))
-    after = _settled(before)
+    after = _settled(before, folder)
     if after == before:
         return
     if after:
@@ -149,12 +165,14 @@ def _read(path: str | Path) -> bytes:
 
 
 def _unsealed(sealed: bytes, key: Key, name: str) -> dict[str, Entry]:
-    plain: Mapping[str, Any] = json.loads(unseal(sealed, key, name))["entries"]
-    return {name: from_plain(entry) for name, entry in plain.items()}
+    content = unseal(sealed, key, name)
+    with damaged(name):
+        plain: Mapping[str, Any] = json.loads(content)["entries"]
+        return {name: from_plain(entry) for name, entry in plain.items()}
 
 
-def _settled(entries: Mapping[str, Entry]) -> dict[str, Entry]:
-    return {name: after for name, entry in entries.items() if (after := entry.settled()) is not None}
+def _settled(entries: Mapping[str, Entry], folder: Path | None = None) -> dict[str, Entry]:
+    return {name: after for name, entry in entries.items() if (after := entry.settled(folder)) is not None}
 
 
 def _view(path: str | Path, key: Key) -> dict[str, Entry]:

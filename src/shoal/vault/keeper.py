@@ -14,7 +14,7 @@ from shoal.io.recipes import Recipe
 from shoal.recoding.secrets import Secret, SecretKey
 from shoal.table.tokens import KEY_BYTES
 from shoal.vault.entries import Kept
-from shoal.vault.files import check_name, check_vault, contents, load, settle, stage
+from shoal.vault.files import check_name, check_vault, contents, load, refuse_needed, settle, stage
 from shoal.vault.seal import Key, refuse_short
 
 
@@ -62,9 +62,9 @@ class Keeper:
         if new:
             stage(self.place, self.key, bond, new, replace=self.replace)
 
-    def settle(self) -> None:
+    def settle(self, folder: Path) -> None:
         """Bring it into force, or drop it."""
-        settle(self.place, self.key)
+        settle(self.place, self.key, folder)
 
 
 def open_keeper(recipe: Recipe, key: Key | None, *, replace: bool, coded: bool) -> Keeper:
@@ -87,6 +87,8 @@ def open_keeper(recipe: Recipe, key: Key | None, *, replace: bool, coded: bool) 
     # Nothing but tokens of a named key leaves nothing to store under the release's own name.
     if entry in present and not replace and (output.token_key is None or coded):
         raise InputError(f"The vault '{output.vault}' already has an entry '{entry}': set another vault_entry.")
+    if entry in present:
+        refuse_needed(place, key, entry, folder.resolve())
     token_key, name = None, output.token_key
     if name is not None:
         check_name(name)

@@ -93,9 +93,9 @@ class Memory:
         """Remember the release, not yet in force."""
         stage(self.place, self.key, self.registry, self.before, bond)
 
-    def settle(self) -> None:
+    def settle(self, folder: Path) -> None:
         """Bring it into force, or forget it."""
-        settle(self.place, self.key)
+        settle(self.place, self.key, folder)
 
 
 def refuse_unremembered(recipe: Recipe) -> None:
@@ -121,7 +121,7 @@ def open_memory(recipe: Recipe, key: Key | None) -> Memory | None:
     folder = recipe.resolve(recipe.output.folder)
     place = check_registry(recipe.resolve(recipe.registry.file), release=folder)
     with locked(place):  # what a killed run left is settled before anything is held against it
-        settle(place, key)
+        settle(place, key, folder.resolve())
     registry, before = open_registry(place, key, recipe.source.name)
     refuse_forgotten(registry, folder)
     return Memory(place=place, key=key, folder=folder, registry=registry, before=before)

@@ -18,6 +18,7 @@ from shoal.io.locks import locked
 from shoal.io.manifest import json_bytes
 from shoal.io.private import check_private
 from shoal.io.publication import BOUND, Bond
+from shoal.vault.entries import bond_of, damaged
 from shoal.vault.files import refuse_public, write_sealed
 from shoal.vault.past import Past
 from shoal.vault.registry import Registry
@@ -87,24 +88,31 @@ def stage(place: Path, key: Key, registry: Registry, before: bytes, bond: Bond) 
     write_sealed(place, seal(_packed(now, (registry.bound(bond.digest), bond)), key, REGISTRY), "registry")
 
 
-def settle(place: Path, key: Key) -> None:
-    """Bring what was staged into force, or forget it, as its release was published or not; the file is locked."""
+def settle(place: Path, key: Key, folder: Path) -> None:
+    """Bring what was staged into force, or forget it, as its release was published or not; the file is locked.
+
+    Parameters
+    ----------
+    folder
+        The place of the release.
+    """
     if place.exists():
-        found, pending, _ = _opened(place, key)
+        found, pending, _ = _opened(place, key, folder)
         if pending:
+            _refuse_miscounted(found, place)  # an old copy would turn the count back
             _write(place, key, found)
 
 
 def refuse_forgotten(registry: Registry, folder: Path) -> None:
     """Refuse an old copy of a registry, as the evidence beside a release folder shows it to be."""
     for path in sorted(folder.resolve().parent.glob(f"*.evidence/{FACTS}")):
-        with suppress(OSError, ValueError, KeyError, TypeError):
+        with suppress(OSError, ValueError, LookupError, TypeError):
             facts = json.loads(path.read_bytes())
             if facts["registry"]["id"] == registry.id:
                 _refuse_old(registry, facts["registry"]["release"], facts[BOUND], path.parent)
 
 
-def _opened(path: str | Path, key: Key) -> tuple[Registry, bool, bytes]:
+def _opened(path: str | Path, key: Key, folder: Path | None = None) -> tuple[Registry, bool, bytes]:
     """What is in force, whether the file still says something else, and its bytes.
 
     A release of which nobody knows whether it was published counts as published: somebody may have read it.
@@ -113,8 +121,10 @@ def _opened(path: str | Path, key: Key) -> tuple[Registry, bool, bytes]:
         sealed = Path(path).read_bytes()
     except OSError as error:
         raise InputError(f"The registry '{path}' cannot be read: {error.strerror}.") from None
-    found, pending = _unpacked(unseal(sealed, key, str(path), REGISTRY))
-    if pending is not None and pending[1].outcome() is not False:
+    content = unseal(sealed, key, str(path), REGISTRY)
+    with damaged(str(path)):
+        found, pending = _unpacked(content)
+    if pending is not None and pending[1].outcome(folder) is not False:
         found = pending[0]
     return found, pending is not None, sealed
 
@@ -216,7 +226,7 @@ def _unpacked(content: bytes) -> tuple[Registry, tuple[Registry, Bond] | None]:
             releases=plain["releases"],
         )
         bond = plain.get("pending")
-        pending = None if bond is None else (_unpacked(parts["pending"].tobytes())[0], Bond(**bond))
+        pending = None if bond is None else (_unpacked(parts["pending"].tobytes())[0], bond_of(bond))
     found = Registry(source=plain["source"], secret=bytes.fromhex(plain["secret"]), by=plain["by"], past=past)
     return found, pending
 
