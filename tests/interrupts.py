@@ -12,6 +12,7 @@ import os
 import random
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -54,7 +55,9 @@ ROUNDS_A_PLACE, ATTEMPTS = 8, 5
 HANGS = 120  # seconds that no writer takes
 LAST_STEP = {False: 12, True: 130}  # about as many steps as storing a key and writing a release take
 PARTS = ("release", "evidence")
-KEY = Key.passphrase("a long and boring sentence")
+PASSPHRASE = "a long and boring sentence"
+KEY = Key.passphrase(PASSPHRASE)
+ROOT = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -312,10 +315,44 @@ class Storm:
         return f"{self.draw.choice(['tokens', 'mapping'])}-{self.rounds}"
 
 
+def killed_runs(root: Path, number: int, seed: int) -> Counter[str]:
+    """The command line itself, `run --replace`, stopped at any moment of its whole life so many times; how each ended.
+
+    The next one starts from what the one before left, and the last one comes to its end.
+    """
+    place, draw = Place(root), random.Random(seed)
+    place.release("mapping-out").act()
+    place.check()
+    command = [sys.executable, "-m", "shoal.cli.main", "run", str(root / "mapping-out.toml"), "--replace"]
+    environment = {**os.environ, "SHOAL_PASSPHRASE": PASSPHRASE, "PYTHONPATH": str(ROOT / "src")}
+
+    def started() -> subprocess.Popen[bytes]:
+        quiet = subprocess.DEVNULL
+        return subprocess.Popen(command, env=environment, stdout=quiet, stderr=quiet)
+
+    begun = time.monotonic()
+    assert started().wait(HANGS) == 0
+    lasts = time.monotonic() - begun
+    counts: Counter[str] = Counter()
+    for _ in range(number):
+        process = started()
+        time.sleep(draw.uniform(0, lasts))
+        process.send_signal(draw.choice([signal.SIGKILL, signal.SIGINT, signal.SIGTERM]))
+        counts["done" if process.wait(HANGS) == 0 else "stopped"] += 1
+        place.check()
+        if draw.random() < 0.5:
+            place.check_recovered()
+    assert started().wait(HANGS) == 0, "the run after a stopped one is refused"
+    place.check_recovered()
+    assert not place.remains(), "something is left"
+    return counts
+
+
 def main() -> None:
     """So many writers that are stopped on their way, and how all of them ended."""
     parser = argparse.ArgumentParser(description="Kill and interrupt writers at random moments, and look at the disk.")
     parser.add_argument("stops", type=int, nargs="?", default=1000)
+    parser.add_argument("--runs", type=int, default=0, help="stop so many runs of the command line as well")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     if os.environ.get("POLARS_MAX_THREADS") != "1":  # a fork has but one thread
@@ -328,6 +365,9 @@ def main() -> None:
             storm.round()
             if storm.rounds % 20 == 0:
                 print(f"{storm.stops} of {storm.counts.total()} writers stopped", file=sys.stderr)
+        if given.runs:
+            runs = killed_runs(Path(folder) / "runs", given.runs, given.seed)
+            print(f"{runs['stopped']} of {given.runs} runs of the command line stopped on their way: nothing lost")
     for name, count in sorted(storm.counts.items()):
         print(f"{count:6} {name}")
     print(f"{storm.stops} of {storm.counts.total()} writers stopped on their way: nothing lost")

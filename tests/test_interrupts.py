@@ -19,10 +19,9 @@ from shoal.io.locks import locked
 from shoal.io.publication import digest_of, recover
 from shoal.recoding.secrets import MappingTable
 from shoal.vault import contents, load, seal, store
-from tests.interrupts import KEY, Place, steps
+from tests.interrupts import KEY, ROOT, Place, killed_runs, steps
 
-STOPS, STORED = 20, 25
-ROOT = Path(__file__).parents[1]
+STOPS, STORED, KILLS = 20, 25, 3
 
 
 @pytest.fixture(autouse=True)
@@ -109,6 +108,10 @@ def test_a_storm_of_signals(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": path})
     assert done.returncode == 0, done.stderr
     assert "stopped on their way: nothing lost" in done.stdout
+
+
+def test_the_command_line_killed_at_any_moment_of_its_life(tmp_path: Path) -> None:
+    assert killed_runs(tmp_path / "place", KILLS, seed=3)["stopped"]
 
 
 @pytest.fixture

@@ -65,6 +65,7 @@ TEXTS = {
     "age in ]1.2; 1.9[": "age in (21; 42)",
     "age = '1.5'": "age = '30'",
     "hours < 1.9 (n = 2, 2 %) and age < 1.9": "hours < 1.9 (n = 2, 2 %) and age < 42",
+    "age < 1.9, class: 1, lift:(1.2), samples = 2": "age < 42, class: 1, lift:(1.2), samples = 2",
     "disease = illness_3": "disease = Flu",
     "H-disease != 'illness_12' (illness_1)": "disease != 'Stomach Cancer' (Bronchitis)",
     "disease in {illness_1,illness_3}": "disease in {Bronchitis,Flu}",
@@ -107,6 +108,11 @@ LEFT = {
     "disease = ab and disease in {illness_1, x}": ["ab", "x"],
     "age = 7, 7 != age": ["7", "7"],
     "age in {1, 1.51}": ["1", "1.51"],
+    "feature=age threshold=1.9": ["1.9"],
+    "age > 1.2, cut: 1.9": ["1.9"],
+    "age, median = 1.2, sd: 1.1": ["1.2", "1.1"],
+    "age min=1.1 max=1.9, cut-off = 1.2": ["1.1", "1.9", "1.2"],
+    "mean_age = 1.9, age.max: 1.2": ["1.9", "1.2"],
 }
 
 
@@ -116,6 +122,19 @@ def test_what_is_not_turned_back_is_listed(secrets: list[Secret], text: str) -> 
     assert sorted(one.text for one in found.left) == sorted(LEFT[text])
     lines = text.split("\n")
     assert all(lines[one.line - 1][one.at - 1 :].startswith(one.text) for one in found.left)
+
+
+@pytest.mark.parametrize(
+    "text, left",
+    [
+        ("variable,mean,sd,n\nage,1.9,1.1,2\nhours,1.9,1.1,2\n", ["1.9", "1.1"]),
+        ("column,threshold\nH-age,1.2\n", ["1.2"]),
+        ("mean_age,max(age),age.min,n\n1.2,1.9,1.1,2\n", ["1.2", "1.9", "1.1"]),
+        ("mean,n\n1.9,2\n", []),
+    ],
+)
+def test_figures_of_a_graded_column_in_a_table_are_listed(secrets: list[Secret], text: str, left: list[str]) -> None:
+    assert [one.text for one in Interpreter(secrets).table(text).left] == left
 
 
 def test_codes_of_any_shape_are_turned_back() -> None:

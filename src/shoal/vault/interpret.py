@@ -21,7 +21,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shoal.errors import DomainError, InputError, ParameterError
@@ -29,7 +29,7 @@ from shoal.hierarchy.hierarchy import MISSING, ROOT
 from shoal.recoding.grades import GradingTable
 from shoal.recoding.secrets import MappingTable, Secret
 from shoal.vault.forms import NUMBER, SIGN, before_span, behind_span, is_calculated, turned_before, turned_behind
-from shoal.vault.leftovers import DONE, Left, dangling_numbers, loose_numbers
+from shoal.vault.leftovers import DONE, FIGURES, Left, dangling_numbers, loose_numbers
 from shoal.vault.names import Codes, Names
 
 _NO_VALUE = {"", ROOT, MISSING.lower(), "?", "na", "nan", "null", "none", "."}
@@ -105,6 +105,12 @@ class Interpreter:
         # Codes first: what one begins with is often the name of its column.
         self._pattern = re.compile(rf"(?P<code>{self._codes.pattern})|{name}", re.I)
         self._like_code = re.compile(self._codes.pattern, re.I)
+        # A figure and a column in one word, `mean_age` or `age.max`, which is no column.
+        figure = rf"(?:{FIGURES})[._-](?:{self._names.pattern})|(?:{self._names.pattern})[._-](?:{FIGURES})"
+        self._figure = re.compile(rf"(?<![\w.-])(?:{figure})[\"'`]?\s*(?:{SIGN}|:)\s*[\"'`]?(?P<number>{NUMBER})", re.I)
+        names = rf"(?:{self._names.pattern})"
+        header = rf"(?:{FIGURES})[\W_]+(?:of[\W_]+)?{names}\W*|{names}[\W_]+(?:{FIGURES})\W*"
+        self._figure_header = re.compile(header, re.I)
         self._joined = re.compile(rf"(?<![\w-])(?P<name>{self._names.pattern})(?P<join>[._:-]?)$", re.I)
 
     def text(self, text: str) -> Interpreted:
@@ -127,11 +133,20 @@ class Interpreter:
         made = io.StringIO()
         writer = csv.writer(made, lineterminator="\n", delimiter=delimiter)
         writer.writerow(header)
+        figures = [at for at, name in enumerate(header) if self._figure_header.fullmatch(name) or _is_figure(name)]
         for number, row in enumerate(rows[1:], 2):
             if row and len(row) != len(header):
                 raise InputError(f"Line {number} has {len(row)} cells and the header {len(header)}: check the file.")
             writer.writerow([self._cell(name, cell, number, left) for name, cell in zip(header, row, strict=bool(row))])
+            left += [one for at in figures if row for one in self._figures(header[at], row[at], row, number)]
         return Interpreted(made.getvalue(), left)
+
+    def _figures(self, name: str, cell: str, row: Sequence[str], number: int) -> Iterator[Left]:
+        """A number under ``mean_age``, or under ``mean`` in a row about ``age``: it may be in codes."""
+        told = {self._names.column(one.strip()) for one in row} if _is_figure(name) else set(self._ranges)
+        ranges = [self._ranges[column] for column in told if column in self._ranges]
+        if re.fullmatch(NUMBER, cell.strip()) and any(low <= float(cell) <= high for low, high in ranges):
+            yield Left(number, 1, cell.strip(), f"under '{name}' {_LOOSE}")
 
     def _delimiter(self, header: str) -> str:
         """The one that finds most columns of the secrets in the header, a comma where none does."""
@@ -164,7 +179,9 @@ class Interpreter:
                 self._compared(line, column, at)
         ranges = [self._ranges[name] for name in line.named if name in self._ranges]
         loose = list(loose_numbers(line.rest, ranges, read=len(ranges) == line.forms))
-        for low, high in loose + list(dangling_numbers(line.rest, list(self._ranges.values()))):
+        everywhere = list(self._ranges.values())
+        figures = [found.span("number") for found in self._figure.finditer(line.rest) if everywhere]
+        for low, high in loose + figures + list(dangling_numbers(line.rest, everywhere)):
             line.leave(low, high, _LOOSE)
         return line.made
 
@@ -248,6 +265,10 @@ def _range(table: GradingTable) -> tuple[float, float]:
     """Where codes of a column lie."""
     names = table.reveal()["names"]
     return float(names[0]), float(names[-1] + 1)
+
+
+def _is_figure(name: str) -> bool:
+    return re.fullmatch(FIGURES, name.strip(), re.I) is not None
 
 
 def _in_word(letter: str) -> bool:

@@ -13,8 +13,13 @@ DONE = "\0"
 Range = tuple[float, float]
 
 # Words that lead from a column to a number of its own; a number behind any other word and a sign is that word's.
-_LEADS = "and|or|not|is|in|to|than|between|from|of|over|under|above|below|about|least|most|at|mean|by|if|when|where"
-_WORD = rf"(?<![\w.])(?!(?:{_LEADS})\b)(?=[^\W\d])[\w.$-]*\w[\"'`]?\s*"
+_LEADS = "and|or|not|is|in|to|than|between|from|of|over|under|above|below|about|least|most|at|by|if|when|where"
+# Figures that are values of a column: in its codes, where it has codes.
+FIGURES = (
+    "mean|median|mode|average|avg|minimum|maximum|min|max|lowest|highest|lower|upper|thresholds?|cut|cutoff|cutpoint|split"
+    "|bound|limit|quantile|quartile|percentile|centre|center|centroid|sd|std"
+)
+_WORD = rf"(?<![\w.-])(?!(?:{_LEADS}|{FIGURES})\b)(?=[^\W\d])[\w.$-]*\w[\"'`]?\s*"
 _OTHERS = re.compile(
     rf"(?P<rank>^\s*[\[(]?\d+[\])]|^\s*\d+[.:]\s|\b(?:rule|cluster|node|leaf|fold|class|group)\s*#?\d+\b)"
     rf"|(?P<named>{_WORD}(?:{SIGN})\s*(?:[\"'`]?{NUMBER}|\[[^\]]*\]))"
