@@ -127,6 +127,9 @@ def test_secrets_of_a_release_that_is_still_there_are_not_replaced(place: Place)
     assert place.vault.read_bytes() == before
     assert not (place.root / "elsewhere").exists()
     place.check()
+    place.root.with_name("link").symlink_to(place.root)
+    running.run(place.root.with_name("link") / "mapping-a.toml", replace=True, key=KEY)
+    place.check()
 
 
 def test_secrets_of_which_nobody_knows_are_not_replaced(place: Place) -> None:

@@ -87,11 +87,16 @@ class Entry:
         if self.next is not None:
             raise InputError(f"{_undecided(name)}: get its secrets by --release, and set another vault_entry.")
         bond = None if self.now is None else self.now.bond
-        if bond is not None and Path(bond.folder) != folder and digest_of(bond.folder) == bond.digest:
+        if bond is not None and digest_of(bond.folder) == bond.digest and not _is_same(Path(bond.folder), folder):
             raise InputError(
                 f"The entry '{name}' has the secrets of the release in '{bond.folder}', which is still there: set "
                 "another vault_entry."
             )
+
+
+def _is_same(one: Path, two: Path) -> bool:
+    """Whether two paths are one folder, whatever it is called."""
+    return two.exists() and one.samefile(two)
 
 
 def _undecided(name: str) -> str:
