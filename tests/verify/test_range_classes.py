@@ -84,6 +84,7 @@ def test_classes_of_more_than_64_entries_are_large() -> None:
     group = np.repeat([0, 1, 2, 4], [65, 64, 66, 3])
     assert ranges._large_classes(group) == [(0, 65), (129, 195)]
     assert ranges._large_classes(np.repeat([7], [65])) == [(0, 65)]
+    assert ranges._large_classes(np.repeat([0, 1], [65, 65])) == [(0, 65), (65, 130)]
 
 
 @pytest.mark.parametrize(
@@ -142,3 +143,24 @@ def test_classes_without_an_answer_are_not_judged() -> None:
         assert outcome.passes[:3].tolist() == [False, True, False]
     lost = ranges.range_confidence({"p": 1.0}, sample([[50], [1]], column))
     assert (lost.value.tolist(), lost.passes.tolist()) == ([1.0, 1.0], [False, True])
+
+
+def test_large_classes_of_a_tree_are_looked_at_pair_by_pair() -> None:
+    rows = [[f"v{place:02}", f"h{place % 2}", "*"] for place in range(80)]
+    column = {"hierarchy": rows, "policy": {"level": 2}}
+    found = ranges.range_diversity({"p": 1.0}, sample([[row[0] for row in rows], ["v00"]], column)).value
+    near = [1.0 if u == x else 1 - (39 if u % 2 == x % 2 else 79) / 79 for u in range(80) for x in range(80)]
+    assert found == pytest.approx([sum(near) / 80**2, 1.0])
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        {"policy": {"sets": [["a", "b"]], "else": "value"}},
+        {"hierarchy": [["a", "*"], ["b", "*"]], "policy": {"level": 1}},
+        {"type": "ordinal", "order": ["a", "b"], "policy": {"intervals": [["a", "b"]], "else": "error"}},
+    ],
+)
+def test_two_values_of_two_are_as_far_apart_as_can_be(column: dict[str, Any]) -> None:
+    found = ranges.range_diversity({"p": 1.0}, sample([["a", "b"], ["a", "b", None], ["a"]], column)).value
+    assert found == pytest.approx([0.5, 0.5, 1.0])

@@ -96,6 +96,8 @@ def test_people_are_counted_once_for_each_value() -> None:
     policy = {"intervals": [["1", "2"]], "else": "value"}
     verdict = judged([[1, 2, 2, 3]], share(), column=NUMERIC | {"policy": policy}, subjects=["p", "p", "q", "r"])
     assert (verdict.value, verdict.by) == (1.0, "attested")  # three counts, of whom two are one person
+    alone = judged([[1, 2]], share(), column=NUMERIC | {"policy": policy}, subjects=["p", "p"])
+    assert alone.value == 1.0  # two counts of one person
 
 
 def test_a_value_that_should_have_a_range_and_has_none_fails() -> None:
