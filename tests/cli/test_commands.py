@@ -14,7 +14,7 @@ from shoal import registry
 RELEASE = {
     "folder", "evidence", "rows", "classes", "smallest", "statement", "not_protected", "acknowledged", "people",
     "counts", "suppression", "models", "verdicts", "split_verdicts", "vacuous", "overlaps", "checks", "measures",
-    "algorithm", "seconds", "kind", "attacks", "vault", "registry",
+    "algorithm", "seconds", "kind", "attacks", "vault", "registry", "formulas",
 }  # fmt: skip
 SCORE = {"name", "value", "better", "low", "high", "suppression", "also", "reason"}
 

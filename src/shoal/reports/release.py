@@ -78,7 +78,7 @@ def _verdict(verdict: Mapping[str, Any]) -> dict[str, str]:
     # Parameters that name sensitive values stay in the manifest, which needs them.
     given = [
         f"{key} = {value:g}" if isinstance(value, float) else f"{key} = {value}"
-        for key, value in model.items()
+        for key, value in sorted(model.items())  # as a manifest that was read has them
         if key not in ("name", "on", "value") and not isinstance(value, Mapping)
     ]
     on = verdict["on"]
