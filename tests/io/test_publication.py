@@ -176,6 +176,13 @@ def test_whoever_waits_too_long_is_told(tmp_path: Path, monkeypatch: pytest.Monk
     assert names(tmp_path) == []
 
 
+def test_folders_made_on_the_way_are_on_disk_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr(publication, "sync", synced.append)
+    write_release(release(rows=2), tmp_path / "deep" / "er" / "new")
+    assert {tmp_path, tmp_path / "deep", tmp_path / "deep" / "er"} <= set(synced)
+
+
 @pytest.mark.parametrize("part", ["write_frame", "check_staged", "check_leaks", "write_evidence"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, RuntimeError])
 def test_whatever_ends_the_staging_leaves_the_disk_as_it_was(

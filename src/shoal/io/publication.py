@@ -260,6 +260,7 @@ def _make_parents(parent: Path, undo: ExitStack) -> None:
     for path in reversed(missing):
         path.mkdir(exist_ok=True)
         undo.callback(_quietly, path.rmdir)
+        sync(path.parent)
 
 
 def _quietly(action: Callable[[], None]) -> None:
