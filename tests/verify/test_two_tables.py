@@ -204,3 +204,51 @@ def test_what_a_bucketised_manifest_needs(change: dict[str, Any]) -> None:
     case = two_tables()
     with pytest.raises(VerificationError):
         gate(changed(case, manifest=dict(case.manifest) | change))
+
+
+def test_people_of_a_group_are_those_whose_values_stand_in_it() -> None:
+    """The three rows of the first group are one person's; the second table is in another order than the first."""
+    who = pl.Series("who", ["P000", "P000", "P000", *(f"P{row:03}" for row in range(3, N))])
+    case = two_tables()
+    described = dict(case.manifest) | {"people": True, "models": [{"name": "k", "k": 3}]}
+    report = gate(changed(case, subject=who, manifest=described))
+    (verdict,) = report.verdicts
+    assert (verdict.value, verdict.classes, verdict.by) == (1, 1, "attested")
+
+
+# Tokens
+
+
+def tokens(wards: list[str] | None = None, subject: bool = False) -> GateCase:
+    """Twelve people in one class, their numbers published as tokens."""
+    numbers = [f"number{row:03}" for row in range(12)]
+    original = pl.DataFrame({"q": ["a", "b"] * 6, "id": numbers, "ward": wards or ["north"] * 12})
+    columns = [
+        {"name": "q", "role": "quasi", "type": "categorical", "cells": "set"},
+        {"name": "id", "role": "pseudonym", "type": "categorical", "cells": "value", "coded": "token"},
+        {"name": "ward", "role": "neutral", "type": "categorical", "cells": "value"},
+    ]
+    released = original.with_columns(q=pl.lit("{a|b}"), id=pl.Series([f"token{row * 7 % 12}" for row in range(12)]))
+    source = np.random.default_rng(2).permutation(12)
+    return changed(
+        two_tables(), original=original, released=released[source], apart=None, source=source, values_from=None,
+        n_read=12, identifiers=pl.DataFrame(), subject=original["id"] if subject else None,
+        manifest=manifest(
+            columns, [{"name": "k", "k": 12}], kind="pseudonymised", made="generalised", people=subject,
+            acknowledged=["W-TRAJECTORY"],
+        ),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("subject", [False, True])
+def test_what_tokens_stand_for_is_an_identifier_whose_name_may_be_told(subject: bool) -> None:
+    assert failed(gate(tokens(subject=subject))) == []
+    wards = [f"see number{row:03}" if row == 4 else "north" for row in range(12)]
+    assert "identifier values" in failed(gate(tokens(wards, subject)))
+
+
+def test_tokens_are_acknowledged() -> None:
+    case = tokens()
+    report = gate(changed(case, manifest=dict(case.manifest) | {"acknowledged": []}))
+    lost = check_of(report, "warning codes").detail
+    assert lost == "The release is pseudonymised, and 'W-TRAJECTORY' is not acknowledged."
