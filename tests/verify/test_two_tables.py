@@ -252,3 +252,48 @@ def test_tokens_are_acknowledged() -> None:
     report = gate(changed(case, manifest=dict(case.manifest) | {"acknowledged": []}))
     lost = check_of(report, "warning codes").detail
     assert lost == "The release is pseudonymised, and 'W-TRAJECTORY' is not acknowledged."
+
+
+# Codes
+
+
+def coded(**changes: Any) -> GateCase:
+    """Four costs in one class, published as codes that say nothing of how far apart they are."""
+    original = pl.DataFrame({"q": ["a"] * 4, "s": [1, 9, 1, 9], "t": ["x", "y", "x", "y"]})
+    columns = [
+        {"name": "q", "role": "quasi", "type": "categorical", "cells": "value"},
+        {"name": "s", "role": "sensitive", "type": "numeric", "cells": "value", "coded": "mapping"},
+        {"name": "t", "role": "sensitive", "type": "categorical", "cells": "value", "coded": "mapping"},
+    ]
+    codes = original.with_columns(s=pl.Series(["c1", "c2"] * 2), t=pl.Series(["d1", "d2"] * 2))
+    source = np.array([2, 0, 3, 1])
+    fields = {
+        "original": original, "released": codes[source], "apart": None, "source": source, "values_from": None,
+        "n_read": 4, "identifiers": pl.DataFrame(),
+        "uncoded": {column["name"]: {key: column[key] for key in column if key != "coded"} for column in columns[1:]},
+        "manifest": manifest(
+            columns, [{"name": "variance", "v": 16, "on": "s"}], kind="pseudonymised", acknowledged=["W-PP-REV"]
+        ),
+    }  # fmt: skip
+    return changed(two_tables(), **(fields | changes))
+
+
+def test_models_look_at_what_codes_stand_for() -> None:
+    report = gate(coded())
+    assert failed(report) == []
+    assert (report.verdicts[0].value, report.verdicts[0].by) == (16, "attested")
+
+
+def test_the_gate_must_be_told_what_codes_stand_for() -> None:
+    known = coded().uncoded
+    for lost, named in (({}, "s"), ({"t": known["t"]}, "s"), ({"s": known["s"]}, "t")):
+        with pytest.raises(VerificationError, match=f"^The gate was not told what the codes of '{named}' stand for.$"):
+            gate(coded(uncoded=lost))
+    without = dict(coded().manifest) | {"models": []}
+    assert failed(gate(coded(uncoded={}, manifest=without))) == []
+
+
+def test_the_first_column_that_is_lost_is_named() -> None:
+    case = two_tables()
+    with pytest.raises(VerificationError, match="^The gate was given no input column 'age' to compare"):
+        gate(changed(case, original=case.original.drop("age", "note")))
