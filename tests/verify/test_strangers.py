@@ -91,11 +91,27 @@ def test_accents_and_umlauts_are_no_hiding_place(identifier: str, count: int) ->
         ("AB123456", "AB 123456"),
         ("DE89 3704 0044 0532 0130 00", "iban DE89370400440532013000"), ("jo.smith@x.org", "write to JO.SMITH@x.org"),
         ("jo.smith@x.org", "jo smith rang"), ("P0007", "as p0007 said"), ("123-45-6789", "ssn 123 45 6789"),
+        ("06.12.34.56.78", "06.12.34.56.78"), ("06 12 34 56 78", "tel 06/12/34/56/78"),
+        ("2024-01-12-0042", "2024-01-12-0042"),
+        ("0171/5550123", "0171\u00a0555\u20110123"), ("DE89370400440532013000", "iban DE89 3704 0044 0532 0130 00"),
+        ("AB123456C", "AB 12 34 56 C"),
     ],
 )  # fmt: skip
 def test_numbers_and_addresses_are_found_with_other_separators(identifier: str, cell: str) -> None:
     hidden = pl.Series("id", [identifier, *(f"{900_000_000 + 7919 * row}" for row in range(199))])
     assert found(planted(cell, row=40), hidden)[0]
+
+
+@pytest.mark.parametrize(
+    "identifier, cell",
+    [
+        ("Berdorhal, Eva", "Ber\u00addor\u200bhal"), ("O'Reilly, Ann", "Mrs OREILLY"), ("OReilly, Ann", "Mrs O’Reilly"),
+        ("Abel-Zand, Jo", "abelzand"), ("Hugolin, Jo", "chez l'Hugolin"), ("王伟", "王伟"), ("王伟", "电话 王伟"),
+    ],
+)  # fmt: skip
+def test_marks_inside_a_name_and_short_names_of_other_scripts_are_no_hiding_place(identifier: str, cell: str) -> None:
+    names = pl.Series("name", [identifier, *people(199)])
+    assert found(planted(cell), names)[1]
 
 
 def test_a_number_is_found_in_a_column_of_numbers() -> None:
@@ -156,6 +172,7 @@ def test_people_count_not_rows() -> None:
         (notes(200), True), (["flu", "cold"] * 100, False), ([f"ward {row}" for row in range(200)], False),
         (["a rather long and common diagnosis", "another one that many have"] * 100, False),
         (["fine"] * 150 + notes(50), True), (notes(200)[:5] + ["fine"] * 195, False), ([None] * 200, False),
+        ([f"患者{chr(0x4e00 + row)}伟来院" for row in range(200)], True),
     ],
 )  # fmt: skip
 def test_free_text_is_told_from_categories(cells: list[str | None], is_text: bool) -> None:

@@ -10,8 +10,13 @@ _LETTERS = {"ß": "ss", "ø": "o", "æ": "a", "œ": "o", "ł": "l", "đ": "d", "
 # Two letters that stand for an umlaut fold to the one that is left without its dots: Müller, Mueller, Muller.
 _UMLAUTS = {"ae": "a", "oe": "o", "ue": "u"}
 _WORD = r"\p{L}+|\p{N}+"
+# Soft hyphens, joiners and the like are not seen by whoever reads a name.
+_UNSEEN = r"\p{Cf}"
+_JOINTS = r"['’ʼ`´‐‑-]"
 _DATE = r"\b\d{4}-\d{1,2}-\d{1,2}\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b"
 _RUN = r"\d[\d \t/().+-]*\d"
+# Four groups and more are a telephone or file number, though a date may seem to stand at its beginning.
+_GROUPS = r"\d{1,4}(?:[./-]\d{1,4}){3,}"
 # Country codes and leading zeros come and go; the last nine digits of a long number stay.
 _TAIL, _LEAST = 9, 6
 
@@ -24,7 +29,8 @@ def plain_texts(column: pl.Series) -> pl.Series:
 
 def fold(text: pl.Expr) -> pl.Expr:
     """Lower case without accents; what an umlaut may be written as becomes the letter below it."""
-    lower = text.str.to_lowercase().str.replace_many(list(_LETTERS), list(_LETTERS.values()))
+    seen = text.str.replace_all(_UNSEEN, "")
+    lower = seen.str.to_lowercase().str.replace_many(list(_LETTERS), list(_LETTERS.values()))
     bare = lower.str.normalize("NFKD").str.replace_all(r"\p{M}", "")
     return bare.str.replace_many(list(_UMLAUTS), list(_UMLAUTS.values()))
 
@@ -34,10 +40,17 @@ def words(text: pl.Expr) -> pl.Expr:
     return fold(text).str.extract_all(_WORD)
 
 
+def joined_words(text: pl.Expr) -> pl.Expr:
+    """The same with apostrophes and hyphens left out: O'Reilly and OReilly are one name."""
+    return words(text.str.replace_all(_JOINTS, ""))
+
+
 def numbers(text: pl.Expr) -> pl.Expr:
     """Long numbers of a text, each as its digits: runs, and runs with the separators of telephone numbers between."""
-    dateless = text.str.replace_all(_DATE, " x ")
-    found = pl.concat_list(dateless.str.extract_all(_RUN), dateless.str.extract_all(r"\d+"))
+    plain = text.str.replace_all(_UNSEEN, "").str.normalize("NFKC").str.replace_all(r"[‐‑–]", "-")
+    dateless = plain.str.replace_all(_DATE, " x ")
+    runs = (dateless.str.extract_all(_RUN), dateless.str.extract_all(r"\d+"), plain.str.extract_all(_GROUPS))
+    found = pl.concat_list(*runs)
     return found.list.eval(number_key(pl.element())).list.drop_nulls().list.unique(maintain_order=True)
 
 

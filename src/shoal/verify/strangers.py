@@ -12,12 +12,15 @@ from collections.abc import Collection, Sequence
 
 import polars as pl
 
-from shoal.verify.folded import number_key, numbers, plain_texts, words
+from shoal.verify.folded import joined_words, number_key, numbers, plain_texts, words
 from shoal.verify.types import Check
 
 # A value that more people have names nobody: five of a small table, one in a thousand of a large one.
 _FEW, _SHARE = 5, 1000
-_LONGEST, _TURNS, _LEAST_KEY, _LEAST_WORD = 8, 4, 5, 3
+_LONGEST, _GROUPED, _TURNS, _LEAST_KEY = 8, 12, 4, 5
+# A name has three letters or more; in scripts whose letters are words or syllables, two.
+_NAME = r"^\p{L}{3,}|^[\p{Han}\p{Hiragana}\p{Katakana}]{2}"
+_LETTERED_OR_DATE = r"\p{L}|^\d{4}-\d\d-\d\d(?:\s|$)|^\d\d?[./]\d\d?[./]\d{4}(?:\s|$)"
 # Chance: equal numbers and words happen. A word is vocabulary above this, and numbers meet by accident up to this.
 _BASE, _FACTOR = 3, 3
 _UNLIKELY = 1e-3
@@ -94,7 +97,7 @@ def check_texts(columns: Sequence[pl.Series], accepted: Collection[str]) -> list
         if column.dtype != pl.String:
             continue
         alone = _distinct(column).filter(pl.col("rows") == 1)["text"]
-        count = alone.filter(alone.str.count_matches(r"\p{L}{2,}") >= _TEXT_WORDS).len()
+        count = alone.filter(alone.str.count_matches(r"\p{Han}{2}|\p{L}{2,}") >= _TEXT_WORDS).len()
         if count < max(_TEXT_CELLS, _TEXT_SHARE * column.len()):
             continue
         code = f"W-TEXT:{column.name}"
@@ -156,7 +159,8 @@ def _holding(tokens: pl.DataFrame, keys: pl.DataFrame) -> int:
     found = [tokens.join(keys, left_on="word", right_on="key", how="semi").select("cell", "rows")]
     starts = tokens.with_row_index("at").join(keys, left_on="word", right_on="first", how="semi")
     runs = starts.rename({"word": "key"})
-    for step in range(1, keys["size"].max()):  # type: ignore[arg-type]
+    # A cell may part what the identifier writes as one: numbers of accounts and insurances come in groups.
+    for step in range(1, _GROUPED):
         runs = runs.filter(pl.col("at") + step < tokens.height)
         beside = tokens.select("cell", "word")[(runs["at"] + step).to_list()]
         runs = runs.with_columns(key=runs["key"] + beside["word"]).filter(beside["cell"] == runs["cell"])
@@ -169,7 +173,7 @@ def _numbers(identifier: pl.Series, people: pl.Series | None) -> pl.DataFrame:
     if identifier.dtype.is_temporal():
         return pl.DataFrame(schema={"key": pl.String})
     values = _values(identifier, people).to_frame("text")
-    digits = values.filter(~pl.col("text").str.contains(r"\p{L}|^\d{4}-\d\d-\d\d|^\d\d?[./]\d\d?[./]\d{4}"))
+    digits = values.filter(~pl.col("text").str.contains(_LETTERED_OR_DATE))
     return digits.select(key=number_key(pl.col("text"))).drop_nulls().unique()
 
 
@@ -234,6 +238,8 @@ def _local(identifier: pl.Series) -> pl.Series:
 def _row_words(column: pl.Series) -> pl.DataFrame:
     """Row and word, each pair once, of words long enough to be a name."""
     texts = plain_texts(column).to_frame("text").with_row_index("row").drop_nulls("text")
-    cells = texts.select(pl.col("text").unique()).with_columns(word=words(pl.col("text")).list.unique())
+    text = pl.col("text")
+    spelt = words(text).list.set_union(joined_words(text))
+    cells = texts.select(text.unique()).with_columns(word=spelt)
     pairs = texts.join(cells, on="text", how="inner").select("row", "word").explode("word").drop_nulls("word")
-    return pairs.filter(pl.col("word").str.contains(r"^\p{L}") & (pl.col("word").str.len_chars() >= _LEAST_WORD))
+    return pairs.filter(pl.col("word").str.contains(_NAME))
