@@ -52,13 +52,17 @@ def people(workload: Any = None, *, n: int = 120, interval: bool = False) -> Tab
     })  # fmt: skip
     rows = [[str(a), f"{a // 10 * 10}s", "*"] for a in range(20, 60)]
     hierarchies: dict[str, Any] = {"pet": PETS} if interval else {"pet": PETS, "age": rows}
-    return shoal.read(frame, quasi=["age", "pet"], neutral=["income"], hierarchies=hierarchies, workload=workload)
+    return shoal.read(
+        frame, quasi=["age", "pet"], neutral=["income"], hierarchies=hierarchies, workload=workload,
+        settings={"age": {"snap": "off"}} if interval else {},
+    )  # fmt: skip
 
 
 def release_of(table: Table, algorithm: dict[str, Any], k: int = 8) -> shoal.Release:
     return shoal.anonymize(
-        table, algorithm=make("algorithm", algorithm), models=[shoal.KAnonymity(k=k)], seed=1, acknowledge=["W-NEUTRAL"]
-    )
+        table, algorithm=make("algorithm", algorithm), models=[shoal.KAnonymity(k=k)], seed=1,
+        acknowledge=["W-NEUTRAL", "W-TIGHT"],
+    )  # fmt: skip
 
 
 def kept(release: shoal.Release, column: str, value: Any) -> float:
@@ -247,7 +251,7 @@ def test_a_limit_on_spreads_is_held_against_prices_without_tolls() -> None:
     workload = {"boundaries": {"age": [33]}, "strength": 5}
     table = people(workload, interval=True)
     release = shoal.anonymize(
-        table, algorithm=shoal.Mondrian(cut="best", polish="lm"), seed=1, acknowledge=["W-NEUTRAL"],
+        table, algorithm=shoal.Mondrian(cut="best", polish="lm"), seed=1, acknowledge=["W-NEUTRAL", "W-TIGHT"],
         models=[shoal.KAnonymity(k=4), shoal.WorstGroupUtility(u=0.5)],
     )  # fmt: skip
     assert release.measure("wgu").value <= 0.5 + 1e-9
@@ -259,7 +263,7 @@ def test_the_gain_of_a_workload() -> None:
         gain.figure: gain
         for gain in shoal.workload_gain(
             people(workload, interval=True), algorithm=shoal.Mondrian(cut="best", k=8), seed=1,
-            acknowledge=["W-NEUTRAL"],
+            acknowledge=["W-NEUTRAL", "W-TIGHT"],
         )
     }  # fmt: skip
     assert found["query error"].before > 0.0

@@ -42,13 +42,14 @@ from shoal.recoding.publish import Published, behind_representatives, publish_ta
 from shoal.recoding.recodings import Recoding, Subtree
 from shoal.recoding.released import Released, apply_recoding
 from shoal.recoding.secrets import SecretKey
+from shoal.recoding.snap import grids
 from shoal.registry import load, names
 from shoal.reports.release import release_html
 from shoal.results import GateCase, Gated, GateReport, Release
 from shoal.risk.beside import before_and_after
 from shoal.table.history import History
 from shoal.table.keys import Keys
-from shoal.table.table import Table, iso_dates
+from shoal.table.table import Table, iso_dates, with_crowd
 from shoal.verify import gate
 from shoal.version import VERSION
 
@@ -103,6 +104,7 @@ def anonymize(
     keys = keys or Keys.from_seed(seed)
 
     judge = Judge(wanted, whole_reference(table, wanted, counter))
+    table = with_crowd(table, judge.k)
     empty = vacuous(judge, chosen.suppression_limit)
     refuse_unprotected(table, wanted, empty, acknowledge, chosen.code)
     refuse_settings(table, order, acknowledge)
@@ -238,6 +240,7 @@ def _pass_gate(
         counterfeits=table.counterfeits,
         hierarchies=whole_hierarchies(table),
         policies=whole_policies(table),
+        grids=grids(table),
     )
     report = gate(case)
     if not report.passed:

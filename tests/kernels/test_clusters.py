@@ -16,6 +16,7 @@ from shoal.kernels.clusters import extend, open_group, pair_prices, price_each, 
 from shoal.kernels.geometry import price
 from shoal.recoding.recodings import Grouping
 from shoal.recoding.released import apply_recoding
+from shoal.table.table import with_crowd
 from tests.kernels.test_geometry import extent
 from tests.measures.naive import NaiveColumn, record_price
 from tests.table.random_tables import cases
@@ -48,7 +49,7 @@ def test_growing_equals_pricing_from_scratch(data: st.DataObject) -> None:
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
 def test_prices_are_those_of_snapped_cells(dtype: type) -> None:
     values = (np.arange(2000) * 7 % 1999).astype(dtype) + (0.5 if dtype is np.float64 else 0)
-    table = read(pl.DataFrame({"a": values}), quasi=["a"])
+    table = with_crowd(read(pl.DataFrame({"a": values}), quasi=["a"]), 5)
     geo = geometry(table)
     ids = (np.arange(2000) // 5).astype(np.int32)
     spread = apply_recoding(table, Grouping(ids=ids, groups=400))

@@ -27,7 +27,7 @@ from shoal.kernels.ticks import (
 )
 from shoal.recoding.recodings import Grouping
 from shoal.recoding.released import apply_recoding
-from shoal.table.table import Table
+from shoal.table.table import Table, with_crowd
 
 
 @njit
@@ -76,9 +76,10 @@ def make_table(rng: np.random.Generator, n: int, missing: bool) -> Table:
         holes = [pl.when(pl.Series(rng.random(n) < 0.7)).then(pl.col(name)).alias(name) for name in data]
         frame = frame.with_columns(holes)
     rows = [[f"t{i}", f"g{i // 8}", f"h{i // 40}", "*"] for i in range(130)]
-    return read(
+    table = read(
         frame, quasi=list(data), hierarchies={"tree": rows}, weights={"set": 2.0, "number": 0.5}, missing="value"
     )
+    return with_crowd(table, 3)
 
 
 @settings(max_examples=40, deadline=None)

@@ -191,7 +191,7 @@ def _named(table: Table, accepted: Collection[str]) -> list[ShoalError]:
     from shoal.verify.strangers import check_anybody, check_texts, check_words
 
     roles, frame = table.schema, table.frame
-    hidden = [frame[name] for name in {*roles.identifiers, *([roles.subject] if roles.subject else [])}]
+    hidden = [frame[name] for name in dict.fromkeys([*roles.identifiers, *([roles.subject] if roles.subject else [])])]
     people = None if roles.subject is None else frame[roles.subject]
     read = [frame[name] for name in (*roles.sensitive, *roles.neutral)]
     closed = [one.name for one in table.sensitive if one.hierarchy is not None or one.spec.order]

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from shoal.errors import ParameterError, RefusalError
 from shoal.models.base import Model
+from shoal.recoding.snap import is_tight
 from shoal.table.table import Table
 
 IDENTITY = ("k", "p-sensitive", "alpha-k-simple", "alpha-k-general", "alpha-k-complete", "m-invariance")
@@ -76,10 +77,12 @@ def refuse_settings(table: Table, order: str, acknowledged: Collection[str]) -> 
     """Refuse settings that give the source's order or the classes' exact extremes away."""
     if order == "kept" and "W-ORDER" not in acknowledged:
         raise RefusalError('order = "kept" publishes the rows in the order of the source.', ["W-ORDER"])
-    tight = [column.name for column in table.quasi if column.spec.snap == "off"]
+    tight = [column for column in table.quasi if is_tight(column)]
     if tight and "W-TIGHT" not in acknowledged:
+        given = tight[0].spec.snap
+        shown = '"off"' if given == "off" else f"{given:g}"
         raise RefusalError(
-            f"snap = \"off\" publishes the exact extremes of classes in '{tight[0]}'.", ["W-TIGHT"]
+            f"snap = {shown} publishes the exact extremes of classes in '{tight[0].name}'.", ["W-TIGHT"]
         )
 
 

@@ -3,39 +3,95 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from decimal import Context, Decimal
 from typing import Any
 
 import numpy as np
 
-from shoal.table.column import Column
+from shoal.table.column import INTERVAL, Column
+from shoal.table.table import Table
 
-# Columns with few distinct values stay tight: their intervals name common values only.
-_TIGHT_UP_TO = 200
+_STEPS = (1, 2, 5, 10)
+# Fractions of more digits than these are as good as continuous.
+_DIGITS = 6
 
 
 def grid_width(column: Column) -> Decimal | None:
     """Width of the grid for a numeric or date column, None where intervals stay as they are.
 
-    ``auto`` takes the 1-2-5 number nearest to a hundredth of the range between the 5th and the 95th percentile.
+    ``auto`` leaves them where every value is common. Otherwise it takes the 1-2-5 number nearest to a hundredth of the
+    range between the 5th and the 95th percentile (of the whole range where these are one value), and at least two steps
+    of the values, since a grid as fine as they are would hide nothing.
     """
     snap = column.spec.snap
     if snap == "off" or column.numbers is None:
         return None
     if not isinstance(snap, str):
         return Decimal(str(snap))
-    if column.numbers.size <= _TIGHT_UP_TO:
+    if not column.rare.any():
         return None
     counts = column.frequencies[: column.numbers.size]
+    places = column.positions[: column.numbers.size]
     cumulative = np.cumsum(counts) / counts.sum()
-    low = column.positions[int(np.searchsorted(cumulative, 0.05))]
-    high = column.positions[int(np.searchsorted(cumulative, 0.95))]
-    return _round_125((high - low) / 100.0) if high > low else None
+    low, high = (places[int(np.searchsorted(cumulative, share))] for share in (0.05, 0.95))
+    width = (high - low if high > low else places[-1]) / 100.0
+    if width <= 0:
+        return None
+    least = 2 * _step(column)
+    return next(one for one in _rounds(_round_125(width)) if one >= least)
+
+
+def grids(table: Table) -> dict[str, float | None]:
+    """Quasi-identifiers whose intervals are snapped as values demand, and the width of each one's grid."""
+    widths = {
+        column.name: grid_width(column)
+        for column in table.quasi
+        if column.kind == INTERVAL and column.numbers is not None and column.spec.snap == "auto"
+    }
+    return {name: None if width is None else float(width) for name, width in widths.items()}
+
+
+def is_tight(column: Column) -> bool:
+    """Whether a column's setting publishes ends as they are: no grid, or one that every value lies on."""
+    snap = column.spec.snap
+    if column.kind != INTERVAL or column.numbers is None or snap == "auto":
+        return False
+    return snap == "off" or Decimal(str(snap)) <= _step(column)
+
+
+def _step(column: Column) -> Decimal:
+    """The number that all values are multiples of apart; 0 for those with many digits behind the point."""
+    numbers = column.numbers
+    assert numbers is not None
+    if numbers.dtype.kind == "i" and column.positions[: numbers.size].max(initial=0.0) < 1 << 62:
+        return Decimal(int(np.gcd.reduce(np.diff(numbers)))) if numbers.size > 1 else Decimal(0)
+    if numbers.dtype.kind == "f":
+        for digits in range(_DIGITS + 1):
+            scaled = numbers * 10.0**digits
+            whole = np.rint(scaled)
+            if np.abs(whole).max(initial=0.0) < 1 << 53 and np.allclose(scaled, whole, rtol=1e-12, atol=1e-9):
+                apart = np.diff(whole.astype(np.int64))
+                return Decimal(int(np.gcd.reduce(apart))).scaleb(-digits) if apart.size else Decimal(0)
+        return Decimal(0)
+    exact = all(x == int(x) for x in numbers.tolist())
+    return Decimal(math.gcd(*(int(x - numbers[0]) for x in numbers[1:]))) if exact else Decimal(0)
+
+
+def _rounds(start: Decimal) -> Iterator[Decimal]:
+    """1-2-5 numbers from one on."""
+    exponent = start.adjusted()
+    while True:
+        for step in _STEPS[:3]:
+            one = Decimal(step).scaleb(exponent)
+            if one >= start:
+                yield one
+        exponent += 1
 
 
 def _round_125(width: float) -> Decimal:
     exponent = math.floor(math.log10(width))
-    candidates = [Decimal(step).scaleb(exponent) for step in (1, 2, 5, 10)]
+    candidates = [Decimal(step).scaleb(exponent) for step in _STEPS]
     return min(candidates, key=lambda candidate: abs(math.log(float(candidate) / width)))
 
 
@@ -50,8 +106,8 @@ def snap_outward(column: Column, low: np.ndarray, high: np.ndarray) -> tuple[np.
     width = grid_width(column)
     if width is None or (column.whole and width < 1):
         return numbers[low], numbers[high]
-    lower, lower_of = _snap_distinct(numbers, low, width, -1)
-    upper, upper_of = _snap_distinct(numbers, high, width, 1)
+    lower, lower_of = _snap_distinct(column, low, width, -1)
+    upper, upper_of = _snap_distinct(column, high, width, 1)
     if column.declared is not None:
         floor, ceiling = column.declared
         lower = np.array([max(x, floor) for x in lower.tolist()], dtype=lower.dtype)
@@ -76,18 +132,39 @@ def published_ends(column: Column) -> tuple[np.ndarray, np.ndarray]:
     return np.append(ends[0], rest), np.append(ends[1], rest)
 
 
-def _snap_distinct(
-    numbers: np.ndarray, codes: np.ndarray, width: Decimal, side: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _snap_distinct(column: Column, codes: np.ndarray, width: Decimal, side: int) -> tuple[np.ndarray, np.ndarray]:
     """Snap every distinct bound once; returns the snapped values and each code's place among them."""
+    numbers = column.numbers
+    assert numbers is not None
     used, places = np.unique(codes, return_inverse=True)
     values = numbers[used]
     if values.dtype.kind == "i" and width == int(width):
         step = int(width)
-        return (values // step) * step if side < 0 else -((-values) // step) * step, places
-    if values.dtype.kind == "f":
-        return _snap_floats(values, width, side), places
-    return np.array([_snap_exact(x, width, side) for x in values.tolist()], dtype=object), places
+        snapped = (values // step) * step if side < 0 else -((-values) // step) * step
+    elif values.dtype.kind == "f":
+        snapped = _snap_floats(values, width, side)
+    else:
+        snapped = np.array([_snap_exact(x, width, side) for x in values.tolist()], dtype=object)
+    if column.spec.snap == "auto":
+        snapped = _stop_at_common(column, used, snapped, side)
+    return snapped, places
+
+
+def _stop_at_common(column: Column, used: np.ndarray, snapped: np.ndarray, side: int) -> np.ndarray:
+    """A bound on its way out stops at a value that enough people have: it is nobody's own."""
+    numbers, common = column.numbers, np.flatnonzero(~column.rare)
+    assert numbers is not None
+    if side < 0:
+        place = np.searchsorted(common, used, side="right") - 1
+        found = place >= 0
+    else:
+        place = np.searchsorted(common, used, side="left")
+        found = place < common.size
+    stops = numbers[common[place[found]]]
+    result = snapped.copy()
+    nearer = np.maximum if side < 0 else np.minimum
+    result[found] = nearer(result[found], stops)
+    return result
 
 
 def _snap_floats(values: np.ndarray, width: Decimal, side: int) -> np.ndarray:

@@ -43,6 +43,10 @@ class Column:
         With the missing leaf already in it, where there is one.
     policy
         Sensitive ranges, None where each is its value alone.
+    people
+        How many people have each code, None where rows are people.
+    crowd
+        How many people must have a value for it to be published as the end of an interval.
     """
 
     name: str
@@ -57,6 +61,8 @@ class Column:
     spec: ColumnSpec
     declared: tuple[object, object] | None = None
     policy: Policy | None = None
+    people: np.ndarray | None = None
+    crowd: int = 1
 
     @property
     def card(self) -> int:
@@ -125,6 +131,12 @@ class Column:
                 f"Column '{self.name}' has {self.card:,} different values and no hierarchy, and {groups:,} sets of "
                 f"them take {size / (1 << 30):.1f} GiB: give it a hierarchy, such as {{ prefix = [3, 1] }}, or drop it."
             )
+
+    @cached_property
+    def rare(self) -> np.ndarray:
+        """Which known values too few people have: as the end of an interval, each would be somebody's own."""
+        known = self.card - (self.missing >= 0)
+        return (self.frequencies if self.people is None else self.people)[:known] < self.crowd
 
     @cached_property
     def frequencies(self) -> np.ndarray:

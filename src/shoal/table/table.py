@@ -172,6 +172,19 @@ def take_rows(table: Table, rows: np.ndarray) -> Table:
     )
 
 
+def with_crowd(table: Table, size: int) -> Table:
+    """The same table, told how many people must have a value for it to be published as the end of an interval."""
+    columns = dict(table.columns)
+    for column in table.quasi:
+        if column.numbers is not None:
+            people = column.frequencies
+            if table.subjects is not None:
+                pairs = np.unique(np.stack([column.codes, table.subjects]), axis=1)
+                people = np.bincount(pairs[0], minlength=column.card)
+            columns[column.name] = replace(column, people=people, crowd=max(size, 2))
+    return replace(table, columns=columns)
+
+
 def iso_dates(table: Table) -> pl.DataFrame:
     """The rows as read, with dates of another format parsed, so that anybody can compare them."""
     given = {name: spec.format for name, spec in table.schema.specs.items() if spec.format is not None}

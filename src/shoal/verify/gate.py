@@ -26,6 +26,7 @@ from shoal.verify.checks import (
 )
 from shoal.verify.claims import Claims, read_claims
 from shoal.verify.classes import Classes, Look, find_look, starred
+from shoal.verify.ends import check_ends
 from shoal.verify.facts import Facts, subject_codes
 from shoal.verify.forms import check_form
 from shoal.verify.hierarchies import check_hierarchies
@@ -93,6 +94,7 @@ def gate(case: GateCase) -> GateReport:
         readable,
         check_exact(case.released, claims),
         *check_form(case, claims, look.quasi, cells, source),
+        check_ends(case, claims, cells),
         check_classes(look.judged),
         check_sensitive(facts),
         _check_neutral(case, claims, look.quasi),

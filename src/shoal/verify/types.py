@@ -112,6 +112,9 @@ class GateCase:
         Whole hierarchies by column, of which the manifest shows a part; without one the manifest's is whole.
     policies
         The same of sensitive ranges.
+    grids
+        Quasi-identifiers whose intervals must not end at values that few people have, each with the width of the grid
+        that they end on instead, None where every value is common.
     """
 
     original: pl.DataFrame
@@ -134,6 +137,7 @@ class GateCase:
     counterfeits: int = 0
     hierarchies: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
     policies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    grids: Mapping[str, float | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
