@@ -179,8 +179,9 @@ def with_crowd(table: Table, size: int) -> Table:
         if column.numbers is not None:
             people = column.frequencies
             if table.subjects is not None:
-                pairs = np.unique(np.stack([column.codes, table.subjects]), axis=1)
-                people = np.bincount(pairs[0], minlength=column.card)
+                count = int(table.subjects.max(initial=0)) + 1
+                pairs = np.unique(column.codes.astype(np.int64) * count + table.subjects)
+                people = np.bincount(pairs // count, minlength=column.card)
             columns[column.name] = replace(column, people=people, crowd=max(size, 2))
     return replace(table, columns=columns)
 
