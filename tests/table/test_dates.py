@@ -17,6 +17,7 @@ DAYS = [dt.date(1930, 1, 1) + dt.timedelta(days=97 * step) for step in range(240
 AMBIGUOUS = [day for day in DAYS if day.day <= 12]
 FORMATS = [
     "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%d.%m.%y",
+    "%d%m%Y", "%m%d%Y", "%d %m %Y",
     "%m/%d/%y", "%d %B %Y", "%d. %B %Y", "%B %d, %Y", "%d-%B-%Y", "%d.%m.%Y %H:%M", "%m/%d/%Y %I:%M %p",
     "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%SZ",
 ]  # fmt: skip
@@ -63,10 +64,11 @@ def test_what_may_be_read_in_two_ways_is_told_both(form: str) -> None:
     assert set(look.formats) == {f"%d{mark}%m{mark}%Y", f"%m{mark}%d{mark}%Y"}
 
 
+@pytest.mark.parametrize("many", [12, 96])
 @pytest.mark.parametrize("form", ["%Y-%m-%d", "%d.%m.%Y"])
-def test_a_few_words_make_no_category_of_a_date(form: str) -> None:
-    with pytest.raises(SchemaError, match=r"nearly all of dates.*missing_markers"):
-        read(["unknown"] * 12 + written(form)[12:])
+def test_words_for_unknown_make_no_category_of_a_date(form: str, many: int) -> None:
+    with pytest.raises(SchemaError, match=r"mostly like dates.*missing_markers"):
+        read(["unknown"] * many + written(form)[many:])
 
 
 @pytest.mark.parametrize(

@@ -18,13 +18,13 @@ from shoal.table.schema import Schema
 _SEPARATED = tuple(
     order.replace(" ", mark)
     for order in ("%d %m %Y", "%m %d %Y", "%Y %m %d", "%d %m %y", "%m %d %y", "%y %m %d")
-    for mark in (".", "/", "-")
+    for mark in (".", "/", "-", " ")
 )
 # Of the names of months, a format reads English ones: %B short and long.
 _NAMED = tuple(
     order.replace(" ", mark, 2) for order in ("%d %B %Y", "%B %d %Y", "%Y %B %d") for mark in (" ", "-", "/", ". ", "")
 ) + ("%d. %B %Y", "%B %d, %Y")
-_ISO, _COMPACT = "%Y-%m-%d", "%Y%m%d"
+_ISO, _COMPACT = "%Y-%m-%d", ("%Y%m%d", "%d%m%Y", "%m%d%Y")
 # A day, a word and a year: a date with a month in another language, which no format reads.
 _WORDED = r"^\d{1,2}\.?[ /-]\p{L}{3,12}\.?[ /-]\d{4}$"
 _MONTHS = 36
@@ -38,9 +38,11 @@ _TIMES = tuple(
     for clock in ("%H:%M:%S", "%H:%M", "%H:%M:%S%.f", "%I:%M %p", "%I:%M:%S %p", "%I:%M%p")
     for zone in ("", "Z", " UTC", "%z", " %z", "%:z")
 )
-# So many of a column's cells must parse: a slip or a word for "unknown" makes no category of a date.
-_NEARLY_ALL = 0.9
-_HALF, _SAMPLE = 0.5, 200
+# So many of a column's cells must parse: words for "unknown", however frequent, make no category of a date.
+_HALF = 0.5
+_SAMPLED, _SAMPLE = 0.25, 200
+# More cells than these in another form of date are no slips.
+_SLIPS = 0.1
 # Eight digits, or three pairs of them, are a date by accident now and then, but not three different ones.
 _FEW = 3
 
@@ -94,7 +96,7 @@ def look_at(series: pl.Series) -> Look | None:
     known = series.drop_nulls()
     # A sample turns most columns away; its share may be off by chance.
     sample = known.gather_every(max(1, known.len() // _SAMPLE))
-    return _looks(known, _NEARLY_ALL) if _looks(sample, _HALF) is not None else None
+    return _looks(known, _HALF) if _looks(sample, _SAMPLED) is not None else None
 
 
 def _looks(cells_read: pl.Series, share: float) -> Look | None:
@@ -114,17 +116,16 @@ def _dated(texts: pl.Series, rows: pl.Series, share: float) -> Look | None:
     least, total = share * float(rows.sum()), int(rows.sum())
     if int(rows.filter(texts.str.contains(_DIGITS) & texts.str.contains(_PARTED)).sum()) < least:
         return None
-    fits = {form: _fits(texts, form) for form in (_ISO, _COMPACT, *_SEPARATED, *_NAMED)}
+    fits = {form: _fits(texts, form) for form in (_ISO, *_COMPACT, *_SEPARATED, *_NAMED)}
     fits = {form: fit for form, fit in fits.items() if texts.filter(fit).n_unique() >= _fewest(form)}
     counts = {form: int(rows.filter(fit).sum()) for form, fit in fits.items()}
     best = max(counts.values(), default=0)
-    if fits and best >= least:
+    together = int(rows.filter(pl.select(pl.any_horizontal(*fits.values())).to_series()).sum()) if fits else 0
+    if fits and together >= least:
+        if together - best > _SLIPS * total:
+            return Look(why="holds dates in several forms")
         formats = tuple(form for form, count in counts.items() if count == best)
         return Look(formats=formats, all=best == total)
-    if fits:
-        either = pl.select(pl.any_horizontal(*fits.values())).to_series()
-        if int(rows.filter(either).sum()) >= least:
-            return Look(why="holds dates in several forms")
     worded = texts.str.contains(_WORDED)
     months = texts.filter(worded).str.extract(r"(\p{L}+)").str.to_lowercase().n_unique()
     if worded.any() and int(rows.filter(worded).sum()) >= least and months <= _MONTHS:
@@ -144,7 +145,7 @@ def _timed(texts: pl.Series, days: Look, all_timed: bool) -> Look:
 
 def _fits(texts: pl.Series, form: str) -> pl.Series:
     """Which texts are dates of a form, with as many digits as it says: years of two or four, others of one or two."""
-    digits = r"\d{2}" if form == _COMPACT else r"\d{1,2}"
+    digits = r"\d{2}" if form in _COMPACT else r"\d{1,2}"
     two = r"\d{2}" if "%y" in form else digits
     shape = form.replace(".", r"\.").replace("%Y", r"\d{4}").replace("%y", r"\d{2}")
     shape = shape.replace("%d", two).replace("%m", two).replace("%B", r"\p{L}{3,9}")
@@ -155,7 +156,7 @@ def _fits(texts: pl.Series, form: str) -> pl.Series:
 
 def _fewest(form: str) -> int:
     """Different dates that a form must show before it is believed."""
-    return _FEW if form == _COMPACT or "%y" in form else 1
+    return _FEW if form in _COMPACT or "%y" in form else 1
 
 
 def _sentence(name: str, look: Look) -> str:
@@ -163,8 +164,8 @@ def _sentence(name: str, look: Look) -> str:
     if look.why:
         return f"Column '{name}' {look.why}: write plain dates (2024-12-31), drop it, {insist}."
     said = " or ".join(f'format = "{form}"' for form in look.formats)
-    most = "" if look.all else "nearly all of "
+    most = "" if look.all else "mostly "
     also = "" if look.all else ", make the other cells missing ones (missing_markers)"
     century = " (00 to 69 are read as 2000 to 2069)" if any("%y" in form for form in look.formats) else ""
     declare = f'declare [columns.{name}] type = "date", {said}{century}{also}'
-    return f"Column '{name}' looks like {most}dates: {declare}, {insist}."
+    return f"Column '{name}' looks {most}like dates: {declare}, {insist}."
