@@ -130,6 +130,16 @@ def test_numbers_meet_by_chance() -> None:
     assert check_anybody([incomes], [numbers], None).passed
 
 
+def test_numbers_that_run_on_hold_months_and_incomes_by_chance_but_not_a_column_of_themselves() -> None:
+    numbers = pl.Series("number", np.arange(202_001, 203_001))
+    months = [202_301 + row % 12 for row in range(1000)]
+    assert check_anybody([pl.DataFrame({"month": months})], [numbers], None).passed
+    mothers = [int(numbers[row * 7 % 1000]) if row % 20 == 0 else None for row in range(1000)]
+    assert not check_anybody([pl.DataFrame({"mother": mothers})], [numbers], None).passed
+    zeros = pl.Series("number", ["000000", "0000000", "00000000"] * 2)
+    assert check_anybody([pl.DataFrame({"month": months})], [zeros], None).passed
+
+
 def test_a_surname_in_every_note_is_found() -> None:
     names = people(529)
     cells = [f"{note}, Hr. {name.split(',')[0].upper()}" for note, name in zip(notes(529), names, strict=True)]

@@ -24,7 +24,7 @@ _LETTERED_OR_DATE = r"\p{L}|^\d{4}-\d\d-\d\d(?:\s|$)|^\d\d?[./]\d\d?[./]\d{4}(?:
 # Chance: equal numbers and words happen. A word is vocabulary above this, and numbers meet by accident up to this.
 _BASE, _FACTOR = 3, 3
 _UNLIKELY = 1e-3
-_NEARLY_ALL, _SEVERAL = 0.9, 3
+_NEARLY_ALL, _SEVERAL, _MANY = 0.9, 3, 0.02
 # Free text: cells of so many words that nobody else has, at least so many and that share of the rows.
 _TEXT_WORDS, _TEXT_CELLS, _TEXT_SHARE = 3, 10, 0.05
 
@@ -183,7 +183,9 @@ def _numbered(found: pl.DataFrame, digits: pl.DataFrame, column: pl.Series) -> i
     if not met.height:
         return 0
     candidates, hits = found["key"].n_unique(), met["key"].n_unique()
-    if hits >= _SEVERAL and hits >= _NEARLY_ALL * candidates:
+    # Numbers that run on hold everything between their ends: a few of them in a column prove nothing.
+    telling = hits >= _MANY * digits.height or not _run_on(digits)
+    if hits >= _SEVERAL and hits >= _NEARLY_ALL * candidates and telling:
         return int(met["rows"].sum())
     if column.dtype.is_numeric():
         span = float(column.max() or 0) - float(column.min() or 0) + 1.0  # type: ignore[arg-type]
@@ -195,6 +197,12 @@ def _numbered(found: pl.DataFrame, digits: pl.DataFrame, column: pl.Series) -> i
     # Neither spreads evenly, so that chance may well be a few times what it would be if they did.
     unlikely = hits > _FACTOR * expected and _tail(hits, expected) < _UNLIKELY
     return int(met["rows"].sum()) if unlikely else 0
+
+
+def _run_on(digits: pl.DataFrame) -> bool:
+    """Whether most numbers between the smallest and the largest are somebody's, as of those given one after another."""
+    whole = digits["key"].cast(pl.Int64, strict=False).drop_nulls().to_numpy()
+    return bool(whole.size) and whole.size > 0.5 * (int(whole.max()) - int(whole.min()) + 1)
 
 
 def _tail(hits: int, expected: float) -> float:
