@@ -52,7 +52,7 @@ def overlapping(values: list[str], *, ages: list[int] = AGES, left_out: int = 0,
 
 def test_a_class_of_one_value_is_found_inside_another() -> None:
     release = overlapping(VALUES)
-    assert sorted(release.frame["age"].unique()) == ["[20,45]", "[30,35]"]
+    assert sorted(release.frame["age"].unique()) == ["[20,46]", "[30,36]"]
     found = figures(attack(release, only=["homogeneity"])[0])
     assert found["homogeneity:s"].value == 0.5
     # Somebody who cannot tell the classes apart sees four values of anybody from 30 to 35.

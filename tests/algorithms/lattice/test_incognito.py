@@ -48,7 +48,7 @@ def test_its_set_is_that_of_brute_force(case: Case, measure: str) -> None:
 
 
 @settings(max_examples=150)
-@given(cases(lattices.INHERITED, unknown=False), LIMIT, MEASURE)
+@given(cases(lattices.INHERITED, unknown=False, people=False), LIMIT, MEASURE)
 def test_its_set_is_that_of_brute_force_with_suppression(case: Case, limit: float, measure: str) -> None:
     assert_brute_force(case, limit, measure)
 

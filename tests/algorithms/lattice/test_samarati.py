@@ -42,7 +42,7 @@ def assert_lowest(case: Case, limit: float, prefer: str) -> None:
 
 
 @settings(max_examples=150)
-@given(cases(lattices.INHERITED, unknown=False), LIMIT, PREFER)
+@given(cases(lattices.INHERITED, unknown=False, people=False), LIMIT, PREFER)
 def test_its_height_is_the_minimum(case: Case, limit: float, prefer: str) -> None:
     assert_lowest(case, limit, prefer)
 
