@@ -166,6 +166,9 @@ def _empty(release: Release) -> str:
     ]
     if all((canonical_text(frame[name]).fill_null(ROOT) == ROOT).all() for name in quasi):
         return "Every quasi-identifier is '*' in every row, so the release describes nobody."
+    # A range or a set that covers everybody is a '*' by another name.
+    if all(frame[name].n_unique() == 1 for name in quasi) and any(one.card > 1 for one in release.table.quasi):
+        return "Every row has the same quasi-identifiers, so the release tells nobody from anybody."
     return ""
 
 

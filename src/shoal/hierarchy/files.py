@@ -150,7 +150,7 @@ def _kind(name: str, spec: Any) -> str:
             f"The hierarchy of '{name}' must be a path or a table with one of {', '.join(_OPTIONS)}: "
             f"got {spec!r}."
         )
-    known = [*_OPTIONS, *(key for keys in _OPTIONS.values() for key in keys)]
+    known = list(dict.fromkeys([*_OPTIONS, *(key for keys in _OPTIONS.values() for key in keys)]))
     for key in spec:
         if key not in known:
             raise HierarchyError(_unknown(name, str(key), known))
