@@ -60,7 +60,8 @@ def test_range_queries_follow_the_thesis() -> None:
         "sex": [["f", "*"], ["m", "*"]],
     }  # fmt: skip
     roles = {"quasi": ["age", "sex", "job"], "sensitive": ["born", "weight"], "neutral": ["ward", "size", "disease"]}
-    made = released(shoal.NoAlgorithm(), people(), read={"hierarchies": trees, **roles})
+    settings = {"age": {"snap": "off"}}
+    made = released(shoal.NoAlgorithm(), people(), read={"hierarchies": trees, "settings": settings, **roles})
     reading = read_release(made)
     seen = set()
     for query in RangeQueries(count=200).make(reading):

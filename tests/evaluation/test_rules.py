@@ -15,7 +15,7 @@ from shoal.evaluation.mining import Strength
 from shoal.evaluation.reading import Feature, Reading, read_published, read_release
 from shoal.evaluation.rules import AssociationRules
 from tests.evaluation.test_estimate import entry
-from tests.evaluation.test_reading import people, released
+from tests.evaluation.test_reading import EXACT, people, released
 
 
 def naive(reading: Reading, target: str, spec: AssociationRules, original: bool) -> dict[Any, Strength]:
@@ -98,7 +98,7 @@ def test_findings_add_up() -> None:
 
 
 def test_what_is_not_generalised_keeps_every_rule() -> None:
-    reading = read_release(released(shoal.NoAlgorithm(), people(120)))
+    reading = read_release(released(shoal.NoAlgorithm(), people(120), read=EXACT))
     recovered, artificial, items = AssociationRules(support=0.05, confidence=0.2).run(reading)
     assert (recovered.value, artificial.value, items.value) == (1.0, 0.0, 1.0)
 
