@@ -21,8 +21,8 @@ from shoal.evaluation.split import split
 from shoal.measures.intervals import wilson
 from shoal.registry import load
 from tests.evaluation.samples import people, reading, starred, without_quasi
+from tests.evaluation.test_reading import EXACT, released
 from tests.evaluation.test_reading import people as mixed
-from tests.evaluation.test_reading import released
 
 ALL = ("classifiers", "partitioning", "regression", "clustering", "distributions")
 KINDS = {
@@ -39,7 +39,8 @@ KINDS = {
 @pytest.mark.parametrize("name", ALL)
 def test_every_evaluation_reads_every_kind(name: str, kind: str) -> None:
     gaps = kind in ("missing", "exact")
-    made = read_release(released(KINDS[kind], mixed(90, missing=gaps), read={"missing": "value"} if gaps else {}))
+    read = ({"missing": "value"} if gaps else {}) | (EXACT if kind == "exact" else {})
+    made = read_release(released(KINDS[kind], mixed(90, missing=gaps), read=read))
     evaluation = load("evaluation", name)()
     findings = evaluation.run(made)
     assert findings == evaluation.run(made)  # the same key, the same figures
