@@ -31,6 +31,7 @@ def one_rule(
     p0: float = 0.0,
     p1: float = 0.0,
     limit: float = 0.0,
+    people: bool = False,
 ) -> kernel.Rules:
     """A single rule on a single attribute of six values."""
     full = np.array([] if ref_full is None else ref_full, dtype=np.float64)
@@ -43,6 +44,7 @@ def one_rule(
         ref=np.concatenate([full, known]), ref_at=np.array([[0, full.size, full.size + known.size]]),
         tree=flat, tree_at=np.array([0, flat.size]),
         unknown=np.array(unknown, dtype=np.uint8), unknown_at=np.array([0, CARD]), card=np.array([CARD]),
+        people=np.array([people], dtype=np.uint8),
     )  # fmt: skip
 
 
@@ -96,9 +98,7 @@ def tree_reference(table: Counts, tree: Hierarchy) -> list[float]:
     q = shares(table)
     found = []
     for nodes in tree.ancestors:
-        per_node = [
-            float(sum(q[code] for code in range(CARD) if nodes[code] == node)) for node in range(CARD)
-        ]
+        per_node = [float(sum(q[code] for code in range(CARD) if nodes[code] == node)) for node in range(CARD)]
         found += per_node
     return found
 
@@ -153,7 +153,7 @@ def test_share_over_its_cap(group: Counts, caps: list[float]) -> None:
 
 def test_shares_are_of_people_where_people_are_counted() -> None:
     """Three people, one of whom has both values: two have each, although counts add up to four."""
-    rule = one_rule(kernel.SHARE, kernel.AT_MOST, ref=[1.0] * CARD)
+    rule = one_rule(kernel.SHARE, kernel.AT_MOST, ref=[1.0] * CARD, people=True)
     assert value(rule, {0: 2, 1: 2}, known=3) == pytest.approx(2 / 3)
 
 
@@ -203,9 +203,7 @@ def test_spread_and_variance(group: Counts) -> None:
     variance = sum((x - mean) ** 2 for x in values) / len(values)
     spread = value(one_rule(kernel.SPREAD, kernel.AT_LEAST, ref=places), group)
     assert spread == max(values) - min(values)
-    assert value(one_rule(kernel.VARIANCE, kernel.AT_LEAST, ref=places), group) == pytest.approx(
-        variance, abs=1e-9
-    )
+    assert value(one_rule(kernel.VARIANCE, kernel.AT_LEAST, ref=places), group) == pytest.approx(variance, abs=1e-9)
 
 
 @given(histograms(), st.sampled_from([0, 0.5, 1, 3, 5.5, 20]), st.booleans())
@@ -293,6 +291,70 @@ def test_unknown_values(drawn: tuple[Counts, Counts], unknown: list[int], name: 
         expected = worse(expected, naive(group, table))
     assert found == pytest.approx(expected, abs=1e-12)
     assert (op in TWO_WAYS) == (worse is not None)
+
+
+PLACES = [0.0, 1.0, 1.5, 4.0, 10.0, 11.0]
+DIVERSITIES = {
+    "distinct": (kernel.DISTINCT, kernel.AT_LEAST, {}, lambda c: float(len(c))),
+    "entropy": (kernel.ENTROPY, kernel.AT_LEAST, {}, entropy),
+    "tail": (kernel.TAIL, kernel.BELOW, {"p0": 2}, lambda c: tail_ratio(c, 2)),
+    "spread": (kernel.SPREAD, kernel.AT_LEAST, {"ref": PLACES}, lambda c: PLACES[max(c)] - PLACES[min(c)]),
+    "closeness": (
+        kernel.CLOSENESS, kernel.AT_MOST, {"ref": PLACES, "p0": 20.0},
+        lambda c: 1 - (PLACES[max(c)] - PLACES[min(c)]) / 20,
+    ),
+    "pairs": (
+        kernel.RANGE_PAIRS, kernel.AT_MOST,
+        {"ref": [*range(CARD), *range(CARD), *range(CARD), *PLACES], "p0": 20.0},
+        lambda c: float(sum(p**2 for p in shares(c))),
+    ),
+}  # fmt: skip
+
+
+def persons() -> st.SearchStrategy[list[set[int]]]:
+    """What each person of a class has; half of the time there is a value that all of them have."""
+    each = st.lists(st.sets(st.integers(0, CARD - 1), min_size=1, max_size=3), min_size=1, max_size=5)
+    common = st.tuples(each, st.integers(0, CARD - 1)).map(lambda drawn: [{*has, drawn[1]} for has in drawn[0]])
+    return each | common
+
+
+def counted(class_: list[set[int]]) -> Counts:
+    return {code: sum(code in has for has in class_) for code in set().union(*class_)}
+
+
+@settings(max_examples=300)
+@given(persons(), st.lists(st.integers(0, 1), min_size=CARD, max_size=CARD), st.sampled_from(sorted(DIVERSITIES)))
+def test_a_value_that_everybody_has_is_all_that_a_diversity_sees(
+    class_: list[set[int]], unknown: list[int], name: str
+) -> None:
+    """Everybody: all the people of whom a value is known. Without such a value nothing changes."""
+    op, sense, options, naive = DIVERSITIES[name]
+    group = counted(class_)
+    telling = [known for has in class_ if (known := {code for code in has if not unknown[code]})]
+    found = value(one_rule(op, sense, unknown=unknown, people=True, **options), group, known=len(telling))
+    if not telling:
+        assert math.isnan(found)
+        return
+    common = set.intersection(*telling)
+    readings = [{code: len(telling)} for code in common] or [counted(telling)]
+    if op in TWO_WAYS:
+        readings.append(group)
+    worse = min if sense == kernel.AT_LEAST else max
+    assert found == pytest.approx(worse(naive(reading) for reading in readings), abs=1e-12)
+
+
+@given(persons(), st.sampled_from([kernel.SHARE, kernel.TOTAL_VARIATION, kernel.VARIANCE, kernel.WINDOW]))
+def test_what_is_no_diversity_sees_every_value_of_people(class_: list[set[int]], op: int) -> None:
+    group, n = counted(class_), len(class_)
+    by_rows, by_people = (
+        one_rule(op, kernel.AT_MOST, ref=[0.1, 0.2, 0.3, 0.4, 0.5, 0.6], people=people) for people in (False, True)
+    )
+    assert value(by_people, group, known=n) == value(by_rows, group, known=n)
+
+
+def test_where_rows_are_counted_a_count_of_all_the_known_is_no_sign_of_everybody() -> None:
+    rule = one_rule(kernel.DISTINCT, kernel.AT_LEAST)
+    assert value(rule, {0: 5, 1: 1}, known=5) == 2.0
 
 
 def test_comparisons_have_the_tolerance_they_are_said_to_have() -> None:
