@@ -209,7 +209,7 @@ def _quasi(name: str, rng: random.Random, kinds: list[str] | None) -> Column:
     kind = rng.choice(kinds or ["int", "real", "date", "ordinal", "flat", "tree", "prefix", "widths", "dates"])
     column = Column(name, kind)
     if kind == "ordinal":
-        column.order = ["none", "mild", "odd, one", "severe", "worst"][: rng.randint(2, 5)]
+        column.order = ["nil", "mild", "odd, one", "severe", "worst"][: rng.randint(2, 5)]
     if kind == "flat":
         column.order = rng.sample(_TEXTS, rng.randint(1, 7))
     if kind == "tree":
@@ -226,7 +226,7 @@ def _tree(rng: random.Random, prefix: str) -> dict[str, list[str]]:
 
 
 def _sensitive(rng: random.Random, algorithm: str) -> list[Column]:
-    first = Column("s", rng.choice(["flat", "flat", "tree", "int"]), order=["flu", "HIV", "asthma", "ulcer", "none"])
+    first = Column("s", rng.choice(["flat", "flat", "tree", "int"]), order=["flu", "HIV", "asthma", "ulcer", "withheld"])
     if algorithm in ("personalised",):
         first.kind = "tree"
     if algorithm in ("mapping", "anatomy", "m-invariant"):
@@ -236,7 +236,7 @@ def _sensitive(rng: random.Random, algorithm: str) -> list[Column]:
     if first.kind == "tree":
         first.paths = _tree(rng, "s-")
     if first.kind == "flat" and rng.random() < 0.3:
-        first.non_answers = ["none"]
+        first.non_answers = ["withheld"]
     if algorithm in ("personalised", "m-invariant", "anatomy", "alpha-k") or rng.random() < 0.6:
         return [first]
     return [first, Column("t", rng.choice(["int", "flat"]), order=["low", "mid", "high"])]

@@ -125,6 +125,15 @@ def test_everybody_guards_a_value_that_all_of_a_class_have() -> None:
     assert not check_of(recheck(case.released, described), "personalised on s").passed
 
 
+def test_a_value_lifted_to_the_root_is_not_a_missing_one() -> None:
+    """Beside a leaf it hides whose that is; without it the class would have one value, which all guard."""
+    model = {"name": "personalised", "p": 0.6, "guard_level": 0}
+    case = sensitive_case([["*", "a", "*"], ["b", "c"]], model, column={"hierarchy": TREE, "cells": "label"})
+    described = published(case)
+    described["verdicts"][0] |= {"holds": True, "value": None}
+    assert check_of(recheck(case.released, described), "personalised on s").passed
+
+
 def test_a_star_covers_everything() -> None:
     cells = pl.Series(["*"] * 3 + ["[1,2]"] * 3 + ["[3,4]"] * 3)
     columns = [{"name": "q", "role": "quasi", "type": "numeric", "cells": "interval"}]

@@ -246,14 +246,18 @@ def _max_range(model: Mapping[str, Any], known: Known) -> np.ndarray:
 
 
 def _personalised(model: Mapping[str, Any], known: Known) -> np.ndarray:
-    """Where everybody guards something and all of a class have one value, that value is out."""
+    """Where everybody guards something and all of a class have one value, that value is out.
+
+    A ``*`` beside it is a value that was lifted all the way, no missing answer, so cells count as they stand.
+    """
     column, view = known.sample.attribute.columns[0], known.view
     if model.get("guard_level") is None or column.hierarchy is None or model["p"] >= 1:
         return np.ones(view.classes, dtype=bool)
     leaves = {row[0] for row in column.hierarchy}
     leaf = np.array([text in leaves for text in known.sample.attribute.texts.to_list()], dtype=bool)
     bare = np.bincount(view.group, weights=leaf[view.value], minlength=view.classes)
-    return ~((known.distinct == 1) & (bare == 1))
+    cells = np.bincount(known.whole.group, minlength=view.classes)
+    return ~((known.distinct == 1) & (bare == 1) & (cells == 1))
 
 
 def _stars(facts: Facts) -> np.ndarray:
