@@ -226,7 +226,8 @@ def _tree(rng: random.Random, prefix: str) -> dict[str, list[str]]:
 
 
 def _sensitive(rng: random.Random, algorithm: str) -> list[Column]:
-    first = Column("s", rng.choice(["flat", "flat", "tree", "int"]), order=["flu", "HIV", "asthma", "ulcer", "withheld"])
+    values = ["flu", "HIV", "asthma", "ulcer", "withheld"]
+    first = Column("s", rng.choice(["flat", "flat", "tree", "int"]), order=values)
     if algorithm in ("personalised",):
         first.kind = "tree"
     if algorithm in ("mapping", "anatomy", "m-invariant"):
