@@ -158,3 +158,14 @@ def test_the_gate_counts_people(monkeypatch: pytest.MonkeyPatch) -> None:
     release(table(values))
     with pytest.raises(GateError, match="ends of intervals"):
         release(table(values, subject=[row // 4 for row in range(240)]))
+
+
+def test_columns_left_as_they_are_need_to_say_so() -> None:
+    """Level 0 has no intervals to widen: values of one person are refused, with the way out."""
+    accepted = [*ACCEPT, "W-NO-K", "W-TIGHT"]
+    with pytest.raises(GateError, match='give them snap = "off" and acknowledge W-TIGHT'):
+        shoal.anonymize(table(incomes()), algorithm=shoal.NoAlgorithm(), acknowledge=accepted, seed=1)
+    exact = shoal.anonymize(
+        table(incomes(), settings={"snap": "off"}), algorithm=shoal.NoAlgorithm(), acknowledge=accepted, seed=1
+    )
+    assert sorted(exact.frame["x"]) == sorted(str(value) for value in incomes())

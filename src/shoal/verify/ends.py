@@ -28,7 +28,9 @@ def check_ends(case: GateCase, claims: Claims, cells: Mapping[str, Cells]) -> Ch
             if rare:
                 few = f"fewer than {crowd} people"
                 problems.append(f"{rare:,} ends of intervals of '{column.name}' are values of {few}")
-    detail = "; ".join(problems) + "." if problems else "No end of an interval is a value that only few people have."
+    way = 'generalise these columns, or give them snap = "off" and acknowledge W-TIGHT'
+    found = "; ".join(problems)
+    detail = f"{found}: {way}." if found else "No end of an interval is a value that only few people have."
     return Check(name="ends", passed=not problems, detail=detail)
 
 
