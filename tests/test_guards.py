@@ -12,6 +12,7 @@ import pytest
 
 import shoal
 from shoal.errors import InfeasibleError, ParameterError
+from shoal.io.describe import whole_hierarchies
 from shoal.results import GateCase
 from shoal.table.table import Table
 from shoal.verify import gate
@@ -70,6 +71,7 @@ def case(made: shoal.Release, **changes: Any) -> GateCase:
             original=made.table.frame.select("age", "disease").with_columns(pl.col("age").cast(pl.String)),
             released=made.frame, source=made.source, suppressed=np.empty(0, dtype=np.int64), n_read=80, n_dropped=0,
             identifiers=pl.DataFrame(), subject=None, manifest=manifest, guard=made.table.frame["secret_wish"],
+            hierarchies=whole_hierarchies(made.table),
         ),
         **changes,
     )  # fmt: skip
@@ -87,7 +89,10 @@ def test_the_gate_sees_labels_that_are_not_above_and_breaches() -> None:
     wrong[0] = "stomach" if ABOVE[patients()["disease"][int(made.source[0])]][1] == "lungs" else "lungs"
     assert "nodes of disease" in failed(case(made, released=made.frame.with_columns(wrong)))
     true = patients()["disease"].gather(made.source).alias("disease")
-    assert failed(case(made, released=made.frame.with_columns(true))) == ["personalised on disease"]
+    entries = case(made).manifest["columns"]
+    whole = [one | {"hierarchy": ILLNESS, "whole": True} if one["name"] == "disease" else one for one in entries]
+    shown = case(made, released=made.frame.with_columns(true), manifest={**case(made).manifest, "columns": whole})
+    assert failed(shown) == ["personalised on disease"]
 
 
 def test_a_model_without_its_method_is_enforced_on_values() -> None:

@@ -99,7 +99,7 @@ def test_what_the_method_makes_passes(case: Any, seed: int) -> None:
     columns = [{"name": column.name, "role": "quasi", "type": column.type} for column in table.quasi]
     claims = {"redraw": able, "columns": [*columns, {"name": "s", "role": "sensitive", "type": "categorical"}]}
     order = np.random.default_rng(seed).permutation(table.n)
-    checks = check_randomised(frame, published(table, described.after)[order], order, claims)
+    checks = check_randomised(table.frame, published(table, described.after)[order], order, claims)
     assert all(check.passed for check in checks), checks
 
 
