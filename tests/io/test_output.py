@@ -277,9 +277,9 @@ def test_a_failure_leaves_nothing_behind(
 def test_nobody_else_can_look_while_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
 
-    def look(frame: pl.DataFrame, path: Path, format: str) -> None:
+    def look(frame: pl.DataFrame, path: Path, format: str, *rest: Any) -> None:
         seen.append(mode(path.parent.parent))
-        write_frame(frame, path, format)
+        write_frame(frame, path, format, *rest)
 
     monkeypatch.setattr("shoal.io.output.write_frame", look)
     write_release(release(), tmp_path / "out")
