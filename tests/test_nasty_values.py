@@ -38,9 +38,9 @@ MODELS = [
 
 def column(rng: random.Random, rows: int) -> tuple[list[str], dict[str, Any]]:
     """Cells from a few values of one pool, and perhaps a declared type."""
-    pool = POOLS[rng.choice(list(POOLS))]
-    few = rng.sample(pool, rng.randint(1, 4))
-    kind = rng.choice([None, None, None, "categorical", "numeric", "date"])
+    name = rng.choice(list(POOLS))
+    few = rng.sample(POOLS[name], rng.randint(1, 4))
+    kind = rng.choice([None, "categorical", "categorical", {"numbers": "numeric", "dates": "date"}.get(name)])
     return [rng.choice(few) for _ in range(rows)], {} if kind is None else {"type": kind}
 
 

@@ -9,6 +9,7 @@ import polars as pl
 
 from shoal.verify.cells import Cells
 from shoal.verify.claims import Claims, Column
+from shoal.verify.judge import size_asked
 from shoal.verify.types import Check, GateCase
 from shoal.verify.values import read_values
 
@@ -20,7 +21,7 @@ def check_ends(case: GateCase, claims: Claims, cells: Mapping[str, Cells]) -> Ch
 
     Only columns whose grid the gate was given are looked at: others are published as the recipe says, by ``W-TIGHT``.
     """
-    crowd = max([2, *(int(model["k"]) for model in claims.models if "k" in model)])
+    crowd = max([2, *(size_asked(model) for model in claims.models)])
     problems = []
     for column in claims.role("quasi"):
         if column.name in case.grids and column.name in cells and column.cells in ("interval", "bounds"):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import shoal
@@ -55,6 +55,7 @@ def test_groups_hold_where_all_do(cut: str, seed: int, n: int, spread: int, mode
 
 @settings(max_examples=40)
 @given(st.integers(0, 10**6), st.integers(2, 60), st.sampled_from([3, 30, 300]), st.sampled_from(MODELS))
+@example(0, 5, 30, {"name": "k-e", "k": 4, "e": 0})  # its k counts values, not people who share an end
 def test_released_classes_hold(seed: int, n: int, spread: int, model: dict[str, Any]) -> None:
     table = table_of(seed, n, spread)
     try:
