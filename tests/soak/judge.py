@@ -67,6 +67,17 @@ def _diverse(test: Callable[[dict[str, Any], Counter[Value]], bool]) -> Test:
     return judged
 
 
+def _alone(test: Test) -> Test:
+    """A class in which a value belongs to everybody is judged as that value alone."""
+
+    def judged(model: dict[str, Any], group: Members, table: Members) -> bool:
+        shared = [value for value, count in group.known.counts().items() if count == group.size]
+        one = Members(shared[:1], group.people[:1], group.column, group.table) if shared else group
+        return test(model, one, table)
+
+    return judged
+
+
 def _entropy(model: dict[str, Any], counts: Counter[Value]) -> bool:
     total = sum(counts.values())
     entropy = -sum(count / total * math.log(count / total) for count in counts.values())
@@ -187,12 +198,12 @@ _JUDGES: dict[str, Test] = {
     "alpha-k-simple": _alpha,
     "alpha-k-general": _alpha,
     "alpha-k-complete": _alpha,
-    "k-e": _k_e,
-    "variance": _variance,
-    "eps-m": _eps_m,
-    "range-diversity": _simpson,
+    "k-e": _alone(_k_e),
+    "variance": _alone(_variance),
+    "eps-m": _alone(_eps_m),
+    "range-diversity": _alone(_simpson),
     "range-confidence": _confidence,
-    "max-range": _max_range,
+    "max-range": _alone(_max_range),
 }
 
 
