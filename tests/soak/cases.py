@@ -48,6 +48,7 @@ ALGORITHMS: list[dict[str, Any]] = [
     {"name": "m-invariant", "m": 2},
 ]
 # These search the levels of hierarchies.
+REGISTRY, SOURCE = "soak.registry", "soak"
 TREES = ("samarati", "incognito", "optimal", "rv-global", "rv-local", "rv-hybrid", "rv-distributed",
          "top-down-subtree", "personalised")  # fmt: skip
 # These say what they cannot promise beside a limit on loss, or bring one of their own.
@@ -97,6 +98,11 @@ class Case:
     format: str
 
     @property
+    def again(self) -> bool:
+        """Whether the method is about several releases, so that it needs a registry and rows that are known again."""
+        return bool(self.algorithm["name"] == "m-invariant")
+
+    @property
     def kept(self) -> list[Row]:
         """The rows that are left after those with missing cells are dropped, if they are."""
         looked_at = [name for name in self.rows[0] if name != "name"]
@@ -124,8 +130,11 @@ class Case:
             roles["neutral"] = ["ref"]
         if self.people:
             roles["subject"] = "who"
+        if self.again:
+            roles["key"] = "id"
         lines = [f"acknowledge = {_toml(quoted)}", f"seed = {self.seed}"]
-        lines += ["[source]", 'path = "source.csv"', f"missing = {_toml(self.missing)}"]
+        lines += ["[registry]", f"file = {_toml(REGISTRY)}"] if self.again else []
+        lines += ["[source]", f"name = {_toml(SOURCE)}", 'path = "source.csv"', f"missing = {_toml(self.missing)}"]
         lines += ["[roles]", *(f"{key} = {_toml(value)}" for key, value in roles.items())]
         for column in self.columns.values():
             lines += self._column(column)
@@ -175,7 +184,7 @@ def make(seed: int) -> Case:
     columns |= {one.name: one for one in _sensitive(rng, name)}
     sensitive = [one for one in columns if one not in quasi]
     people = rng.random() < 0.3 and name not in ("anatomy", "microaggregation", "m-invariant", "random")
-    linked = people or rng.random() < 0.8
+    linked = people or (rng.random() < 0.8 and name != "m-invariant")
     whole = name in ("microaggregation", "samarati", "incognito")  # refused or mostly refused beside missing values
     missing = rng.choice(["error", "drop"] if whole else ["error", "drop", "value"])
     rows = [_row(i, columns, quasi, rng, missing != "error") for i in range(count)]
@@ -185,8 +194,10 @@ def make(seed: int) -> Case:
             row["who"] = f"person-{rng.randrange(max(2, count // 2)):03}"
         if linked:
             row["ref"] = str(reference)
+        if name == "m-invariant":
+            row["id"] = str(reference)
     # Noise suppresses nobody, and without a method only suppression makes classes hold.
-    limit = {"random": 0.0, "none": 1.0}.get(name)
+    limit = {"random": 0.0, "none": 1.0, "m-invariant": 1.0}.get(name)
     algorithm["suppression_limit"] = rng.choice([0.0, 0.1, 0.5, 1.0]) if limit is None else limit
     exact = name in ("random", "graded", "mapping", "table-transform", "anatomy", "microaggregation")
     return Case(
@@ -271,7 +282,8 @@ def _models(rng: random.Random, algorithm: str, sensitive: list[Column]) -> list
         return []
     if algorithm == "personalised":
         return [{"name": "k", "k": 2}] if rng.random() < 0.5 else []
-    found: list[dict[str, Any]] = [{"name": "k", "k": rng.randint(2, 4)}]
+    size = rng.randint(2, 4)
+    found: list[dict[str, Any]] = [{"name": "k", "k": 2 if algorithm == "m-invariant" else size}]
     taken = {"alpha-k": "alpha", "upc": "range-diversity"}.get(algorithm, "?")
     simple = algorithm in ("samarati", "incognito")  # they refuse models that could mislead their pruning
     for column in sensitive:

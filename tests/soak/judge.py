@@ -144,6 +144,11 @@ def _max_range(model: dict[str, Any], group: Members, table: Members) -> bool:
     return width == 0 or float(1 - (found[-1] - found[0]) / width) <= model["limit"] + _CLOSE
 
 
+def _invariant(model: dict[str, Any], group: Members, table: Members) -> bool:
+    counts = group.known.counts()
+    return not counts or (len(counts) >= model["m"] and len(set(counts.values())) == 1)
+
+
 def _close(model: dict[str, Any], group: Members, table: Members) -> bool:
     return not group.known.values or _distance(group.known, table.known) <= model["t"] + _CLOSE
 
@@ -203,6 +208,7 @@ _JUDGES: dict[str, Test] = {
     "eps-m": _alone(_eps_m),
     "range-diversity": _alone(_simpson),
     "range-confidence": _confidence,
+    "m-invariance": _invariant,
     "max-range": _alone(_max_range),
 }
 

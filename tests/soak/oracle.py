@@ -187,6 +187,8 @@ def _asked(case: Case) -> list[dict[str, Any]]:
         shorthand = [{"name": "alpha-k-general", "alpha": 0.7, "k": 2, "on": name} for name in case.sensitive]
     if case.algorithm["name"] == "anatomy":
         shorthand = [{"name": "distinct-l", "l": 2, "on": name} for name in case.sensitive]
+    if case.again:
+        shorthand = [{"name": "m-invariance", "m": 2, "on": name} for name in case.sensitive]
     return [*case.models, *shorthand]
 
 

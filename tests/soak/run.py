@@ -17,11 +17,14 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tests.soak.cases import Case, make
+from tests.soak.cases import REGISTRY, SOURCE, Case, make
 from tests.soak.oracle import faults, read_rows
 from tests.soak.third import Pycanon, comparable, disagreements
+
+if TYPE_CHECKING:
+    from shoal.vault import Key
 
 # Refused for a reason that is written down: bad input or recipe (2), no release possible (3).
 _CLEAN = (2, 3)
@@ -38,12 +41,25 @@ def attempt(action: Callable[[], Any]) -> tuple[int, str]:
     return 0, ""
 
 
+def remember(folder: Path) -> Key:
+    """Make the registry that a method of several releases asks for; gives what opens it."""
+    from shoal.vault import Key, seal
+    from shoal.vault.registry import Registry
+    from shoal.vault.registry_file import save_registry
+
+    seal.MEMORY = 10  # a mebibyte: thousands of keys are derived
+    key = Key.passphrase("soak soak soak soak")
+    save_registry(folder / REGISTRY, key, Registry(source=SOURCE))
+    return key
+
+
 def judge_case(case: Case, folder: Path) -> tuple[str, list[str]]:
     """What became of a case (released, or the exit code), and what is wrong with it."""
     import shoal
 
     recipe, out = case.write(folder), folder / "out"
-    code, said = attempt(lambda: shoal.run(recipe))
+    key = remember(folder) if case.again else None
+    code, said = attempt(lambda: shoal.run(recipe, key=key))
     if code in _CLEAN:
         wrong = ["something was written although the run was refused"] if out.exists() else []
         if "\n" in said:
