@@ -1,7 +1,7 @@
 """Mutated manifests, recipes, tables, hierarchies and vaults through the command line: no fault of ours, no hang.
 
-``python -m tests.fuzzing --cases 10000`` tries so many of each kind, in child processes of a few hundred. A child stops
-at the first case that ends in exit code 1 or takes too long, and says which it was: a seed and a number name a case.
+``python -m tests.fuzzing --cases 10000`` tries so many of each kind, in child processes of a few hundred, and lists the
+cases that end in exit code 1. A case that hangs or kills its process ends the run. A seed and a number name a case.
 """
 
 from __future__ import annotations
@@ -268,9 +268,10 @@ ALLOWED = {
 }
 
 
-def run_batch(kind: str, seed: int, first: int, cases: int) -> dict[str, int]:
-    """Run cases in this process and count their exit codes; the first that is not allowed is an error."""
+def run_batch(kind: str, seed: int, first: int, cases: int) -> tuple[dict[str, int], list[str]]:
+    """Run cases in this process and count their exit codes; lists those that are not allowed."""
     codes: Counter[str] = Counter()
+    wrong = []
     with tempfile.TemporaryDirectory() as folder:
         place = Place(Path(folder))
         for number in range(first, first + cases):
@@ -279,21 +280,21 @@ def run_batch(kind: str, seed: int, first: int, cases: int) -> dict[str, int]:
             code, told = KINDS[kind](place, random.Random(f"{kind} {seed} {number}"))
             signal.alarm(0)
             if code not in ALLOWED[kind] or "Traceback" in told:
-                raise SystemExit(f"{kind} {number} of seed {seed}: exit code {code}: {told[-3000:]}")
+                wrong.append(f"{kind} {number} of seed {seed}: exit code {code}: {told[-3000:]}")
             codes[str(code)] += 1
             (place.folder / "p.csv").write_text(TABLE)
             (place.folder / "zip.csv").write_text(HIERARCHY)
-    return dict(codes)
+    return dict(codes), wrong
 
 
-def child(kind: str, seed: int, first: int, cases: int) -> dict[str, int]:
+def child(kind: str, seed: int, first: int, cases: int) -> dict[str, Any]:
     """The same in a process of its own, whose memory is watched."""
     command = [sys.executable, "-m", "tests.fuzzing", "--child", kind, str(seed), str(first), str(cases)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         last = [line for line in done.stderr.splitlines() if line.startswith("case ")][-1:]
         raise SystemExit(f"{kind} of seed {seed}, {' '.join(last)}: status {done.returncode}\n{done.stderr[-3000:]}")
-    found: dict[str, int] = json.loads(done.stdout)
+    found: dict[str, Any] = json.loads(done.stdout)
     if found["peak"] > MEMORY:
         raise SystemExit(f"{kind} of seed {seed} from case {first}: {found['peak'] >> 20} MiB of memory")
     return found
@@ -309,19 +310,25 @@ def main() -> None:
     given = parser.parse_args()
     if given.child:
         kind, *numbers = given.child
-        codes = run_batch(kind, *map(int, numbers))
+        codes, wrong = run_batch(kind, *map(int, numbers))
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
-        print(json.dumps({**codes, "peak": peak}))
+        print(json.dumps({"codes": codes, "wrong": wrong, "peak": peak}))
         return
+    wrong = []
     for kind in given.only or KINDS:
         total: Counter[str] = Counter()
         peak = 0
         for first in range(given.first, given.first + given.cases, BATCH):
             found = child(kind, given.seed, first, min(BATCH, given.first + given.cases - first))
-            peak = max(peak, found.pop("peak"))
-            total.update(found)
+            peak = max(peak, found["peak"])
+            total.update(found["codes"])
+            wrong += found["wrong"]
+            for one in found["wrong"]:
+                print(one, flush=True)
         codes = ", ".join(f"exit code {code}: {count:,}" for code, count in sorted(total.items()))
         print(f"{kind}: {sum(total.values()):,} cases, {codes}; at most {peak >> 20} MiB", flush=True)
+    if wrong:
+        raise SystemExit(f"{len(wrong)} cases ended as none should.")
 
 
 if __name__ == "__main__":

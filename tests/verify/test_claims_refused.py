@@ -260,6 +260,8 @@ def test_targets_that_are_read(model: dict[str, Any]) -> None:
          "The manifest's model 'distinct-l' does not name sensitive columns of the release."),
         ({"name": "distinct-l", "l": 2, "on": 3},
          "The manifest's model 'distinct-l' does not name sensitive columns of the release."),
+        ({"name": "distinct-l", "l": 2, "on": None},
+         "The manifest's model 'distinct-l' does not name sensitive columns of the release."),
         ({"name": "distinct-l", "l": 2, "on": ["s", "s"]},
          "The manifest's model 'distinct-l' names a sensitive column twice."),
     ],

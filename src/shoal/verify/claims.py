@@ -306,7 +306,7 @@ def _check_target(claims: Claims, model: Mapping[str, Any]) -> None:
         return
     sensitive = {column.name: column for column in claims.role("sensitive")}
     on = model.get("on")
-    names = list(sensitive) if on is None else [on] if isinstance(on, str) else on
+    names = list(sensitive) if "on" not in model else [on] if isinstance(on, str) else on
     if not isinstance(names, list | tuple) or not names or any(part not in list(sensitive) for part in names):
         raise VerificationError(
             f"The manifest's model '{name}' does not name sensitive columns of the release."
