@@ -154,40 +154,47 @@ class Hunt:
 
 
 def known_reach(tests: Sequence[str], jobs: int) -> dict[str, Ran]:
-    """What each test reaches, kept from the last run where neither code nor tests have changed since."""
-    digest = hashlib.sha256(repr(sorted(tests)).encode())
-    for path in sorted({*FOLDER.rglob("*.py"), *(ROOT / "tests").rglob("*.py")} - {*HERE.rglob("*.py")}):
-        digest.update(path.as_posix().encode() + path.read_bytes())
-    kept = KEPT / f"{digest.hexdigest()}.pickle"
-    if kept.is_file():
-        found: dict[str, Ran] = pickle.loads(kept.read_bytes())
-        return found
-    found = find_reach(tests, jobs)
+    """What each test reaches; of test files that are as they were in an earlier run, what was found then."""
+    names = collected(tests)
+    common = hashlib.sha256()
+    shared = {path for path in (ROOT / "tests").rglob("*.py") if not path.name.startswith("test_")}
+    for path in sorted({*FOLDER.rglob("*.py"), *shared} - {*HERE.rglob("*.py")}):
+        common.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
     KEPT.mkdir(exist_ok=True)
-    for old in KEPT.iterdir():
-        old.unlink()
-    kept.write_bytes(pickle.dumps(found))
+    places: dict[Path, list[str]] = {}
+    for name in names:
+        file = name.split("::")[0]
+        digest = common.copy()
+        digest.update(file.encode() + (ROOT / file).read_bytes())
+        places.setdefault(KEPT / f"{digest.hexdigest()}.pickle", []).append(name)
+    found: dict[str, Ran] = {}
+    workers = [Worker(tests) for _ in range(jobs)]
+    for place, mine in places.items():
+        known: dict[str, Ran] = pickle.loads(place.read_bytes()) if place.is_file() else {}
+        lacking = [name for name in mine if name not in known]
+        if lacking:
+            known |= find_reach(lacking, workers)
+            place.write_bytes(pickle.dumps(known))
+        found |= {name: known[name] for name in mine if known[name].lines}
+    for worker in workers:
+        worker.stop()
     return found
 
 
-def find_reach(tests: Sequence[str], jobs: int) -> dict[str, Ran]:
-    """Run every test once; those that fail as things are can tell nothing."""
-    names = collected(tests)
-    workers = [Worker(tests) for _ in range(jobs)]
+def find_reach(names: Sequence[str], workers: Sequence[Worker]) -> dict[str, Ran]:
+    """Run tests once; those that fail as things are can tell nothing, and so reach nothing."""
 
     def trace(place: int) -> dict[str, Ran]:
         found = {}
-        for name in names[place::jobs]:
+        for name in names[place :: len(workers)]:
             ran = workers[place].ask(name, 900)
-            if isinstance(ran, Ran):
-                found[name] = ran
-            else:
+            if not isinstance(ran, Ran):
                 print(f"left out, as it fails without any mutant: {name}", file=sys.stderr, flush=True)
-        workers[place].stop()
+            found[name] = ran if isinstance(ran, Ran) else Ran(0.0, {})
         return found
 
-    with ThreadPoolExecutor(jobs) as pool:
-        return {name: ran for part in pool.map(trace, range(jobs)) for name, ran in part.items() if ran.lines}
+    with ThreadPoolExecutor(len(workers)) as pool:
+        return {name: ran for part in pool.map(trace, range(len(workers))) for name, ran in part.items()}
 
 
 def collected(tests: Sequence[str]) -> list[str]:

@@ -32,6 +32,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "src" / "shoal" / "verify"
 _EXAMPLES = 10  # of every property: each mutant is tried by many tests, and a hundred examples of each take too long
 _MEMORY = 6 << 30
+_WAITS = 10  # times its processor time that a test may take on a busy machine; longer, and it waits for what never comes
 
 
 class Overdue(BaseException):
@@ -51,6 +52,7 @@ def serve(pipe: Connection, tests: Sequence[str], cold: Mutant | None) -> None:
     sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     signal.signal(signal.SIGPROF, _overdue)
+    signal.signal(signal.SIGALRM, _overdue)
     if cold is not None:
         sys.meta_path.insert(0, _Finder(cold))
     options = ["-p", "no:cacheprovider", "-p", "no:xdist", "--capture", "no", "--rootdir", str(ROOT)]
@@ -198,12 +200,14 @@ def _first_failure(items: dict[str, pytest.Item], wanted: Sequence[tuple[str, fl
 def _passes(item: pytest.Item, seconds: float) -> bool:
     item._initrequest()  # type: ignore[attr-defined]
     signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_REAL, _WAITS * seconds)
     try:
         reports = runtestprotocol(item, log=False, nextitem=None)
     except Overdue:
         return False
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
     return not any(report.failed for report in reports)
 
 

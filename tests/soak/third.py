@@ -82,7 +82,8 @@ def _serve() -> None:
             "alpha": float(alpha),
             "l": int(anonymity.l_diversity(frame, quasi, sensitive)),
             "entropy_l": int(anonymity.entropy_l_diversity(frame, quasi, sensitive)),
-            "t": float(anonymity.t_closeness(frame, quasi, sensitive)),
+            # It divides by the number of values less one.
+            "t": float(anonymity.t_closeness(frame, quasi, sensitive)) if frame[name].nunique() > 1 else 0.0,
         }
         print(json.dumps(figures), flush=True)
 

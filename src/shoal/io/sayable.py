@@ -60,7 +60,7 @@ def _labels(column: Column) -> Iterator[str]:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every key, text and number in nested plain data."""
+    """Every key, text and number in nested plain data, numbers as our sentences write them too."""
     if isinstance(value, Mapping):
         for key, entry in value.items():
             yield str(key)
@@ -70,3 +70,5 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(entry)
     elif value is not None:
         yield str(value)
+        if isinstance(value, float):
+            yield f"{value:g}"
