@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "src" / "shoal" / "verify"
 _EXAMPLES = 10  # of every property: each mutant is tried by many tests, and a hundred examples of each take too long
 _MEMORY = 6 << 30
-_WAITS = 10  # times its processor time that a test may take on a busy machine; longer, and it waits for what never comes
+_WAITS = 10  # times its processor time that a test may take; longer, and it waits for what never comes
 
 
 class Overdue(BaseException):
