@@ -176,6 +176,10 @@ class Place:
         return sorted(secret.decode(pl.Series([row["disease"] for row in rows]))) == sorted(DISEASES)
 
 
+class Ended(BaseException):
+    """Stands for a kill: whatever still runs after it changes nothing on disk."""
+
+
 @contextmanager
 def steps(act: Callable[[int], None]) -> Iterator[None]:
     """Call ``act`` with the number of each step on disk just before it."""
@@ -204,23 +208,32 @@ def steps(act: Callable[[int], None]) -> Iterator[None]:
 
 def forked(write: Write, signal_at: tuple[int, int] | None = None) -> int:
     """Write in another process, which gets a signal just before one of its steps; returns its id."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # an early one would be lost, or run the rest here twice
     process = os.fork()
     if process:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         return process
     code = 1
-    signal.alarm(HANGS)
     try:
-        os.fsync = lambda _: None  # type: ignore[assignment]  # a killed process needs no disk that has caught up
-        number, wanted = signal_at or (0, 0)
-        with steps(lambda step: os.kill(os.getpid(), number) if step == wanted else None):
-            write.act()
-        code = 0
-    except ShoalError:
-        code = 2
+        signal.alarm(HANGS)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        code = written(write, signal_at)
     except KeyboardInterrupt:
         code = 130
     finally:
         os._exit(code)
+
+
+def written(write: Write, signal_at: tuple[int, int] | None) -> int:
+    """Write, and get a signal just before one of the steps; returns the exit code."""
+    os.fsync = lambda _: None  # type: ignore[assignment]  # a killed process needs no disk that has caught up
+    number, wanted = signal_at or (0, 0)
+    try:
+        with steps(lambda step: os.kill(os.getpid(), number) if step == wanted else None):
+            write.act()
+    except ShoalError:
+        return 2
+    return 0
 
 
 def ended(process: int) -> int:

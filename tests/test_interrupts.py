@@ -19,7 +19,7 @@ from shoal.io.locks import locked
 from shoal.io.publication import digest_of, recover
 from shoal.recoding.secrets import MappingTable
 from shoal.vault import contents, load, seal, store
-from tests.interrupts import KEY, ROOT, Place, killed_runs, steps
+from tests.interrupts import KEY, ROOT, Ended, Place, killed_runs, steps
 
 STOPS, STORED, KILLS = 20, 25, 3
 
@@ -29,10 +29,6 @@ def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     """One MiB to derive a key instead of 64, and no disk that has to catch up."""
     monkeypatch.setattr(seal, "MEMORY", 10)
     monkeypatch.setattr(os, "fsync", lambda _: None)
-
-
-class Ended(BaseException):
-    """Stands for a kill: whatever still runs after it changes nothing on disk."""
 
 
 Ending = Callable[[int], Callable[[int], None]]

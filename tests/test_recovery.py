@@ -18,7 +18,7 @@ from shoal.io.publication import BOUND, digest_of, recover, resume
 from shoal.recoding.secrets import MappingTable
 from shoal.vault import contents, load, seal, store
 from shoal.vault.registry_file import open_registry, settle
-from tests.interrupts import KEY, Place, Write, steps
+from tests.interrupts import KEY, Ended, Place, Write, steps
 
 
 @pytest.fixture(autouse=True)
@@ -31,10 +31,6 @@ def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
     return Place(tmp_path / "place")
-
-
-class Ended(BaseException):
-    """Stands for a kill: whatever still runs after it changes nothing on disk."""
 
 
 def killed(write: Write, folder: Path, when: Callable[[], bool] = lambda: True) -> None:
