@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from shoal.errors import EmptyTableError, InputError, ParameterError
-from shoal.io.files import read_exact, read_frame, write_frame
+from shoal.io.files import read_frame, write_frame
 
 
 def make(path: Path, content: str | bytes) -> Path:
@@ -182,7 +183,8 @@ AWKWARD = [
 def test_csv_round_trip_of_awkward_cells(tmp_path: Path, width: int) -> None:
     frame = pl.DataFrame({f" c,{i}": AWKWARD for i in range(width)})
     write_frame(frame, tmp_path / "x.csv")
-    assert_frame_equal(read_exact(tmp_path / "x.csv"), frame)
+    with open(tmp_path / "x.csv", encoding="utf-8", newline="") as file:
+        assert list(csv.reader(file)) == [frame.columns, *map(list, frame.rows())]
 
 
 def test_nulls_are_written_as_missing(tmp_path: Path) -> None:
@@ -197,7 +199,7 @@ def test_equal_frames_give_equal_parquet_bytes(tmp_path: Path) -> None:
     content = (tmp_path / "x.parquet").read_bytes()
     assert content == (tmp_path / "y.parquet").read_bytes()
     assert b"pandas" not in content
-    assert_frame_equal(read_exact(tmp_path / "x.parquet"), frame)
+    assert_frame_equal(pl.read_parquet(tmp_path / "x.parquet"), frame)
 
 
 def test_a_file_that_unpacks_without_end_is_refused(tmp_path: Path) -> None:

@@ -119,9 +119,7 @@ class Text:
         return False
 
 
-def parse(
-    text: Text, *, separator: str, columns: Sequence[str] | None, markers: Sequence[str] | None
-) -> pl.DataFrame:
+def parse(text: Text, *, separator: str, columns: Sequence[str] | None, markers: Sequence[str]) -> pl.DataFrame:
     """Split a text into rows and cells.
 
     Parameters
@@ -129,21 +127,20 @@ def parse(
     columns
         Names of the columns; None when the first row is a header.
     markers
-        Cells that become null, next to empty ones, once cells have lost their surrounding blanks. None keeps
-        every cell as it stands.
+        Cells that become null, next to empty ones, once cells have lost their surrounding blanks.
     """
     _check_separator(separator)
     if text.data[-1] == ord(separator):
         # Polars overlooks an empty last field where no line end follows.
         ended = bytes(text.data) + b"\n"
         text = Text(text.name, ended, ended)
-    names, skip, has_rows = _layout(text, separator, columns, exact=markers is None)
+    names, skip, has_rows = _layout(text, separator, columns)
     schema = dict.fromkeys(names, pl.String)
     if not has_rows:
         return pl.DataFrame(schema=schema)
     if _has_quotes(text):
         _check_quotes(text, separator)
-    padded = markers is not None and text.is_padded(separator)
+    padded = text.is_padded(separator)
     scan = pl.scan_csv(
         text.feed, has_header=False, skip_lines=skip, schema=schema, separator=separator, glob=False
     )
@@ -156,26 +153,20 @@ def parse(
         raise InputError(f"'{text.name}' cannot be split into rows and cells: check its format.") from None
     ends_empty = frame.drop_in_place(_ENDS_EMPTY).any()
     if len(names) > 1 and ends_empty:
-        frame = _without_blank_lines(text, frame, separator, markers or (), header=columns is None)
-    return frame.with_columns(pl.all().fill_null("")) if markers is None else frame
+        frame = _without_blank_lines(text, frame, separator, markers, header=columns is None)
+    return frame
 
 
-def _cells(
-    names: Sequence[str], separator: str, padded: bool, markers: Sequence[str] | None
-) -> list[pl.Expr]:
+def _cells(names: Sequence[str], separator: str, padded: bool, markers: Sequence[str]) -> list[pl.Expr]:
     """The cells as they shall be, and where a row ends in nothing, not even quotes."""
     cells = [pl.col(name) for name in names]
     ends_empty = cells[-1].is_null().alias(_ENDS_EMPTY)
     if padded:
         cells = [cell.str.strip_chars(BLANKS.replace(separator, "")) for cell in cells]
-    if markers is not None:
-        cells = [pl.when(cell.is_in(["", *markers]).not_()).then(cell) for cell in cells]
-    return [*cells, ends_empty]
+    return [*(pl.when(cell.is_in(["", *markers]).not_()).then(cell) for cell in cells), ends_empty]
 
 
-def _layout(
-    text: Text, separator: str, columns: Sequence[str] | None, exact: bool
-) -> tuple[list[str], int, bool]:
+def _layout(text: Text, separator: str, columns: Sequence[str] | None) -> tuple[list[str], int, bool]:
     """Names of the columns, number of lines before the first row, and whether there is a row."""
     records = _records(text, separator)
     filled = (record for record in records if not _is_blank(record.cells))
@@ -191,8 +182,7 @@ def _layout(
                 f"{len(names)} names: check the names and the separator."
             )
         return names, first.line if len(names) > 1 else 0, True
-    names = first.cells if exact else [normal_text(name) for name in first.cells]
-    _checked_names(text.name, names, None if exact else separator)
+    names = _checked_names(text.name, [normal_text(name) for name in first.cells], separator)
     second = next(records if len(names) == 1 else filled, None)
     return names, 0 if second is None else second.line, second is not None
 

@@ -79,13 +79,6 @@ def read_frame(
     return frame
 
 
-def read_exact(path: Path) -> pl.DataFrame:
-    """Read back what :func:`write_frame` wrote: every CSV cell as it stands; no rows at all is fine."""
-    if path.suffix == ".parquet":
-        return _read_parquet(path, UNPACK_LIMIT)
-    return parse(Text.open(path, "utf-8"), separator=",", columns=None, markers=None)
-
-
 def write_frame(frame: pl.DataFrame, path: str | Path, format: str = "csv", formulas: str = "keep") -> None:
     """Write a frame; equal frames give equal bytes.
 
