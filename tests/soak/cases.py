@@ -47,8 +47,8 @@ ALGORITHMS: list[dict[str, Any]] = [
     {"name": "microaggregation"},
     {"name": "m-invariant", "m": 2},
 ]
-# These search the levels of hierarchies.
 REGISTRY, SOURCE = "soak.registry", "soak"
+# These search the levels of hierarchies.
 TREES = ("samarati", "incognito", "optimal", "rv-global", "rv-local", "rv-hybrid", "rv-distributed",
          "top-down-subtree", "personalised")  # fmt: skip
 # These say what they cannot promise beside a limit on loss, or bring one of their own.

@@ -132,8 +132,9 @@ def _simpson(model: dict[str, Any], group: Members, table: Members) -> bool:
 
 
 def _confidence(model: dict[str, Any], group: Members, table: Members) -> bool:
-    counts = group.known.counts()
-    return not counts or max(counts.values()) <= model["p"] * sum(counts.values()) + _CLOSE
+    """The share of the people who have a value: 1 where everybody has it, whatever else some have."""
+    known = group.known
+    return not known.values or max(known.counts().values()) <= model["p"] * known.size + _CLOSE
 
 
 def _max_range(model: dict[str, Any], group: Members, table: Members) -> bool:
