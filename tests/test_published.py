@@ -7,6 +7,7 @@ released cell, as whole words in manifest and report. Short ones are left to the
 from __future__ import annotations
 
 import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -78,12 +79,23 @@ def told(folder: Path, source: pl.DataFrame) -> set[str]:
     ]  # fmt: skip
     cells = {text for table in tables for column in table for text in column.cast(pl.String).drop_nulls().to_list()}
     parts = {part for text in cells for part in re.split(r"[\[\]{}|,()<>=]", text)} | cells
-    public = " ".join((folder / name).read_text("utf-8") for name in ("manifest.json", "report.html"))
-    words = set(re.findall(r"[\w./'-]+(?: [\w./'-]+)*?(?=\W)", public)) | set(re.findall(r'"([^"]*)"', public))
+    public = unescape(" ".join((folder / name).read_text("utf-8") for name in ("manifest.json", "report.html")))
     read = {text for column in source for text in column.cast(pl.String).drop_nulls().to_list()}
     known = {word for name in source.columns for word in (name, name.replace("_", " "))}
     telling = {text for text in read - parts - known if len(text) >= 5 or re.search(r"[A-Za-z]{4}", text)}
-    return {text for text in telling & words if text.lower() not in ("other", "single")}  # words of ours
+    found = {text for text in telling if text in public and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", public)}
+    return {text for text in found if text.lower() not in ("other", "single")}  # words of ours
+
+
+@pytest.mark.parametrize("column", ["name", "birth_date", "income", "occupation"])
+@pytest.mark.parametrize("where", ["manifest.json", "report.html"])
+def test_a_planted_value_is_found(tmp_path: Path, where: str, column: str) -> None:
+    folder, source = released("mondrian", census(), tmp_path)
+    value = source[column].cast(pl.String)[3]
+    assert value not in told(folder, source)
+    public = folder / where
+    public.write_text(public.read_text("utf-8").replace("anonymous", f"anonymous <td>{value}</td>", 1), "utf-8")
+    assert value in told(folder, source)
 
 
 @pytest.mark.parametrize("name", names("algorithm"))
