@@ -30,6 +30,37 @@ MODELS = ["--model", "k=2", "--model", "distinct-l=2 on disease"]
 SECRETS = ["Anna", "Boris", "Greta", "flu", "cold", "asthma"]
 
 
+def recipe_text(roles: str, *, k: int, top: str = "", source: str = 'path = "people.csv"', more: str = "") -> str:
+    """A recipe for a k-anonymous and 2-diverse release in ``out``; the diseases are sensitive."""
+    return f"""\
+{top}
+seed = 1
+
+[source]
+{source}
+
+[roles]
+{roles}
+sensitive = ["disease"]
+
+{more}
+
+[[models]]
+name = "k"
+k = {k}
+
+[[models]]
+name = "distinct-l"
+l = 2
+
+[algorithm]
+name = "mondrian"
+
+[output]
+folder = "out"
+"""
+
+
 @dataclass(frozen=True)
 class Result:
     """What a command left behind."""

@@ -7,38 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Result
+from tests.cli.conftest import Result, recipe_text
 
 Shoal = Callable[..., Result]
 
-RECIPE = """\
-acknowledge = []
-seed = 1
-
-[source]
-path = "people.csv"
-
-[roles]
-identifiers = ["name"]
-quasi = ["age", "sex"]
-sensitive = ["disease"]
-
-[hierarchies]
-
-[[models]]
-name = "k"
-k = 3
-
-[[models]]
-name = "distinct-l"
-l = 2
-
-[algorithm]
-name = "mondrian"
-
-[output]
-folder = "out"
-"""
+RECIPE = recipe_text(
+    'identifiers = ["name"]\nquasi = ["age", "sex"]', k=3, top="acknowledge = []", more="[hierarchies]\n"
+)
 K3 = 'name = "k"\nk = 3'
 ALGORITHM, HIERARCHIES, FOLDER = 'name = "mondrian"', "[hierarchies]\n", 'folder = "out"'
 QUASI = 'quasi = ["age", "sex"]'

@@ -9,25 +9,12 @@ from typing import Any
 
 import pytest
 
-RECIPE = """
-seed = 1
-[source]
-path = "people.csv"
-[roles]
-quasi = ["born"]
-sensitive = ["disease"]
-{columns}
-[[models]]
-name = "k"
-k = 5
-[[models]]
-name = "distinct-l"
-l = 2
-[algorithm]
-name = "mondrian"
-[output]
-folder = "out"
-"""
+from tests.cli.conftest import recipe_text
+
+
+def written(columns: str = "") -> str:
+    return recipe_text('quasi = ["born"]', k=5, more=columns)
+
 
 
 @pytest.fixture
@@ -40,7 +27,7 @@ def people(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("command", ["check", "run"])
 def test_check_and_run_refuse_them_alike(people: Path, shoal: Any, command: str) -> None:
-    (people / "recipe.toml").write_text(RECIPE.format(columns=""))
+    (people / "recipe.toml").write_text(written())
     result = shoal(command, people / "recipe.toml")
     assert result.code == 2
     assert 'format = "%d.%m.%Y"' in result.err
@@ -49,7 +36,7 @@ def test_check_and_run_refuse_them_alike(people: Path, shoal: Any, command: str)
 
 def test_declared_they_are_released_as_dates(people: Path, shoal: Any) -> None:
     columns = '[columns.born]\ntype = "date"\nformat = "%d.%m.%Y"\n'
-    (people / "recipe.toml").write_text(RECIPE.format(columns=columns))
+    (people / "recipe.toml").write_text(written(columns))
     assert shoal("run", people / "recipe.toml").code == 0
     manifest = json.loads((people / "out" / "manifest.json").read_text())
     assert [entry["type"] for entry in manifest["columns"] if entry["name"] == "born"] == ["date"]

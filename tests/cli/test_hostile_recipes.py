@@ -1,4 +1,4 @@
-"""Recipes that nobody writes by hand: one sentence and exit code 2 for each, in little memory."""
+"""Recipes that nobody writes by hand: one sentence and exit code 2 or 3 for each, in little memory."""
 
 from __future__ import annotations
 
@@ -10,29 +10,11 @@ import pytest
 from shoal.cli.main import execute
 from shoal.errors import RecipeError
 from shoal.io.recipes import parse_recipe
+from tests.cli.conftest import recipe_text
 
 ROWS = "\n".join(f"{20 + i % 6},{'mf'[i % 2]},{['flu', 'cold', 'HIV'][i % 3]}" for i in range(24))
-RECIPE = """
-seed = 1
-[source]
-path = "p.csv"
-[roles]
-quasi = ["age", "sex"]
-sensitive = ["disease"]
-[columns.age]
-snap = "auto"
-[[models]]
-name = "k"
-k = 2
-[[models]]
-name = "distinct-l"
-l = 2
-on = "disease"
-[algorithm]
-name = "mondrian"
-[output]
-folder = "out"
-"""
+RECIPE = recipe_text('quasi = ["age", "sex"]', k=2, source='path = "p.csv"', more='[columns.age]\nsnap = "auto"')
+RECIPE = RECIPE.replace("l = 2", 'l = 2\non = "disease"')
 SNAP = 'snap = "auto"'
 HUGE = "1" + "0" * 400
 CHANGES = {

@@ -8,31 +8,13 @@ from typing import Any
 
 import pytest
 
+from tests.cli.conftest import recipe_text
+
 SYLLABLES = ["ber", "dor", "gri", "hal", "ken", "lun", "mar", "nor"]
 SURNAMES = [f"{first}{second}".title() for first in SYLLABLES for second in SYLLABLES]
 NAMES = [f"{surname}, {('Anna', 'Bernd', 'Carla')[place % 3]}" for place, surname in enumerate(SURNAMES)]
-RECIPE = """
-seed = 1
-acknowledge = [{accepted}]
-[source]
-path = "people.csv"
-separator = ";"
-[roles]
-identifiers = ["name"]
-quasi = ["age"]
-sensitive = ["disease"]
-neutral = ["note"]
-[[models]]
-name = "k"
-k = 4
-[[models]]
-name = "distinct-l"
-l = 2
-[algorithm]
-name = "mondrian"
-[output]
-folder = "out"
-"""
+ROLES = 'identifiers = ["name"]\nquasi = ["age"]\nneutral = ["note"]'
+SOURCE = 'path = "people.csv"\nseparator = ";"'
 
 
 def write(folder: Path, cells: list[str], *accepted: str) -> Path:
@@ -42,7 +24,7 @@ def write(folder: Path, cells: list[str], *accepted: str) -> Path:
     ]
     (folder / "people.csv").write_text("name;age;disease;note\n" + "\n".join(rows) + "\n")
     codes = ", ".join(f'"{code}"' for code in ["W-NEUTRAL", *accepted])
-    (folder / "recipe.toml").write_text(RECIPE.format(accepted=codes))
+    (folder / "recipe.toml").write_text(recipe_text(ROLES, k=4, top=f"acknowledge = [{codes}]", source=SOURCE))
     return folder / "recipe.toml"
 
 

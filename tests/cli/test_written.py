@@ -7,34 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import PATIENTS, SECRETS, Result
+from tests.cli.conftest import PATIENTS, SECRETS, Result, recipe_text
 
 Shoal = Callable[..., Result]
 
-RECIPE = """\
-seed = 1
-[source]
-name = "patients"
-path = "patients.csv"
-[roles]
-identifiers = ["name"]
-quasi = ["age", "sex", "zip"]
-sensitive = ["disease"]
+TREES = """\
 [hierarchies]
 age = { widths = [10] }
 zip = { prefix = [3] }
 sex = { nested = { "*" = ["f", "m"] } }
-[[models]]
-name = "k"
-k = 2
-[[models]]
-name = "distinct-l"
-l = 2
-[algorithm]
-name = "mondrian"
-[output]
-folder = "out"
 """
+SOURCE = 'name = "patients"\npath = "patients.csv"'
+RECIPE = recipe_text('identifiers = ["name"]\nquasi = ["age", "sex", "zip"]', k=2, source=SOURCE, more=TREES)
 FILE = ["patients.csv", "--quasi", "age", "--quasi", "sex", "--sensitive", "disease"]
 REST = ["--drop", "name", "--drop", "zip", "--model", "distinct-l=2"]
 # Commands that look, and write nothing although they succeed.
@@ -111,6 +95,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shoal: Shoal) -> Path
     Path("changed").mkdir()
     for file in Path("out").iterdir():
         (Path("changed") / file.name).write_bytes(file.read_bytes().replace(b"flu", b"cold"))
+    assert Path("patients.csv").read_text("utf-8") == PATIENTS
     return tmp_path
 
 
