@@ -21,6 +21,7 @@ def test_a_good_manifest() -> None:
     assert claims.names == [column["name"] for column in COLUMNS]
     assert [column.name for column in claims.role("sensitive")] == ["disease", "income"]
     assert claims.column("age").domain == (0, 120)
+    assert claims.column("income").name == "income"
 
 
 @pytest.mark.parametrize(

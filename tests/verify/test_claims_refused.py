@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from shoal.errors import VerificationError
-from shoal.verify.claims import Claims, read_claims
+from shoal.verify.claims import Claims, Column, read_claims
 from tests.verify.cases import manifest
 
 SENSITIVE = {"name": "s", "role": "sensitive", "type": "categorical", "cells": "value"}
@@ -33,6 +33,7 @@ def refused(message: str, columns: list[Any], *models: dict[str, Any], **changes
 ACCEPTED: list[dict[str, Any]] = [
     QUASI, EXACT, SENSITIVE, NUMBER, LABEL | {"hierarchy": TREE}, LABEL | {"hierarchy": [["a"]]},
     LABEL | {"hierarchy": [("a", "*")]}, LABEL | {"hierarchy": [["a", "x", "*"], [None, "y", "*"]]},
+    LABEL | {"hierarchy": [[None, "x", "*"], [None, "y", "*"], [None, None, "*"]]},
     LABEL | {"hierarchy": TREE, "whole": True}, NUMBER | {"domain": ["3", "3"]}, NUMBER | {"domain": ("0", "9")},
     NUMBER | {"domain": None}, SENSITIVE | {"domain": "whatever it is, texts have none"},
     QUASI | {"type": "numeric", "cells": "interval"}, QUASI | {"type": "date", "cells": "interval"},
@@ -54,6 +55,14 @@ def test_columns_that_are_read(column: dict[str, Any]) -> None:
     assert list(found.non_answers) == list(column.get("non_answers", []))
     assert found.coded is None
     assert found.days is None
+    assert (found.answers, found.whole) == (False, column.get("whole", False))
+
+
+def test_what_is_not_said_is_not_so() -> None:
+    """Only the manifest makes a hierarchy whole or every code an answer, and rows made up."""
+    bare = Column("q", "quasi", "categorical", "value", None, None, None, ())
+    assert (bare.answers, bare.whole, bare.files) == (False, False, ("q",))
+    assert Claims((bare,), (), "drop", "shuffled", False, None).counterfeits == 0
 
 
 def test_what_a_column_is_read_as() -> None:
@@ -145,6 +154,9 @@ def test_entries_that_are_no_columns() -> None:
     refused("The manifest lists the column 'q' twice.", [QUASI, SENSITIVE | {"name": "q"}])
     bounds = QUASI | {"name": "b", "type": "numeric", "cells": "bounds", "columns": ["q", "to"]}
     refused("The manifest lists the column 'q' twice.", [QUASI, bounds])
+    refused("The manifest lists the column 'q' twice.", [QUASI, SENSITIVE, QUASI, SENSITIVE])
+    with pytest.raises(VerificationError, match="^The manifest is not a JSON object.$"):
+        read_claims([manifest()])  # type: ignore[arg-type]
     assert read([QUASI | {"name": "quasi"}]).names == ["quasi"]
     rename = "A sensitive column called 'quasi' cannot be verified: rename it."
     refused(rename, [SENSITIVE | {"name": "quasi"}])
@@ -181,6 +193,8 @@ def test_the_kind_is_that_of_its_columns() -> None:
     cells = "The manifest's cells of quasi-identifiers are not those of a {} release."
     refused(cells.format("randomised"), [QUASI], kind="randomised")
     refused(cells.format("pseudonymised"), [QUASI, coded], kind="pseudonymised")
+    refused(cells.format("randomised"), [EXACT, QUASI | {"name": "r"}], kind="randomised")
+    assert read([EXACT, SENSITIVE | {"cells": "label", "hierarchy": TREE}], kind="randomised").made == "randomised"
     with pytest.raises(VerificationError, match="'kind'"):
         read([QUASI], kind="hidden")
     with pytest.raises(VerificationError, match="'made'"):
@@ -205,6 +219,11 @@ def test_counterfeits_need_a_model_that_they_serve() -> None:
     assert read([QUASI, SENSITIVE], model, {"name": "k", "k": 2}, counterfeits=2).counterfeits == 2
     refused(alone, [QUASI, SENSITIVE], {"name": "k", "k": 2}, counterfeits=2)
     refused(alone, [QUASI, SENSITIVE], counterfeits=1)
+    more = "The manifest's 'counterfeits' are not a number of rows of the release."
+    for rows in (0, 1, 7):
+        assert read([QUASI, SENSITIVE], model, counterfeits=rows, data={"rows": rows}).counterfeits == rows
+        refused(more, [QUASI, SENSITIVE], model, counterfeits=rows + 1, data={"rows": rows})
+    refused(more, [QUASI, SENSITIVE], model, counterfeits=-1)
 
 
 # What models are claimed on

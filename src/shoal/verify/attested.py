@@ -80,7 +80,9 @@ def refuted(slot: Slot, facts: Facts) -> Check | None:
         return None if verdict.holds else _refutation(slot, verdict.classes, verdict.smallest)
     elif name in _NECESSARY and slot.side in ("", "released", "input"):
         known = _known(facts, slot)
-        passes = _NECESSARY[name](slot.model, known) | (known.most == 0)
+        passes = _NECESSARY[name](slot.model, known)
+        if name != "max-range":  # which leaves out what has no answer one attribute at a time
+            passes |= known.most == 0
     else:
         return None
     failing = facts.classes.sizes[~passes]
@@ -152,8 +154,7 @@ def _shares(limit: np.ndarray, known: Known) -> np.ndarray:
     np.maximum.at(people, view.group, needed)
     with np.errstate(invalid="ignore"):
         room = np.minimum(view.rows, limit * people[view.group])
-    enough = view.sums(np.nan_to_num(room)) >= people * (1 - TOLERANCE) - TOLERANCE
-    return enough & (people <= known.most * (1 + TOLERANCE))
+    return view.sums(np.nan_to_num(room)) >= people * (1 - TOLERANCE) - TOLERANCE
 
 
 def _alpha(model: Mapping[str, Any], known: Known) -> np.ndarray:
@@ -179,8 +180,6 @@ def _closeness(model: Mapping[str, Any], known: Known) -> np.ndarray:
     value to another costs 1 (equal), or at least a step of the order or of the hierarchy.
     """
     view = known.view
-    if known.facts.classes.count < 2:
-        return np.ones(view.classes, dtype=bool)
     total = view.sums(view.rows)[view.group]
     fewest = np.maximum(1.0, view.rows - (known.most - known.least)[view.group])
     others = view.sums(fewest)[view.group] - fewest
@@ -191,10 +190,8 @@ def _closeness(model: Mapping[str, Any], known: Known) -> np.ndarray:
     np.maximum.at(at_one, view.value, low)
     np.minimum.at(at_other, view.value, high)
     at_other[np.bincount(view.value, minlength=values) < (known.most > 0).sum()] = 0.0
-    gap = float(np.max(at_one - np.where(np.isinf(at_other), 0.0, at_other), initial=0.0))
-    if gap <= 2 * _moved(model, known) + TOLERANCE:
-        return np.ones(view.classes, dtype=bool)
-    return ~np.isin(np.arange(view.classes), view.group)
+    gap = np.max(at_one - at_other, initial=0.0)
+    return np.full(view.classes, gap <= 2 * _moved(model, known) + TOLERANCE)
 
 
 def _moved(model: Mapping[str, Any], known: Known) -> float:
@@ -217,8 +214,8 @@ def _moved(model: Mapping[str, Any], known: Known) -> float:
 def _range_diversity(model: Mapping[str, Any], known: Known) -> np.ndarray:
     """A value is as close to itself as can be, so the mean over pairs is at least the sum of squared shares."""
     view = known.view
-    total = np.maximum(view.sums(view.count), 1e-300)
-    return at_most(view.sums((view.count / total[view.group]) ** 2), model["p"])
+    share = view.count / view.sums(view.count)[view.group]
+    return at_most(view.sums(share**2), model["p"])
 
 
 def _range_confidence(model: Mapping[str, Any], known: Known) -> np.ndarray:
@@ -242,7 +239,7 @@ def _max_range(model: Mapping[str, Any], known: Known) -> np.ndarray:
         answers = facts.histogram([name]).answers()
         distinct = np.bincount(answers.group, minlength=answers.classes)
         single, judged = single + (distinct == 1), judged + (distinct > 0)
-    return (judged == 0) | at_most(single / np.maximum(judged, 1), model["limit"])
+    return at_most(single / np.maximum(judged, 1), model["limit"])
 
 
 def _personalised(model: Mapping[str, Any], known: Known) -> np.ndarray:
@@ -257,7 +254,7 @@ def _personalised(model: Mapping[str, Any], known: Known) -> np.ndarray:
     leaf = np.array([text in leaves for text in known.sample.attribute.texts.to_list()], dtype=bool)
     bare = np.bincount(view.group, weights=leaf[view.value], minlength=view.classes)
     cells = np.bincount(known.whole.group, minlength=view.classes)
-    return ~((known.distinct == 1) & (bare == 1) & (cells == 1))
+    return ~((bare == 1) & (cells == 1))
 
 
 def _stars(facts: Facts) -> np.ndarray:
@@ -268,7 +265,7 @@ def _stars(facts: Facts) -> np.ndarray:
         code, texts = facts.classes.cells[column.name]
         if len(set(texts.to_list()) - {STAR, MISSING}) > 1:
             total += (texts == STAR).to_numpy()[code]
-    return total / max(len(columns), 1)
+    return total / len(columns)
 
 
 _NECESSARY: dict[str, Callable[[Mapping[str, Any], Known], np.ndarray]] = {

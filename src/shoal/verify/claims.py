@@ -137,7 +137,7 @@ def read_claims(manifest: Mapping[str, Any]) -> Claims:
     )
     for model in claims.models:
         _check_target(claims, model)
-    if claims.counterfeits < 0 or claims.counterfeits > (rows or 0) > 0:
+    if claims.counterfeits < 0 or (rows is not None and claims.counterfeits > rows):
         raise VerificationError("The manifest's 'counterfeits' are not a number of rows of the release.")
     if claims.counterfeits and all(model["name"] != "m-invariance" for model in claims.models):
         raise VerificationError("The manifest has counterfeit rows, and no model that they could serve.")

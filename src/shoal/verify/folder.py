@@ -120,7 +120,7 @@ def _unescaped(frame: pl.DataFrame, file: str) -> pl.DataFrame:
 
 def _parquet(raw: bytes, file: str) -> pl.DataFrame:
     try:
-        frame = pl.read_parquet(io.BytesIO(raw), glob=False, hive_partitioning=False)
+        frame = pl.read_parquet(io.BytesIO(raw), hive_partitioning=False)
         extra = set(pl.read_parquet_metadata(io.BytesIO(raw))) - _PARQUET_KEYS
     except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException):
         raise VerificationError(f"'{file}' cannot be read back as Parquet: write the release again.") from None

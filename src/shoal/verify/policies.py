@@ -3,7 +3,8 @@
 A policy is ``{"intervals": [[low, high], ...]}`` (the first that contains a value is its range), ``{"sets": [[value,
 ...], ...]}``, ``{"level": n}``, ``{"each": [[value, low, high], ...]}`` or ``{"nodes": [[value, label], ...]}``, with
 ``"else"`` beside it: a value without a range has itself alone, or may not occur. With ``"part"`` the ranges of values
-that are not released are left out. Without a policy every value's range is itself.
+that are not released are left out, and so are those of a level whose labels are not said. Without a policy every
+value's range is itself.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def read_policy(given: Any, kind: str, hierarchy: Any, where: str) -> Policy | N
         depth = len(hierarchy[0]) if hierarchy else 0
         if not isinstance(entries, int) or isinstance(entries, bool) or not 0 <= entries < depth or len(given) > 1:
             raise VerificationError(f"{where} has a policy whose level its hierarchy lacks.")
-        return Policy(form, entries, "error")
+        return Policy(form, entries, "error", any(row[0] is not None and row[entries] is None for row in hierarchy))
     other = given.get("else")
     width = _WIDTHS[form]
     listed = isinstance(entries, list | tuple) and all(
@@ -170,11 +171,13 @@ def _sets(policy: Policy, column: Any, texts: pl.Series) -> tuple[list, list, li
 
 def _nodes(policy: Policy, column: Any, texts: pl.Series) -> tuple[list, list, list]:
     """Leaves in the order of their paths from the root, in which the leaves of a node are neighbours."""
-    rows = sorted((row for row in column.hierarchy if row[0] != MISSING), key=lambda row: row[::-1])
+    # Of a hierarchy that is not whole, rows may begin with a label above leaves, and labels between may be left out.
+    said = [row for row in column.hierarchy if row[0] not in (None, MISSING)]
+    rows = sorted(said, key=lambda row: [(label is not None, label) for label in reversed(row)])
     leaves = dict(zip(_texts([row[0] for row in rows], column.type), range(len(rows)), strict=True))
     keys = [leaves.get(text) for text in texts.to_list()]
     if policy.kind == "level":
-        label = {place: row[policy.entries] for place, row in enumerate(rows)}
+        label = {place: row[policy.entries] for place, row in enumerate(rows) if row[policy.entries] is not None}
     else:
         names = _texts([row[0] for row in policy.entries], column.type)
         pairs = [(name, row[1]) for name, row in zip(names, policy.entries, strict=True)]

@@ -38,8 +38,12 @@ def _count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
-def _at_least(low: float) -> Callable[[Any], bool]:
-    return lambda value: _number(value) and value >= low
+def _not_negative(value: Any) -> bool:
+    return _number(value) and value >= 0
+
+
+def _from_one(value: Any) -> bool:
+    return _number(value) and value >= 1
 
 
 def _positive(value: Any) -> bool:
@@ -65,17 +69,17 @@ def _scalar(value: Any) -> bool:
 _REQUIRED: dict[str, dict[str, Callable[[Any], bool]]] = {
     "k": {"k": _count},
     "distinct-l": {"l": _count},
-    "entropy-l": {"l": _at_least(1)},
+    "entropy-l": {"l": _from_one},
     "recursive-cl": {"c": _positive, "l": _count},
-    "t-closeness": {"t": _at_least(0)},
+    "t-closeness": {"t": _not_negative},
     "alpha-k-simple": {"alpha": _share, "k": _count, "value": _scalar},
     "alpha-k-general": {"alpha": _share, "k": _count},
     "alpha-k-complete": {"alpha": _shares, "k": _count},
     "p-sensitive": {"p": _count, "k": _count},
-    "k-e": {"k": _count, "e": _at_least(0)},
-    "variance": {"v": _at_least(0)},
-    "eps-m": {"eps": _at_least(0), "m": _at_least(1)},
-    "max-range": {"limit": _at_least(0)},
+    "k-e": {"k": _count, "e": _not_negative},
+    "variance": {"v": _not_negative},
+    "eps-m": {"eps": _not_negative, "m": _from_one},
+    "max-range": {"limit": _not_negative},
     "range-diversity": {"p": _positive_share},
     "range-confidence": {"p": _positive_share},
     "worst-group-utility": {"u": _share},
