@@ -14,7 +14,6 @@ import tempfile
 import traceback
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -120,8 +119,8 @@ def main() -> int:
     jobs = [(start, min(start + step, given.start + given.cases), given.pycanon) for start in starts]
     tally: Counter[tuple[str, str]] = Counter()
     wrong: list[str] = []
-    with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn"), max_tasks_per_child=20) as pool:
-        for done, (counts, found) in enumerate(pool.map(_part, jobs), start=1):
+    with get_context("spawn").Pool(given.jobs, maxtasksperchild=20) as pool:
+        for done, (counts, found) in enumerate(pool.imap(_part, jobs), start=1):
             tally += counts
             wrong += found
             print("\n".join(found), end="\n" if found else "", flush=True)
