@@ -60,6 +60,8 @@ class Mutant:
         Where in the tree: a field and a position at each step down.
     kind
         Which of the changes of that node.
+    bound
+        Whether the function calls ``super()``, so that its code is bound to a class and cannot be swapped.
     """
 
     file: str
@@ -68,6 +70,7 @@ class Mutant:
     lines: tuple[int, int]
     path: tuple[tuple[str, int | None], ...]
     kind: int
+    bound: bool = False
 
     @property
     def name(self) -> str:
@@ -76,8 +79,8 @@ class Mutant:
 
     @property
     def inside(self) -> bool:
-        """Whether it is in the body of a function, and not in what runs when the module is imported."""
-        return self.function != "<module>"
+        """Whether it is in the body of a function that can be swapped, and not in what runs at the import."""
+        return self.function != "<module>" and not self.bound
 
 
 def mutants(source: str, file: str) -> list[Mutant]:
@@ -87,7 +90,8 @@ def mutants(source: str, file: str) -> list[Mutant]:
     for chain, path, function in _places(tree):
         for kind, _ in enumerate(_changes(chain)):
             lines = _lines(next(node for node in reversed(chain) if isinstance(node, ast.stmt)))
-            found.append((Mutant(file, function, "", lines, path, kind), chain))
+            bound = function != "<module>" and any(map(_calls_super, chain))
+            found.append((Mutant(file, function, "", lines, path, kind, bound), chain))
     return _named(found, tree)
 
 
@@ -105,6 +109,11 @@ def mutate(source: str, mutant: Mutant) -> ast.Module:
     else:
         getattr(chain[-2], field)[place] = new
     return ast.fix_missing_locations(tree)
+
+
+def _calls_super(node: ast.AST) -> bool:
+    names = [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
+    return isinstance(node, ast.FunctionDef) and "super" in names
 
 
 Path = tuple[tuple[str, int | None], ...]

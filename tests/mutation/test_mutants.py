@@ -60,6 +60,12 @@ def test_a_mutant_is_valid_code_that_differs() -> None:
         compile(text, "module.py", "exec")
 
 
+def test_what_calls_super_is_imported_and_not_swapped() -> None:
+    """Its code has a cell for the class, which that of a mutant without the call would lack."""
+    source = "class A(B):\n    def one(self):\n        super().one(1)\n\n    def two(self):\n        self.one(2)\n"
+    assert {mutant.function: mutant.inside for mutant in mutants(source, "a.py")} == {"A.one": False, "A.two": True}
+
+
 def test_lines_are_those_of_the_statement() -> None:
     (mutant,) = [one for one in mutants(MODULE, "module.py") if one.change == "min(found) + 1 => min(found) - 1"]
     assert MODULE.splitlines()[mutant.lines[0] - 1].strip().startswith("return f")

@@ -43,11 +43,10 @@ def _rare_ends(case: GateCase, column: Column, cells: Cells, crowd: int) -> int:
     people = rows.group_by("value").agg(pl.col("who").n_unique())
     few = people.filter(pl.col("who") < crowd)["value"].to_numpy()
     rare = values.numbers[few]
-    plain = cells.valid & ~cells.star & ~cells.missing
-    ends = np.unique(np.concatenate([cells.low[plain], cells.high[plain]]))
-    ends = ends[np.isin(ends, rare)]
+    ends = np.unique(np.concatenate([cells.low, cells.high]))
+    ends = ends[np.isin(ends, rare)]  # which the nan of a cell without ends is not
     width = case.grids[column.name]
     if width is not None:
         steps = ends / width
         ends = ends[np.abs(steps - np.round(steps)) > _CLOSE * np.maximum(1.0, np.abs(steps))]
-    return len(ends) if column.domain is None else int((~np.isin(ends, column.domain)).sum())
+    return int((~np.isin(ends, column.domain or ())).sum())

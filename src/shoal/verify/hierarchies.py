@@ -66,6 +66,6 @@ def _standing(case: GateCase, column: Column) -> set[str]:
 
 def _written(column: Column, texts: pl.Series) -> list[str]:
     """Labels of the hierarchy that are these values, in whatever spelling it has them."""
-    leaves = pl.Series([row[0] for row in column.hierarchy or () if row[0] is not None], dtype=pl.String)
+    leaves = pl.Series([row[0] for row in column.hierarchy or ()], dtype=pl.String)
     same = canonical(leaves, column.type)[0]
     return leaves.filter(same.is_in(texts.drop_nulls().unique().to_list())).to_list()

@@ -35,7 +35,7 @@ def check_identifier_values(released: pl.DataFrame, identifiers: Sequence[pl.Ser
     problems = []
     for identifier in identifiers:
         name, own = identifier.name, _texts(identifier)
-        telling = (own.str.contains(r"\p{L}") & (own.str.len_chars() >= 3)).fill_null(False)
+        telling = own.str.contains(r"\p{L}") & (own.str.len_chars() >= 3)
         for column in text_columns:
             rows = _contained(own, telling, cells[column])
             if rows:
@@ -83,7 +83,7 @@ def _whole_words(pairs: pl.DataFrame) -> int:
     # Plain containment is quick and seldom; only what passes it is taken apart into words.
     found = pairs.filter(pl.col("text").str.contains(pl.col("own"), literal=True))
     words = found.select(own=_words(pl.col("own")), text=_words(pl.col("text")))
-    return int(words.select(pl.col("text").str.contains(pl.col("own"), literal=True).sum()).item() or 0)
+    return int(words.select(pl.col("text").str.contains(pl.col("own"), literal=True).sum()).item())
 
 
 def _words(text: pl.Expr) -> pl.Expr:
@@ -96,7 +96,7 @@ def _meets_too_often(own: pl.Series, texts: pl.Series) -> bool:
     if own.null_count() == len(own):
         return False
     turned = own.gather(np.roll(np.arange(len(own)), 1))
-    here, chance = int((own == texts).sum() or 0), int((turned == texts).sum() or 0)
+    here, chance = int((own == texts).sum()), int((turned == texts).sum())
     return here > _CHANCE_BASE + _CHANCE_FACTOR * chance
 
 

@@ -70,7 +70,7 @@ def _check(problems: Sequence[str]) -> Check:
 
 def _table(name: str, data: bytes) -> pl.DataFrame:
     if name.endswith(".parquet"):
-        return pl.read_parquet(io.BytesIO(data), use_pyarrow=False)
+        return pl.read_parquet(io.BytesIO(data))
     return pl.read_csv(io.BytesIO(data), infer_schema=False)
 
 

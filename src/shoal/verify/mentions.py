@@ -128,7 +128,7 @@ def _mention(file: str, path: tuple[Any, ...], value: Any, columns: Sequence[Des
         return Mention(file, text, None, given=True)
     if _TEXTS.fullmatch(place):
         return Mention(file, text, None, numbers=None if _SENTENCE.fullmatch(place) else frozenset())
-    if path[0] == "columns" and len(path) > 2:
+    if path[0] == "columns":
         return Mention(file, text, columns[path[1]], loose=path[2] not in _KEYS)
     return Mention(file, text, None, loose=True)
 
@@ -157,7 +157,7 @@ def figures(data: bytes) -> set[str]:
 
 
 def page_mentions(page: str, numbers: Collection[str]) -> list[Mention]:
-    """Texts, attributes, scripts and comments of a page of HTML, on which these numbers may stand."""
+    """Texts, tags, scripts, comments and declarations of a page of HTML, on which these numbers may stand."""
     reader = _Page(numbers)
     reader.feed(page)
     reader.close()
@@ -174,8 +174,16 @@ class _Page(HTMLParser):
         self._add(data)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        for _, value in attrs:
+        self._add(tag)
+        for name, value in attrs:
+            self._add(name)
             self._add(value or "")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._add(tag)
+
+    def handle_decl(self, decl: str) -> None:
+        self._add(decl)
 
     def handle_comment(self, data: str) -> None:
         self._add(data, loose=True)

@@ -135,9 +135,10 @@ def _whole(identifier: pl.Series, people: pl.Series | None) -> pl.DataFrame:
     if identifier.dtype.is_numeric() or identifier.dtype.is_temporal():
         return pl.DataFrame(schema={"key": pl.String, "first": pl.String, "size": pl.UInt32})
     texts = _values(identifier, people)
-    local = texts.filter(texts.str.contains("@", literal=True)).str.split("@").list.first()
+    local = texts.filter(texts.str.contains("@")).str.split("@").list.first()
     frame = pl.concat([texts, local]).to_frame("text").select(words=words(pl.col("text")).list.head(_LONGEST))
-    frame = frame.with_columns(size=pl.col("words").list.len()).filter(pl.col("size") > 0)
+    # One word of letters is left to the words: as a name it may be one of the language, too.
+    frame = frame.with_columns(size=pl.col("words").list.len()).filter(pl.col("size") > 1)
     turned = [
         frame.filter(pl.col("size") > turn).with_columns(
             words=pl.concat_list(pl.col("words").list.slice(turn), pl.col("words").list.head(turn))
@@ -148,14 +149,11 @@ def _whole(identifier: pl.Series, people: pl.Series | None) -> pl.DataFrame:
         key=pl.col("words").list.join(""), first=pl.col("words").list.first(), size=pl.col("size")
     )
     lettered = pl.col("key").str.contains(r"\p{L}") & (pl.col("key").str.len_chars() >= _LEAST_KEY)
-    # One word of letters is left to the words: as a name it may be one of the language, too.
-    return keys.filter(lettered & (pl.col("size") > 1)).unique("key")
+    return keys.filter(lettered).unique("key")
 
 
 def _holding(tokens: pl.DataFrame, keys: pl.DataFrame) -> int:
     """Rows whose cell holds a key as words in a row."""
-    if not keys.height or not tokens.height:
-        return 0
     found = [tokens.join(keys, left_on="word", right_on="key", how="semi").select("cell", "rows")]
     starts = tokens.with_row_index("at").join(keys, left_on="word", right_on="first", how="semi")
     runs = starts.rename({"word": "key"})
@@ -188,8 +186,8 @@ def _numbered(found: pl.DataFrame, digits: pl.DataFrame, column: pl.Series) -> i
     if hits >= _SEVERAL and hits >= _NEARLY_ALL * candidates and telling:
         return int(met["rows"].sum())
     if column.dtype.is_numeric():
-        span = float(column.max() or 0) - float(column.min() or 0) + 1.0  # type: ignore[arg-type]
-        expected = candidates * digits.height / max(span, 1.0)
+        span = float(column.max() - column.min()) + 1.0  # type: ignore[operator, arg-type]
+        expected = candidates * digits.height / span
     else:
         size = pl.col("key").str.len_chars().alias("size")
         lengths = found.unique("key").group_by(size).len().join(digits.group_by(size).len("given"), on="size")
@@ -222,9 +220,9 @@ def _named(said: pl.DataFrame, mine: pl.DataFrame, rare: pl.DataFrame, rows: int
     here = said.join(mine, on=["row", "word"], how="semi")["row"].n_unique()
     if not here:
         return strangers
-    next_one = mine.with_columns(row=((pl.col("row") + 1) % max(rows, 1)).cast(pl.UInt32))
+    next_one = mine.with_columns(row=((pl.col("row") + 1) % rows).cast(pl.UInt32))
     chance = said.join(next_one, on=["row", "word"], how="semi")["row"].n_unique()
-    return max(strangers, here if here > _BASE + _FACTOR * chance else 0)
+    return max(strangers, here) if here > _BASE + _FACTOR * chance else strangers
 
 
 def _rare_words(identifier: pl.Series, people: pl.Series | None) -> pl.DataFrame:

@@ -1,0 +1,260 @@
+"""How much it takes until a cell names somebody: how many people, words, turns and groups, and what chance explains."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, time
+from typing import Any
+
+import polars as pl
+import pytest
+
+from shoal.verify.strangers import _limit, _numbered, _run_on, _tail, check_anybody, check_texts, check_words
+
+CLEAN = "No identifier of any row stands in a cell."
+OTHERS = [f"Other{letter} Name{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
+
+
+def whole(cells: list[Any], hidden: Any, people: list[Any] | None = None) -> str:
+    """What is said of whole identifiers in a column ``note``."""
+    given = hidden if isinstance(hidden, pl.Series) else pl.Series("name", hidden)
+    check = check_anybody([pl.DataFrame({"note": cells})], [given], None if people is None else pl.Series(people))
+    assert (check.name, check.passed) == ("identifiers of anybody", check.detail == CLEAN)
+    return check.detail.removeprefix("Identifiers are left in the release: ").removesuffix(" hold somebody's 'name'.")
+
+
+def held(rows: int) -> str:
+    return f"{rows} cells of 'note'"
+
+
+def test_nobody_is_looked_for_without_identifiers() -> None:
+    check = check_anybody([pl.DataFrame({"note": ["Ann Ek"]})], [], None)
+    assert (check.passed, check.detail) == (True, CLEAN)
+
+
+def test_what_few_people_have() -> None:
+    """Five of a small table, one in a thousand of a large one; with subjects people are counted."""
+    for rows, few in ((24, 5), (5_999, 5), (6_000, 6), (7_000, 7)):
+        assert _limit(pl.Series([None] * rows), None) == few
+        assert _limit(pl.Series([None] * 24), pl.Series(range(rows))) == few
+    for times, found in ((5, held(1)), (6, CLEAN)):
+        assert whole(["Ann Berg"], ["Ann Berg"] * times + OTHERS) == found
+    assert whole(["Ann Berg"], ["Ann Berg"] * 9 + OTHERS[:1], ["p"] * 9 + ["q"]) == held(1)
+    assert whole(["Ann Berg"], ["Ann Berg"] * 9 + OTHERS[:1], list(range(10))) == CLEAN
+
+
+def test_blanks_around_an_identifier_are_none_of_it() -> None:
+    assert whole(["no. 7654321"], ["7654321"] * 3 + [" 7654321"] * 3) == CLEAN
+    assert whole(["no. 7654321"], ["7654321"] * 3 + [" 7654321"] * 2) == held(1)
+
+
+@pytest.mark.parametrize(
+    "cell, name, found",
+    [
+        ("Ann Berg", "Ann Berg", True),
+        ("Jo Ek", "Jo Ek", False),
+        ("Jon Ek", "Jon Ek", True),
+        ("Berlin", "Berlin", False),
+        ("12 345", "12 345", False),
+        ("Ann", "Ann Berg", False),
+        ("one two three four five six seven eight", "one two three four five six seven eight nine", True),
+        ("one two three four five six seven", "one two three four five six seven eight nine", False),
+        ("four five one two three", "one two three four five", True),
+        ("five one two three four", "one two three four five", False),
+        ("two one", "one two", True),
+        ("ab 1 2 3 4 5 6 7 8 9 0 1", "ab12345678901", True),
+        ("ab 1 2 3 4 5 6 7 8 9 0 1 2", "ab123456789012", False),
+        ("ann.berg", "ann.berg@example.org", True),
+        ("example.org", "ann.berg@example.org", False),
+    ],
+)
+def test_words_in_a_row(cell: str, name: str, found: bool) -> None:
+    """Eight words at most, begun with any of the first four, in at most twelve groups."""
+    assert whole([cell], [name, *OTHERS]) == (held(1) if found else CLEAN)
+
+
+def test_words_of_two_cells_are_not_in_a_row() -> None:
+    assert whole(["Ann", "Berg"], ["Ann Berg", *OTHERS]) == CLEAN
+    assert whole(["Ann Berg", "Ann Berg", "Berg Ann", "x"], ["Ann Berg", *OTHERS]) == held(3)
+    assert whole([None, None], ["Ann Berg"]) == CLEAN
+    assert whole(["seen Ann"], ["Ann Berg"]) == CLEAN
+
+
+def test_every_column_and_identifier_is_told() -> None:
+    hidden = [pl.Series("name", ["Ann Berg", *OTHERS]), pl.Series("mail", ["cy.dal@x.org", *OTHERS])]
+    tables = [pl.DataFrame({"a": ["Ann Berg"], "b": ["x"]}), pl.DataFrame({"c": ["cy dal and Ann Berg"]})]
+    assert check_anybody(tables, hidden, None).detail == (
+        "Identifiers are left in the release: 1 cells of 'a' hold somebody's 'name'; 1 cells of 'c' hold somebody's "
+        "'name'; 1 cells of 'c' hold somebody's 'mail'."
+    )
+
+
+def test_moments_meet_by_chance() -> None:
+    moment = datetime(2020, 1, 1, 10, tzinfo=UTC)
+    shown = pl.Series("name", [moment])
+    assert whole(shown.cast(pl.String).to_list(), shown) == CLEAN
+    assert whole(["102030"], pl.Series("name", [time(10, 20, 30)])) == CLEAN
+
+
+# Numbers
+
+
+def keys(start: int, count: int, step: int = 1) -> list[str]:
+    return [str(start + step * place) for place in range(count)]
+
+
+def numbered(found: list[str], given: list[str], column: list[Any]) -> int:
+    cells = pl.DataFrame({"rows": [1] * len(found), "key": found}, schema={"rows": pl.UInt32, "key": pl.String})
+    return _numbered(cells, pl.DataFrame({"key": given}, schema={"key": pl.String}), pl.Series("note", column))
+
+
+@pytest.mark.parametrize(
+    "hits, others, given, rows",
+    [
+        (3, 0, keys(100_000, 150), 3),
+        (3, 0, keys(100_000, 151), 0),
+        (2, 0, keys(100_000, 50), 0),
+        (3, 0, keys(100_000, 1000, 7), 3),
+        (2, 0, keys(100_000, 1000, 7), 0),
+        (9, 1, keys(100_000, 1000, 7), 9),
+        (8, 2, keys(100_000, 1000, 7), 0),
+        (0, 3, keys(100_000, 1000, 7), 0),
+    ],
+)
+def test_a_column_of_somebodys_numbers(hits: int, others: int, given: list[str], rows: int) -> None:
+    """Nearly all of it, three at least; of numbers that run on, one in fifty of those that there are."""
+    found = given[:hits] + keys(100_001, others, 7)
+    assert numbered(found, given, [int(one) for one in found]) == rows
+
+
+@pytest.mark.parametrize("largest, found", [(199_899, 1), (199_898, 0)])
+@pytest.mark.parametrize("least", [0, -50_000])
+def test_a_number_among_many_of_its_size_is_chance(largest: int, found: int, least: int) -> None:
+    """One of 200 identifiers in a span of numbers that holds one in a thousand of them by chance."""
+    given = [str(largest + least), *keys(900_000, 199, 7)]
+    assert numbered(given[:1], given, [least, largest + least]) == found
+
+
+@pytest.mark.parametrize("given, found", [(1000, 1), (1001, 0)])
+def test_a_number_in_a_text_is_chance_where_many_of_its_length_are_somebodys(given: int, found: int) -> None:
+    assert numbered(["100000"], [*keys(100_000, given), *keys(1_000_000, 500)], ["no. 100000"]) == found
+
+
+@pytest.mark.parametrize("hits, rows", [(30, 0), (31, 31)])
+def test_three_times_what_chance_brings_is_chance(hits: int, rows: int) -> None:
+    given = keys(100_000, 20_000, 3)
+    found = given[:hits] + keys(800_000, 500 - hits)
+    assert numbered(found, given, ["x"]) == rows
+
+
+def test_numbers_one_after_another() -> None:
+    for given, runs in ((["100000"], True), (["100000", "100002"], True), (["100000", "100003"], False), ([], False)):
+        assert _run_on(pl.DataFrame({"key": given}, schema={"key": pl.String})) is runs
+
+
+def test_the_chance_of_so_many() -> None:
+    assert _tail(1, 1.0) == 1.0
+    assert _tail(1, 2.0) == 1.0
+    assert _tail(1, 0.5) == pytest.approx(1 - math.exp(-0.5))
+    assert _tail(2, 0.5) == pytest.approx(math.exp(1.5) * 0.25**2)
+    assert _tail(4, 1.0) == pytest.approx(math.exp(3.0) * 0.25**4)
+    assert _tail(2, 0.0) == 0.0
+    assert _tail(1, 0.0) == 0.0
+
+
+def test_whole_numbers_are_read_without_their_fraction() -> None:
+    """With it every cell of a column of floats would hold a number more, and only half of them were somebody's."""
+    given = [100_000 + 7 * place for place in range(1000)]
+    assert whole([float(one) for one in given[:3]], given) == held(3)
+    assert whole(given[:3], [float(one) for one in given]) == held(3)
+
+
+# Words of names
+
+
+def named(cells: list[Any], hidden: Any, people: list[Any] | None = None, accepted: Any = ()) -> str:
+    given = hidden if isinstance(hidden, pl.Series) else pl.Series("name", hidden)
+    subject = None if people is None else pl.Series(people)
+    checks = check_words([pl.Series("note", cells)], [given[: len(cells)]], [given], subject, accepted)
+    assert all((one.name, one.code) == ("names in note", "W-NAMES:note") for one in checks)
+    assert all(one.passed is ("W-NAMES:note" in accepted) for one in checks)
+    return " ".join(one.detail for one in checks)
+
+
+def word(rows: int) -> str:
+    return f"{rows} cells of 'note' hold a word of somebody's 'name'."
+
+
+@pytest.mark.parametrize("given, cells, found", [(1, 6, True), (1, 7, False), (2, 9, True), (2, 10, False)])
+def test_a_word_in_many_more_cells_than_names_is_vocabulary(given: int, cells: int, found: bool) -> None:
+    names = [*OTHERS, *(["Quirk, Jo"] * given)]
+    assert named(["seen by quirk"] * cells + ["x"] * 9, names) == (word(cells) if found else "")
+
+
+@pytest.mark.parametrize("times, found", [(5, True), (6, False)])
+def test_a_word_that_many_share_names_nobody(times: int, found: bool) -> None:
+    names = [*OTHERS, *(["Quirk, Jo"] * times)]
+    assert named(["quirk"], names) == (word(1) if found else "")
+    people = [*(f"p{row}" for row in range(len(OTHERS))), *(["q"] * times)]
+    assert named(["quirk"], names, people) == word(1)
+
+
+@pytest.mark.parametrize("here, chance, found", [(3, 0, False), (4, 0, True), (6, 1, False), (7, 1, True)])
+def test_a_common_word_in_its_own_row(here: int, chance: int, found: bool) -> None:
+    """Compared with how often the name of the row before stands there, the last being before the first."""
+    hidden = ["Meier" if row % 4 == 3 else "" for row in range(40)]
+    cells = ["Meier" if row % 4 == 3 and row < 4 * here else "x" for row in range(40)]
+    if chance:
+        cells[0] = "Meier"
+    assert named(cells, hidden) == (word(here) if found else "")
+
+
+def test_what_is_no_text_names_nobody() -> None:
+    assert named([True, False, True], ["True, Jo", "False, Al", "x"]) == ""
+    assert named(["true", "x"], pl.Series("name", [True, False])) == ""
+    checks = check_words([pl.Series("note", [1])], [pl.Series("name", ["x"])], [pl.Series("name", ["x"])], None, ())
+    assert checks == []
+
+
+def test_words_of_several_identifiers_and_who_accepts_them() -> None:
+    hidden = [pl.Series("name", ["Quirk", *OTHERS]), pl.Series("mail", ["zebul@quirk.org", *OTHERS])]
+    own = [one[:1] for one in hidden]
+    columns = [pl.Series("note", ["quirk or zebul"]), pl.Series("ward", ["quirk"]), pl.Series("town", ["x"])]
+    both = "1 cells of 'note' hold a word of somebody's 'name'; 1 cells of 'note' hold a word of somebody's 'mail'"
+    first, second = check_words(columns, own, hidden, None, ["W-NAMES:note"])
+    assert (first.passed, first.detail) == (True, f"{both}, which W-NAMES:note accepts.")
+    assert (second.passed, second.detail) == (False, "1 cells of 'ward' hold a word of somebody's 'name'.")
+
+
+# Free text
+
+
+def texts(cells: list[Any], accepted: Any = ()) -> str:
+    checks = check_texts([pl.Series("n", [1]), pl.Series("note", cells)], accepted)
+    assert all((one.name, one.code) == ("free text in note", "W-TEXT:note") for one in checks)
+    assert all(one.passed is ("W-TEXT:note" in accepted) for one in checks)
+    return " ".join(one.detail for one in checks)
+
+
+def free(count: int, end: str = "") -> str:
+    return f"'note' looks like free text, {count} cells of it unlike any other{end}."
+
+
+def sentences(count: int, words: int = 3) -> list[str]:
+    return [" ".join([f"a{chr(97 + place // 26)}{chr(97 + place % 26)}"] * words) for place in range(count)]
+
+
+@pytest.mark.parametrize(
+    "alone, rows, found", [(10, 100, True), (9, 100, False), (20, 400, True), (19, 400, False), (10, 200, True)]
+)
+def test_ten_cells_and_one_in_twenty_are_free_text(alone: int, rows: int, found: bool) -> None:
+    cells = sentences(alone) + ["the same for all"] * (rows - alone)
+    assert texts(cells) == (free(alone) if found else "")
+    assert texts(cells, ["W-TEXT:note"]) == (free(alone, ", which W-TEXT:note accepts") if found else "")
+
+
+def test_free_text_has_three_words_and_stands_once() -> None:
+    assert texts(sentences(20, 2)) == ""
+    assert texts(sentences(20, 4)) == free(20)
+    assert texts(sentences(20) * 2) == ""
+    assert texts(sentences(20) + [f" {one} " for one in sentences(20)]) == ""
