@@ -168,7 +168,45 @@ def test_starred_rows_are_no_class() -> None:
     assert release.manifest["classes"]["count"] == 1
 
 
-def test_the_manifest_holds_nothing_observed_from_suppressed_people() -> None:
+OUTLIERS = [
+    ("Zed", 97, "9999", "poet", "rabies", 450), ("Yan", 3, "5555", "diver", "leprosy", -60),
+    ("Xi", 61, "2222", "diver", "flu", 100), ("Wim", 97, "9998", "poet", "rabies", 900),
+]  # fmt: skip
+
+
+def with_outliers(outliers: list[tuple[object, ...]]) -> shoal.Release:
+    """A recoding that was fixed before, so that nothing but what is suppressed depends on the outliers."""
+    jobs, ills = ("cook", "smith"), ("flu", "cold", "gout")
+    crowd = [
+        (f"P{i}", 20 + i, f"1{i % 2}0{i % 10}", jobs[i % 2], ills[i % 3], i % 4 * 100) for i in range(40)
+    ]
+    frame = pl.DataFrame(crowd + outliers, schema=["name", "age", "zip", "job", "disease", "cost"], orient="row")
+    tree = {"*": {"craft": [*jobs, "diver"], "art": ["poet"]}}
+    source = shoal.read(
+        frame, identifiers=["name"], quasi=["age", "zip", "job"], sensitive=["disease", "cost"], name="people",
+        hierarchies={"age": {"widths": [10, 40]}, "zip": {"prefix": [1]}, "job": {"nested": tree}},
+        settings={"zip": {"type": "categorical"}},
+    )  # fmt: skip
+    models = [
+        shoal.KAnonymity(k=3), shoal.DistinctL(l=2), shoal.TCloseness(t=0.8, on="disease"),
+        shoal.TCloseness(t=0.95, on="cost", reference="released"), shoal.MaxRange(limit=0.95, on="cost"),
+        shoal.WorstGroupUtility(u=0.9), shoal.RangeDiversity(p=0.9, on="disease"),
+    ]  # fmt: skip
+    fixed = shoal.NoAlgorithm(levels={"age": 1, "zip": 1, "job": 1}, suppression_limit=0.2)
+    return shoal.anonymize(source, algorithm=fixed, models=models, seed=1)
+
+
+@pytest.mark.parametrize("outliers", [OUTLIERS[:1], OUTLIERS[1:2], OUTLIERS[2:3], OUTLIERS[:2], OUTLIERS])
+def test_nothing_observed_from_suppressed_people_is_published(outliers: list[tuple[object, ...]]) -> None:
+    """Whoever is suppressed, and however many, manifest and report are those of a table without them."""
+    without, made = with_outliers([]), with_outliers(outliers)
+    assert made.evidence["counts"]["suppressed"] == len(outliers)
+    assert made.manifest == without.manifest
+    assert made.gated.report == without.gated.report
+    assert sorted(made.frame.rows()) == sorted(without.frame.rows())
+
+
+def test_the_manifest_holds_no_secret_no_parameter_and_no_timing() -> None:
     frame = people().with_columns(pl.col("age") * 1000 + pl.int_range(pl.len()))
     release = shoal.anonymize(table(frame), algorithm=shoal.Mondrian(k=3), acknowledge=ACCEPT, keys=Keys(b"\x01" * 32))
     text = str(dict(release.manifest))
