@@ -7,9 +7,16 @@ from pathlib import Path
 import pytest
 
 from shoal.registry import names
+from shoal.vault import seal
 from tests.recorded import made_again, recorded
 
 RECORDED = recorded()
+
+
+@pytest.fixture(autouse=True)
+def restored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Deriving keys is made cheap for no longer than a test."""
+    monkeypatch.setattr(seal, "MEMORY", seal.MEMORY)
 
 
 @pytest.mark.parametrize("case", RECORDED)

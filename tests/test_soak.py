@@ -12,6 +12,7 @@ import pytest
 
 import shoal
 from shoal.registry import names
+from shoal.vault import seal
 from tests.soak.cases import ALGORITHMS, Case, Column, make
 from tests.soak.judge import Members, broken
 from tests.soak.oracle import faults
@@ -19,6 +20,12 @@ from tests.soak.run import attempt, run_seed
 
 CASES = 500
 PARTS = 20
+
+
+@pytest.fixture(autouse=True)
+def restored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Deriving keys is made cheap for no longer than a test."""
+    monkeypatch.setattr(seal, "MEMORY", seal.MEMORY)
 
 
 @pytest.mark.parametrize("part", range(PARTS))

@@ -149,6 +149,6 @@ def test_tables_have_a_row_for_every_cell() -> None:
 
 
 def test_a_quarter_of_a_million_rows_take_no_time() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     generate(250_000)
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3

@@ -331,7 +331,7 @@ def test_common_level_equals_brute_force(rows: list[list[str]]) -> None:
 def test_a_hundred_thousand_leaves_take_less_than_a_second() -> None:
     codes = [f"{number:05d}" for number in range(100_000)]
     rows = [[code, code[:4] + "*", code[:3] + "**", code[:2] + "***", "*"] for code in reversed(codes)]
-    begin = time.perf_counter()
+    begin = time.process_time()
     tree = Hierarchy.from_rows("zip", rows)
-    assert time.perf_counter() - begin < 3  # below 1 s when nothing else runs
+    assert time.process_time() - begin < 3  # below 1 s as a rule
     assert (tree.n_leaves, tree.labels[3][0]) == (100_000, "99***")

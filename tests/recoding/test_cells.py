@@ -329,9 +329,9 @@ def test_interval_texts_of_different_lengths() -> None:
 def test_interval_texts_are_fast() -> None:
     low = pl.Series([str(number) for number in range(100_000)])
     high = pl.Series([str(number + number % 3) for number in range(100_000)])
-    begin = time.perf_counter()
+    begin = time.process_time()
     found = interval_texts(low, high)
-    assert time.perf_counter() - begin < 1
+    assert time.process_time() - begin < 1
     assert found[:3].to_list() == ["0", "[1,2]", "[2,4]"]
 
 
