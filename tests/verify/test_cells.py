@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.verify.cells import outside_domain, parse_set, parse_text, read_cells
+from shoal.verify.cells import outside_domain, parse_ends, parse_set, parse_text, read_cells
 from shoal.verify.claims import Column
 from shoal.verify.coverage import uncovered
 from shoal.verify.values import canonical, encode, group_rows, read_values
@@ -217,3 +217,62 @@ def test_declared_domains_bound_intervals() -> None:
     described = column("interval", "numeric", domain=(0.0, 10.0))
     cells = read_cells(described, pl.Series(["[0,10]", "[-1,5]", "[5,11]", "*", "<missing>"]))
     assert outside_domain(described, cells) == 2
+
+
+def test_ends_of_a_domain_are_in_it() -> None:
+    described = column("interval", "numeric", domain=(0.0, 10.0))
+    for cell, outside in (("[0,10]", 0), ("0", 0), ("10", 0), ("[0,10.5]", 1), ("[-0.5,10]", 1), ("*", 0)):
+        assert outside_domain(described, read_cells(described, pl.Series([cell]))) == outside
+    free = column("interval", "numeric")
+    assert outside_domain(free, read_cells(free, pl.Series(["[0,99]"]))) == 0
+    numbers = column("set", "numeric", domain=(0.0, 10.0))
+    assert outside_domain(numbers, read_cells(numbers, pl.Series(["{1|99}"]))) == 0
+
+
+# Which cells can be read
+
+ORDER = ["low", "mid, or so", "high"]
+
+
+@pytest.mark.parametrize(
+    "described, good, bad",
+    [
+        (column("label", "numeric", hierarchy=TREE), ["17", "teen"], ["18.0", "19", "adult", "Teen"]),
+        (column("label", hierarchy=[["a", None, "any"], [None, "b+", "any"]]), ["a", "b+", "any"], ["b", ""]),
+        (column("interval", "numeric"), ["3", "[1,3]", "[3,3]"], ["[3,1]", "x", "[1,x]", "[x,3]", "{1|3}", ""]),
+        (column("bounds", "date"), ["2020-01-01", "[2020-01-01,2020-01-02]"], ["2020", "[2020-01-02,2020-01-01]"]),
+        (column("interval", "ordinal", order=ORDER), ["low", "[low,high]"], ["[high,low]", "top", "[low]"]),
+        (column("representative", "ordinal", order=ORDER), ["low"], ["top"]),
+        (column("set"), ["a", "{a|b}", "12", r"\*"], ["{a}", "{a|*}", "[a", r"\a"]),
+        (column("set", "numeric"), ["1", "{1|2.5}"], ["{1|two}", "two", "{1|}", "{two|1}"]),
+        (column("set", "date"), ["2020-01-01", "{2020-01-01|2020-01-03}"], ["{2020-01-01|soon}", "soon"]),
+        (column("value"), ["a", "a,b", r"a\|b"], ["{a|b}", "[a", "a|b"]),
+        (column("value", "numeric"), ["1", "-5e3", " 7"], ["one", "{1|2}", "[1,2]", r"\*"]),
+        (column("value", "date"), ["2020-01-01"], ["soon", "{2020-01-01|2020-01-02}"]),
+    ],
+)  # fmt: skip
+def test_cells_that_can_be_read(described: Column, good: list[str], bad: list[str]) -> None:
+    cells = read_cells(described, pl.Series([*good, *bad, "*", "<missing>"]))
+    assert cells.valid.tolist() == [True] * len(good) + [False] * len(bad) + [True, True]
+    assert cells.star.tolist() == [False] * len(good + bad) + [True, False]
+    assert cells.missing.tolist() == [False] * len(good + bad) + [False, True]
+
+
+def test_members_of_cells() -> None:
+    """Of a set with something unreadable in it no member is left, and ``*`` and ``<missing>`` have none."""
+    texts = pl.Series(["*", "{1|2.0}", "<missing>", "{3|x}", "4"])
+    assert read_cells(column("set", "numeric"), texts).members.rows() == [(1, "1"), (1, "2"), (4, "4")]
+    assert read_cells(column("value"), pl.Series([r"\*", "*", r"a\|b"])).members.rows() == [(0, "*"), (2, "a|b")]
+    cells = read_cells(column("interval", "numeric"), pl.Series(["[1,3]", "5"]))
+    assert (cells.low.tolist(), cells.high.tolist(), cells.members.height) == ([1, 5], [3, 5], 0)
+
+
+@pytest.mark.parametrize(
+    "cell, ends",
+    [
+        ("[a,b]", ["a", "b"]), (r"[a\,b,c]", ["a,b", "c"]), ("[,]", ["", ""]), (r"[\\,b]", ["\\", "b"]),
+        ("[a,b,c]", None), ("[a]", None), ("a,b", None), ("[a,b", None), ("a,b]", None), ("[a\n,b]", ["a\n", "b"]),
+    ],
+)  # fmt: skip
+def test_ends_of_intervals(cell: str, ends: list[str] | None) -> None:
+    assert parse_ends(cell) == ends

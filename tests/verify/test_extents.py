@@ -57,6 +57,11 @@ CASES: list[tuple[list[str], dict[str, Any], list[Any], list[float]]] = [
     (["{a|b}", "a", "*", "<missing>", "{a|b|c}"], {"type": "categorical", "cells": "set"}, ["a", "b", "c", "a", "a"],
      [0.5, 0, 1, 0, 1]),
     (["{a|b}", "*"], {"type": "categorical", "cells": "set"}, ["a", "b", "c", "d", "e"], [0.25, 1]),
+    (["{a|b}", "{a", "*"], {"type": "categorical", "cells": "set"}, ["a", "b", "a"], [1, 0, 1]),
+    (["*", "*"], NUMBER, [None, None], [0]),
+    (["[0,0.5]", "[0.25,0.5]", "*"], NUMBER, [0.0, 0.5, 0.25], [1, 0.5, 1]),
+    # an end that cannot be read
+    (["[5,x]", "[x,5]", "[0,5]"], NUMBER, [0, 5, 10], [0, 0, 0.5]),
     # orders by ranks
     (["{lo|hi}", "mid", "{hi|mid|top}", "*", "{lo", "{lo|new}"], ORDINAL | {"cells": "set"}, ["lo"] * 6,
      [2 / 3, 0, 2 / 3, 1, 0, 0]),
@@ -97,6 +102,7 @@ def test_representatives_stand_for_what_their_members_span() -> None:
     shown, truth = ([date(2020, 1, day) for day in days] for days in ((2, 2, 11), (1, 3, 11)))
     assert spread(shown, column | {"type": "date"}, truth) == pytest.approx([0.2, 0])
     assert spread([5, 5], column | {"domain": ["0", "5"]}, [-5, 5]) == [1]
+    assert spread([0.3, 0.3, 0.9], column, [0.2, 0.4, 0.7]) == pytest.approx([0.4, 0])
 
 
 def test_columns_count_alike() -> None:
@@ -118,6 +124,7 @@ def test_columns_count_alike() -> None:
         ({"type": "categorical", "cells": "set"}, False), ({"type": "categorical", "cells": "value"}, False),
         (LABEL | {"hierarchy": TREE}, False),
         (LABEL | {"hierarchy": TREE, "whole": True}, True), (ORDINAL | {"cells": "set"}, True),
+        (ORDINAL | {"cells": "interval", "order": ["one", "two"]}, True),
         (ORDINAL | {"cells": "interval", "order": ["one"]}, False), ({"type": "ordinal", "cells": "set"}, False),
     ],
 )  # fmt: skip
@@ -129,5 +136,7 @@ def test_what_anybody_can_measure(column: dict[str, Any], public: bool) -> None:
 def test_without_the_input_only_what_is_public_can_be_measured() -> None:
     assert spread(["[0,3]", "*"], NUMBER | {"domain": ["0", "9"]}, None) == pytest.approx([1 / 3, 1])
     assert spread(["{lo|mid}"], ORDINAL | {"cells": "set"}, None) == pytest.approx([1 / 3])
-    with pytest.raises(ValueError, match="only known at the gate"):
-        spread(["[0,3]"], NUMBER, None)
+    assert spread(["*", "[0,0.25]"], NUMBER | {"domain": ["0", "1"]}, None) == pytest.approx([1, 0.25])
+    for cells, column in ((["[0,3]"], NUMBER), (["{a|b}"], {"type": "categorical", "cells": "set"})):
+        with pytest.raises(ValueError, match="only known at the gate"):
+            spread(cells, column, None)

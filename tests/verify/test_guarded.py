@@ -12,6 +12,10 @@ import pytest
 
 from shoal.errors import VerificationError
 from shoal.verify import gate
+from shoal.verify.claims import read_claims
+from shoal.verify.classes import find_look
+from shoal.verify.facts import Facts, Sample
+from shoal.verify.guarded import personalised
 from shoal.verify.personalised import breach_probabilities
 from tests.verify.cases import failed, judged, sensitive_case
 
@@ -146,3 +150,21 @@ def test_people_with_several_records_are_drawn_together() -> None:
 def test_the_gate_must_be_told_what_people_guard() -> None:
     with pytest.raises(VerificationError, match="^The gate was not told what people guard.$"):
         gate(sensitive_case([["flu", "ulcer"]], guarded(), column=COLUMN))
+
+
+@pytest.mark.parametrize("lost", ["original", "origin"])
+def test_what_people_guard_is_not_known_after_the_gate(lost: str) -> None:
+    """A re-check has neither the input nor the rows of it: it must refuse, not guess."""
+    case = sensitive_case([["flu", "ulcer"]], guarded(guard_level=0), column=COLUMN)
+    claims = read_claims(case.manifest)
+    given: dict[str, Any] = {"original": case.original, "origin": np.arange(2)} | {lost: None}
+    facts = Facts(frame=case.released, claims=claims, classes=find_look(case.released, None, claims).judged, **given)
+    with pytest.raises(VerificationError, match="^What people guard is only known at the gate.$"):
+        personalised(guarded(guard_level=0), Sample(facts, ("s",), ""))
+
+
+def test_somebody_whose_first_class_is_not_theirs_alone() -> None:
+    """People are told apart by class and number; the last of them may have no known value."""
+    labels, guards = pl.Series(["flu", "ulcer", "flu", None]), pl.Series(["flu", None, "flu", None])
+    found = breach_probabilities(TREE, labels, guards, np.array([0, 0, 1, 1]), np.array([3, 3, 3, 9]))
+    assert found == pytest.approx([1, 0, 1, 0])

@@ -67,6 +67,13 @@ def test_numbers_before_and_now_are_compared_as_numbers() -> None:
     assert unknown.holds
 
 
+def test_a_class_without_answers_has_nothing_that_could_differ() -> None:
+    _, before = verdicts([["a", "b"], [None, None]], [None, None, ["a", "b"], None])
+    assert (before.holds, before.classes) == (True, 0)
+    _, both = verdicts([["a", "c"], [None, None]], [["a", "b"], None, ["a", "b"], None])
+    assert (both.holds, both.classes) == (False, 1)
+
+
 def test_two_rows_of_one_person_are_not_two_people() -> None:
     released, _ = verdicts([["a", "b"], ["a", "b"]], subjects=["p", "p", "q", "r"])
     assert (released.value, released.classes) == (0, 1)

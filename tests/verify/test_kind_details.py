@@ -82,6 +82,43 @@ def test_twenty_values_beside_their_own_rows_are_no_chance(rows: int, passes: bo
         assert found["apart"][1] == "The values of 'ill' stand in the order of the rows they belong to."
 
 
+def test_nineteen_values_are_still_chance() -> None:
+    group = [0, 0, 0, *(1 + place // 2 for place in range(16))]
+    ill = [*"abc", *("ab" * 8)]
+    assert buckets(list(range(19)), group, ill, group, ill)["apart"][0] is True
+    assert buckets(list(range(20)), [*group, 0], [*ill, "d"], [*group, 0], [*ill, "d"])["apart"][0] is False
+
+
+def test_values_of_one_group_in_another() -> None:
+    """Both tables have the same groups, sizes and values, and each group has values of the other."""
+    for left, right in ((["a", "b", "c", "d"], ["a", "c", "b", "d"]), (["a", "a", "b", "b"], ["a", "b", "a", "b"])):
+        found = buckets([1, 2, 3, 4], [7, 7, 9, 9], left, [7, 7, 9, 9], right)
+        assert found["group sizes"][0] is True
+        assert found["group values"][0] is False
+    apart = buckets([1, 2, 3], [7, 7, 9], ["a", "b", "c"], [9, 7, 7], ["b", "c", "a"])
+    assert {name for name, (passed, _) in apart.items() if not passed} == set()
+
+
+def test_a_group_that_one_table_lacks() -> None:
+    """Its number may be the largest or the smallest, and is counted as wrong in the table without it."""
+    for left, right in (([7, 7], [7, 9]), ([7, 9], [7, 7]), ([9, 9], [7, 9]), ([7, 8], [9, 9])):
+        found = buckets([1, 2], left, ["a", "b"], right, ["a", "b"])["group sizes"]
+        assert found == (False, f"{len({*left, *right})} groups are not equally large in both tables.")
+
+
+def test_no_rows_at_all_are_no_fault() -> None:
+    left = pl.DataFrame({"age": [], "group": []}, schema={"age": pl.Int64, "group": pl.Int64})
+    right = pl.DataFrame({"ill": [], "group": []}, schema={"ill": pl.String, "group": pl.Int64})
+    found = bucketed({"quasi": left, "sensitive": right}, [], [], source=np.empty(0, dtype=np.int64))
+    assert all(passed for passed, _ in found.values())
+
+
+def test_the_group_has_a_name_of_its_own_where_none_is_given() -> None:
+    frame = pl.DataFrame({"age": [1], "group": [7], "ill": ["a"]})
+    claims = {"columns": BUCKETS["columns"]}
+    assert all(check.passed for check in check_bucketised(frame.drop("group"), frame, np.arange(1), claims))
+
+
 def test_one_table_has_the_manifests_columns() -> None:
     frame = pl.DataFrame({"age": [1, 2], "group": [7, 7], "ill": ["b", "a"]})
     fine = bucketed(frame, [1, 2], ["a", "b"])
@@ -146,7 +183,8 @@ def test_centroids_in_words() -> None:
         ([2.0, 2.0], [1, 3], 0), ([2.0 + 1e-8, 2.0 + 1e-8], [1, 3], 2), ([2.0 + 2e-9] * 2, [1, 3], 0),
         ([2e6 + 1e-3, 2e6 + 1e-3], [1e6, 3e6], 0), ([2e6 + 1e-2, 2e6 + 1e-2], [1e6, 3e6], 2),
         ([0.5, 0.5], [0.25, 0.75], 0), ([0.5 + 2e-9] * 2, [0.25, 0.75], 2), ([0.5 + 9e-10] * 2, [0.25, 0.75], 0),
-        ([-2.0, -2.0], [-1, -3], 0), ([None, None], [1, 3], 2),
+        ([-2.0, -2.0], [-1, -3], 0), ([None, None], [1, 3], 2), ([1e-9, 1e-9], [0, 0], 0), ([2e-9, 2e-9], [0, 0], 2),
+        ([0.5 + 1.5e-9] * 2, [0.25, 0.75], 2), ([2e6 + 1e-3] * 2, [1.0, 4e6 - 1], 0),
     ],
 )  # fmt: skip
 def test_means_to_rounding(shown: list[Any], truth: list[Any], wrong: int) -> None:
@@ -166,9 +204,11 @@ def test_lower_medians_by_the_declared_order() -> None:
     for shown, truth, passes in (
         ("M", ["L", "S", "M"], True), ("S", ["L", "S"], True), ("L", ["L", "S"], False),
         ("M", ["M", "L", "M", "L"], True), ("L", ["S", "L", "L"], True),
-        ("S", ["S", "L", "L"], False), ("?", ["S", "M", "L"], False),
+        ("S", ["S", "L", "L"], False), ("?", ["S", "M", "L"], False), ("?", ["S", "S"], False), ("?", ["M"], False),
+        ("?", ["?", "?"], False), (None, [None, None], False), ("?", [None, None], False), ("L", ["L"], True),
     ):  # fmt: skip
-        found = means({"z": [shown] * len(truth)}, {"z": truth}, SIZES)["centroids"]
+        texts = {"z": pl.Series([shown] * len(truth), dtype=pl.String)}, {"z": pl.Series(truth, dtype=pl.String)}
+        found = means(*texts, SIZES)["centroids"]
         assert found[0] is passes, (shown, truth)
     two = means({"z": ["S", "S", "L", "L", "L"]}, {"z": ["S", "M", "L", "L", "M"]}, SIZES)
     assert two["centroids"][0]
@@ -182,6 +222,16 @@ def test_modes_of_several_classes() -> None:
     assert means(shown, truth, NUMBER, TOWN)["centroids"][0]
     for wrong, count in ((["b"] * 3 + ["c"] * 4, 3), (["a"] * 3 + ["b"] * 4, 4), (["z"] * 3 + ["d"] * 4, 3)):
         found = means(shown | {"t": wrong}, truth, NUMBER, TOWN)["centroids"]
+        assert found == (False, f"{count} cells of 't' are not the mean, median or mode of their class.")
+
+
+def test_a_value_of_another_class_is_no_mode() -> None:
+    """The commonest value of the neighbour, a value that the class has too seldom, and one that nobody has."""
+    truth = {"x": [1] * 4 + [5] * 3, "t": ["a", "a", "b", "c", "d", "d", "b"]}
+    shown = {"x": [1.0] * 4 + [5.0] * 3, "t": ["a"] * 4 + ["d"] * 3}
+    assert means(shown, truth, NUMBER, TOWN)["centroids"][0]
+    for first, second, count in (("d", "d", 4), ("b", "d", 4), ("a", "a", 3), ("a", "b", 3), ("c", "z", 7)):
+        found = means(shown | {"t": [first] * 4 + [second] * 3}, truth, NUMBER, TOWN)["centroids"]
         assert found == (False, f"{count} cells of 't' are not the mean, median or mode of their class.")
 
 
@@ -286,11 +336,25 @@ def test_columns_of_codes_in_words() -> None:
     found = codes(columns=CODED[::-1])
     assert found["columns"] == (False, "The release does not have the manifest's columns in their order.")
     assert codes(original=PLAIN.drop("z"))["columns"] == (False, "The column 'z' is not in the input.")
+    assert codes(original=PLAIN.drop("d", "z"))["columns"] == (False, "The column 'd' is not in the input.")
     riddle = [CODED[0], CODED[1] | {"coded": "riddle"}, CODED[2]]
     assert codes(columns=riddle)["columns"] == (False, "A column is coded in a way that the verifier does not know.")
     none = [{key: entry[key] for key in ("name", "type")} for entry in CODED]
     assert codes(columns=none)["columns"] == (False, "No column is coded, so nothing is pseudonymised.")
     assert set(codes(columns=none)) == {"rows", "columns"}
+
+
+def test_every_step_up_is_a_step_up_of_the_codes() -> None:
+    """Steps below 1 count, values that are no numbers have no step, and equal numbers need none."""
+    near = PLAIN.with_columns(x=pl.Series([0.25, 0.5, 0.75, None]))
+    assert codes(original=near)["increasing: x"][0] is True
+    for shown in ([1.0, 0.9, 9.0, None], [9.0, 1.5, 1.0, None], [1.0, 1.0, 9.0, None]):
+        assert codes(original=near, x=shown)["increasing: x"][0] is False
+    texts = PLAIN.with_columns(x=pl.Series(["10", "x", "30", None]))
+    assert codes(original=texts)["increasing: x"] == (False, "The codes of 'x' do not rise with its values.")
+    long = PLAIN.with_columns(x=pl.Series([f"{10**30 + place}" for place in range(3)] + [None]))
+    same = codes(original=long, x=[2.0, 2.0, 3.0, None])
+    assert [name for name, (passed, _) in same.items() if not passed] == ["one to one: x"]
 
 
 def test_unknown_values_alone_are_no_codes_that_are_values() -> None:

@@ -142,13 +142,11 @@ def _ranks(column: Column, texts: pl.Series) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _members(column: Column, texts: pl.Series) -> pl.DataFrame:
-    """Every value that a set or value cell stands for; malformed cells have none."""
+    """Every value that a set or value cell stands for; malformed cells, ``*`` and ``<missing>`` have none."""
     cells: list[int] = []
-    values: list[str] = []
+    values: list[str | None] = []
     for index, cell in enumerate(texts.to_list()):
-        if cell in (STAR, MISSING):
-            continue
-        parsed = parse_set(cell) if column.cells == "set" else _single(cell, column.type)
+        parsed = parse_set(cell) if column.cells == "set" else [parse_text(cell)]
         for value in parsed or ():
             cells.append(index)
             values.append(value)
@@ -157,8 +155,3 @@ def _members(column: Column, texts: pl.Series) -> pl.DataFrame:
     frame = pl.DataFrame({"cell": pl.Series(cells, dtype=pl.Int64), "text": found})
     broken = frame.filter(~pl.Series(readable, dtype=pl.Boolean))["cell"].unique()
     return frame.filter(~pl.col("cell").is_in(broken.to_list()))
-
-
-def _single(cell: str, kind: str) -> list[str] | None:
-    value = cell if kind in ("numeric", "date") else parse_text(cell)
-    return None if value is None else [value]

@@ -93,7 +93,7 @@ def ordered(view: Histogram, shares: np.ndarray, place: np.ndarray) -> np.ndarra
     over that stretch splits in two at the point where q passes p, and prefix sums of q give both parts.
     """
     last = int(place.max(initial=0))
-    if last < 1:
+    if last < 1 or not len(view.group):
         return np.zeros(view.classes)
     by_place = np.zeros(last + 1)
     by_place[place[place >= 0]] = shares[place >= 0]
@@ -102,8 +102,8 @@ def ordered(view: Histogram, shares: np.ndarray, place: np.ndarray) -> np.ndarra
 
     order = np.lexsort((place[view.value], view.group))
     group, start, count = view.group[order], place[view.value][order], view.count[order]
-    first = np.concatenate([[True], group[1:] != group[:-1]]) if len(group) else np.zeros(0, dtype=bool)
-    end = np.where(np.append(first[1:], True), last, np.append(start[1:], last)) if len(group) else start
+    first = np.append(True, group[1:] != group[:-1])
+    end = np.append(np.where(first[1:], last, start[1:]), last)
     # Whole numbers are summed before dividing, so that a million classes add no rounding.
     running = np.cumsum(count)
     before = (running - count)[first]
@@ -141,23 +141,21 @@ def hierarchical(view: Histogram, shares: np.ndarray, node: np.ndarray) -> np.nd
     ``pos`` and ``neg`` add up the surplus and the shortage of N's children. A node needs transport only where
     a child has a surplus, hence occurs in the class; the shortage then follows from N's own surplus.
     """
-    height = len(node) - 1
+    height, values = len(node) - 1, node.shape[1]
     size = view.sums(view.count)
     total = np.zeros(view.classes)
     for level in range(1, height + 1):
-        width = int(node[level].max(initial=0)) + 1
-        children = int(node[level - 1].max(initial=0)) + 1
-        parent = np.zeros(children, dtype=np.int64)
+        parent = np.zeros(values, dtype=np.int64)
         parent[node[level - 1]] = node[level]
-        child_share = np.bincount(node[level - 1], weights=shares, minlength=children)
-        node_share = np.bincount(node[level], weights=shares, minlength=width)
+        child_share = np.bincount(node[level - 1], weights=shares)
+        node_share = np.bincount(node[level], weights=shares)
 
-        pairs, entry = np.unique(view.group * children + node[level - 1][view.value], return_inverse=True)
-        group, child = pairs // children, pairs % children
+        pairs, entry = np.unique(view.group * values + node[level - 1][view.value], return_inverse=True)
+        group, child = pairs // values, pairs % values
         own = np.bincount(entry, weights=view.count, minlength=len(pairs)) / size[group]
-        upper, above = np.unique(group * width + parent[child], return_inverse=True)
+        upper, above = np.unique(group * values + parent[child], return_inverse=True)
         surplus = np.bincount(above, weights=np.maximum(own - child_share[child], 0.0), minlength=len(upper))
-        whole = np.bincount(above, weights=own, minlength=len(upper)) - node_share[upper % width]
+        whole = np.bincount(above, weights=own, minlength=len(upper)) - node_share[upper % values]
         moved = np.minimum(surplus, np.maximum(surplus - whole, 0.0))
-        total += level / height * np.bincount(upper // width, weights=moved, minlength=view.classes)
+        total += level / height * np.bincount(upper // values, weights=moved, minlength=view.classes)
     return total

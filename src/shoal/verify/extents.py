@@ -51,7 +51,7 @@ def _spread(facts: Facts, column: Column) -> np.ndarray:
         width, domain = _number_widths(column, cells, texts), _domain(column, values)
     else:
         members = np.bincount(cells.members["cell"].to_numpy(), minlength=len(texts))
-        width, domain = np.maximum(members - 1.0, 0.0), len(values.texts) - 1.0 if values is not None else 0.0
+        width, domain = np.maximum(members - 1.0, 0.0), len(_gated(values).texts) - 1.0
     share = np.minimum(width / domain, 1.0) if domain > 0 else np.zeros(len(texts))
     several = domain > 0 or (values is not None and len(values.texts) > 1)
     share = np.where(cells.star, float(several), np.where(cells.missing, 0.0, share))[code]
@@ -103,11 +103,16 @@ def _domain(column: Column, values: Values | None) -> float:
     """Width of the declared domain, else of the input's."""
     if column.domain is not None:
         return column.domain[1] - column.domain[0]
+    known = _gated(values)
+    found = [exact(text, x) for text, x in zip(known.texts.to_list(), known.numbers.tolist(), strict=True)]
+    numbers = [number for number in found if number is not None]
+    return float(max(numbers) - min(numbers)) if numbers else 0.0
+
+
+def _gated(values: Values | None) -> Values:
     if values is None:
         raise ValueError("the input is only known at the gate")
-    found = [exact(text, x) for text, x in zip(values.texts.to_list(), values.numbers.tolist(), strict=True)]
-    known = [number for number in found if number is not None]
-    return float(max(known) - min(known)) if known else 0.0
+    return values
 
 
 def _members_spread(facts: Facts, column: Column, values: Values, domain: float) -> np.ndarray:

@@ -39,7 +39,8 @@ def _strange(sample: Sample) -> np.ndarray:
     exploded = before.with_row_index("at").explode("before", empty_as_null=True)
     exploded = exploded.with_columns(canonical(exploded["before"], attribute.columns[0].reads)[0].alias("before"))
     texts = exploded.group_by("at").agg("class", pl.col("before").drop_nulls().unique().sort())
-    pairs = texts.select(pl.col("class").list.first(), "before").join(now, on="class", how="left")
-    other = pairs.filter((pl.col("before") != pl.col("now")).fill_null(True))
+    # A class without any answer is not judged.
+    pairs = texts.select(pl.col("class").list.first(), "before").join(now, on="class")
+    other = pairs.filter(pl.col("before") != pl.col("now"))
     strange[other["class"].to_numpy()] = True
     return strange

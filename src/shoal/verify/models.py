@@ -117,8 +117,7 @@ def _distinct(histogram: Histogram) -> np.ndarray:
 def entropy(view: Histogram) -> np.ndarray:
     """Of the values of each class, in natural units."""
     share = view.count / view.sums(view.count)[view.group]
-    # The sum over one value gives -0.0, which would print oddly.
-    return np.maximum(view.sums(-share * np.log(share)), 0.0)
+    return view.sums(-share * np.log(share))
 
 
 def _shares(answers: Histogram) -> np.ndarray:
@@ -140,5 +139,5 @@ def _shares_outcome(value: np.ndarray, alpha: float, size: int, sample: Sample) 
 def _is_value(sample: Sample, value: Any) -> np.ndarray:
     """For each value code, whether it is the given value."""
     attribute = sample.attribute
-    text = canonical(pl.Series([str(value)]), attribute.columns[0].type)[0][0]
+    text = canonical(pl.Series([str(value)]), attribute.columns[0].type)[0].item()
     return np.array([own is not None and own == text for own in attribute.texts.to_list()], dtype=bool)

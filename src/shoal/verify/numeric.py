@@ -66,16 +66,16 @@ def eps_m(model: Mapping[str, Any], sample: Sample) -> Outcome:
     highest = np.searchsorted(number, number + reach, side="right")
 
     rank = np.searchsorted(number, attribute.numbers[view.value])
-    key = view.group * (len(number) + 1) + rank
-    order = np.argsort(key)
-    key, base, rank = key[order], (view.group * (len(number) + 1))[order], rank[order]
+    base = view.group * len(number)
+    order = np.argsort(base + rank)
+    base, rank = base[order], rank[order]
     running = np.concatenate([[0], np.cumsum(view.rows[order])])
     near = (
-        running[np.searchsorted(key, base + highest[rank])]
-        - running[np.searchsorted(key, base + lowest[rank])]
+        running[np.searchsorted(base + rank, base + highest[rank])]
+        - running[np.searchsorted(base + rank, base + lowest[rank])]
     )
     group = view.group[order]
-    share = near / np.maximum(view.sums(view.rows), 1)[group]
+    share = near / view.sums(view.rows)[group]
     value = np.zeros(view.classes)
     np.maximum.at(value, group, share)
     passes = at_most(value, 1.0 / model["m"]) & ~(sample.given_away & (model["m"] > 1))
@@ -123,7 +123,7 @@ def _spread(facts: Facts, name: str, answers: Histogram) -> np.ndarray:
             domain = float(np.nanmax(numbers) - np.nanmin(numbers)) if (~np.isnan(numbers)).any() else 0.0
         return _quotient(np.nan_to_num(high - low), domain)
     count = np.bincount(answers.group, minlength=answers.classes)
-    return _quotient(np.maximum(count - 1, 0), len(input_values(attribute)) - 1)
+    return _quotient(count - 1, len(input_values(attribute)) - 1)
 
 
 def _tree_spread(attribute: Attribute, answers: Histogram) -> np.ndarray:
@@ -135,8 +135,7 @@ def _tree_spread(attribute: Attribute, answers: Histogram) -> np.ndarray:
     texts = attribute.texts.to_list()
     # A value outside the hierarchy has no node: its class then counts as having no spread at all.
     spread = np.zeros(answers.classes)
-    for level in reversed(range(len(rows[0]) if rows else 0)):
-        labels = [row[level] for row in rows]
+    for level, labels in reversed(list(enumerate(zip(*rows, strict=True)))):
         number = {label: place for place, label in enumerate(dict.fromkeys(labels))}
         size = np.bincount([number[label] for label in labels])
         node = np.array(

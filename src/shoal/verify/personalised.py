@@ -46,8 +46,8 @@ def breach_probabilities(
     if not len(asks):
         return chance
     who = np.arange(len(classes)) if subjects is None else np.asarray(subjects)
-    _, person = np.unique(np.stack([classes, who]), axis=1, return_inverse=True)
-    times = np.bincount(person[known], minlength=int(person.max()) + 1)[person]
+    people, person = np.unique(np.stack([classes, who]), axis=1, return_inverse=True)
+    times = np.bincount(person[known], minlength=people.shape[1])[person]
     cases, of = np.unique(np.stack([classes[asks], guard[asks], times[asks]]), axis=1, return_inverse=True)
     pairs, counts = np.unique(classes[known] * len(labels) + label[known], return_counts=True)
     starts = np.searchsorted(pairs, np.arange(int(classes.max()) + 2) * len(labels))
@@ -71,9 +71,7 @@ def _coded(series: pl.Series) -> tuple[np.ndarray, list[str]]:
     """Codes of distinct labels, -1 for null."""
     labels = series.drop_nulls().unique().sort().to_list()
     codes = {label: code for code, label in enumerate(labels)}
-    return series.replace_strict(codes, default=-1, return_dtype=pl.Int64).to_numpy() if labels else np.full(
-        len(series), -1
-    ), labels
+    return series.replace_strict(codes, default=-1, return_dtype=pl.Int64).to_numpy(), labels
 
 
 def _share(leaves: dict[str, set[str]], node: str, guard: str) -> float:

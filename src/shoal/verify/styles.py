@@ -33,13 +33,12 @@ def cell_texts(frame: pl.DataFrame, column: Column) -> pl.Series:
         cell = pl.when(low == high).then(low).otherwise(pl.format("[{},{}]", low.fill_null(""), high.fill_null("")))
         both = low.is_null() & high.is_null()
         return pl.select(pl.when(both).then(pl.lit(STAR)).otherwise(cell)).to_series().alias(column.name)
+    (cells,) = parts
     if column.cells == "representative" and column.type in ("numeric", "date"):
-        return exact_texts(parts[0], column.type).fill_null(STAR).alias(column.name)
-    if parts[0].dtype != pl.String:
-        raise VerificationError(
-            f"The quasi-identifier '{column.name}' must hold text cells, not {parts[0].dtype}."
-        )
-    return parts[0].fill_null(MISSING)
+        return exact_texts(cells, column.type).fill_null(STAR).alias(column.name)
+    if cells.dtype != pl.String:
+        raise VerificationError(f"The quasi-identifier '{column.name}' must hold text cells, not {cells.dtype}.")
+    return cells.fill_null(MISSING)
 
 
 def value_texts(values: pl.Series, kind: str) -> pl.Series:
@@ -58,8 +57,8 @@ def exact_texts(values: pl.Series, kind: str) -> pl.Series:
             for text, known in zip(texts.to_list(), ~np.isnan(numbers), strict=True)
         ]
     else:
-        raw = map(repr, distinct.to_list()) if distinct.dtype == pl.Float64 else distinct.cast(pl.String).to_list()
-        found = [None if text in (None, "None", MISSING) else _exact(text) for text in raw]
+        raw = distinct.cast(pl.String).to_list()
+        found = [None if text in (None, MISSING) else _exact(text) for text in raw]
     return pl.Series(found, dtype=pl.String).gather(codes)
 
 
@@ -88,8 +87,8 @@ def misrepresented(
     low, high, slack = _ends(column, hidden, values)
     shown, low, high = cells.low[cell_of_row], low[code], high[code]
     star = cells.star[cell_of_row] & hidden.star[code] | cells.missing[cell_of_row] & hidden.missing[code]
-    slack = slack + _CLOSE * np.maximum(np.abs(low), np.abs(high)) if column.type != "ordinal" else slack
-    middle = (low <= shown) & (shown <= high) & (np.abs(shown - (low + high) / 2) <= slack)
+    rounding = _CLOSE * np.maximum(np.abs(low), np.abs(high))
+    middle = (low <= shown) & (shown <= high) & (np.abs(shown - (low + high) / 2) <= slack + rounding)
     wrong = int((~(middle | star)).sum())
     return f"{wrong:,} representatives of '{column.name}', not in the middle of their cells," if wrong else None
 

@@ -107,8 +107,6 @@ def canonical(values: pl.Series, kind: str) -> tuple[pl.Series, np.ndarray]:
             f"The column '{values.name}' holds {values.dtype} values, which cannot be verified: "
             "use text, numbers or dates."
         )
-    if isinstance(values.dtype, pl.Categorical | pl.Enum) or values.dtype == pl.Null:
-        values = values.cast(pl.String)
     reader = {"numeric": _numeric, "date": _date}.get(kind, _text)
     text, number = reader(values)
     text = text.rename("").replace(MISSING, None)
@@ -134,22 +132,22 @@ def _numeric(values: pl.Series) -> tuple[pl.Series, pl.Series]:
     # More digits than a float is written with: there are few, so Python may compare them.
     long = (number.is_finite() & (raw.str.len_bytes() > _SHORT) & (raw != number.cast(pl.String))).fill_null(False)
     long = long.arg_true()
-    return (text.scatter(long, [_long_text(one) for one in raw.gather(long)]) if len(long) else text), number
+    return text.scatter(long, [_long_text(one) for one in raw.gather(long)]), number
 
 
 def _number_text(number: pl.Series, fallback: pl.Series) -> pl.Series:
     """Whole numbers in digits; others as their exact bits, as float formatting may change with versions."""
-    bits = (number.fill_null(0).to_numpy() + 0.0).view(np.int64)
+    bits = number.to_numpy().view(np.int64)
     frame = pl.DataFrame({"x": number, "raw": fallback, "bits": bits})
     x = pl.col("x")
-    whole = x.is_finite() & (x == x.floor()) & (x.abs() < 2.0**53)
+    whole = x.is_finite() & (x == x.floor())
     digits = pl.when(whole).then(x).cast(pl.Int64, strict=False).cast(pl.String)
     exact = pl.lit("\x00") + pl.col("bits").cast(pl.String)
     text = pl.when(whole).then(digits).when(x.is_finite()).then(exact).otherwise(pl.col("raw"))
     found = frame.select(text.alias("text")).to_series()
     # Beyond 53 bits a float means the decimal that it is written as; there are few, so Python may write them out.
     huge = (number.is_finite() & (number.abs() >= 2.0**53)).fill_null(False).arg_true()
-    return found.scatter(huge, [_long_text(repr(value)) for value in number.gather(huge)]) if len(huge) else found
+    return found.scatter(huge, [_long_text(repr(value)) for value in number.gather(huge)])
 
 
 def _long_text(raw: str) -> str:
@@ -176,7 +174,7 @@ def _date(values: pl.Series) -> tuple[pl.Series, pl.Series]:
     else:
         raw = values.cast(pl.String).str.strip_chars()
         day = raw.str.to_date("%Y-%m-%d", strict=False).cast(pl.Datetime("us"))
-        time = raw.str.replace(" ", "T", literal=True).str.to_datetime(
+        time = raw.str.replace(" ", "T").str.to_datetime(
             "%Y-%m-%dT%H:%M:%S%.f", time_unit="us", strict=False
         )
         moment = pl.select(pl.coalesce(day, time)).to_series()
