@@ -209,6 +209,20 @@ def test_nothing_is_refuted_that_holds(model: dict[str, Any], parameter: str, ki
     assert tried >= 3
 
 
+@pytest.mark.parametrize("distance", ["equal", "variational", "kl"])
+def test_rows_near_their_input_are_not_refuted(distance: str) -> None:
+    """With rows suppressed, at the very distance that the gate found."""
+    rng = np.random.default_rng(9)
+    for _ in range(8):
+        classes = [[str(value) for value in rng.integers(1, 5, rng.integers(2, 9))] for _ in range(rng.integers(2, 5))]
+        others = [str(value) for value in rng.integers(1, 5, rng.integers(0, 9))]
+        model = {"name": "t-closeness", "distance": distance}
+        loose = gate(sensitive_case(classes, model | {"t": 9}, others=others))
+        case = sensitive_case(classes, model | {"t": loose.verdicts[0].value}, others=others)
+        back = recheck(case.released, published(case))
+        assert [check.detail for check in back.checks if not check.passed] == []
+
+
 def test_classes_without_answers_are_no_measure_of_the_others() -> None:
     """They hold however far they are from the input, so suppressing the others takes the released rows far from it."""
     rows = [*([None] * 20), *(["a"] * 6), *([None] * 4), *(["a"] * 60)]

@@ -43,6 +43,7 @@ def least_t(classes: Sequence[Sequence[Any]], least: float, model: dict[str, Any
     (["ab", "ac"], 2, 1 / 2),
     (["ab", "ac"], 1, 1 / 2),
     (["aab", "ac"], 1, 1 / 2),
+    (["ab", "abcde"], 1, 3 / 10),
     (["a", "a", "b"], 1, 1),
     (["aaab"], 4, 0),
     (["aabb", "abab", "baba"], 4, 0),
@@ -94,6 +95,10 @@ def test_codes_do_not_tell_how_far_apart_they_are() -> None:
     assert told(classes, close(distance="hierarchical"), **CODE) is not None
     assert told(classes, close(distance="hierarchical", t=BIT), **CODE) is None
     assert told(classes, close(reference="input", t=0.1, distance="equal"), **CODE) is not None
+    assert told([["x", "y"], ["y", "x"]], close(), **CODE) is None
+    one = {"cells of u": list("vvvvvv")}
+    for reference in ("input", "released"):  # together with another column they are equal or they are not
+        least_t(classes, 1 / 6, close(reference=reference, on=["s", "u"]), extra=one, **CODE)
 
 
 # Rows against the input
@@ -102,21 +107,29 @@ def test_codes_do_not_tell_how_far_apart_they_are() -> None:
 @pytest.mark.parametrize("distance", [None, "equal", "variational"])
 def test_released_rows_are_a_mixture_of_their_classes(distance: str | None) -> None:
     model = close(reference="input", distance=distance)
-    least_t(["ab", "ac"], 1 / 8, model, people=False)
+    least_t(["abcd", "efgh"], 1 / 4, model, people=False)
     assert told(["ab", "ac", "ab"], model | {"t": 0.1}, people=False) == (
         "t-closeness = 0.1 on s against the input fails in 1 class whatever is not published, the smallest 2 rows."
     )
-    tree = [["a", "A", "*"], ["b", "B", "*"], ["c", "B", "*"]]
-    least_t(["ab", "ac"], 1 / 16, model | {"distance": "hierarchical"}, people=False, hierarchy=tree)
+    tree = [[value, place, "*"] for value, place in zip("abcdefgh", "ABCDABCD", strict=True)]
+    least_t(["abcd", "efgh"], 1 / 8, model | {"distance": "hierarchical"}, people=False, hierarchy=tree)
+    assert told(["aa", "aa"], close(distance="hierarchical"), people=False, hierarchy=[["a", "*"]]) is None
+
+
+def test_two_classes_may_be_further_apart_than_their_mixture_tells() -> None:
+    least_t(["ab", "ac"], 1 / 4, close(reference="input"), people=False)
+    least_t(["aaab", "abbb"], 1 / 4, close(reference="input"), people=False)
 
 
 def test_where_rows_do_not_decide() -> None:
     """People are counted, a distance obeys no triangle, values are coded, or a class has no answer."""
     model = close(reference="input")
-    least_t(["ab", "ac"], 1 / 4, model)
-    least_t(["ab", "ac"], 1 / 8, model | {"distance": "kl"}, people=False)
-    least_t(["ab", "ac"], 1 / 4, model | {"distance": "equal"}, **CODE)
-    least_t([["a", "b"], ["a", "c"], [None]], 1 / 4, model, people=False)
+    apart = ["abcd", "efgh"]
+    least_t(apart, 1 / 8, model, {"name": "k", "k": 4})
+    least_t(apart, 1 / 32, model | {"distance": "kl"}, people=False)
+    least_t(apart, 1 / 8, model | {"distance": "equal"}, **CODE)
+    least_t(apart, 1 / 8, model | {"on": ["s", "u"]}, extra={"cells of u": list("vvvvvvvv")}, **CODE)
+    least_t([*apart, [None]], 1 / 8, model, people=False)
     texts = [["1", "2"], ["1", "3"]]
     assert told(texts, model | {"t": BIT}, people=False, type="numeric") is None
     assert told(texts, model, people=False, type="numeric") is not None
@@ -126,6 +139,19 @@ def test_rows_decide_what_people_can_only_make_worse() -> None:
     found = told(["aab", "abc", "ab", "abcd"], {"name": "distinct-l", "l": 3})
     assert found == "distinct-l = 3 on s fails in 2 classes whatever is not published, the smallest 2 rows."
     assert told(["abc", "abcd"], {"name": "distinct-l", "l": 3}) is None
+    numbers = [["1", "2", "9"], ["1", "3", "9"]]
+    assert told(numbers, {"name": "k-e", "k": 3, "e": 8}, type="numeric") is None
+    assert told(numbers, {"name": "k-e", "k": 3, "e": 8.1}, type="numeric") is not None
+    assert told(numbers, {"name": "variance", "v": 11.5}, type="numeric") is None
+    assert told(numbers, {"name": "variance", "v": 12}, type="numeric") is not None
+    assert told(numbers, {"name": "eps-m", "eps": 1, "m": 1.5}, type="numeric") is None
+    assert told(numbers, {"name": "eps-m", "eps": 1, "m": 2}, type="numeric") is not None
+
+
+def test_the_size_of_a_class_of_codes_is_not_looked_at_here() -> None:
+    model = {"name": "p-sensitive", "p": 2, "k": 9, "on": ["s", "u"]}
+    assert told(["aabb"], model, extra={"cells of u": list("xxyy")}, **CODE) is None
+    assert told(["aabb"], model, extra={"cells of u": list("xxyy")}, people=False) is not None
 
 
 # Several classes at once

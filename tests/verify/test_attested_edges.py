@@ -153,6 +153,7 @@ def test_a_spread_needs_two_codes() -> None:
     one = [["1.5", "1.5"], ["1.5", "2.5"]]
     assert told(one, {"name": "variance", "v": 0}, **code) is None
     assert told(one, {"name": "variance", "v": 0.1}, **code) is not None
+    assert told(one[1:], {"name": "variance", "v": 0.1}, **code) is None
     assert told(one, {"name": "k-e", "k": 1, "e": 0}, **code) is None
     assert told(one, {"name": "k-e", "k": 1, "e": 0.1}, **code) is not None
 

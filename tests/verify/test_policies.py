@@ -40,6 +40,7 @@ def refused(message: str, given: Any, kind: str = "numeric", hierarchy: Any = No
     ({"nodes": [["a", "x"]], "else": "error"}, "categorical", TREE, ("nodes", [["a", "x"]], "error", False)),
     ({"level": 0}, "categorical", TREE, ("level", 0, "error", False)),
     ({"level": 2}, "categorical", TREE, ("level", 2, "error", False)),
+    ({"level": 1}, "categorical", [["a", "*"]], ("level", 1, "error", False)),
     ({"level": 1}, "categorical", [[None, None, "*"], *TREE], ("level", 1, "error", False)),
     ({"level": 1}, "categorical", [*TREE, ["e", None, "*"]], ("level", 1, "error", True)),
     ({"level": 0}, "categorical", [*TREE, ["e", None, "*"]], ("level", 0, "error", False)),
@@ -101,7 +102,8 @@ def ranges(values: list[str | None], given: Any, kind: str = "numeric", **column
     found = laid_out(values, given, kind, **column)
     assert sorted(found.place) == list(range(len(values)))
     at = {int(place): value for place, value in zip(found.place, values, strict=True)}
-    ends = zip(found.low.tolist(), found.high.tolist(), strict=True)
+    ends = list(zip(found.low.tolist(), found.high.tolist(), strict=True))
+    assert all(low <= high for low, high in ends)
     return [set() if low < 0 else {at[place] for place in range(low, high + 1)} for low, high in ends]
 
 

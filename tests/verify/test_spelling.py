@@ -11,15 +11,23 @@ import pytest
 from shoal.recoding.cells import format_interval, format_set
 from shoal.verify.claims import Claims, Column
 from shoal.verify.spelling import check_spelling
+from shoal.verify.types import Check
 
 TOKEN = "0123456789abcdef" * 2
 
 
-def spelled(values: list[Any], **column: Any) -> dict[str, bool]:
+def described(**column: Any) -> Column:
     given = {"name": "x", "role": "quasi", "type": "numeric", "cells": "value", "coded": None} | column
-    entry = Column(**({"hierarchy": None, "order": None, "domain": None, "non_answers": ()} | given))
-    claims = Claims((entry,), (), "drop", "shuffled", False, len(values))
-    checks = check_spelling(pl.DataFrame({"x": values}), None, claims)
+    return Column(**({"hierarchy": None, "order": None, "domain": None, "non_answers": ()} | given))
+
+
+def checked(cells: dict[str, list[Any]], apart: dict[str, list[Any]] | None, *columns: Column) -> list[Check]:
+    claims = Claims(columns, (), "drop", "shuffled", False, None)
+    return check_spelling(pl.DataFrame(cells), None if apart is None else pl.DataFrame(apart), claims)
+
+
+def spelled(values: list[Any], **column: Any) -> dict[str, bool]:
+    checks = checked({"x": values}, None, described(**column))
     assert not any(str(value) in check.detail for check in checks for value in values if value == "Ann Smith")
     return {check.name: check.passed for check in checks}
 
@@ -38,6 +46,60 @@ def test_a_spelling_that_no_cell_has(only: str) -> None:
 @pytest.mark.parametrize("values", [["30", "<missing>"], ["30.0", "30.5"], ["-1", "0", "1e+20", "1e-7"], [30, 31]])
 def test_numbers_as_they_are_written(values: list[Any]) -> None:
     assert spelled(values)["spelling"]
+
+
+def told(values: list[Any], **column: Any) -> str:
+    """What is said about the spelling of one column."""
+    return checked({"x": values}, None, described(**column))[0].detail
+
+
+FOUND = "{} values of 'x' are spelled in a way that no release is."
+
+
+@pytest.mark.parametrize("values, column, count", [
+    (["30", "30.0", "3e1", "31"], {"role": "sensitive"}, 2),
+    (["030", "031", "30"], {}, 2),
+    (["+1", "1", "1.0", "1.00"], {}, 3),
+    (["[30,30]", "[31,31]", "[03,9]"], {"cells": "interval"}, 3),
+    (["[30,30]", "[4,9]"], {"cells": "interval"}, 1),
+    (["[-0,5]", "[0,7]"], {"cells": "interval"}, 1),
+    (["[1e41,2e41]", f"[1{41 * '0'},3e41]"], {"cells": "interval"}, 1),
+    (["{a|b}", "{b|a}", "{c|c}", "x"], {"cells": "set", "type": "categorical"}, 2),
+    (["HIV", "HIV ", "\tHIV", "flu"], {"role": "sensitive", "type": "categorical"}, 2),
+])  # fmt: skip
+def test_how_many_values(values: list[Any], column: dict[str, Any], count: int) -> None:
+    assert told(values, **column) == FOUND.format(count)
+
+
+def test_what_is_no_matter_of_spelling() -> None:
+    """Labels are nodes of a hierarchy, what cannot be read fails elsewhere, and only sensitive texts add diversity."""
+    right = "Every value is spelled in one way."
+    assert told(["30", "30.0"], cells="label") == right
+    assert told(["HIV", "HIV "], type="categorical", role="neutral") == right
+    assert told(["HIV", "HIV "], type="categorical", role="sensitive", coded="token") == right
+    assert told(["[a,b]", "{a"], cells="set", type="categorical") == right
+    assert told(["[a,b]", "[b,a]"], cells="interval", type="ordinal") == right
+    assert told([None, None], role="sensitive", type="categorical") == right
+    assert told(["*", "<missing>"], role="sensitive", type="categorical") == right
+    assert told([format_set(["[x"]), format_set(["<y"]), format_set(["[x", "<y", "*z"])], cells="set") == right
+
+
+def test_both_tables_are_looked_at() -> None:
+    columns = (
+        described(),
+        described(name="s", role="sensitive", type="categorical"),
+        described(name="id", coded="token"),
+    )
+    cells = {"x": ["1", "2"], "id": [TOKEN, "Ann"]}
+    spelling, tokens = checked(cells, {"s": ["HIV", "HIV "], "id": ["Bob", "Eve"]}, *columns)
+    assert (spelling.passed, spelling.detail) == (False, "1 values of 's' are spelled in a way that no release is.")
+    assert (tokens.passed, tokens.detail) == (False, "1 values of 'id' are no tokens; 2 values of 'id' are no tokens.")
+    (spelling, tokens) = checked({"x": ["1", "1.0"], "id": [TOKEN] * 2}, {"s": ["HIV", "HIV "]}, *columns)
+    way = "are spelled in a way that no release is"
+    assert spelling.detail == f"1 values of 'x' {way}; 1 values of 's' {way}."
+    assert (tokens.passed, tokens.detail) == (True, "Every token has the form of tokens.")
+    (spelling,) = checked({"x": ["1", "2"]}, None, columns[0], columns[1])
+    assert (spelling.name, spelling.passed, spelling.detail) == ("spelling", True, "Every value is spelled in one way.")
 
 
 def test_dates() -> None:

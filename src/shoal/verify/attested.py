@@ -37,7 +37,7 @@ class Known:
     whole
         The same with non-answers as ordinary values.
     least, most
-        People (or rows) with an answer in each class: no fewer, no more.
+        People (or rows) with an answer in each class: no fewer (which may be below 0), no more.
     """
 
     facts: Facts
@@ -69,16 +69,17 @@ def refuted(slot: Slot, facts: Facts) -> Check | None:
         column.coded == "shifted" or (column.coded is not None and not column.answers) for column in columns
     ):
         return None
+    if slot.side == "input" and _rows_decide(slot, facts):
+        # The released rows are a mixture of the classes, hence within t of the input as well.
+        verdict = judge(replace(slot, model={**slot.model, "t": 2 * slot.model["t"]}, side="released"), facts)
+        if not verdict.holds:
+            return _refutation(slot, verdict.classes, verdict.smallest)
     if name == "worst-group-utility":
         passes = at_most(_stars(facts), slot.model["u"])
     elif name in ROWS_FIRST and all(column.coded is None for column in columns):
         verdict = judge(slot, facts)
         return None if verdict.holds else _refutation(slot, verdict.classes, verdict.smallest)
-    elif slot.side == "input" and _rows_decide(slot, facts):
-        # The released rows are a mixture of the classes, hence within t of the input as well.
-        verdict = judge(replace(slot, model={**slot.model, "t": 2 * slot.model["t"]}, side="released"), facts)
-        return None if verdict.holds else _refutation(slot, verdict.classes, verdict.smallest)
-    elif name in _NECESSARY and slot.side in ("", "released", "input"):
+    elif name in _NECESSARY and slot.side != "history":
         known = _known(facts, slot)
         passes = _NECESSARY[name](slot.model, known)
         if name != "max-range":  # which leaves out what has no answer one attribute at a time
@@ -111,12 +112,12 @@ def _refutation(slot: Slot, classes: int, smallest: int) -> Check:
 def _known(facts: Facts, slot: Slot) -> Known:
     sample = Sample(facts, slot.names, slot.side)
     histogram, sizes = sample.histogram, facts.classes.sizes
-    promised = max((size_asked(model) for model in facts.claims.models), default=0)
+    promised = max(size_asked(model) for model in facts.claims.models)
     # Rows are people where nobody is counted twice.
     people = np.minimum(sizes, promised) if facts.claims.people else sizes
     answers = histogram.answers()
     most = np.bincount(answers.group, weights=answers.rows, minlength=answers.classes)
-    least = np.maximum(people - (sizes - most), np.minimum(most, 1))
+    least = people - (sizes - most)
     return Known(facts, sample, flattest(answers, least), flattest(histogram, people), least, most)
 
 
@@ -154,7 +155,7 @@ def _shares(limit: np.ndarray, known: Known) -> np.ndarray:
     np.maximum.at(people, view.group, needed)
     with np.errstate(invalid="ignore"):
         room = np.minimum(view.rows, limit * people[view.group])
-    return view.sums(np.nan_to_num(room)) >= people * (1 - TOLERANCE) - TOLERANCE
+    return view.sums(np.nan_to_num(room)) >= people * (1 - TOLERANCE)
 
 
 def _alpha(model: Mapping[str, Any], known: Known) -> np.ndarray:
@@ -204,10 +205,10 @@ def _moved(model: Mapping[str, Any], known: Known) -> float:
         # It is divided by the number of values, of which the input may have more.
         if known.sample.side == "input" and t:
             return np.inf
-        return t * max(len(np.unique(known.whole.value)) - 1, 1)
-    if distance == "hierarchical" or (known.coded and model.get("distance") is None):
+        return t * (len(np.unique(known.whole.value)) - 1)
+    if distance == "hierarchical" or (known.coded and len(columns) == 1 and model.get("distance") is None):
         height = len(columns[0].hierarchy[0]) - 1 if columns[0].hierarchy else np.inf
-        return t * max(height, 1) if t else 0.0
+        return t * height if t else 0.0
     return t
 
 

@@ -51,11 +51,10 @@ def numbers(text: pl.Expr) -> pl.Expr:
     dateless = plain.str.replace_all(_DATE, " x ")
     runs = (dateless.str.extract_all(_RUN), dateless.str.extract_all(r"\d+"), plain.str.extract_all(_GROUPS))
     found = pl.concat_list(*runs)
-    return found.list.eval(number_key(pl.element())).list.drop_nulls().list.unique(maintain_order=True)
+    return found.list.eval(number_key(pl.element())).list.drop_nulls().list.unique()
 
 
 def number_key(text: pl.Expr) -> pl.Expr:
     """The digits by which a number is known, null where there are too few."""
     digits = text.str.replace_all(r"\D", "")
-    key = pl.when(digits.str.len_chars() > _TAIL).then(digits.str.slice(-_TAIL)).otherwise(digits)
-    return pl.when(digits.str.len_chars() >= _LEAST).then(key.str.strip_chars_start("0"))
+    return pl.when(digits.str.len_chars() >= _LEAST).then(digits.str.tail(_TAIL).str.strip_chars_start("0"))

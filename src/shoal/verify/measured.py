@@ -30,7 +30,7 @@ _ROUNDED = 1e-4
 def check_measured(manifest: Mapping[str, Any], claims: Claims, quasi: Classes) -> Check:
     """Figures of attacks are there exactly where they are needed, and each is the one that its sentence tells."""
     figures = manifest.get("measured", ())
-    reasons = [claims.made, *(column.coded for column in claims.columns if column.coded is not None)]
+    reasons = [claims.made, *(column.coded for column in claims.columns)]
     needed = [_NEEDED[reason] for reason in reasons if reason in _NEEDED]
     problem = _problem(figures, needed, quasi)
     if not needed and not figures:

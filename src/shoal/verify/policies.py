@@ -30,7 +30,7 @@ class Policy:
     kind: str
     entries: Any
     other: str
-    part: bool = False
+    part: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ def lay_out(policy: Policy | None, column: Any, texts: pl.Series, numbers: np.nd
     else:
         keys, ranges, owner = _intervals(policy, column, texts, numbers)
     # Values that the axis does not know stand behind all others.
-    order = sorted(range(len(keys)), key=lambda code: (keys[code] is None, 0 if keys[code] is None else keys[code]))
+    order = sorted(range(len(keys)), key=lambda code: (keys[code] is None, keys[code]))
     place = np.empty(len(keys), dtype=np.int64)
     place[order] = np.arange(len(keys))
     ordered = [keys[code] for code in order if keys[code] is not None]

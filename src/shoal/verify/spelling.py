@@ -55,7 +55,7 @@ def _no_tokens(values: pl.Series) -> int:
 
 def _respelled(values: pl.Series, column: Column) -> int:
     """Distinct texts that are not the only ones for what they stand for, or that no value or cell is written as."""
-    texts = values.unique(maintain_order=True).drop_nulls()
+    texts = values.unique().drop_nulls()
     texts = texts.filter(~texts.is_in([MISSING, STAR]))
     if column.cells in ("interval", "set"):
         return _respelled_cells(texts, column)
@@ -80,7 +80,7 @@ def _respelled_ranges(texts: pl.Series, kind: str) -> int:
     """Intervals of one point, and ends of numbers and dates that are not the only ones for them."""
     ends = [texts.str.extract(_PAIR, part) for part in (1, 2)]
     alone = texts.filter(ends[0].is_null())
-    every = pl.concat([*ends, alone]).drop_nulls().unique(maintain_order=True)
+    every = pl.concat([*ends, alone]).drop_nulls().unique()
     same = canonical(every, kind)[0]
     several = len(every) - len(encode(same)[1])
     odd = every.str.contains(_END) if kind == "numeric" else every == same
@@ -108,4 +108,4 @@ def _escape(text: str, between: str = "|") -> str:
 def _alike(texts: pl.Series) -> int:
     """Texts beyond the first of each that looks the same."""
     seen = texts.str.normalize("NFC").str.replace_all(_UNSEEN, "").str.replace_all(_BLANK, " ").str.strip_chars(" ")
-    return len(texts) - seen.n_unique() if len(texts) else 0
+    return len(texts) - seen.n_unique()
