@@ -144,7 +144,7 @@ def _demands(column: Column, attribute: Attribute) -> list[tuple[np.ndarray, str
         found.append((_is_one_of(attribute, column.order or (), column), "something outside its order"))
     if column.hierarchy is not None:
         lifted = column.cells == "label"
-        nodes = {label for row in column.hierarchy for label in (row if lifted else row[:1]) if label is not None}
+        nodes = {label for row in column.hierarchy for label in (row if lifted else row[:1])}
         what = "node" if lifted else "leaf"
         found.append((_is_one_of(attribute, nodes, column), f"something that is no {what} of its hierarchy"))
     return found

@@ -111,7 +111,7 @@ def find_groups(frame: pl.DataFrame, claims: Claims, *, quasi: bool) -> Classes:
         names=texts.columns,
         rows=np.arange(frame.height),
         of_row=of_row,
-        sizes=np.bincount(of_row, minlength=len(first)),
+        sizes=np.bincount(of_row),
         cells={column: encode(texts[first][column]) for column in texts.columns},
     )
 
@@ -119,24 +119,16 @@ def find_groups(frame: pl.DataFrame, claims: Claims, *, quasi: bool) -> Classes:
 def find_classes(frame: pl.DataFrame, claims: Claims) -> Classes:
     """Group the released rows by their quasi-identifier cells."""
     names = [column.name for column in claims.role("quasi")]
-    quasi = pl.DataFrame(_cells(frame, claims))
     rows = np.arange(frame.height)
     if claims.suppressed == "star":
         rows = np.flatnonzero(~starred(frame.select(claims.files)))
-        quasi = quasi[rows] if names else quasi
+    # Without quasi-identifiers nobody can tell rows apart: one class.
+    of_row, cells = np.zeros(len(rows), dtype=np.int64), {}
     if names:
+        quasi = pl.DataFrame(_cells(frame, claims))[rows]
         of_row, first = group_rows(quasi)
-    else:
-        # Without quasi-identifiers nobody can tell rows apart: one class.
-        of_row, first = np.zeros(len(rows), dtype=np.int64), np.arange(min(1, len(rows)))
-    table = quasi[first] if names else quasi
-    return Classes(
-        names=names,
-        rows=rows,
-        of_row=of_row,
-        sizes=np.bincount(of_row, minlength=len(first)),
-        cells={name: encode(table[name]) for name in names},
-    )
+        cells = {name: encode(quasi[first][name]) for name in names}
+    return Classes(names=names, rows=rows, of_row=of_row, sizes=np.bincount(of_row), cells=cells)
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +186,7 @@ def _prefixed(texts: pl.Series) -> pl.Series:
 
 
 def _joined(texts: pl.Series) -> bytes:
-    return (texts.str.join("\n").item() or "").encode() if len(texts) else b""
+    return texts.str.join("\n").item().encode()
 
 
 def _integers(values: np.ndarray) -> bytes:

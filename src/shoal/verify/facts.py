@@ -97,7 +97,7 @@ class Histogram:
         low, high = np.full(self.classes, np.inf), np.full(self.classes, -np.inf)
         np.minimum.at(low, self.group, figure)
         np.maximum.at(high, self.group, figure)
-        empty = np.isinf(low) & np.isinf(high) & (low > high)
+        empty = low > high
         return np.where(empty, np.nan, low), np.where(empty, np.nan, high)
 
 
