@@ -100,8 +100,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shoal: Shoal) -> Path
 
 
 def disk(place: Path) -> dict[str, tuple[int, bytes]]:
-    """Every file and folder with its mode and content; locks are left out, which stay where they were taken."""
-    found = sorted(path for path in place.rglob("*") if path.suffix != ".lock")
+    """Every file and folder with its mode and content."""
+    found = sorted(place.rglob("*"))
     return {str(path): (path.stat().st_mode, path.read_bytes() if path.is_file() else b"") for path in found}
 
 
