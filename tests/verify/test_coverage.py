@@ -75,6 +75,7 @@ def test_what_a_cell_covers(entry: dict[str, Any], cell: str, covered: list[Any]
         ([("{a|b}", "a"), ("{c|d}", "b"), ("{a|b}", "b"), ("{a|z}", "c"), ("c", "c")], SET, 2),
         ([("{x|z}", "b"), ("{a|y}", "a"), ("a", "b"), ("b", "a")], SET, 3),
         ([("y", "z"), ("x", "a"), ("b", "b"), ("x", "b")], LABEL, 2),
+        ([("x", "a"), ("y", "z")], LABEL, 1),
     ],
 )
 def test_every_row_is_held_against_its_own_cell(pairs: list[tuple[str, Any]], entry: Any, wrong: int) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from shoal.verify.claims import read_claims
 from shoal.verify.classes import find_classes
-from shoal.verify.facts import Attribute, Facts, Histogram, Sample, _pairs, _together
+from shoal.verify.facts import Attribute, Facts, Histogram, Sample, _pairs, _together, subject_codes
 from tests.verify.cases import manifest
 
 QUASI = {"name": "q", "role": "quasi", "type": "categorical", "cells": "set"}
@@ -186,6 +186,24 @@ def test_several_columns_are_one_attribute(inputs: bool) -> None:
     code = dict(zip(pairs, found.codes.tolist(), strict=True))
     expected = [code[pair] for pair in ((1, 0), (0, 1), (2, 2))] if inputs else None
     assert (None if found.input_codes is None else found.input_codes.tolist()) == expected
+
+
+def test_columns_are_taken_together_where_several_are_named() -> None:
+    found = facts([("a", "x"), ("b", "x"), ("a", "x"), ("b", None)])
+    both = found.attribute(["s", "q"])
+    assert [column.name for column in both.columns] == ["s", "q"]
+    assert both.codes[0] == both.codes[2]
+    assert len(set(both.codes.tolist())) == 3
+    assert [bool(both.known[code]) for code in both.codes] == [True, True, True, False]
+
+
+def test_a_column_of_many_values_beside_one_of_few() -> None:
+    first, second = [list(place) for place in zip(*product(range(4), range(2)), strict=True)]
+    assert len(set(_together([part(first, [True] * 4), part(second, [True] * 2)]).codes.tolist())) == 8
+
+
+def test_rows_without_a_subject_are_one_persons() -> None:
+    assert subject_codes(pl.Series(["p", "q", "p", None, None])).tolist() == [0, 1, 0, 2, 2]
 
 
 def test_no_rows_have_no_combination() -> None:
