@@ -10,7 +10,7 @@ import pytest
 
 from shoal.verify import gate, recheck
 from shoal.verify.claims import read_claims
-from shoal.verify.classes import find_classes, starred
+from shoal.verify.classes import find_classes, find_look, starred
 from tests.verify.cases import failed, hospital_case, manifest, published, sensitive_case
 from tests.verify.test_two_tables import two_tables
 
@@ -94,3 +94,19 @@ def test_rows_in_classes_are_those_that_are_not_starred() -> None:
         assert (found.rows.tolist(), found.sizes.tolist(), found.smallest) == (rows, sizes, 1)
         codes, texts = found.cells["q"]
         assert [texts[int(code)] for code in codes[found.of_row]] == frame["q"].gather(rows).to_list()
+
+
+def test_two_columns_of_bounds_are_one_cell() -> None:
+    entry = {"name": "age", "role": "quasi", "type": "numeric", "cells": "bounds", "columns": ["from", "to"]}
+    frame = pl.DataFrame({"from": [1, 1, 2], "to": [3, 3, 2]})
+    found = find_classes(frame, read_claims(manifest([entry], [])))
+    assert (found.sizes.tolist(), found.cells["age"][1].to_list()) == ([2, 1], ["[1,3]", "2"])
+
+
+def test_groups_in_one_table_are_its_classes() -> None:
+    case = two_tables()
+    claims = read_claims(dict(case.manifest) | {"publication": "permuted"})
+    both = case.released.with_columns(note=pl.lit("x"), cost=pl.lit(1))
+    look = find_look(both, None, claims)
+    assert look.frame is both
+    assert (look.judged.count, look.pinned.count, look.quasi.count) == (8, 24, 24)

@@ -21,7 +21,7 @@ SENSITIVE = {"role": "sensitive", "type": "categorical", "cells": "value", "non_
 
 def facts(rows: list[tuple[str, Any]], models: Any = ({"name": "k", "k": 1},), **given: Any) -> Facts:
     """Rows of a class and a value of ``s``; subjects and the like as they are given."""
-    frame = pl.DataFrame(rows, schema=["q", "s"], orient="row")
+    frame = pl.DataFrame(rows, schema={"q": pl.String, "s": pl.String}, orient="row")
     claims = read_claims(manifest([QUASI, {"name": "s", **SENSITIVE}], models))
     return Facts(frame=frame, claims=claims, classes=find_classes(frame, claims), **given)
 

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from shoal.verify.claims import Claims, read_claims
-from shoal.verify.judge import Slot, _needs_input, size_asked, slots
+from shoal.verify.judge import Slot, _needs_input, judge, size_asked, slots, verdict_check
+from shoal.verify.types import Verdict
 from tests.verify.cases import judged, manifest
+from tests.verify.test_facts import facts
 
 TREE = [["a", "x", "*"], ["b", "x", "*"]]
 VALUE = {"role": "sensitive", "cells": "value"}
@@ -142,3 +144,32 @@ def test_classes_that_fail() -> None:
     assert (held.holds, held.classes, held.smallest) == (True, 0, 0)
     failed = judged([["a", "a", "a"], ["a", "b"], ["b", "b"]], DISTINCT)
     assert (failed.holds, failed.classes, failed.smallest) == (False, 2, 2)
+
+
+def test_nothing_holds_without_a_class() -> None:
+    found = judge(Slot(model=K, on=None, names=(), side="", by=AGAIN), facts([]))
+    assert (found.holds, found.value, found.limit, found.classes, found.smallest) == (False, 0.0, 2.0, 0, 0)
+    assert (found.model, found.on, found.by) == (K, None, AGAIN)
+
+
+@pytest.mark.parametrize(
+    "model, verdict, people, detail",
+    [
+        (K, (True, 2, 0, 0), False, "k = 2 holds in every class."),
+        (K, (False, 0, 0, 0), False, "k = 2 cannot hold: the release has no class."),
+        (K, (False, 1, 1, 1), False, "k = 2 fails: 1 class has fewer, the smallest 1 row."),
+        (K, (False, 1, 2, 3000), False, "k = 2 fails: 2 classes have fewer, the smallest 3,000 rows."),
+        (K, (False, 1, 2, 3), True, "k = 2 fails: 2 classes have fewer, the smallest 1 person."),
+        (K, (False, 2000, 1, 3), True, "k = 2 fails: 1 class has fewer, the smallest 2,000 people."),
+        (DISTINCT, (False, 1, 1, 2), False, "distinct-l = 2 on s fails in 1 class, the smallest 2 rows."),
+        (DISTINCT, (False, 1, 2, 1), True, "distinct-l = 2 on s fails in 2 classes, the smallest 1 row."),
+    ],
+)
+def test_verdicts_in_words(model: Any, verdict: tuple[bool, float, int, int], people: bool, detail: str) -> None:
+    slot = Slot(model=model, on=None, names=() if model is K else ("s",), side="", by=AGAIN)
+    holds, value, classes, smallest = verdict
+    given = Verdict(
+        model=model, on=None, holds=holds, by=AGAIN, value=value, limit=2, classes=classes, smallest=smallest
+    )
+    check = verdict_check(slot, given, people)
+    assert (check.name, check.passed, check.detail) == (slot.label, holds, detail)
