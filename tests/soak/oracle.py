@@ -243,6 +243,7 @@ def _loss(case: Case, name: str, cell: str) -> float:
     values = [str(row[name]) for row in case.kept if row[name] is not None]
     if len(set(values)) < 2 or cell == MISSING:
         return 0.0
+    gap = len(values) < len(case.kept)  # a missing cell is a value of its own, beside all others
     if column.kind in ("int", "real", "date"):
         whole = [number(value, column.kind) for value in values]
         low, high = (min(whole), max(whole)) if cell == STAR else bounds(column, cell)
@@ -250,8 +251,8 @@ def _loss(case: Case, name: str, cell: str) -> float:
     if column.kind == "flat":
         domain = Counter(values)
         count = len(domain) if cell == STAR else len(listed(column, cell))
-        return (count - 1) / (len(domain) - 1)
+        return (count - 1) / (len(domain) - 1 + gap)
     if column.kind == "tree":
         under = [leaf for leaf, above in column.paths.items() if cell == STAR or cell in (leaf, *above)]
-        return (len(under) - 1) / (len(column.paths) - 1)
+        return (len(under) - 1) / (len(column.paths) - 1 + gap)
     return 0.0
