@@ -98,6 +98,8 @@ def test_representatives_stand_for_what_their_members_span() -> None:
     assert found == pytest.approx([0.2, 0, 1, 0])
     ordinal = ORDINAL | {"cells": "representative"}
     assert spread(["mid", "mid", "top", "*"], ordinal, ["lo", "hi", "top", "lo"]) == pytest.approx([2 / 3, 0, 1])
+    strange = spread(["mid"] * 3 + ["hi"], ordinal, ["lo", "new", "mid", "new"])
+    assert strange == pytest.approx([1 / 3, 0])  # what has no rank spans nothing
     assert spread([7, 7, 7], column, [7, 7, 7]) == [0]
     shown, truth = ([date(2020, 1, day) for day in days] for days in ((2, 2, 11), (1, 3, 11)))
     assert spread(shown, column | {"type": "date"}, truth) == pytest.approx([0.2, 0])

@@ -11,7 +11,7 @@ from shoal.verify import gate
 from shoal.verify.claims import read_claims
 from shoal.verify.classes import find_look
 from shoal.verify.facts import Facts, Sample
-from shoal.verify.models import alpha_of, entropy, recursive_ratio
+from shoal.verify.models import alpha_of, distinct_l, entropy, recursive_ratio
 from shoal.verify.numeric import eps_m, input_values
 from tests.verify.cases import judged, sensitive_case
 from tests.verify.test_cells import column as described
@@ -35,6 +35,14 @@ def test_entropy_of_every_class() -> None:
     found = entropy(counted([[0, 0, 0], [], [0, 1], [0, 0, 0, 1]], 2))
     assert found == pytest.approx([0, 0, np.log(2), 0.75 * np.log(4 / 3) + 0.25 * np.log(4)])
     assert not np.signbit(found).any()
+
+
+def test_distinct_values_of_every_class() -> None:
+    model = {"name": "distinct-l", "l": 2}
+    found = distinct_l(model, sample([["a", "b"], ["a", "a"], [None], ["a", None, "b", "c"]], model))
+    assert found.value.tolist() == [2, 1, 0, 3]
+    assert found.judged.tolist() == [True, True, False, True]
+    assert found.passes.tolist() == [True, False, True, True]
 
 
 def test_ratios_of_every_class() -> None:

@@ -121,7 +121,7 @@ def _members_spread(facts: Facts, column: Column, values: Values, domain: float)
         return np.zeros(facts.classes.count)
     number = values.numbers
     if column.type == "ordinal":
-        number = np.array([np.nan if rank is None else rank for rank in ranks(column, values.texts.to_list())])
+        number = np.array(ranks(column, values.texts.to_list()), dtype=float)
     mine = number[values.codes[facts.origin]]
     low, high = np.full(facts.classes.count, np.inf), np.full(facts.classes.count, -np.inf)
     np.fmin.at(low, facts.classes.of_row, mine)

@@ -166,9 +166,7 @@ def _long_text(raw: str) -> str:
 
 
 def _date(values: pl.Series) -> tuple[pl.Series, pl.Series]:
-    if values.dtype == pl.Date:
-        moment, raw = values.cast(pl.Datetime("us")), values.cast(pl.String)
-    elif isinstance(values.dtype, pl.Datetime):
+    if isinstance(values.dtype, pl.Datetime):
         moment = values.dt.replace_time_zone(None).cast(pl.Datetime("us"))
         raw = values.cast(pl.String)
     else:
