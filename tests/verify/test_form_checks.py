@@ -15,6 +15,7 @@ from shoal.verify import gate
 from shoal.verify.claims import read_claims
 from shoal.verify.forms import _behind, _check_origin, _differ
 from tests.verify.cases import check_of, failed, hospital_case, manifest, sensitive_case
+from tests.verify.test_recheck_tables import permuted
 from tests.verify.test_shifted_dates import FIRST, shifted_case
 from tests.verify.test_two_tables import coded, tokens, two_tables
 
@@ -31,6 +32,7 @@ BUCKETS = ["origin", "tables", "exact rows", "group sizes", "group values", "apa
     [
         (hospital_case, [*FIRST_CHECKS, *NAMES, *READ, "values", "coverage", *LAST, "k", "entropy-l on disease"]),
         (two_tables, [*TWO, *READ, *BUCKETS, *LAST, "distinct-l on note", "k"]),
+        (permuted, [*FIRST_CHECKS, *NAMES, *READ, *BUCKETS, *LAST, "distinct-l on note", "k"]),
         (tokens, [*FIRST_CHECKS, *NAMES, *READ, "values", "coverage", "rows", "columns", "one to one: id",
                   "originals absent: id", *LAST, "k"]),
         (coded, [*FIRST_CHECKS, *NAMES, *READ, "rows", "columns", "unchanged: q", "one to one: s",
@@ -72,6 +74,10 @@ def test_values_without_an_origin() -> None:
 
 def test_several_columns_that_differ_are_all_told() -> None:
     case = hospital_case()
+    fine = "Sensitive and neutral values are those of their source rows."
+    assert check_of(gate(case), "values").detail == fine
+    covers = "Every quasi-identifier cell covers the value of its source row."
+    assert check_of(gate(case), "coverage").detail == covers
     frame = case.released.with_columns(disease=pl.lit("gout"), ward=pl.lit("east"))
     found = check_of(gate(replace(case, released=frame)), "values")
     assert found.detail == "Values differ from their source in 24 rows of 'disease' and 24 rows of 'ward'."
@@ -147,3 +153,55 @@ def test_representatives_need_what_they_stand_for(behind: pl.DataFrame | None) -
         _behind(hospital_case(behind=behind), "age")
     given = pl.Series("age", ["[1,2]"] * 24)
     assert _behind(hospital_case(behind=given.to_frame()), "age").equals(given)
+
+
+def test_codes_are_compared_row_by_row() -> None:
+    case = coded()
+    mixed = case.released.with_columns(s=pl.Series(["c1", *case.released["s"][1:-1], "c9"]))
+    assert "one to one: s" in failed(gate(replace(case, released=mixed)))
+
+
+def test_starred_rows_have_no_code() -> None:
+    case = tokens()
+    stars = case.released.with_columns(
+        pl.when(pl.Series(case.source == 4)).then(pl.lit("*")).otherwise(pl.col(name)).alias(name)
+        for name in case.released.columns
+    )
+    described = dict(case.manifest) | {"suppressed": "star", "models": []}
+    gone = replace(case, released=stars, suppressed=np.array([4]), manifest=described)
+    assert failed(gate(gone)) == []
+
+
+@pytest.mark.parametrize(
+    "kind, codes, expected",
+    [
+        ("randomised", ["W-RA-LINK"], ["rows once", "values", "drawn values", "redrawn cells"]),
+        ("microaggregated", [], ["centroids", "values"]),
+    ],
+)
+def test_other_kinds_have_checks_of_their_own(kind: str, codes: list[str], expected: list[str]) -> None:
+    original = pl.DataFrame({"age": [20, 30] * 6, "s": ["a", "b"] * 6})
+    columns = [
+        {"name": "age", "role": "quasi", "type": "numeric", "cells": "value"},
+        {"name": "s", "role": "sensitive", "type": "categorical", "cells": "value"},
+    ]
+    source = np.random.default_rng(2).permutation(12)
+    case = hospital_case(
+        original=original, released=original[source], source=source, n_read=12, identifiers=pl.DataFrame(),
+        manifest=manifest(columns, [], kind=kind, redraw=1, acknowledged=codes),
+    )  # fmt: skip
+    names = [check.name for check in gate(case).checks]
+    assert names == [*FIRST_CHECKS, *NAMES, *READ, *expected, *LAST]
+
+
+def test_dates_shifted_in_one_table_of_groups() -> None:
+    """They come from the rows of their values, as in a table of their own."""
+    two = shifted_case(True)
+    assert two.values_from is not None
+    source = two.source[np.argsort(two.source // 3, kind="stable")]
+    assert two.apart is not None
+    both = pl.DataFrame({"age": two.original["age"].gather(source)}).hstack(two.apart.select("seen", "note", "group"))
+    one = replace(
+        two, source=source, released=both, apart=None, manifest=dict(two.manifest) | {"publication": "permuted"}
+    )
+    assert failed(gate(one)) == []

@@ -96,6 +96,10 @@ def test_moments_meet_by_chance() -> None:
     assert whole(["102030"], pl.Series("name", [time(10, 20, 30)])) == CLEAN
 
 
+def test_numbers_are_known_by_their_digits_alone() -> None:
+    assert whole(["1.5e300"], pl.Series("name", [1.5e300])) == CLEAN
+
+
 # Numbers
 
 
