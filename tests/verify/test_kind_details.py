@@ -97,6 +97,18 @@ def test_values_beside_rows_of_other_groups_show_nothing() -> None:
     assert [name for name, (passed, _) in found.items() if not passed] == []
 
 
+def test_values_in_the_order_of_their_rows_show_them_however_groups_are_ordered() -> None:
+    """One table is sorted by group and the other is not, but the first value of a group is still of its first row."""
+    left = [place % 12 for place in range(24)]
+    ill = ["a" if place % 5 else "b" for place in range(12)] + ["c"] * 12
+    order = sorted(range(24), key=lambda place: -left[place])
+    right, shown = [left[place] for place in order], [ill[place] for place in order]
+    found = buckets(list(range(24)), left, shown, right, ill)
+    assert [name for name, (passed, _) in found.items() if not passed] == ["apart"]
+    turned = [shown[1], shown[0], *shown[2:]]
+    assert buckets(list(range(24)), left, turned, right, ill)["apart"][0] is True
+
+
 def test_values_of_one_group_in_another() -> None:
     """Both tables have the same groups, sizes and values, and each group has values of the other."""
     for left, right in ((["a", "b", "c", "d"], ["a", "c", "b", "d"]), (["a", "a", "b", "b"], ["a", "b", "a", "b"])):

@@ -138,14 +138,14 @@ def _in_order(group: np.ndarray, value: np.ndarray) -> np.ndarray:
 
 
 def _check_apart(ours: np.ndarray, theirs: np.ndarray, pairs: _Pairs) -> Check:
-    """Values do not stand in the order of the rows they belong to, where any other order would show."""
+    """Values of a group do not stand in the order of the rows they belong to, where any other order would show."""
     aligned = []
-    if np.array_equal(ours, theirs):
-        for name, (values, truth) in pairs.items():
-            _, first = group_rows(pl.DataFrame({"group": ours, "value": truth}))
-            mixed = np.bincount(ours[first])[ours] > 1
-            if mixed.sum() >= _ORDER_ROWS and (values.codes[mixed] == truth[mixed]).all():
-                aligned.append(f"'{name}'")
+    left, right = np.argsort(ours, kind="stable"), np.argsort(theirs, kind="stable")
+    for name, (values, truth) in pairs.items():
+        _, first = group_rows(pl.DataFrame({"group": ours, "value": truth}))
+        mixed = (np.bincount(ours[first])[ours] > 1)[left]
+        if mixed.sum() >= _ORDER_ROWS and (values.codes[right] == truth[left])[mixed].all():
+            aligned.append(f"'{name}'")
     detail = (
         f"The values of {' and '.join(aligned)} stand in the order of the rows they belong to."
         if aligned
