@@ -12,7 +12,7 @@ import pytest
 from shoal.errors import VerificationError
 from shoal.verify import recheck
 from shoal.verify.claims import read_claims
-from shoal.verify.classes import Classes
+from shoal.verify.classes import Classes, find_look
 from shoal.verify.judge import Slot
 from shoal.verify.recheck import (
     _attested,
@@ -25,7 +25,7 @@ from shoal.verify.recheck import (
     _compared,
 )
 from shoal.verify.types import Check, Verdict
-from tests.verify.cases import hospital_case, manifest, published
+from tests.verify.cases import check_of, failed, hospital_case, manifest, published
 from tests.verify.test_two_tables import two_tables
 
 K: dict[str, Any] = {"name": "k", "k": 3}
@@ -44,6 +44,30 @@ def test_everything_is_looked_at() -> None:
         "columns", "sensitive columns", *FIRST, "classes", "sensitive values", "groups", *DIGESTS, "digest of note",
         "digest of cost", "verdicts", "distinct-l on note", "k",
     ]  # fmt: skip
+
+
+def test_claims_are_compared_whatever_else_is_wrong() -> None:
+    """Only a wrong list of verdicts leaves nothing to compare one by one; models are judged even then."""
+    case = hospital_case()
+    described = published(case)
+    described["verdicts"][0]["value"] = 7
+    described["classes"]["digest"]["income"] = "0"
+    described["data"]["rows"] = 25
+    report = recheck(case.released.with_columns(extra=pl.lit("x")), described)
+    assert failed(report) == ["columns", "rows", "digest of income", "k"]
+    described["verdicts"].pop()
+    report = recheck(case.released, described)
+    assert failed(report) == ["rows", "digest of income", "verdicts"]
+    assert [verdict.holds for verdict in report.verdicts] == [True, True]
+
+
+def test_evidence_is_repeated_beside_what_is_derived() -> None:
+    models = [{"name": "max-range", "limit": 1, "on": "disease"}, {"name": "k", "k": 6}]
+    case = hospital_case(manifest=manifest(models=models))
+    report = recheck(case.released, published(case))
+    assert failed(report) == []
+    assert [(verdict.by, verdict.holds) for verdict in report.verdicts] == [("attested", True), ("rechecked", True)]
+    assert EVIDENCE in check_of(report, "max-range on disease").detail
 
 
 def slot(side: str = "", by: str = "attested", **model: Any) -> Slot:
@@ -191,3 +215,20 @@ def test_rows_in_words(rows: int, apart: int | None, passed: bool, detail: str) 
 def test_groups_are_compared_only_where_there_are_two_tables() -> None:
     case = hospital_case()
     assert _check_groups(case.released, None, read_claims(case.manifest)) == []  # type: ignore[arg-type]
+    two = two_tables()
+    claims = read_claims(two.manifest)
+    assert two.apart is not None
+    moved = two.apart.with_columns(group=pl.Series([1, *two.apart["group"][1:]]))
+    for apart, passed, detail in (
+        (two.apart, True, "Groups are equally large in both tables."),
+        (moved, False, "Some groups differ in size between the tables."),
+    ):
+        (found,) = _check_groups(two.released, find_look(two.released, apart, claims), claims)
+        assert (found.name, found.passed, found.detail) == ("groups", passed, detail)
+
+
+def test_figures_that_are_the_same_in_words() -> None:
+    case = hospital_case()
+    report = recheck(case.released, published(case))
+    assert check_of(report, "digest of the classes").detail == "The classes are those that passed the gate."
+    assert check_of(report, "digest of income").detail == "The counts of 'income' are those that passed the gate."
