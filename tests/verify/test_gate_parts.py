@@ -9,6 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from shoal.errors import VerificationError
+from shoal.verify import gate
 from shoal.verify.claims import read_claims
 from shoal.verify.classes import find_look
 from shoal.verify.gate import (
@@ -22,7 +24,7 @@ from shoal.verify.gate import (
     _true_facts,
 )
 from shoal.verify.types import GateCase
-from tests.verify.cases import manifest
+from tests.verify.cases import failed, manifest
 
 COLUMNS: list[dict[str, Any]] = [
     {"name": "q", "role": "quasi", "type": "categorical", "cells": "set"},
@@ -59,6 +61,7 @@ def some(count: int) -> pl.DataFrame:
 
 
 STAR = pl.DataFrame({"q": ["a", "a", "b", "*"], "s": ["x", "y", "x", "*"]})
+TWO_STARS = pl.DataFrame({"q": ["a", "a", "*", "*"], "s": ["x", "y", "*", "*"]})
 HALF = STAR.with_columns(s=pl.Series(["x", "y", "x", "y"]))
 
 
@@ -99,6 +102,8 @@ HALF = STAR.with_columns(s=pl.Series(["x", "y", "x", "y"]))
         ({"released": HALF, "suppressed": rows(3), "said": {"suppressed": "star"}}, STARS),
         ({"released": STAR, "suppressed": rows(2, 3), "said": {"suppressed": "star"}}, STARS),
         ({"released": STAR, "suppressed": rows(3, 3), "said": {"suppressed": "star"}},
+         "1 input rows are accounted for more than once."),
+        ({"released": TWO_STARS, "suppressed": rows(2, 3, 3), "said": {"suppressed": "star"}},
          "1 input rows are accounted for more than once."),
         ({"released": STAR, "suppressed": rows(3)}, "1 input rows are accounted for more than once."),
         ({"source": rows(0, 1, 2), "released": some(3), "suppressed": rows(3), "said": {"suppressed": "star"}},
@@ -178,7 +183,7 @@ def test_rows_that_are_unique(wards: list[str], limit: float, accepted: Any, pas
 @pytest.mark.parametrize("kind", ["randomised", "pseudonymised", "bucketised", "microaggregated"])
 def test_rows_that_are_unique_already(kind: str) -> None:
     """The last of them is alone with its quasi-identifier, which counts only where such values are means of several."""
-    released = case().original.with_columns(q=pl.Series(["a", "a", "a", "b"]))
+    released = pl.DataFrame({"q": ["a", "a", "b"], "s": ["x", "y", "x"], "w": ["n", "s", "s"], "g": [1, 1, 1]})
     said: dict[str, Any] = {"kind": kind, "made": kind}
     columns = None
     if kind == "bucketised":
@@ -186,11 +191,11 @@ def test_rows_that_are_unique_already(kind: str) -> None:
     if kind == "pseudonymised":
         columns = COLUMNS[1] | {"coded": "mapping"}
     given = case([COLUMNS[0] | {"cells": "value"}, columns or COLUMNS[1], WARD], said=said, neutral_limit=1.0)
-    given = replace(given, released=released.with_columns(w=pl.Series(["n", "s", "s", "s"]), g=pl.lit(1)))
+    given = replace(given, released=released)
     claims = read_claims(given.manifest)
     check = _check_neutral(given, claims, find_look(given.released, None, claims).quasi)
-    added = f"25.0% {BEGIN}, and not on quasi-identifiers alone."
-    assert check.detail == (f"50.0% {BEGIN}." if kind == "microaggregated" else added)
+    added = f"66.7% {BEGIN}, and not on quasi-identifiers alone."
+    assert check.detail == (f"100.0% {BEGIN}." if kind == "microaggregated" else added)
 
 
 def test_nothing_is_unique_without_rows_or_neutral_columns() -> None:
@@ -259,3 +264,22 @@ def test_models_are_shown_values_in_place_of_codes() -> None:
     assert _true_facts(without, read_claims(without.manifest), look, rows(0, 1, 2, 3)) is None
     plain = case(models=[model])
     assert _true_facts(plain, read_claims(plain.manifest), look, rows(0, 1, 2, 3)) is None
+
+
+def test_the_first_column_that_the_gate_lacks_is_named() -> None:
+    with pytest.raises(
+        VerificationError, match="^The gate was given no input column 'q' to compare the release with.$"
+    ):
+        gate(case(original=pl.DataFrame({"x": [1, 2, 3, 4]})))
+    coded = {"role": "sensitive", "type": "categorical", "cells": "value", "coded": "mapping"}
+    columns = [COLUMNS[0] | {"cells": "value"}, {"name": "s", **coded}, {"name": "t", **coded}]
+    given = case(columns, [{"name": "distinct-l", "l": 2}], {"kind": "pseudonymised"})
+    released = given.released.with_columns(t=pl.lit("c"))
+    claims = read_claims(given.manifest)
+    with pytest.raises(VerificationError, match="^The gate was not told what the codes of 's' stand for.$"):
+        _true_facts(given, claims, find_look(released, None, claims), rows(0, 1, 2, 3))
+
+
+def test_only_tokens_may_be_named_as_an_identifier_is() -> None:
+    hidden = pl.DataFrame({"s": ["1", "2", "3", "4"]})
+    assert failed(gate(case(identifiers=hidden))) == ["identifier columns"]
