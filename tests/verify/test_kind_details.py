@@ -69,9 +69,9 @@ def test_buckets_that_are_not() -> None:
     assert other["group values"][0] is False
 
 
-@pytest.mark.parametrize("rows, passes", [(18, True), (20, False), (22, False)])
-def test_twenty_values_beside_their_own_rows_are_no_chance(rows: int, passes: bool) -> None:
-    """Pairs of two values each stand in order; five people who share one value show nothing."""
+@pytest.mark.parametrize("rows, passes", [(38, True), (40, False), (42, False)])
+def test_pairs_beside_their_own_rows_are_no_chance(rows: int, passes: bool) -> None:
+    """Twenty pairs stand in order once in a million releases; five people who share one value show nothing."""
     ages, group = list(range(rows + 5)), [place // 2 for place in range(rows)] + [99] * 5
     ill = ["a", "b"] * (rows // 2) + ["c"] * 5
     found = buckets(ages, group, ill, group, ill)
@@ -82,31 +82,44 @@ def test_twenty_values_beside_their_own_rows_are_no_chance(rows: int, passes: bo
         assert found["apart"][1] == "The values of 'ill' stand in the order of the rows they belong to."
 
 
-def test_nineteen_values_are_still_chance() -> None:
-    group = [0, 0, 0, *(1 + place // 2 for place in range(16))]
-    ill = [*"abc", *("ab" * 8)]
-    assert buckets(list(range(19)), group, ill, group, ill)["apart"][0] is True
-    assert buckets(list(range(20)), [*group, 0], [*ill, "d"], [*group, 0], [*ill, "d"])["apart"][0] is False
+@pytest.mark.parametrize(
+    "sizes, passes",
+    [
+        ([[19, 1]], True),  # 20 orders
+        ([[9, 1]] * 5, True),  # 100,000
+        ([[9, 1]] * 7, False),  # 10,000,000
+        ([[1] * 9], True),  # 362,880
+        ([[1] * 10], False),  # 3,628,800
+        ([[10, 2]] * 3, True),  # 287,496
+        ([[10, 2]] * 4, False),  # 18,974,736
+        ([[500]], True),
+    ],
+)
+def test_how_seldom_an_order_is_counts_and_not_how_many_rows_there_are(sizes: list[list[int]], passes: bool) -> None:
+    """A shuffle puts one odd value of a group of twenty beside its own row in one release of twenty."""
+    group = [place for place, counts in enumerate(sizes) for _ in range(sum(counts))]
+    ill = [f"ill {value}" for counts in sizes for value, many in enumerate(counts) for _ in range(many)]
+    assert buckets(list(range(len(group))), group, ill, group, ill)["apart"][0] is passes
 
 
 def test_values_beside_rows_of_other_groups_show_nothing() -> None:
     """Every value stands where one like it belongs, but in another group, and in its own group out of order."""
-    left = [place // 2 for place in range(24)]
+    left = [place // 2 for place in range(48)]
     right = [group + 1 if group % 2 == 0 else group - 1 for group in left]
-    found = buckets(list(range(24)), left, list("abba" * 6), right, list("abba" * 6))
+    found = buckets(list(range(48)), left, list("abba" * 12), right, list("abba" * 12))
     assert [name for name, (passed, _) in found.items() if not passed] == []
 
 
 def test_values_in_the_order_of_their_rows_show_them_however_groups_are_ordered() -> None:
     """One table is sorted by group and the other is not, but the first value of a group is still of its first row."""
-    left = [place % 12 for place in range(24)]
-    ill = ["a" if place % 5 else "b" for place in range(12)] + ["c"] * 12
-    order = sorted(range(24), key=lambda place: -left[place])
+    left = [place % 24 for place in range(48)]
+    ill = ["a" if place % 5 else "b" for place in range(24)] + ["c"] * 24
+    order = sorted(range(48), key=lambda place: -left[place])
     right, shown = [left[place] for place in order], [ill[place] for place in order]
-    found = buckets(list(range(24)), left, shown, right, ill)
+    found = buckets(list(range(48)), left, shown, right, ill)
     assert [name for name, (passed, _) in found.items() if not passed] == ["apart"]
     turned = [shown[1], shown[0], *shown[2:]]
-    assert buckets(list(range(24)), left, turned, right, ill)["apart"][0] is True
+    assert buckets(list(range(48)), left, turned, right, ill)["apart"][0] is True
 
 
 def test_values_of_one_group_in_another() -> None:

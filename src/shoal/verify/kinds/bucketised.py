@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,10 +10,11 @@ import numpy as np
 import polars as pl
 
 from shoal.verify.types import Check
-from shoal.verify.values import each_once, encode, group_rows, read_together
+from shoal.verify.values import each_once, encode, read_together
 
-# Below this many rows an aligned order happens by chance too often to call it a leak.
-_ORDER_ROWS = 20
+# An order that a shuffle gives more often than this is no leak: one value apart in a group of twenty stands beside its
+# own row in one release of twenty.
+_CHANCE = 1e-6
 
 
 def check_bucketised(
@@ -138,13 +140,11 @@ def _in_order(group: np.ndarray, value: np.ndarray) -> np.ndarray:
 
 
 def _check_apart(ours: np.ndarray, theirs: np.ndarray, pairs: _Pairs) -> Check:
-    """Values of a group do not stand in the order of the rows they belong to, where any other order would show."""
+    """Values of a group do not stand in the order of the rows they belong to, where hardly a shuffle does that."""
     aligned = []
     left, right = np.argsort(ours, kind="stable"), np.argsort(theirs, kind="stable")
     for name, (values, truth) in pairs.items():
-        _, first = group_rows(pl.DataFrame({"group": ours, "value": truth}))
-        mixed = (np.bincount(ours[first])[ours] > 1)[left]
-        if mixed.sum() >= _ORDER_ROWS and (values.codes[right] == truth[left])[mixed].all():
+        if (values.codes[right] == truth[left]).all() and _log_orders(ours, truth) >= -math.log(_CHANCE):
             aligned.append(f"'{name}'")
     detail = (
         f"The values of {' and '.join(aligned)} stand in the order of the rows they belong to."
@@ -152,3 +152,10 @@ def _check_apart(ours: np.ndarray, theirs: np.ndarray, pairs: _Pairs) -> Check:
         else "Sensitive values do not stand in the order of their rows."
     )
     return Check(name="apart", passed=not aligned, detail=detail)
+
+
+def _log_orders(group: np.ndarray, value: np.ndarray) -> float:
+    """In how many orders the values of all groups can stand that look different, as a logarithm."""
+    alike = pl.DataFrame({"group": group, "value": value}).group_by("group", "value").len()["len"]
+    of_groups, of_alike = (sum(math.lgamma(size + 1) for size in sizes) for sizes in (np.bincount(group), alike))
+    return of_groups - of_alike
