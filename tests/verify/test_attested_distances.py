@@ -56,6 +56,24 @@ def test_the_gap_between_two_classes(classes: list[str], size: int, gap: float) 
     least_t(classes, 2 * (gap / 2) ** 2, close(distance="kl"), asked)
 
 
+@pytest.mark.parametrize("people, classes, name, main, figure, more", [
+    (True, ["abcdefg"], "alpha-k-general", "alpha", 1 / 7, {"k": 1}),
+    (True, ["abcdefg"], "range-confidence", "p", 1 / 7, {}),
+    (True, ["aab", "abb"], "t-closeness", "t", 1 / 6, {"reference": "input"}),
+    (True, ["aab", "abb"], "t-closeness", "t", 1 / 6, {"reference": "released"}),
+    (False, ["aab", "abb"], "t-closeness", "t", 1 / 6, {"reference": "input"}),
+    (False, ["ab", "cd", "ef", "gh", "ij", "kl"], "t-closeness", "t", 5 / 12, {"reference": "input"}),
+])  # fmt: skip
+def test_a_limit_in_twelve_digits_passes_as_at_the_gate(
+    people: bool, classes: list[str], name: str, main: str, figure: float, more: dict[str, Any]
+) -> None:
+    """The gate lets figures pass that are larger by rounding, and what holds there is not refuted."""
+    size = {"name": "k", "k": len(classes[0])}
+    for digits, passes in ((12, True), (11, False)):
+        short = int(figure * 10**digits) / 10**digits
+        assert (told(classes, {"name": name, main: short} | more, size, people=people) is None) is passes
+
+
 def test_classes_without_answers_are_not_compared() -> None:
     empty: list[list[str | None]] = [[None, None], [None]]
     size = {"name": "k", "k": 2}

@@ -71,7 +71,8 @@ def refuted(slot: Slot, facts: Facts) -> Check | None:
         return None
     if slot.side == "input" and _rows_decide(slot, facts):
         # The released rows are a mixture of the classes, hence within t of the input as well.
-        verdict = judge(replace(slot, model={**slot.model, "t": 2 * slot.model["t"]}, side="released"), facts)
+        twice = {**slot.model, "t": 2 * _largest(slot.model["t"])}
+        verdict = judge(replace(slot, model=twice, side="released"), facts)
         if not verdict.holds:
             return _refutation(slot, verdict.classes, verdict.smallest)
     if name == "worst-group-utility":
@@ -141,6 +142,11 @@ def flattest(view: Histogram, least: np.ndarray) -> Histogram:
     return replace(view, count=np.minimum(view.rows, height[view.group]))
 
 
+def _largest(limit: Any) -> Any:
+    """The largest figure that is at most a limit, as the gate compares them."""
+    return limit + TOLERANCE * np.maximum(1.0, limit)
+
+
 def _shares(limit: np.ndarray, known: Known) -> np.ndarray:
     """Whether some number of people can leave every answer with at most its limit's share of them.
 
@@ -148,14 +154,11 @@ def _shares(limit: np.ndarray, known: Known) -> np.ndarray:
     at most min(rows, limit P), and all of them need one: the sum less P is concave in P and 0 without people, so that
     the fewest people tell.
     """
-    view = known.view
-    with np.errstate(divide="ignore"):
-        needed = 1.0 / limit
+    view, share = known.view, _largest(limit)
     people = known.least.astype(float)
-    np.maximum.at(people, view.group, needed)
-    with np.errstate(invalid="ignore"):
-        room = np.minimum(view.rows, limit * people[view.group])
-    return view.sums(np.nan_to_num(room)) >= people * (1 - TOLERANCE)
+    np.maximum.at(people, view.group, 1.0 / share)
+    room = np.minimum(view.rows, share * people[view.group])
+    return view.sums(room) >= people * (1 - TOLERANCE)
 
 
 def _alpha(model: Mapping[str, Any], known: Known) -> np.ndarray:
@@ -197,18 +200,18 @@ def _closeness(model: Mapping[str, Any], known: Known) -> np.ndarray:
 
 def _moved(model: Mapping[str, Any], known: Known) -> float:
     """The largest share that can be moved between values within t."""
-    columns, t = known.sample.attribute.columns, float(model["t"])
+    columns, t = known.sample.attribute.columns, float(_largest(model["t"]))
     distance = model.get("distance") or default_distance(columns)
     if distance == "kl":  # Pinsker
         return float(np.sqrt(t / 2))
     if distance == "ordered":
         # It is divided by the number of values, of which the input may have more.
-        if known.sample.side == "input" and t:
+        if known.sample.side == "input" and model["t"]:
             return np.inf
         return t * (len(np.unique(known.whole.value)) - 1)
     if distance == "hierarchical" or (known.coded and len(columns) == 1 and model.get("distance") is None):
         height = len(columns[0].hierarchy[0]) - 1 if columns[0].hierarchy else np.inf
-        return t * height if t else 0.0
+        return t * height if model["t"] else t
     return t
 
 
