@@ -289,6 +289,16 @@ def test_targets_that_are_refused(model: dict[str, Any], message: str) -> None:
     refused(message, COLUMNS, model)
 
 
+@pytest.mark.parametrize("made", ["randomised", "pseudonymised", "microaggregated", "bucketised"])
+def test_exact_values_have_no_share_of_a_domain_to_promise(made: str) -> None:
+    """The cells of a class of a bucketised release are not even its quasi-identifiers."""
+    form = {"kind": made} | ({"group": "g", "publication": "tables"} if made == "bucketised" else {})
+    message = f"The manifest claims worst-group-utility, and a {made} release generalises nothing."
+    refused(message, [EXACT, SENSITIVE], {"name": "worst-group-utility", "u": 1}, **form)
+    assert read([EXACT, SENSITIVE], {"name": "k", "k": 1}, **form).models
+    assert read([EXACT, SENSITIVE], {"name": "worst-group-utility", "u": 1}).models
+
+
 def test_a_coded_column_keeps_its_hierarchy_to_itself() -> None:
     coded = [EXACT, SENSITIVE | {"coded": "mapping"}]
     form = {"kind": "pseudonymised"}

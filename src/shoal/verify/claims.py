@@ -303,6 +303,8 @@ def _check_target(claims: Claims, model: Mapping[str, Any]) -> None:
     if name in NO_TARGET:
         if not claims.role("quasi"):
             raise VerificationError(f"The manifest claims {name} but has no quasi-identifier.")
+        if name == "worst-group-utility" and claims.made != "generalised":
+            raise VerificationError(f"The manifest claims {name}, and a {claims.made} release generalises nothing.")
         return
     sensitive = {column.name: column for column in claims.role("sensitive")}
     on = model.get("on")
