@@ -120,6 +120,8 @@ def test_what_is_said_twice_is_found_twice() -> None:
 def test_figures_in_every_way_of_writing() -> None:
     assert figures(b'{"a": [1234, true, "x", null]}') == {"1234", "1,234", "123400.0", "123400"}
     assert figures(b'{"a": -0.25}') == {"-0.25", "0.25", "-25.0", "25"}
+    assert {"18", "9.25e-18"} <= figures(b'{"a": -9.25e-18}')
+    assert "20" in figures(b'{"a": 1e20}')
     assert figures(b'{"a": 1234567.5}') >= {"1.23457e+06", "1,234,567.5"}
 
 

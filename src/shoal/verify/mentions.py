@@ -153,7 +153,9 @@ def figures(data: bytes) -> set[str]:
     for _, number in _walk(json.loads(data), ()):
         if isinstance(number, int | float) and not isinstance(number, bool):
             found.update({str(number), f"{number:,}", f"{number:g}", f"{number:.6g}", f"{number * 100:.1f}"})
-    return {text.lstrip("-").removesuffix(".0") for text in found} | found
+    # A very small one is written with an exponent, which reads as a number of its own.
+    exponents = {text.split("e")[1].lstrip("+-") for text in found if "e" in text}
+    return {text.lstrip("-").removesuffix(".0") for text in found} | found | exponents
 
 
 def page_mentions(page: str, numbers: Collection[str]) -> list[Mention]:
