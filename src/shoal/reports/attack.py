@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-TEMPLATES = Path(__file__).parent / "templates"
+from shoal.reports.pages import plotly, render
+
 # Colours that stay apart for every kind of colour vision.
 _COLOURS = {"attack": "#0072b2", "control": "#e69f00", "baseline": "#999999"}
 
@@ -23,14 +23,10 @@ def attack_html(results: Sequence[Mapping[str, Any]], *, title: str, kind: str, 
     kind, statement
         Of the release.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from plotly.offline import get_plotlyjs
-
-    pages = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
-    return pages.get_template("attack.html.jinja").render(
+    return render(
+        "attack.html.jinja",
         title=title, kind=kind, statement=statement, results=results, plot=plot_data(results),
-        # A script ends where its end tag stands, even inside a string.
-        plotly=get_plotlyjs().replace("</script", r"<\/script"),
+        plotly=plotly(),
     )  # fmt: skip
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-TEMPLATES = Path(__file__).parent / "templates"
+from shoal.reports.pages import plotly, render
+
 # Colours that stay apart for every kind of colour vision and differ in grey; symbols and dashes have other periods.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#000000", "#cc79a7", "#b8860b", "#56b4e9", "#7b3294")
 _SYMBOLS = ("circle", "square", "triangle-up", "diamond", "cross", "x", "triangle-down", "star", "pentagon")
@@ -35,16 +35,12 @@ def compare_html(data: Mapping[str, Any], *, title: str) -> str:
     title
         What was compared, such as the source's name.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from plotly.offline import get_plotlyjs
-
-    pages = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
-    return pages.get_template("compare.html.jinja").render(
+    return render(
+        "compare.html.jinja",
         title=title, data=data, plot=plot_data(data), named=data["varied"][0] if data["varied"] else None,
         words=[_WORDS[axis["role"], axis["better"]] for axis in data["axes"]],
         unplaced=[point for point in data["points"] if not _placed(point)],
-        # A script ends where its end tag stands, even inside a string.
-        plotly=get_plotlyjs().replace("</script", r"<\/script"),
+        plotly=plotly(),
     )  # fmt: skip
 
 

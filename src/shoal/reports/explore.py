@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from shoal.registry import summary
+from shoal.catalogue import summary
+from shoal.reports.pages import TEMPLATES, plotly, render
 from shoal.results import Survey
 
-TEMPLATES = Path(__file__).parent / "templates"
 _VERDICTS = ("allowed", "over", "fails")
 
 
@@ -25,11 +24,8 @@ def explore_html(survey: Survey, *, title: str, models: Sequence[str], extra: st
     extra
         TOML that a recipe also needs to run a picked node.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from plotly.offline import get_plotlyjs
-
-    pages = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
-    return pages.get_template("explore.html.jinja").render(
+    return render(
+        "explore.html.jinja",
         title=title,
         models=models,
         survey=survey,
@@ -37,8 +33,7 @@ def explore_html(survey: Survey, *, title: str, models: Sequence[str], extra: st
         data=page_data(survey, extra),
         style=(TEMPLATES / "explore.css").read_text("utf-8"),
         script=(TEMPLATES / "explore.js").read_text("utf-8"),
-        # A script ends where its end tag stands, even inside a string.
-        plotly=get_plotlyjs().replace("</script", r"<\/script"),
+        plotly=plotly(),
     )
 
 

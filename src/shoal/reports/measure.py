@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-TEMPLATES = Path(__file__).parent / "templates"
+from shoal.reports.pages import plotly, render
+
 # Colours that stay apart for every kind of colour vision.
 _RELEASE, _TRIVIAL = "#0072b2", "#999999"
 
@@ -23,16 +23,12 @@ def measure_html(findings: Sequence[Mapping[str, Any]], *, title: str, kind: str
     kind, statement
         Of the release.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from plotly.offline import get_plotlyjs
-
-    pages = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
     asked = [one for finding in findings for one in finding["also"].get("each", ()) if "query" in one]
-    return pages.get_template("measure.html.jinja").render(
+    return render(
+        "measure.html.jinja",
         title=title, kind=kind, statement=statement, findings=findings, asked=asked,
         plots=[plot for plot in (shares_plot(findings), errors_plot(findings)) if plot is not None],
-        # A script ends where its end tag stands, even inside a string.
-        plotly=get_plotlyjs().replace("</script", r"<\/script"),
+        plotly=plotly(),
     )  # fmt: skip
 
 

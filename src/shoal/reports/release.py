@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-TEMPLATES = Path(__file__).parent / "templates"
+from shoal.reports.pages import render
+
 _CELLS = {
     "interval": "a value, or an interval [lo,hi] with both ends included",
     "label": "a label of the hierarchy in the manifest",
@@ -38,10 +38,8 @@ def release_html(manifest: Mapping[str, Any]) -> str:
     manifest
         With verdicts and class figures.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    pages = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
-    return pages.get_template("release.html.jinja").render(
+    return render(
+        "release.html.jinja",
         manifest=manifest,
         columns=[_column(column, manifest) for column in manifest["columns"]],
         measured=[_figure(figure) for figure in manifest.get("measured", ())],

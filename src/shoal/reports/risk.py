@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-TEMPLATES = Path(__file__).parent / "templates"
+from shoal.reports.pages import TEMPLATES, plotly, render
+
 _ATTACKERS = {
     "prosecutor": "Prosecutor: knows that somebody is in the table",
     "journalist": "Journalist: picks somebody of the population",
@@ -34,11 +34,8 @@ def risk_html(report: Mapping[str, Any], *, title: str, notes: Sequence[str] = (
     notes
         What to know before the figures are read.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from plotly.offline import get_plotlyjs
-
-    pages = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
-    return pages.get_template("risk.html.jinja").render(
+    return render(
+        "risk.html.jinja",
         title=title,
         report=report,
         notes=notes,
@@ -46,8 +43,7 @@ def risk_html(report: Mapping[str, Any], *, title: str, notes: Sequence[str] = (
         data=page_data(report),
         style=(TEMPLATES / "risk.css").read_text("utf-8"),
         script=(TEMPLATES / "risk.js").read_text("utf-8"),
-        # A script ends where its end tag stands, even inside a string.
-        plotly=get_plotlyjs().replace("</script", r"<\/script"),
+        plotly=plotly(),
     )
 
 
