@@ -17,12 +17,12 @@ from shoal.algorithms.cluster.toc import TOC
 from shoal.algorithms.cluster.upc import UPC
 from shoal.algorithms.grouping import Grouper
 from shoal.algorithms.partition.mondrian import Mondrian
+from shoal.catalogue import load
 from shoal.census.generate import generate
 from shoal.engines.memory import MemoryEngine
+from shoal.judging.feasible import whole_reference
 from shoal.models.base import Judge
-from shoal.models.feasible import whole_reference
 from shoal.models.size import KAnonymity
-from shoal.registry import load
 from shoal.table.keys import Keys
 from shoal.table.schema import Schema
 from shoal.table.table import build_table

@@ -15,10 +15,10 @@ from shoal.census.generate import generate
 from shoal.engines.memory import MemoryEngine
 from shoal.io.files import read_frame
 from shoal.io.source import read
-from shoal.kernels.grouping import group_rows
+from shoal.judging.feasible import whole_reference
+from shoal.kernels.count.grouping import group_rows
 from shoal.models.base import Judge
 from shoal.models.diversity import DistinctL
-from shoal.models.feasible import whole_reference
 from shoal.models.size import KAnonymity
 from shoal.pipeline import anonymize
 from shoal.risk.audit import audit

@@ -10,8 +10,8 @@ from shoal.algorithms.links.anatomy import Anatomy
 from shoal.algorithms.links.microaggregation import Microaggregation
 from shoal.engines.memory import MemoryEngine
 from shoal.io.source import read
+from shoal.judging.feasible import whole_reference
 from shoal.models.base import Judge
-from shoal.models.feasible import whole_reference
 from shoal.table.keys import Keys
 
 SIX = ["age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"]

@@ -42,13 +42,13 @@ LABELS: dict[str, dict[str, Any]] = {
 
 def measure(spec: dict[str, Any], k: int, labels: bool) -> dict[str, Any]:
     """Group Adult once to compile and once to time; loss of the groups, seconds and peak of memory of this process."""
+    from shoal.algorithms.after_suppression import outcome
     from shoal.algorithms.base import Problem
-    from shoal.algorithms.outcome import outcome
+    from shoal.catalogue import make
     from shoal.engines.memory import MemoryEngine
     from shoal.io.source import read
+    from shoal.judging.feasible import whole_reference
     from shoal.models.base import Judge
-    from shoal.models.feasible import whole_reference
-    from shoal.registry import make
     from shoal.table.keys import Keys
 
     quasi = NINE if labels else EIGHT

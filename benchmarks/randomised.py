@@ -12,9 +12,9 @@ from shoal.attacks.randomised import attack_randomised
 from shoal.census.generate import generate
 from shoal.engines.memory import MemoryEngine
 from shoal.io.source import read
+from shoal.judging.feasible import whole_reference
 from shoal.measures.posterior import posterior
 from shoal.models.base import Judge
-from shoal.models.feasible import whole_reference
 from shoal.recoding.randomised import Randomised, describe_randomised
 from shoal.table.keys import Keys
 from shoal.table.schema import Schema

@@ -18,12 +18,12 @@ from rich.table import Table as Shown
 
 import shoal
 from benchmarks.harness import ADULT, ADULT_COLUMNS
+from shoal.catalogue import make
 from shoal.evaluation.boundaries import Boundaries
 from shoal.evaluation.classifiers import Classifiers
 from shoal.evaluation.estimate import answer
 from shoal.evaluation.grammar import parse_queries
 from shoal.evaluation.reading import Reading, read_release
-from shoal.registry import make
 from shoal.results import Release
 from shoal.table.table import Table
 

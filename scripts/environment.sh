@@ -17,7 +17,8 @@ find_python() {
     return 1
 }
 
-# install EXTRAS: install the checkout with the given extras ("" for none) into .venv, unless that was done.
+# install EXTRAS: install the checkout with the given extras ("" for none) into .venv and compile its kernels, unless
+# that was done.
 install() {
     if ! usable .venv/bin/python || ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
         python=$(find_python)
@@ -33,5 +34,11 @@ install() {
         .venv/bin/python -m pip install -q -q --disable-pip-version-check --root-user-action=ignore \
             -c constraints.txt -e ".${1:+[$1]}"
         echo "$wanted" >"$stamp"
+    fi
+    # Kernels are compiled for good, and anew only where their code has changed.
+    kernels=$(find src/shoal/kernels -name '*.py' | LC_ALL=C sort | xargs cat | cksum)
+    if [ "$(cat .venv/.shoal-kernels 2>/dev/null)" != "$kernels" ]; then
+        .venv/bin/shoal warm >&2
+        echo "$kernels" >.venv/.shoal-kernels
     fi
 }

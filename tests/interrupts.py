@@ -31,7 +31,7 @@ from shoal.io import output, swap
 from shoal.io.evidence import read_evidence
 from shoal.io.output import read_release
 from shoal.io.publication import BOUND, Holder, digest_of, publish, resume
-from shoal.recoding.secrets import SecretKey
+from shoal.pseudonyms.secrets import SecretKey
 from shoal.vault import Key, Registry, contents, load, open_registry, save_registry, seal, store
 
 STEPS = ("rename", "replace", "fsync", "mkdir", "rmdir", "unlink", "open")

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import shoal
-from shoal.registry import names
+from shoal.catalogue import names
 from tests.soak.cases import ALGORITHMS, make
 from tests.soak.run import attempt, remember
 from tests.test_published import census, released

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import shoal
-from shoal.registry import make
+from shoal.catalogue import make
 from shoal.table.table import Table
 from shoal.verify import recheck
 

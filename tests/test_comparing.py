@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import shoal
+from shoal.catalogue import register
 from shoal.comparing import compare as module
 from shoal.comparing.compare import Comparison, Entry
 from shoal.comparing.data import comparison_data
@@ -25,7 +26,6 @@ from shoal.comparing.points import Outcome, evaluations
 from shoal.comparing.sweep import Scene
 from shoal.errors import InputError, MissingExtraError, ParameterError, UserError
 from shoal.evaluation.base import Evaluation, Finding
-from shoal.registry import register
 from shoal.table.keys import Keys
 from shoal.table.table import Table
 
@@ -327,11 +327,11 @@ class Exact(Evaluation):
 
 
 def test_evaluations_stand_beside_the_axes_or_are_one(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    from shoal import registry
+    from shoal import catalogue
 
-    monkeypatch.setitem(registry._TABLE, "evaluation", dict(registry._TABLE.get("evaluation", {})))
+    monkeypatch.setitem(catalogue._TABLE, "evaluation", dict(catalogue._TABLE.get("evaluation", {})))
     register("evaluation", "exact", f"{__name__}:Exact", "Share of exact cells.")
-    monkeypatch.setattr("shoal.registry.load", loads(registry.load))
+    monkeypatch.setattr("shoal.catalogue.load", loads(catalogue.load))
     arguments: dict[str, Any] = {"grid": {"k": [2, 20]}, "acknowledge": ACCEPTED, "seed": 1}
     beside = shoal.compare(table, **arguments, evaluate=["exact"])
     assert beside.evaluated == {"exact": "up"}

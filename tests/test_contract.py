@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal.catalogue import make, names
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.output import read_release
-from shoal.registry import make, names
 from shoal.verify import recheck
 from tests.strategies import frames
 

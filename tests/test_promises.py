@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shoal.models.refusals import CODES
+from shoal.judging.refusals import CODES
 
 ROOT = Path(__file__).parents[1]
 ROWS = [

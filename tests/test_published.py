@@ -15,9 +15,9 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.catalogue import make, names
 from shoal.census.hierarchies import hierarchies
 from shoal.papers.adult import COLUMNS
-from shoal.registry import make, names
 from shoal.running import verify_release
 
 SETTINGS: dict[str, dict[str, Any]] = {

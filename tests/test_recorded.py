@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shoal.registry import names
+from shoal.catalogue import names
 from shoal.vault import seal
 from tests.recorded import made_again, recorded
 

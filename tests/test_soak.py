@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import shoal
-from shoal.registry import names
+from shoal.catalogue import names
 from shoal.vault import seal
 from tests.soak.cases import ALGORITHMS, Case, Column, make
 from tests.soak.judge import Members, broken

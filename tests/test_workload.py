@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.algorithms.base import geometry
 from shoal.algorithms.cluster.prices import quasi_prices
+from shoal.catalogue import load, make
 from shoal.cli.main import execute
 from shoal.errors import DomainError, InputError, ParameterError, SchemaError, UserError
 from shoal.evaluation.boundaries import Boundaries, kept_share
@@ -24,9 +25,8 @@ from shoal.evaluation.reading import read_release
 from shoal.evaluation.targets import information, told
 from shoal.evaluation.workload import preferences, with_preferences
 from shoal.io.recipes import dump_recipe, parse_recipe
-from shoal.kernels.geometry import price
+from shoal.kernels.price.geometry import price
 from shoal.measures.base import search_prices
-from shoal.registry import load, make
 from shoal.table.table import Table
 from shoal.table.workload import Cuts
 from shoal.verify import recheck

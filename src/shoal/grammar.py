@@ -9,8 +9,8 @@ import tomllib
 from collections.abc import Sequence
 from typing import Any
 
+from shoal.catalogue import load
 from shoal.errors import ParameterError
-from shoal.registry import load
 
 
 def split_columns(text: str | None, option: str = "--columns") -> list[str] | None:

@@ -17,33 +17,33 @@ from typing import Any
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.attacks.measured import Measured, attack_release
+from shoal.attacks.required import Measured, attack_release
+from shoal.catalogue import load, names
 from shoal.errors import GateError, ParameterError, RefusalError
 from shoal.evaluation.workload import preference_facts, with_preferences
 from shoal.io.describe import describe, uncoded_columns, whole_hierarchies, whole_policies
 from shoal.io.evidence import frame_stamp
 from shoal.io.manifest import manifest_bytes
-from shoal.models.base import Judge, Model
-from shoal.models.enforce import enforce
-from shoal.models.feasible import refuse_infeasible, vacuous, whole_reference
-from shoal.models.joint import other_references, split_verdicts
-from shoal.models.refusals import (
+from shoal.judging.enforce import enforce
+from shoal.judging.feasible import refuse_infeasible, vacuous, whole_reference
+from shoal.judging.refusals import (
     refuse_measured,
     refuse_neutral,
     refuse_settings,
     refuse_unknown_codes,
     refuse_unprotected,
 )
+from shoal.judging.splits import other_references, split_verdicts
+from shoal.models.base import Judge, Model
 from shoal.params import choice, iso_date
+from shoal.pseudonyms.columns import pseudonymise, refuse_idle_key
+from shoal.pseudonyms.secrets import SecretKey
+from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.counterfeits import with_counterfeits
 from shoal.recoding.overlaps import overlap_report
-from shoal.recoding.pseudonyms import pseudonymise, refuse_idle_key
 from shoal.recoding.publish import Published, behind_representatives, publish_tables
 from shoal.recoding.recodings import Recoding, Subtree
-from shoal.recoding.released import Released, apply_recoding
-from shoal.recoding.secrets import SecretKey
 from shoal.recoding.snap import grids
-from shoal.registry import load, names
 from shoal.reports.release import release_html
 from shoal.results import GateCase, Gated, GateReport, Release
 from shoal.risk.beside import before_and_after

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.recoding.secrets import MappingTable as MappingTable
-from shoal.recoding.secrets import Secret
-from shoal.registry import load
+from shoal.catalogue import load
+from shoal.pseudonyms.secrets import MappingTable as MappingTable
+from shoal.pseudonyms.secrets import Secret
 from shoal.verify.types import Check as Check
 from shoal.verify.types import GateCase as GateCase
 from shoal.verify.types import GateReport as GateReport
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     import numpy as np
     import polars as pl
 
+    from shoal.recoding.applied import Released
     from shoal.recoding.overlaps import Overlap
-    from shoal.recoding.released import Released
     from shoal.table.table import Table
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.algorithms.base import Algorithm
 from shoal.attacks.limits import RISKS, known_limits, refuse_over_limits
+from shoal.catalogue import load, make
 from shoal.errors import RecipeError
 from shoal.io.formulas import count_formulas
 from shoal.io.output import check_output, read_tables, write_release
@@ -19,19 +20,18 @@ from shoal.io.recipes import Recipe, dump_recipe, load_recipe
 from shoal.io.source import read
 from shoal.models.base import Model
 from shoal.pipeline import Progress, all_models, anonymize
-from shoal.recoding.secrets import SecretKey
-from shoal.registry import load, make
+from shoal.pseudonyms.secrets import SecretKey
+from shoal.pseudonyms.tokens import KEY_BYTES
 from shoal.reports.release import release_html
 from shoal.results import Check, GateReport, Release
 from shoal.table.history import History
 from shoal.table.table import Table
-from shoal.table.tokens import KEY_BYTES
 from shoal.verify import recheck
 from shoal.version import VERSION
 
 if TYPE_CHECKING:
     from shoal.vault.keeper import Keeper
-    from shoal.vault.memory import Memory
+    from shoal.vault.remembering import Memory
     from shoal.vault.seal import Key
 
 
@@ -106,7 +106,7 @@ def refuse_unkept(recipe: Recipe) -> None:
 
 def remembered(recipe: Recipe, key: Key | None) -> Memory | None:
     """The registry of earlier releases that a recipe names, opened, or None."""
-    from shoal.vault.memory import open_memory
+    from shoal.vault.remembering import open_memory
 
     return open_memory(recipe, key)
 

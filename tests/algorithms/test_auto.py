@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import shoal
+from shoal.algorithms.after_suppression import outcome
 from shoal.algorithms.auto import Auto, portfolio
-from shoal.algorithms.outcome import outcome
+from shoal.catalogue import make
 from shoal.errors import ParameterError
-from shoal.registry import make
 from shoal.table.table import take_rows
 from tests.algorithms.lattice.lattices import Case
 from tests.algorithms.test_polish import people

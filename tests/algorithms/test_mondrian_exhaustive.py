@@ -14,12 +14,12 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.partition.mondrian import Mondrian
 from shoal.engines.memory import MemoryEngine
 from shoal.errors import InfeasibleError
+from shoal.judging.enforce import enforce
+from shoal.judging.feasible import refuse_infeasible, whole_reference
 from shoal.models.base import Judge, Model
 from shoal.models.diversity import DistinctL
-from shoal.models.enforce import enforce
-from shoal.models.feasible import refuse_infeasible, whole_reference
 from shoal.models.size import KAnonymity
-from shoal.recoding.released import apply_recoding
+from shoal.recoding.applied import apply_recoding
 from shoal.table.column import Column
 from shoal.table.keys import Keys
 from shoal.table.schema import ColumnSpec, Schema

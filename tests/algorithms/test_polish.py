@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numba
 import numpy as np
 import polars as pl
 import pytest
@@ -17,11 +16,12 @@ from shoal.algorithms import polish as polishing
 from shoal.algorithms.base import Problem, geometry
 from shoal.algorithms.mend import mend
 from shoal.algorithms.polish import POLISHED, polish
+from shoal.catalogue import load, make
 from shoal.errors import ParameterError
-from shoal.kernels.neighbours import offer_neighbours, offer_windows, pair_price
+from shoal.kernels.cluster.neighbours import offer_neighbours, offer_windows, pair_price
+from shoal.kernels.cores import use_cores
+from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Grouping
-from shoal.recoding.released import apply_recoding
-from shoal.registry import load, make
 from tests.algorithms.lattice.lattices import ENGINE, Case
 
 MODELS: list[list[dict[str, Any]]] = [
@@ -83,10 +83,9 @@ def test_models_hold_and_the_measure_falls(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(polishing, "_ZONE", zone)
         found = polish(problem, start, measure, rounds)
-        before = numba.get_num_threads()
-        numba.set_num_threads(1)
+        use_cores(1)
         alone = polish(problem, start, measure, rounds)
-        numba.set_num_threads(before)
+        use_cores(None)
     assert (found.ids == alone.ids).all()
     assert found.notes == alone.notes
     assert ((found.ids < 0) == (start.ids < 0)).all()

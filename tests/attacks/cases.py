@@ -12,7 +12,7 @@ from shoal.attacks.base import AttackFigure, AttackResult
 from shoal.attacks.case import AttackCase
 from shoal.attacks.run import make_case, run_attacks
 from shoal.attacks.views import public_view
-from shoal.recoding import cells as grammar
+from shoal.recoding import cell_text as grammar
 from shoal.table.keys import Keys
 
 INTERVAL: dict[str, Any] = {"type": "numeric", "cells": "interval"}

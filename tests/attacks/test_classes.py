@@ -14,8 +14,8 @@ from shoal.attacks.case import AttackCase
 from shoal.attacks.classes import Background
 from shoal.attacks.run import attack
 from shoal.attacks.views import own_people, release_view
+from shoal.catalogue import load
 from shoal.errors import ParameterError
-from shoal.registry import load
 from shoal.table.keys import Keys
 from tests.attacks.cases import INTERVAL, NUMBER, TEXT, attacked, case_of, figures
 

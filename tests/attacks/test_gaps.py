@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from shoal.attacks.gaps import gap_patterns, refuse_gaps
 from shoal.errors import ParameterError, RefusalError
-from shoal.table.shifts import shift_dates
+from shoal.pseudonyms.shifts import shift_dates
 
 DAY = dt.date(2020, 1, 1)
 

@@ -13,9 +13,9 @@ from shoal.attacks.randomised import link_values, recover_vectors
 from shoal.attacks.relinking import relinking
 from shoal.attacks.run import attack, make_case, run_attacks
 from shoal.attacks.views import people_frame, public_view
+from shoal.catalogue import make
 from shoal.recoding.randomised import describe_randomised
 from shoal.recoding.recodings import Bucketed, Rewritten
-from shoal.registry import make
 from shoal.results import Release
 from shoal.table.keys import Keys
 from tests.attacks.cases import figures

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from shoal.algorithms.base import Problem
 from shoal.algorithms.links.graded import Graded
 from shoal.algorithms.links.transform import TableTransform
-from shoal.attacks.matching import (
+from shoal.attacks.decoding import (
     attack_pseudonymised,
     frequency_guesses,
     frequency_matching,
@@ -28,8 +28,8 @@ from shoal.attacks.run import attack
 from shoal.engines.memory import MemoryEngine
 from shoal.errors import MissingExtraError, ParameterError
 from shoal.io.source import read
+from shoal.judging.feasible import whole_reference
 from shoal.models.base import Judge
-from shoal.models.feasible import whole_reference
 from shoal.pipeline import anonymize
 from shoal.recoding.recodings import Rewritten
 from shoal.table.keys import Keys

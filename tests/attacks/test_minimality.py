@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.attacks.run import attack
+from shoal.catalogue import make
 from shoal.errors import InfeasibleError
-from shoal.registry import make
 from shoal.results import Release
 from tests.algorithms.lattice.lattices import MODELS, cases
 from tests.attacks.cases import figures

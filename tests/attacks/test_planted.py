@@ -19,19 +19,19 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.attacks import matching
+from shoal.attacks import decoding as matching
 from shoal.attacks.base import AttackFigure
 from shoal.attacks.case import AttackCase
+from shoal.attacks.decoding import frequency_matching, rank_matching
 from shoal.attacks.downcoding import Downcoding
 from shoal.attacks.guessing import attack_with, commonest
-from shoal.attacks.matching import frequency_matching, rank_matching
 from shoal.attacks.minimality import Minimality
 from shoal.attacks.randomised import link_values, recover_vectors
 from shoal.attacks.relinking import relinking
+from shoal.catalogue import names
+from shoal.recoding.applied import apply_recoding
 from shoal.recoding.randomised import Randomised
 from shoal.recoding.recodings import Bucketed, FullDomain, Grouping
-from shoal.recoding.released import apply_recoding
-from shoal.registry import names
 from shoal.table.column import Column
 from shoal.table.keys import Keys
 from shoal.table.table import Table

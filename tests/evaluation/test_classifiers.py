@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.catalogue import load
 from shoal.errors import InputError, ParameterError
 from shoal.evaluation.bayes import moments, naive_bayes
 from shoal.evaluation.classifiers import Classifiers
@@ -19,7 +20,6 @@ from shoal.evaluation.learners import LEARNERS, train_and_score
 from shoal.evaluation.reading import read_release
 from shoal.evaluation.split import split
 from shoal.measures.intervals import wilson
-from shoal.registry import load
 from tests.evaluation.samples import people, reading, starred, without_quasi
 from tests.evaluation.test_reading import EXACT, released
 from tests.evaluation.test_reading import people as mixed

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.catalogue import load, make
 from shoal.engines.memory import MemoryEngine
 from shoal.io.source import read
+from shoal.judging.feasible import whole_reference
 from shoal.models.base import Judge, Judgement
-from shoal.models.feasible import whole_reference
-from shoal.recoding.columns import IntervalCells
+from shoal.recoding.applied import Released, apply_recoding
+from shoal.recoding.column_cells import IntervalCells
 from shoal.recoding.recodings import Grouping
-from shoal.recoding.released import Released, apply_recoding
-from shoal.registry import load, make
 from shoal.results import Score
 from shoal.table.table import Table
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from shoal.catalogue import make
 from shoal.io.source import read
+from shoal.judging.feasible import whole_reference
 from shoal.models.base import Judge
-from shoal.models.feasible import whole_reference
-from shoal.registry import make
 from shoal.table.table import Table
 from tests.golden.build import ENGINE
 

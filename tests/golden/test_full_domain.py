@@ -7,9 +7,9 @@ import pytest
 
 from shoal.hierarchy.builders import prefix
 from shoal.io.source import read
+from shoal.recoding.applied import apply_recoding
 from shoal.recoding.lattice import Lattice
 from shoal.recoding.recodings import FullDomain
-from shoal.recoding.released import apply_recoding
 from tests.golden import data
 
 # Poovammal & Ponnavaikko, Table 1: ages in tens, twenties, all; sex or not; zips short of one or two digits.

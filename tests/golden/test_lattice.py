@@ -12,11 +12,11 @@ from shoal.algorithms.lattice.checker import Checker
 from shoal.algorithms.lattice.incognito import Incognito
 from shoal.algorithms.lattice.optimal import Optimal
 from shoal.algorithms.lattice.samarati import Samarati
+from shoal.catalogue import make
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.source import read
+from shoal.judging.feasible import whole_reference
 from shoal.models.base import Judge
-from shoal.models.feasible import whole_reference
-from shoal.registry import make
 from shoal.table.keys import Keys
 from shoal.table.table import Table
 from tests.golden import data

@@ -14,14 +14,14 @@ from shoal.algorithms.base import Problem, geometry
 from shoal.algorithms.cluster.heuristics import delta_candidates
 from shoal.algorithms.cluster.toc import TOC
 from shoal.algorithms.cluster.upc import UPC
+from shoal.catalogue import make
 from shoal.errors import InfeasibleError
 from shoal.io.source import read
-from shoal.kernels.median import halve
+from shoal.judging.feasible import whole_reference
+from shoal.kernels.partition.median import halve
 from shoal.models.base import Judge
-from shoal.models.feasible import whole_reference
 from shoal.models.size import KAnonymity
-from shoal.recoding.released import apply_recoding
-from shoal.registry import make
+from shoal.recoding.applied import apply_recoding
 from shoal.table.keys import Keys
 from tests.golden import data
 from tests.golden.build import ENGINE, cells, release, score

@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+from shoal.catalogue import make
 from shoal.errors import InfeasibleError
 from shoal.io.source import read
+from shoal.judging.enforce import enforce
+from shoal.judging.feasible import whole_reference
 from shoal.models.base import Judge
-from shoal.models.enforce import enforce
-from shoal.models.feasible import whole_reference
 from shoal.models.size import KAnonymity
-from shoal.registry import make
 from shoal.table.table import Table
 from tests.golden import data
 from tests.golden.build import ENGINE, judged, judged_release, of_groups, printed, release

@@ -8,10 +8,10 @@ import pytest
 from shoal.algorithms.base import Problem
 from shoal.algorithms.partition.mondrian import Mondrian
 from shoal.io.source import read
+from shoal.judging.feasible import whole_reference
 from shoal.models.base import Judge
-from shoal.models.feasible import whole_reference
 from shoal.models.size import KAnonymity
-from shoal.recoding.released import apply_recoding
+from shoal.recoding.applied import apply_recoding
 from shoal.table.keys import Keys
 from tests.golden import data
 from tests.golden.build import ENGINE, cells

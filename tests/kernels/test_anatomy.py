@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.anatomy import draw_groups
+from shoal.kernels.links.anatomy import draw_groups
 
 
 def reference(codes: list[int], l: int) -> list[int]:  # noqa: E741

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shoal.algorithms.base import geometry
 from shoal.io.source import read
-from shoal.kernels.bestcut import best_cuts
+from shoal.kernels.partition.bestcut import best_cuts
 from tests.measures.naive import NaiveColumn, record_price
 from tests.table.random_tables import Case, cases
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from shoal.algorithms.base import geometry
 from shoal.io.source import read
-from shoal.kernels.clusters import extend, open_group, pair_prices, price_each, price_with, prices, reprice
-from shoal.kernels.geometry import price
+from shoal.kernels.price.clusters import extend, open_group, pair_prices, price_each, price_with, prices, reprice
+from shoal.kernels.price.geometry import price
+from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Grouping
-from shoal.recoding.released import apply_recoding
 from shoal.table.table import with_crowd
 from tests.kernels.test_geometry import extent
 from tests.measures.naive import NaiveColumn, record_price

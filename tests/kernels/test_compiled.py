@@ -1,17 +1,21 @@
-"""A compiled function is thrown away as soon as any kernel code that it uses has changed."""
+"""Compiled code: thrown away as soon as kernel code that it uses has changed, else found where it was put."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from shoal.kernels import compiled
+from shoal.kernels import caching, compiled
 
 
 @pytest.fixture
-def modules(tmp_path: Path) -> Path:
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(compiled, "_HERE", tmp_path)
     (tmp_path / "outer.py").write_text("from shoal.kernels.middle import twice\n")
     (tmp_path / "middle.py").write_text("import math\nfrom shoal.kernels.inner import one\n")
     (tmp_path / "inner.py").write_text("one = 1\n")
@@ -20,8 +24,8 @@ def modules(tmp_path: Path) -> Path:
 
 
 def stamped(folder: Path) -> str:
-    compiled.stamp.cache_clear()
-    compiled._imported.cache_clear()
+    for one in (compiled.stamp, compiled.reached, compiled._imported):
+        one.cache_clear()
     return compiled.stamp(folder / "outer.py")
 
 
@@ -38,19 +42,30 @@ def test_a_module_that_is_not_used_does_not_count(modules: Path) -> None:
     assert stamped(modules) == before
 
 
-def test_what_is_compiled_is_kept_in_the_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SHOAL_CACHE", str(tmp_path))
+@pytest.fixture
+def quiet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], list[str]]:
+    """A cache of its own, and what was said."""
+    said: list[str] = []
+    monkeypatch.setenv("SHOAL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(caching, "_say", said.append)
+    return lambda: said
 
-    @compiled.kernel
-    def add(left: int, right: int) -> int:
-        return left + right
 
-    assert add(1, 2) == 3
+def add(left: int, right: int) -> int:
+    return left + right
+
+
+def test_what_is_compiled_is_kept_and_found_again(tmp_path: Path, quiet: Callable[[], list[str]]) -> None:
+    assert compiled.kernel(add)(1, 2) == 3
+    (line,) = quiet()
+    assert line.startswith("Compiling kernels, once")
     assert len(list(tmp_path.rglob("*.nbc"))) == 1
+    assert compiled.kernel(add)(3, 4) == 7
+    assert quiet() == [line]
 
 
-def test_a_folder_that_cannot_be_written_costs_time_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_folder_that_cannot_be_written_costs_time_and_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quiet: Callable[[], list[str]]
 ) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
@@ -61,3 +76,44 @@ def test_a_folder_that_cannot_be_written_costs_time_and_nothing_else(
         return values.sum()
 
     assert total(np.ones(3)) == 3
+    assert [line for line in quiet() if "cannot be written" in line] == [
+        f"'{blocked}' cannot be written, so kernels are compiled in every run: set SHOAL_CACHE."
+    ]
+
+
+@pytest.mark.parametrize("pack", ['{"numba": "0.1", "python": "CPython 2.7"}', "{", None])
+def test_a_pack_for_another_numba_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quiet: Callable[[], list[str]], pack: str | None
+) -> None:
+    if pack is not None:
+        (tmp_path / "pack.json").write_text(pack)
+    monkeypatch.setattr(caching, "PACK", tmp_path)
+    caching.pack.cache_clear()
+    try:
+        assert caching.pack() is None
+    finally:
+        caching.pack.cache_clear()
+    wrong = "numba 0.1, python CPython 2.7"
+    told = f"The kernels of this installation were compiled for {wrong}: others are compiled here, once."
+    assert quiet() == ([told] if pack and "0.1" in pack else [])
+
+
+def test_importing_kernels_loads_no_compiler() -> None:
+    """Whatever does not call one pays nothing for them."""
+    code = "import shoal.pipeline, shoal.kernels.partition.mondrian, sys; sys.exit('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@compiled.kernel(inline="always")
+def _once(value: float) -> float:
+    return value + 1
+
+
+@compiled.kernel
+def _twice(value: float) -> float:
+    return _once(_once(value))
+
+
+def test_kernels_call_and_inline_each_other() -> None:
+    assert _twice(1.0) == 3.0
+    assert _twice.py_func(1.0) == 3.0

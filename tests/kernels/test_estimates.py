@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shoal.kernels.estimates import cell_chances, exact_counts, expected_counts
+from shoal.kernels.count.estimates import cell_chances, exact_counts, expected_counts
 
 
 def test_cell_chances_are_shares_of_asked_values() -> None:

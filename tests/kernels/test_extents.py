@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.extents import count_bits, group_bits, group_ranges, group_sums, popcount, weigh_bits
+from shoal.kernels.count.extents import count_bits, group_bits, group_ranges, group_sums, popcount, weigh_bits
 
 
 @st.composite

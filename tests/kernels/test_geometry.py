@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.algorithms.base import geometry
-from shoal.kernels.extents import group_bits
-from shoal.kernels.geometry import FLAT, Geometry, group_price, price
+from shoal.kernels.count.extents import group_bits
+from shoal.kernels.price.geometry import FLAT, Geometry, group_price, price
 from shoal.table.table import Table
 from tests.measures.naive import NaiveColumn, record_price
 from tests.table.random_tables import Case, cases

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from unittest import mock
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels import grouping
-from shoal.kernels.grouping import group_rows, number_keys, pack_keys
+from shoal.kernels.cores import use_cores
+from shoal.kernels.count import grouping
+from shoal.kernels.count.grouping import group_rows, number_keys, pack_keys
 
 
 def reference(rows: list[tuple[int, ...]]) -> dict[tuple[int, ...], list[int]]:
@@ -97,14 +97,13 @@ def test_keys_are_mixed_radix() -> None:
 
 def test_the_number_of_cores_changes_nothing() -> None:
     keys = np.random.default_rng(2).integers(0, 30_000, 100_000).astype(np.uint64)
-    before = numba.get_num_threads()
     found = []
     try:
-        for threads in {1, before}:
-            numba.set_num_threads(threads)
+        for threads in (1, 3):
+            use_cores(threads)
             found.append(number_keys(keys))
     finally:
-        numba.set_num_threads(before)
+        use_cores(None)
     for one, many in zip(found[0], found[-1], strict=True):
         assert np.array_equal(one, many)
 

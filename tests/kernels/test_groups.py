@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.algorithms.base import geometry
-from shoal.kernels.groups import column_prices, empty_groups, fill_groups, join, leave, list_members, refresh
-from shoal.kernels.mending import nearest_groups, pair_off, union_price
-from shoal.kernels.regroup import grow, shuffle
+from shoal.kernels.cluster.mending import nearest_groups, pair_off, union_price
+from shoal.kernels.cluster.regroup import grow, shuffle
+from shoal.kernels.price.groups import column_prices, empty_groups, fill_groups, join, leave, list_members, refresh
 from tests.measures.naive import NaiveColumn, record_price
 from tests.table.random_tables import Case, cases
 

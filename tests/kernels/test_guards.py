@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels.guards import Nodes, lift, share, worst_breaches
+from shoal.kernels.judge.guards import Nodes, lift, share, worst_breaches
 
 # Leaves a b | c d e, under two nodes and a root: nodes 0..4 are the leaves, 5 = ab, 6 = cde, 7 = all.
 NODES = Nodes(

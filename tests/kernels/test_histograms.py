@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.histograms import (
+from shoal.kernels.count.histograms import (
     bucket_rows,
     count_segment,
     distinct_subjects,

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.matching import WORD, count_matches, cover_bits, list_matches
+from shoal.kernels.attack.matching import WORD, count_matches, cover_bits, list_matches
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 150), st.integers(0, 40), st.integers(1, 3))

@@ -5,19 +5,17 @@ from __future__ import annotations
 from fractions import Fraction
 from unittest import mock
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.algorithms.base import geometry
-from shoal.kernels import median
-from shoal.kernels.median import halve
+from shoal.kernels.cores import use_cores
+from shoal.kernels.partition import median
+from shoal.kernels.partition.median import halve
 from tests.measures.naive import NaiveColumn
 from tests.table.random_tables import Case, cases
-
-THREADS = min(2, numba.config.NUMBA_NUM_THREADS)
 
 
 def width(column: NaiveColumn, rows: list[int], raw: bool) -> Fraction:
@@ -87,15 +85,14 @@ def test_one_core_or_two_or_no_sharing_give_the_same() -> None:
     case = Case(**(case.__dict__ | {"data": dict(case.data) | {"b": [str(x) for x in case.data["b"]]}}))
     table = case.table()
     found = []
-    for threads, threshold in ((1, 0), (THREADS, 0), (1, 1 << 60)):
-        before = numba.get_num_threads()
-        numba.set_num_threads(threads)
+    for threads, threshold in ((1, 0), (3, 0), (1, 1 << 60)):
+        use_cores(threads)
         try:
             with mock.patch.object(median, "PARALLEL_FROM", threshold):
                 codes = np.ascontiguousarray(table.quasi_codes.T)
                 found.append((*halve(codes, geometry(table), 20, False), codes))
         finally:
-            numba.set_num_threads(before)
+            use_cores(None)
     assert found[0][1].size > 500
     for other in found[1:]:
         assert all((a == b).all() for a, b in zip(found[0], other, strict=True))

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from shoal.algorithms.base import Problem
 from shoal.algorithms.partition.mondrian import Mondrian
+from shoal.catalogue import make
 from shoal.engines.memory import MemoryEngine
 from shoal.io.source import read
-from shoal.kernels import mondrian
+from shoal.judging.feasible import whole_reference
+from shoal.kernels.partition import mondrian
 from shoal.models.base import Judge
-from shoal.models.feasible import whole_reference
-from shoal.registry import make
 from shoal.table.keys import Keys
 from shoal.table.table import Table
 from tests.measures.naive import NaiveColumn, record_price

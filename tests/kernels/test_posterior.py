@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.posterior import guess_values, guess_without, reach, reach_all, spread_scores, summarise
+from shoal.kernels.attack.posterior import guess_values, guess_without, reach, reach_all, spread_scores, summarise
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.data())

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.hierarchy.hierarchy import Hierarchy
-from shoal.kernels import rules as kernel
-from shoal.kernels.ranges import EQUAL, LEAVES, POSITIONS, pair_share, range_share
+from shoal.kernels.judge import rules as kernel
+from shoal.kernels.judge.ranges import EQUAL, LEAVES, POSITIONS, pair_share, range_share
 from tests.kernels.test_rules import CARD, Counts, histograms, one_rule, value
 from tests.table.random_tables import hierarchy_rows
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.algorithms.base import sensitive_codes
+from shoal.catalogue import make
 from shoal.engines.memory import MemoryEngine
-from shoal.kernels.segments import failing, rule_values, segment_ok
+from shoal.judging.feasible import whole_reference
+from shoal.kernels.judge.segments import failing, rule_values, segment_ok
 from shoal.models.base import Judge
-from shoal.models.feasible import whole_reference
-from shoal.registry import make
 from tests.table.random_tables import Case, cases, groupings
 
 ENGINE = MemoryEngine()

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels.suda import extend_uniques, new_uniques
+from shoal.kernels.attack.suda import extend_uniques, new_uniques
 
 
 def search(codes: np.ndarray, owner: np.ndarray, most: int) -> set[tuple[int, int]]:

@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import njit
 
 from shoal.algorithms.cluster.prices import ColumnPrices, pack, quasi_prices
 from shoal.io.source import read
-from shoal.kernels.ticks import (
+from shoal.kernels.compiled import kernel
+from shoal.kernels.price.ticks import (
     ONE,
     Prices,
     cells_with,
@@ -25,12 +25,12 @@ from shoal.kernels.ticks import (
     own_cost,
     widest_columns,
 )
+from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Grouping
-from shoal.recoding.released import apply_recoding
 from shoal.table.table import Table, with_crowd
 
 
-@njit
+@kernel
 def price_groups(p: Prices, codes: np.ndarray, ids: np.ndarray, count: int) -> tuple:
     """Cost of every group, of every group with the first, of the first after joining the last, and with each value."""
     ext = make_extents(p, count + 1)

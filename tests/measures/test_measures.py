@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.catalogue import load, names
 from shoal.errors import ParameterError
 from shoal.io.source import read
+from shoal.recoding.applied import Released, apply_recoding, top_level
 from shoal.recoding.recodings import FullDomain, Grouping
-from shoal.recoding.released import Released, apply_recoding, top_level
-from shoal.registry import load, names
 from shoal.results import Score
 from shoal.table.table import with_crowd
 from tests.measures.naive import NaiveRelease

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal.catalogue import load
 from shoal.io.source import read
+from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.recodings import FullDomain, Grouping
-from shoal.recoding.released import Released, apply_recoding
-from shoal.registry import load
 from shoal.results import Score
 from shoal.table.policies import policy_of, set_policies
 from tests.measures.naive import NaiveRelease

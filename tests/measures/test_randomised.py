@@ -14,16 +14,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.catalogue import load
 from shoal.errors import ParameterError
 from shoal.io.source import read
 from shoal.measures import posterior as exact
 from shoal.measures.amplification import amplification, amplification_with_prior
 from shoal.measures.bias import confidence, lift, relative_bias, support
 from shoal.measures.posterior import candidates, posterior
+from shoal.recoding.applied import apply_recoding
 from shoal.recoding.randomised import Randomised
 from shoal.recoding.recodings import FullDomain
-from shoal.recoding.released import apply_recoding
-from shoal.registry import load
 from shoal.results import Score
 from tests.algorithms.links.test_random import randomise, small
 

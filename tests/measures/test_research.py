@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.catalogue import make
 from shoal.errors import ParameterError
 from shoal.io.source import read
 from shoal.measures.association import association, association_weights
 from shoal.measures.research import ResearchValue
+from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import FullDomain, Grouping
-from shoal.recoding.released import apply_recoding
-from shoal.registry import make
 from shoal.table.table import Table
 from tests.table.random_tables import hierarchy_rows
 

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.catalogue import make
 from shoal.engines.memory import MemoryEngine
 from shoal.io.describe import describe
 from shoal.io.source import read
+from shoal.judging.feasible import whole_reference
 from shoal.models.base import Judge, Judgement, Model
-from shoal.models.feasible import whole_reference
+from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.publish import publish
 from shoal.recoding.recodings import Grouping
-from shoal.recoding.released import Released, apply_recoding
-from shoal.registry import make
 from shoal.results import GateCase, Verdict
 from shoal.table.keys import Keys
 from shoal.table.table import Table

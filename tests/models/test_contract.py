@@ -11,11 +11,11 @@ import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
+from shoal.catalogue import make
 from shoal.errors import InfeasibleError
+from shoal.judging.feasible import refuse_infeasible, vacuous
 from shoal.models.base import Judgement, Model, failing_stays, merging_keeps
-from shoal.models.feasible import refuse_infeasible, vacuous
-from shoal.recoding.released import Released
-from shoal.registry import make
+from shoal.recoding.applied import Released
 from shoal.table.table import Table
 from tests.models.judging import (
     ALL,

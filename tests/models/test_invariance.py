@@ -15,11 +15,11 @@ import shoal
 from shoal.attacks.run import attack
 from shoal.errors import ParameterError
 from shoal.io.describe import describe
-from shoal.models.enforce import enforce
+from shoal.judging.enforce import enforce
 from shoal.models.invariance import MInvariance
+from shoal.recoding.applied import apply_recoding
 from shoal.recoding.publish import publish
 from shoal.recoding.recodings import Grouping
-from shoal.recoding.released import apply_recoding
 from shoal.results import GateCase
 from shoal.table.history import History, broken_classes, set_ids
 from shoal.table.keys import Keys

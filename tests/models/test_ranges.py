@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal.catalogue import make
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.source import read
 from shoal.models.base import merging_keeps
-from shoal.registry import make
 from shoal.table.policies import set_policies
 from shoal.table.table import Table
 from shoal.verify import recheck

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shoal.registry import make
+from shoal.catalogue import make
 from tests.models.judging import ALL, NAMES_A_VALUE, NUMERIC, judge_groups, judged, of_classes
 
 PETS = [["cat", "mammal", "*"], ["dog", "mammal", "*"], ["carp", "fish", "*"]]

@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from shoal.catalogue import load, names
 from shoal.errors import ParameterError
 from shoal.papers.base import Claim, Context, Item, Outcome, Paper, impossible
 from shoal.papers.claims import below, bootstrap, checked, equals, falls_with, info, rises_with, summary, within
 from shoal.papers.data import Data
 from shoal.papers.runs import curves, points, sample, summarise
-from shoal.registry import load, names
 
 WORDS = {"title": "t", "shows": "s", "statement": "d"}
 

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from shoal import registry
+from shoal import catalogue
 from shoal.cli.main import execute
 from shoal.papers.base import Context, Item, Outcome, Paper, impossible
 from shoal.papers.claims import checked, info
@@ -49,13 +49,13 @@ MADE_UP = Paper(
 
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(registry._TABLE, "paper", {"made-up": ("nowhere:MADE_UP", "Nothing.")})
+    monkeypatch.setitem(catalogue._TABLE, "paper", {"made-up": ("nowhere:MADE_UP", "Nothing.")})
     monkeypatch.setattr("shoal.papers.reproduce.load", _load)
     COUNT["runs"] = 0
 
 
 def _load(kind: str, name: str) -> Any:
-    registry.summary(kind, name)  # an unknown name is refused, as ever
+    catalogue.summary(kind, name)  # an unknown name is refused, as ever
     return MADE_UP
 
 

@@ -17,10 +17,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-import shoal.recoding.cells
+import shoal.recoding.cell_text
 from shoal.errors import InputError, InternalError, ParameterError
 from shoal.hierarchy.values import format_date, format_number
-from shoal.recoding.cells import (
+from shoal.recoding.cell_text import (
     Interval,
     Label,
     Missing,
@@ -336,6 +336,6 @@ def test_interval_texts_are_fast() -> None:
 
 
 def test_the_module_loads_neither_polars_nor_numba() -> None:
-    code = "import sys, shoal.recoding.cells; assert not {'polars', 'numba'} & set(sys.modules)"
-    source = Path(shoal.recoding.cells.__file__).parents[2]
+    code = "import sys, shoal.recoding.cell_text; assert not {'polars', 'numba'} & set(sys.modules)"
+    source = Path(shoal.recoding.cell_text.__file__).parents[2]
     subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": str(source)}, check=True)

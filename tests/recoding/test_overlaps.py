@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.cli.summary import release_data
-from shoal.recoding.cells import Interval, Label, Missing, Set, Star, Value, parse
-from shoal.recoding.kinds import recoding_kinds
+from shoal.recoding.applied import Released, apply_recoding
+from shoal.recoding.cell_text import Interval, Label, Missing, Set, Star, Value, parse
 from shoal.recoding.overlaps import Overlap, overlap_report
 from shoal.recoding.recodings import FullDomain, Grouping
-from shoal.recoding.released import Released, apply_recoding
+from shoal.recoding.schemes import recoding_kinds
 from shoal.table.table import Table
 
 ORDER = ["low", "mid", "high", "top"]

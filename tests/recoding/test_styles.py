@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.errors import InfeasibleError, SchemaError
+from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Grouping
-from shoal.recoding.released import apply_recoding
 from shoal.recoding.styles import midpoints
 from shoal.table.table import Table
 from tests.strategies import frames

@@ -16,8 +16,8 @@ import shoal
 from shoal.algorithms.invariant.method import MInvariant
 from shoal.errors import InfeasibleError, ShoalError
 from shoal.models.invariance import MInvariance
-from shoal.vault.again import weakened
-from shoal.vault.past import Past, Seen, with_release
+from shoal.vault.intersection import weakened
+from shoal.vault.known_before import Past, Seen, with_release
 from shoal.vault.registry import Registry
 
 THESIS = pl.DataFrame({"who": ["p", "q", "r"], "age": [10, 15, 16], "illness": ["flu", "gout", "cold"]})

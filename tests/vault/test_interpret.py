@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from shoal.errors import InputError, ParameterError
-from shoal.recoding.secrets import MappingTable, Secret, SecretKey
+from shoal.pseudonyms.secrets import MappingTable, Secret, SecretKey
 from shoal.vault.interpret import Interpreted, Interpreter
 
 # Ages 15 to 45 are 1 + (age - 15)/30, ages 46 to 90 are 2 + (age - 46)/44, maxima .999.

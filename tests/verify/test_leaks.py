@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
+from shoal.catalogue import make
 from shoal.io.output import read_tables
 from shoal.io.sayable import read_columns, sayable
-from shoal.registry import make
 from shoal.results import Check, Release
 from shoal.verify.leaks import check_leaks
 from shoal.verify.vocabulary import OURS

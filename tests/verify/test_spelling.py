@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from shoal.recoding.cells import format_interval, format_set
+from shoal.recoding.cell_text import format_interval, format_set
 from shoal.verify.claims import Claims, Column
 from shoal.verify.spelling import check_spelling
 from shoal.verify.types import Check

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.catalogue import load
 from shoal.errors import GateError, RefusalError
-from shoal.registry import load
 from shoal.running import verify_release
 from shoal.verify import gate
 from shoal.verify.strangers import check_anybody, check_texts, check_words

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from shoal.catalogue import names
 from shoal.io.describe import statement as described
-from shoal.models.refusals import IDENTITY
-from shoal.registry import names
+from shoal.judging.refusals import IDENTITY
 from shoal.verify import words
 from shoal.verify.claims import Claims, Column
 from shoal.verify.words import needed_codes, statement

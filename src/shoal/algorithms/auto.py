@@ -10,15 +10,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from shoal.algorithms.after_suppression import outcome
 from shoal.algorithms.base import Algorithm, Problem, geometry, shuffled_codes
-from shoal.algorithms.outcome import outcome
 from shoal.algorithms.polish import POLISHED
+from shoal.catalogue import load, make
 from shoal.errors import InfeasibleError, ParameterError, UserError
-from shoal.kernels.median import halve
+from shoal.kernels.partition.median import halve
 from shoal.models.base import Judge, Model
 from shoal.params import whole
 from shoal.recoding.recodings import Recoding
-from shoal.registry import load, make
 from shoal.table.stats import part_of
 
 # Whole stretches of neighbouring records, so that they lie as close together as in the table.

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.engines.base import Engine
-from shoal.kernels.geometry import FLAT as FLAT_KIND
-from shoal.kernels.geometry import INTERVAL as INTERVAL_KIND
-from shoal.kernels.geometry import TREE as TREE_KIND
-from shoal.kernels.geometry import Geometry, list_pairs
-from shoal.kernels.segments import Sensitive
+from shoal.kernels.judge.segments import Sensitive
+from shoal.kernels.price.geometry import FLAT as FLAT_KIND
+from shoal.kernels.price.geometry import INTERVAL as INTERVAL_KIND
+from shoal.kernels.price.geometry import TREE as TREE_KIND
+from shoal.kernels.price.geometry import Geometry, list_pairs
 from shoal.models.base import Judge, Model
 from shoal.params import real
 from shoal.recoding.recodings import Recoding

@@ -8,11 +8,11 @@ from typing import ClassVar
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.mend import mend
 from shoal.algorithms.polish import POLISH_ROUNDS, POLISHED, polish
+from shoal.catalogue import load
 from shoal.errors import ParameterError
 from shoal.models.base import Model
 from shoal.params import choice, real, whole
 from shoal.recoding.recodings import Grouping
-from shoal.registry import load
 
 
 @dataclass(frozen=True, kw_only=True)

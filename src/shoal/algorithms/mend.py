@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.algorithms.base import Problem, geometry
-from shoal.kernels.groups import empty_groups, fill_groups
-from shoal.kernels.mending import nearest_groups, pair_off
-from shoal.kernels.rules import EXTENT, SIZE
+from shoal.kernels.cluster.mending import nearest_groups, pair_off
+from shoal.kernels.judge.rules import EXTENT, SIZE
+from shoal.kernels.price.groups import empty_groups, fill_groups
 from shoal.recoding.recodings import Grouping
 
 # Up to this many groups each is compared with all; beyond, with so many on either side in the method's own order.

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from shoal.algorithms.base import Problem, column_geometry, geometry, sensitive_codes, shuffled_codes
-from shoal.kernels.cores import cores
-from shoal.kernels.geometry import Geometry
-from shoal.kernels.groups import Groups, column_prices, empty_groups, fill_groups
-from shoal.kernels.neighbours import offer_neighbours, offer_windows
-from shoal.kernels.polish import dissolve, improve, regroup, wake
-from shoal.kernels.relocate import Limits, Scene
-from shoal.kernels.rules import EXTENT, SIZE
+from shoal.catalogue import load
+from shoal.kernels.cluster.neighbours import offer_neighbours, offer_windows
+from shoal.kernels.cluster.polish import dissolve, improve, regroup, wake
+from shoal.kernels.cluster.relocate import Limits, Scene
+from shoal.kernels.cores import share
+from shoal.kernels.judge.rules import EXTENT, SIZE
+from shoal.kernels.price.geometry import Geometry
+from shoal.kernels.price.groups import Groups, column_prices, empty_groups, fill_groups
 from shoal.measures.base import Measure
+from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Grouping
-from shoal.recoding.released import apply_recoding
-from shoal.registry import load
 from shoal.table.workload import lifts
 
 # Measures that fall as a weighted sum of spreads does.
@@ -212,8 +211,7 @@ class _Search:
             dissolve(which[z], z, *state)
             regroup(which[z], z, *state, seeds[z])
 
-        with ThreadPoolExecutor(cores()) as pool:
-            list(pool.map(zone, range(zones)))
+        share(zones, zone)
         wake(work.near, touched, work.quiet, work.calm)
         return done.sum(axis=0)
 

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
+from shoal.attacks.candidates import Matcher
 from shoal.attacks.centroids import Centroids, Nearby
-from shoal.attacks.matches import Matcher
 from shoal.attacks.subjects import Subjects
 from shoal.errors import InternalError
 from shoal.results import Release

@@ -11,10 +11,10 @@ import numpy as np
 from shoal.attacks.base import Attack, AttackResult, figure
 from shoal.attacks.case import AttackCase
 from shoal.attacks.splits import forced_splits, tree_children
-from shoal.kernels.extents import group_ranges
-from shoal.recoding.columns import CellColumn, IntervalCells, SetCells, TreeCells
+from shoal.kernels.count.extents import group_ranges
+from shoal.recoding.applied import Released
+from shoal.recoding.column_cells import CellColumn, IntervalCells, SetCells, TreeCells
 from shoal.recoding.recodings import Grouping
-from shoal.recoding.released import Released
 from shoal.table.column import Column
 
 

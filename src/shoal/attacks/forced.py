@@ -9,12 +9,12 @@ from itertools import product
 
 import numpy as np
 
-from shoal.kernels.rules import SIZE
+from shoal.catalogue import load, make
+from shoal.judging.feasible import whole_reference
+from shoal.kernels.judge.rules import SIZE
 from shoal.measures.base import Prices
 from shoal.models.base import Judge, merging_keeps
-from shoal.models.feasible import whole_reference
 from shoal.recoding.recodings import FullDomain
-from shoal.registry import load, make
 from shoal.results import Release
 
 # Searches that take the best of all nodes; the others stop where they stand.

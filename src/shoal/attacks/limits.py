@@ -9,10 +9,10 @@ import numpy as np
 
 from shoal.attacks.base import AttackResult
 from shoal.attacks.run import attack
+from shoal.catalogue import make, names
 from shoal.errors import GateError, RecipeError
 from shoal.grammar import parse_attack
 from shoal.params import nearest, real
-from shoal.registry import make, names
 from shoal.results import Release
 
 EXCESS = "excess"

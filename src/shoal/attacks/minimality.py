@@ -14,10 +14,10 @@ from shoal.attacks.case import AttackCase
 from shoal.attacks.dealing import LEAST, Dealing, weigh
 from shoal.attacks.forced import Forced, forced
 from shoal.attacks.outsiders import Outsiders, level_codes
-from shoal.kernels.grouping import group_rows
+from shoal.kernels.count.grouping import group_rows
 from shoal.params import whole
+from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import FullDomain
-from shoal.recoding.released import apply_recoding
 from shoal.results import Release
 from shoal.table.column import Column
 from shoal.table.counting import count_groups

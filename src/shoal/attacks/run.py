@@ -15,10 +15,10 @@ from shoal.attacks.forced import best_of_all
 from shoal.attacks.meeting import CONTROL, PEOPLE, refuse_strangers
 from shoal.attacks.views import identified_people, own_people, people_frame, public_view
 from shoal.attacks.views import release_view as see
+from shoal.catalogue import load, make, names
 from shoal.errors import InputError, ParameterError
 from shoal.grammar import parse_attack
 from shoal.recoding.labels import readers_manifest
-from shoal.registry import load, make, names
 from shoal.results import Release
 from shoal.table.coding import canonical_text
 from shoal.table.keys import Keys

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from shoal.attacks.matches import Matcher
+from shoal.attacks.candidates import Matcher
 from shoal.table.coding import canonical_text
 
 

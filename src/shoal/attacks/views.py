@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.attacks.candidates import Matcher
 from shoal.attacks.case import People, View
 from shoal.attacks.centroids import Centroids
-from shoal.attacks.matches import Matcher
 from shoal.attacks.subjects import Subjects
 from shoal.errors import InputError
 from shoal.hierarchy.hierarchy import MISSING, ROOT, Hierarchy

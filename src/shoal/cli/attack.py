@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shoal.catalogue import make
 from shoal.cli.options import (
     Columns,
     Encoding,
@@ -25,7 +26,6 @@ from shoal.cli.options import (
 from shoal.cli.show import say, share, show_json, show_table, steps
 from shoal.errors import InputError, ParameterError
 from shoal.grammar import pairs, parse_attack, parse_hierarchy, separator_character, split_columns
-from shoal.registry import make
 
 if TYPE_CHECKING:
     import polars as pl

@@ -58,14 +58,14 @@ def check(
 def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tuple[dict[str, Any], list[ShoalError]]:
     """What a run would find, as far as it can be known before: every problem, in the order that a run meets them."""
     from shoal.attacks.limits import RISKS, known_limits
+    from shoal.catalogue import load, make
     from shoal.io.output import check_output
+    from shoal.judging.feasible import vacuous, whole_reference
+    from shoal.judging.refusals import refuse_unknown_codes
     from shoal.models.base import Judge
-    from shoal.models.feasible import vacuous, whole_reference
-    from shoal.models.refusals import refuse_unknown_codes
     from shoal.pipeline import all_models
-    from shoal.registry import load, make
     from shoal.running import read_recipe_source, refuse_unkept
-    from shoal.vault.memory import refuse_unremembered
+    from shoal.vault.remembering import refuse_unremembered
 
     problems: list[ShoalError] = []
 
@@ -123,8 +123,8 @@ class _Begun(Exception):
 def _begin(recipe: Recipe, table: Table, algorithm: Algorithm, judge: Judge) -> None:
     """Let the algorithm look at the table as in a run, up to its first step of work."""
     from shoal.algorithms.base import Problem
+    from shoal.catalogue import load
     from shoal.evaluation.workload import with_preferences
-    from shoal.registry import load
     from shoal.table.keys import Keys
 
     def stop(step: str) -> None:
@@ -157,8 +157,8 @@ def _problems(
     recipe: Recipe, table: Table, algorithm: Algorithm, judge: Judge, empty: list[Any]
 ) -> list[ShoalError]:
     """Every refusal, as if those before it had been acknowledged, then infeasibility; as a run meets them."""
-    from shoal.models.feasible import refuse_infeasible
-    from shoal.models.refusals import refuse_neutral, refuse_settings, refuse_unprotected
+    from shoal.judging.feasible import refuse_infeasible
+    from shoal.judging.refusals import refuse_neutral, refuse_settings, refuse_unprotected
 
     found: list[ShoalError] = []
     accepted = set(recipe.acknowledge)

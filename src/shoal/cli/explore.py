@@ -71,11 +71,11 @@ def _survey(
     from shoal.algorithms.base import Problem
     from shoal.algorithms.lattice.optimal import MEASURES
     from shoal.algorithms.lattice.survey import survey
+    from shoal.catalogue import load, make
+    from shoal.judging.feasible import refuse_infeasible, whole_reference
     from shoal.models.base import Judge
-    from shoal.models.feasible import refuse_infeasible, whole_reference
     from shoal.params import choice
     from shoal.pipeline import all_models
-    from shoal.registry import load, make
     from shoal.running import read_recipe_source
     from shoal.table.keys import Keys
 
@@ -104,7 +104,7 @@ def _survey(
 
 def _priced(name: str, algorithm: Algorithm) -> Measure:
     """A measure; research value by the rules and weights of the recipe's algorithm, if it has some."""
-    from shoal.registry import load
+    from shoal.catalogue import load
 
     made = load("measure", name)
     if name != "rv" or not algorithm.name.startswith("rv-"):

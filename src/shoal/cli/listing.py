@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from shoal.catalogue import names, summary
 from shoal.cli.options import Json
 from shoal.cli.show import show_json, show_table
-from shoal.registry import names, summary
 
 
 class Kind(StrEnum):

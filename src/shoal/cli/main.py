@@ -30,6 +30,7 @@ from shoal.cli.run import run
 from shoal.cli.show import error_data, show_error, show_json
 from shoal.cli.vault import app as vault
 from shoal.cli.verify import verify
+from shoal.cli.warm import warm
 from shoal.errors import ShoalError
 from shoal.version import VERSION
 
@@ -56,7 +57,7 @@ for panel, commands in _PANELS.items():
         app.command(rich_help_panel=panel)(command)
 app.add_typer(vault, name="vault", rich_help_panel=KEEP)
 app.add_typer(registry, name="registry", rich_help_panel=KEEP)
-for command in (reproduce, data):
+for command in (reproduce, data, warm):
     app.command(rich_help_panel=FIND)(command)
 app.command(name="list", rich_help_panel=FIND)(list_names)
 

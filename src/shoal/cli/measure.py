@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shoal.catalogue import names as registered
+from shoal.catalogue import summary
 from shoal.cli.options import Columns, Encoding, Json, Markers, Separator
 from shoal.cli.run import carry_out
 from shoal.cli.show import ARROWS, figure, plain, say, show_json, show_table, steps
@@ -16,8 +18,6 @@ from shoal.cli.summary import score_data, show_scores
 from shoal.errors import InputError
 from shoal.grammar import pairs, parse_hierarchy, separator_character, split_columns
 from shoal.params import choice
-from shoal.registry import names as registered
-from shoal.registry import summary
 
 if TYPE_CHECKING:
     import polars as pl

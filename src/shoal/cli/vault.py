@@ -15,7 +15,7 @@ from shoal.cli.show import clean, say, show_json, show_table
 from shoal.errors import InputError, VerificationError
 
 if TYPE_CHECKING:
-    from shoal.recoding.secrets import Secret
+    from shoal.pseudonyms.secrets import Secret
     from shoal.vault.seal import Key
 
 PASSPHRASE = "SHOAL_PASSPHRASE"
@@ -207,13 +207,13 @@ def read_key(
 def _fresh_key(column: str) -> list[Secret]:
     from secrets import token_bytes
 
-    from shoal.recoding.secrets import SecretKey
+    from shoal.pseudonyms.secrets import SecretKey
 
     return [SecretKey(column, token_bytes(32))]
 
 
 def _read_secrets(path: Path) -> list[Secret]:
-    from shoal.recoding.secrets import restore
+    from shoal.pseudonyms.secrets import restore
 
     try:
         found = json.loads(_read_text(path))

@@ -16,6 +16,7 @@ import polars as pl
 from shoal.algorithms.base import Algorithm
 from shoal.attacks.holdout import hold_out as split
 from shoal.attacks.limits import RISKS, attacks_of, known_limits
+from shoal.catalogue import make
 from shoal.comparing.advice import advise
 from shoal.comparing.figures import Axis, default_axes, find_axis
 from shoal.comparing.front import oriented, pareto, ranked
@@ -28,7 +29,6 @@ from shoal.io.recipes import Compare, Recipe, load_recipe
 from shoal.models.base import Model
 from shoal.params import real, whole
 from shoal.pipeline import all_models
-from shoal.registry import make
 from shoal.running import read_recipe_source
 from shoal.table.table import Table
 

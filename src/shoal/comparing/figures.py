@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shoal.attacks.limits import RISKS
+from shoal.catalogue import load, names, summary
 from shoal.errors import ParameterError
 from shoal.params import nearest
-from shoal.registry import load, names, summary
 
 if TYPE_CHECKING:
     from shoal.attacks.base import AttackResult

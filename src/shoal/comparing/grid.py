@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from shoal.catalogue import load, make, names
 from shoal.errors import ParameterError
 from shoal.params import nearest
-from shoal.registry import load, make, names
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,13 +15,13 @@ from shoal.attacks.base import AttackResult
 from shoal.attacks.limits import check_limits, class_risks
 from shoal.attacks.run import make_case, run_attacks
 from shoal.attacks.views import people_frame, release_view
+from shoal.catalogue import make
 from shoal.comparing.figures import attack_figures
 from shoal.comparing.grid import Point
 from shoal.errors import GateError, InfeasibleError, MissingExtraError, ShoalError, UserError
 from shoal.hierarchy.hierarchy import ROOT
 from shoal.pipeline import anonymize
 from shoal.recoding.cover import not_suppressed
-from shoal.registry import make
 from shoal.results import Release
 from shoal.table.coding import canonical_text
 from shoal.table.keys import Keys

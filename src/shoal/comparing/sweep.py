@@ -15,7 +15,7 @@ import polars as pl
 from shoal.comparing.grid import Point
 from shoal.comparing.points import Outcome, Task, run_point
 from shoal.errors import InternalError
-from shoal.kernels.cores import use_one_core
+from shoal.kernels.cores import use_cores
 from shoal.table.keys import Keys
 from shoal.table.table import Table
 
@@ -43,7 +43,7 @@ _scene: Scene | None = None
 def _start(scene: Scene) -> None:
     """Prepare a worker: it gets the table once, and has one core."""
     global _scene
-    use_one_core()
+    use_cores(1)
     _scene = scene
 
 

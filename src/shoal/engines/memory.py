@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shoal.kernels.grouping import group_rows
+from shoal.kernels.count.grouping import group_rows
 from shoal.table.counting import count_groups
 from shoal.table.stats import Attribute, GroupStats
 from shoal.table.table import Table

@@ -18,8 +18,8 @@ from shoal.evaluation.grammar import as_number
 from shoal.evaluation.queries import Query, known_feature
 from shoal.evaluation.reading import Feature, Reading
 from shoal.hierarchy.hierarchy import MISSING
-from shoal.kernels.estimates import cell_chances, exact_counts, expected_counts
-from shoal.kernels.grouping import group_rows
+from shoal.kernels.count.estimates import cell_chances, exact_counts, expected_counts
+from shoal.kernels.count.grouping import group_rows
 from shoal.table.keys import Keys
 
 # Queries at a time, so that chances of all cells fit into memory that is used again from one part to the next.

@@ -12,7 +12,7 @@ import polars as pl
 
 from shoal.errors import InputError
 from shoal.evaluation.domains import Domain, column_domain
-from shoal.kernels.grouping import group_rows
+from shoal.kernels.count.grouping import group_rows
 from shoal.recoding.cover import cover_column, not_suppressed
 from shoal.recoding.labels import publisher_manifest, readers_manifest
 from shoal.recoding.meeting import refuse_unmet, refuse_unmet_values

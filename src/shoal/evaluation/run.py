@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from shoal.catalogue import load, names
 from shoal.errors import MissingExtraError, ParameterError
 from shoal.evaluation.base import Evaluation, Finding
 from shoal.evaluation.reading import Reading, read_release
 from shoal.params import whole
-from shoal.registry import load, names
 from shoal.results import Release
 from shoal.table.keys import Keys
 

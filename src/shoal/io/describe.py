@@ -11,9 +11,9 @@ from shoal.hierarchy.hierarchy import MISSING, ROOT
 from shoal.hierarchy.shown import shown_entry
 from shoal.hierarchy.values import format_date, format_number
 from shoal.io.kinds import not_protected_by_kind, public_figures, statement_of_kind, words_of_groups
+from shoal.recoding.applied import Released
 from shoal.recoding.publish import Published, group_name, released_columns
 from shoal.recoding.recodings import Bucketed, Rewritten
-from shoal.recoding.released import Released
 from shoal.table.coding import canonical_text
 from shoal.table.column import TREE, Column
 from shoal.table.styles import file_columns

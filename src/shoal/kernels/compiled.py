@@ -1,47 +1,81 @@
-"""The one decorator of compiled code: cached under a stamp of all the kernel code that a function uses.
+"""The one decorator of compiled code: loaded when it is first called, compiled when it never was.
 
-numba stamps a cached function by its own file, so a kernel that inlines or calls another module's would go on running
-the old code after that module changed. Here the stamp is the content of the function's module and of every kernel
-module that it imports, directly or through others, and it names the folder too: checkouts and versions that differ
-side by side never share or overwrite what they compiled, and those that agree share it.
+A kernel is looked for in the pack that a wheel brings, then in the user's cache. numba stamps a cached function by its
+own file, so that a kernel that calls or inlines another module's would go on running the old code after that module
+changed. Here the stamp is the content of the function's module and of every kernel module that it imports, directly or
+through others, and it names the folder too: checkouts and versions that differ side by side never share or overwrite
+what they compiled, and those that agree share it.
+
+Importing a module of kernels loads no numba. Only what is called is made ready.
 """
 
 from __future__ import annotations
 
 import ast
-import contextlib
 import functools
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from numba import njit
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
-
 _PACKAGE = "shoal.kernels."
+_HERE = Path(__file__).parent
+
+
+class Kernel:
+    """A function that runs compiled; its ``dispatcher`` is numba's."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self._options = options
+        self._dispatcher: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        return (self._dispatcher or self.dispatcher)(*arguments)
+
+    @property
+    def dispatcher(self) -> Any:
+        """numba's own object, made when it is first asked for."""
+        if self._dispatcher is None:
+            from shoal.kernels.caching import dispatcher
+
+            self._dispatcher = dispatcher(self.py_func, self._options)
+        return self._dispatcher
 
 
 def kernel(function: Any = None, **options: Any) -> Any:
-    """Compile a function in nopython mode; options are those of ``numba.njit``."""
+    """Compile a function in nopython mode, without the interpreter's lock; options are those of ``numba.njit``."""
     if function is None:
         return functools.partial(kernel, **options)
-    dispatcher = njit(**options)(function)
-    with contextlib.suppress(OSError):  # a folder that cannot be written: compiled anew in every process
-        dispatcher._cache = _Cache(function)
-    return dispatcher
+    return Kernel(function, {"nogil": True, **options})
+
+
+def unwrap(names: dict[str, Any]) -> None:
+    """Put numba's objects in the place of ours in a module, and in those that it has them from.
+
+    What is compiled has to know what it calls and inlines.
+    """
+    ours = {name: value for name, value in names.items() if isinstance(value, Kernel)}
+    for name, value in ours.items():
+        names[name] = value.dispatcher
+    for value in ours.values():
+        unwrap(value.py_func.__globals__)
 
 
 @functools.cache
 def stamp(path: Path) -> str:
     """A digest of a kernel module and of all kernel modules it imports."""
     digest = hashlib.sha256()
-    for one in sorted(_reached(path)):
-        digest.update(one.name.encode() + b"\0" + one.read_bytes() + b"\0")
+    for one in sorted(reached(path)):
+        digest.update(f"{one.parent.name}/{one.name}".encode() + b"\0" + one.read_bytes() + b"\0")
     return digest.hexdigest()
 
 
-def _reached(path: Path) -> set[Path]:
+@functools.cache
+def reached(path: Path) -> frozenset[Path]:
+    """A kernel module and all that it imports, directly or through others."""
     found: set[Path] = set()
     waiting = [path]
     while waiting:
@@ -49,7 +83,7 @@ def _reached(path: Path) -> set[Path]:
         if one not in found:
             found.add(one)
             waiting += _imported(one)
-    return found
+    return frozenset(found)
 
 
 @functools.cache
@@ -57,8 +91,8 @@ def _imported(path: Path) -> tuple[Path, ...]:
     """The kernel modules that one imports by name."""
     tree = ast.parse(path.read_bytes())
     names = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
-    kernels = [name.removeprefix(_PACKAGE) for name in names if name.startswith(_PACKAGE)]
-    return tuple(path.parent / f"{name}.py" for name in kernels)
+    kernels = [name.removeprefix(_PACKAGE).replace(".", "/") for name in names if name.startswith(_PACKAGE)]
+    return tuple(_HERE / f"{name}.py" for name in kernels)
 
 
 def cache_folder() -> Path:
@@ -68,33 +102,3 @@ def cache_folder() -> Path:
         return Path(given)
     home = os.environ.get("XDG_CACHE_HOME")
     return (Path(home) if home else Path.home() / ".cache") / "shoal"
-
-
-class _Locator(_CacheLocator):
-    def __init__(self, function: Any, file: str) -> None:
-        self._py_file = file  # numba names it in warnings
-        self._stamp = stamp(Path(file))
-        self._line = function.__code__.co_firstlineno
-
-    def get_cache_path(self) -> str:
-        return str(cache_folder() / "kernels" / self._stamp[:24])
-
-    def get_source_stamp(self) -> str:
-        return self._stamp
-
-    def get_disambiguator(self) -> str:
-        return str(self._line)
-
-    @classmethod
-    def from_function(cls, function: Any, file: str) -> _Locator:
-        found = cls(function, file)
-        found.ensure_cache_path()
-        return found
-
-
-class _Results(CompileResultCacheImpl):
-    _locator_classes = [_Locator]
-
-
-class _Cache(FunctionCache):
-    _impl_class = _Results

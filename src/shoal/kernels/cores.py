@@ -1,15 +1,51 @@
-"""How many cores kernels use at a time."""
+"""Several cores at a time: threads over kernels, which run without the interpreter's lock.
+
+Who gets which part must not matter to the result. Parts are handed out as threads become free.
+"""
 
 from __future__ import annotations
 
-from numba import get_num_threads, set_num_threads
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+_BLOCKS = 8  # of rows for each core, so that none waits long for the last
+_limit: int | None = None
 
 
 def cores() -> int:
-    """Threads that parallel kernels run on; those that share work out themselves use as many."""
-    return int(get_num_threads())
+    """How many cores may be used: ``SHOAL_CORES``, or as many as this process may run on."""
+    if _limit is not None:
+        return _limit
+    given = os.environ.get("SHOAL_CORES", "")
+    return int(given) if given.isdecimal() and int(given) > 0 else len(os.sched_getaffinity(0))
 
 
-def use_one_core() -> None:
-    """Let parallel kernels of this thread run on one core, where other processes have the rest."""
-    set_num_threads(1)
+def use_cores(count: int | None) -> None:
+    """Use so many cores in this process, or with None again as many as there are."""
+    global _limit
+    _limit = count
+
+
+def share(parts: int, work: Callable[[int], object]) -> None:
+    """Do a piece of work for every part from 0 on."""
+    workers = min(cores(), parts)
+    if workers < 2:
+        for part in range(parts):
+            work(part)
+        return
+    waiting = iter(range(parts))
+
+    def take() -> None:
+        for part in waiting:
+            work(part)
+
+    with ThreadPoolExecutor(workers) as pool:
+        for done in [pool.submit(take) for _ in range(workers)]:
+            done.result()
+
+
+def share_rows(rows: int, work: Callable[[int, int], object], least: int = 1) -> None:
+    """Do a piece of work for blocks of rows, given by where they begin and end, of at least so many."""
+    size = max(least, -(-rows // (_BLOCKS * cores())), 1)
+    share(-(-rows // size), lambda block: work(block * size, min(rows, (block + 1) * size)))

@@ -7,9 +7,9 @@ any engine can reproduce it exactly.
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from shoal.kernels.compiled import kernel
+from shoal.kernels.cores import share_rows
 
 _PARITY = np.uint64(0x1BD11BDAA9FC1A22)
 _ROTATIONS = np.array([16, 42, 12, 31, 16, 32, 24, 21], dtype=np.uint64)
@@ -48,14 +48,8 @@ def threefry(key0: np.uint64, key1: np.uint64, counter0: np.uint64, counter1: np
 
 
 @kernel
-def _draw(key: np.ndarray, rows: np.ndarray, draw: np.uint64, out: np.ndarray) -> None:
-    for i in range(rows.size):
-        out[i] = threefry(key[0], key[1], rows[i], draw)
-
-
-@kernel(parallel=True)
-def _draw_parallel(key: np.ndarray, rows: np.ndarray, draw: np.uint64, out: np.ndarray) -> None:
-    for i in prange(rows.size):
+def _draw(key: np.ndarray, rows: np.ndarray, draw: np.uint64, out: np.ndarray, start: int, stop: int) -> None:
+    for i in range(start, stop):
         out[i] = threefry(key[0], key[1], rows[i], draw)
 
 
@@ -72,7 +66,7 @@ def draw_bits(key: np.ndarray, rows: np.ndarray, draw: int = 0) -> np.ndarray:
         Which draw of the stream, from 0.
     """
     out = np.empty(rows.size, dtype=np.uint64)
-    (_draw if rows.size < _PARALLEL_FROM else _draw_parallel)(key, rows, np.uint64(draw), out)
+    share_rows(rows.size, lambda start, stop: _draw(key, rows, np.uint64(draw), out, start, stop), _PARALLEL_FROM)
     return out
 
 
@@ -81,48 +75,37 @@ def draw_uniform(key: np.ndarray, rows: np.ndarray, draw: int = 0) -> np.ndarray
     return (draw_bits(key, rows, draw) >> np.uint64(11)).astype(np.float64) * (1.0 / (1 << 53))
 
 
-_BUCKETS = 4096
-_SHIFT = np.uint64(52)
-_WORKERS = 8
-
-
-@kernel(parallel=True)
-def _order_parallel(bits: np.ndarray) -> np.ndarray:
-    """Stable order of random bits: scattered by their top bits, then sorted bucket by bucket."""
+@kernel
+def _order_many(bits: np.ndarray, shift: np.uint64) -> np.ndarray:
+    """Stable order of random bits: counted and scattered by their top bits, then inserted bucket by bucket."""
     n = bits.size
-    size = (n + _WORKERS - 1) // _WORKERS
-    counts = np.zeros((_WORKERS, _BUCKETS), dtype=np.int64)
-    for w in prange(_WORKERS):
-        for i in range(w * size, min(n, (w + 1) * size)):
-            counts[w, bits[i] >> _SHIFT] += 1
-    at = np.empty((_WORKERS, _BUCKETS), dtype=np.int64)
-    starts = np.zeros(_BUCKETS + 1, dtype=np.int64)
-    total = 0
-    for bucket in range(_BUCKETS):
-        starts[bucket] = total
-        for w in range(_WORKERS):
-            at[w, bucket] = total
-            total += counts[w, bucket]
-    starts[_BUCKETS] = total
-    rows = np.empty(n, dtype=np.int64)
-    keys = np.empty(n, dtype=np.uint64)
-    for w in prange(_WORKERS):
-        for i in range(w * size, min(n, (w + 1) * size)):
-            place = at[w, bits[i] >> _SHIFT]
-            at[w, bits[i] >> _SHIFT] += 1
-            rows[place] = i
-            keys[place] = bits[i]
+    starts = np.zeros((np.int64(1) << (np.uint64(64) - shift)) + 1, dtype=np.int64)
+    for i in range(n):
+        starts[np.int64(bits[i] >> shift) + 1] += 1
+    for bucket in range(starts.size - 1):
+        starts[bucket + 1] += starts[bucket]
     order = np.empty(n, dtype=np.int64)
-    for bucket in prange(_BUCKETS):
-        low, high = starts[bucket], starts[bucket + 1]
-        ranks = np.argsort(keys[low:high], kind="mergesort")
-        for i in range(high - low):
-            order[low + i] = rows[low + ranks[i]]
+    keys = np.empty(n, dtype=np.uint64)
+    for i in range(n):
+        top = np.int64(bits[i] >> shift)
+        order[starts[top]] = i
+        keys[starts[top]] = bits[i]
+        starts[top] += 1  # where the bucket ends, when all are placed
+    first = np.int64(0)
+    for bucket in range(starts.size - 1):
+        for i in range(first + 1, starts[bucket]):
+            key, row = keys[i], order[i]
+            at = i
+            while at > first and keys[at - 1] > key:
+                keys[at], order[at] = keys[at - 1], order[at - 1]
+                at -= 1
+            keys[at], order[at] = key, row
+        first = starts[bucket]
     return order
 
 
 def order_by_bits(bits: np.ndarray) -> np.ndarray:
-    """The stable order of uint64 ``bits``, on several cores where there are many."""
+    """The stable order of uint64 ``bits`` that are random, so that their top bits spread them evenly."""
     if bits.size < _PARALLEL_FROM:
         return np.argsort(bits, kind="stable")
-    return _order_parallel(bits)
+    return _order_many(bits, np.uint64(66 - bits.size.bit_length()))  # about three to a bucket

@@ -13,8 +13,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.recoding.columns import CellColumn
-from shoal.recoding.released import PriceStats, level_cells, top_level
+from shoal.recoding.applied import PriceStats, level_cells, top_level
+from shoal.recoding.column_cells import CellColumn
 from shoal.results import Score
 from shoal.table.column import Column
 from shoal.table.table import Table

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.kernels.grouping import group_rows
-from shoal.kernels.posterior import reach
+from shoal.kernels.attack.posterior import reach
+from shoal.kernels.count.grouping import group_rows
 from shoal.params import nearest
 from shoal.recoding.randomised import Randomised, code_of
 from shoal.table.column import Column

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from shoal.measures.base import NOTHING_RELEASED, Measure
 from shoal.params import whole
-from shoal.recoding.released import PriceStats
+from shoal.recoding.applied import PriceStats
 
 
 @dataclass(frozen=True, kw_only=True)

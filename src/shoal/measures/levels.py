@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.measures.base import Measure, Prices, additive, leaf_prices
-from shoal.recoding.columns import CellColumn, IntervalCells
-from shoal.recoding.released import PriceStats, level_cells
+from shoal.recoding.applied import PriceStats, level_cells
+from shoal.recoding.column_cells import CellColumn, IntervalCells
 from shoal.table.column import Column
 from shoal.table.table import Table
 

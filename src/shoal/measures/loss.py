@@ -10,8 +10,8 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.measures.base import NOTHING_RELEASED, Measure, Prices, additive, leaf_prices
-from shoal.recoding.columns import CellColumn
-from shoal.recoding.released import PriceStats
+from shoal.recoding.applied import PriceStats
+from shoal.recoding.column_cells import CellColumn
 from shoal.table.column import Column
 from shoal.table.table import Table
 

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.kernels import rules as kernel
+from shoal.kernels.judge import rules as kernel
 from shoal.measures.base import NOTHING_RELEASED, Measure
-from shoal.recoding.released import PriceStats
+from shoal.recoding.applied import PriceStats
 from shoal.table.closeness import closeness
 from shoal.table.column import FLAT
 from shoal.table.policies import policy_of

@@ -18,8 +18,8 @@ from shoal.measures.amplification import amplification, amplification_with_prior
 from shoal.measures.base import Measure
 from shoal.measures.bias import association_bias, relative_bias
 from shoal.measures.posterior import posterior, too_many
+from shoal.recoding.applied import PriceStats
 from shoal.recoding.randomised import Randomised, entropy
-from shoal.recoding.released import PriceStats
 from shoal.results import Score
 
 _OTHER_KIND = "only a randomised release has it"

@@ -14,7 +14,7 @@ from shoal.measures.base import NOTHING_RELEASED, Measure, Prices
 from shoal.measures.constraints import Constraint, named_column
 from shoal.measures.scale import is_numeric, level_groups, spans
 from shoal.params import choice, real
-from shoal.recoding.released import PriceStats
+from shoal.recoding.applied import PriceStats
 from shoal.table.column import Column
 from shoal.table.table import Table
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.kernels import rules as kernel
+from shoal.kernels.judge import rules as kernel
 from shoal.models.base import Model, Reference, Rule, size_rule
 from shoal.params import real, whole
 from shoal.table.stats import Attribute, value_text

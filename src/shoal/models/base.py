@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.kernels import rules as kernel
+from shoal.kernels.judge import rules as kernel
 from shoal.table.column import Column
 from shoal.table.stats import Attribute, GroupStats, Histogram, Key, attribute
 from shoal.table.table import Table

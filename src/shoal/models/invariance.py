@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shoal.errors import ParameterError
-from shoal.kernels import rules as kernel
+from shoal.kernels.judge import rules as kernel
 from shoal.models.base import BALANCED, Model, Reference, Rule
 from shoal.params import whole
 from shoal.table.stats import Attribute

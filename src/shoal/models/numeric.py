@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from shoal.kernels import rules as kernel
+from shoal.kernels.judge import rules as kernel
 from shoal.models.base import Model, Reference, Rule, numeric_column
 from shoal.params import real, whole
 from shoal.table.closeness import closeness

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shoal.errors import ParameterError
-from shoal.kernels import rules as kernel
+from shoal.kernels.judge import rules as kernel
 from shoal.models.base import Model, Reference, Rule
 from shoal.params import real
 from shoal.table.closeness import closeness

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from shoal.catalogue import load, names
 from shoal.papers.base import Context, Item, Paper
 from shoal.papers.data import Data
 from shoal.papers.store import Store, run_key
-from shoal.registry import load, names
 
 # Told the item, the step and the share of the item that is done.
 Progress = Callable[[Item, str, float | None], None]

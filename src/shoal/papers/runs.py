@@ -11,8 +11,8 @@ import polars as pl
 
 from shoal.algorithms.base import Algorithm
 from shoal.errors import ParameterError
+from shoal.judging.refusals import BY_COLUMN, CODES
 from shoal.models.base import Model
-from shoal.models.refusals import BY_COLUMN, CODES
 from shoal.papers.base import Claim, Outcome
 from shoal.papers.claims import summary
 from shoal.papers.plots import Series

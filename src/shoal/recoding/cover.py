@@ -19,8 +19,8 @@ import polars as pl
 from shoal.errors import InputError
 from shoal.hierarchy.hierarchy import MISSING, ROOT, Hierarchy
 from shoal.hierarchy.values import format_number
-from shoal.recoding import cells as grammar
-from shoal.recoding.cells import interval_texts
+from shoal.recoding import cell_text as grammar
+from shoal.recoding.cell_text import interval_texts
 from shoal.table.coding import canonical_text
 
 _EPOCH = date(1970, 1, 1).toordinal()

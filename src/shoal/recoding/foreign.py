@@ -21,7 +21,7 @@ import polars as pl
 
 from shoal.errors import InputError
 from shoal.hierarchy.hierarchy import MISSING, ROOT
-from shoal.recoding import cells as grammar
+from shoal.recoding import cell_text as grammar
 from shoal.recoding.cover import Cover, cover_column
 from shoal.table.coding import canonical_text
 

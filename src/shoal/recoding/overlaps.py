@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.recoding.columns import CellColumn, IntervalCells, SetCells, TreeCells
-from shoal.recoding.released import Released
+from shoal.recoding.applied import Released
+from shoal.recoding.column_cells import CellColumn, IntervalCells, SetCells, TreeCells
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 
 from shoal.hierarchy.hierarchy import MISSING, ROOT
-from shoal.recoding.cells import escape
-from shoal.recoding.columns import CellColumn, IntervalCells
-from shoal.recoding.exact import values_of
+from shoal.recoding.applied import Released
+from shoal.recoding.cell_text import escape
+from shoal.recoding.column_cells import CellColumn, IntervalCells
 from shoal.recoding.recodings import Bucketed
-from shoal.recoding.released import Released
 from shoal.recoding.styles import inner_bounds, typed
+from shoal.recoding.unchanged import values_of
 from shoal.table.keys import Keys
 from shoal.table.styles import file_columns
 from shoal.table.table import Table

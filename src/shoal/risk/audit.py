@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.kernels.grouping import group_rows
+from shoal.catalogue import load
+from shoal.judging.feasible import whole_reference
+from shoal.kernels.count.grouping import group_rows
 from shoal.models.base import Judge, Model
-from shoal.models.feasible import whole_reference
-from shoal.registry import load
 from shoal.risk.cells import as_it_stands
 from shoal.risk.wildcard import wildcard_stats
 from shoal.table.stats import Attribute, GroupCounter, GroupStats

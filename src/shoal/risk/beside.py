@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from shoal.catalogue import load
+from shoal.judging.feasible import whole_reference
 from shoal.models.base import Judge
-from shoal.models.feasible import whole_reference
+from shoal.recoding.applied import Released
 from shoal.recoding.publish import Published
-from shoal.recoding.released import Released
-from shoal.registry import load
 from shoal.results import Risk
 from shoal.risk.classes import Classes, group_table, people
 from shoal.risk.reidentify import confidence, homogeneous, marketer_figures, prosecutor_figures

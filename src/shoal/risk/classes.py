@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import InputError, SchemaError
-from shoal.kernels.grouping import group_rows, number_keys
+from shoal.kernels.count.grouping import group_rows, number_keys
 from shoal.params import nearest
 from shoal.table.column import Column
 from shoal.table.table import Table

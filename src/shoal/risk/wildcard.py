@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shoal.kernels.grouping import group_rows
+from shoal.kernels.count.grouping import group_rows
 from shoal.table.stats import Attribute, GroupStats, Histogram, Key
 from shoal.table.table import Table
 

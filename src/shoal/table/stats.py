@@ -15,7 +15,7 @@ import numpy as np
 
 from shoal.errors import InputError, SchemaError
 from shoal.hierarchy.values import format_number
-from shoal.kernels.grouping import group_rows
+from shoal.kernels.count.grouping import group_rows
 from shoal.table.column import Column
 from shoal.table.table import Table, take_rows
 

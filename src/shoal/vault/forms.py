@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from shoal.errors import DomainError
-from shoal.recoding.grades import GradingTable
+from shoal.pseudonyms.grades import GradingTable
 
 NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 SIGN = r"<=|>=|=<|=>|<>|!=|==|~=|[<>=≤≥≠]"

@@ -13,12 +13,12 @@ import polars as pl
 
 from shoal.errors import InputError, ParameterError
 from shoal.models.base import Model
+from shoal.pseudonyms.tokens import KEY_BYTES, tokens
 from shoal.results import Release
 from shoal.table.history import History, set_ids
 from shoal.table.stats import unknown_flags
 from shoal.table.table import Table
-from shoal.table.tokens import KEY_BYTES, tokens
-from shoal.vault.past import Past, Seen, with_release
+from shoal.vault.known_before import Past, Seen, with_release
 
 # Kinds whose classes are what a reader sees; noise and codes have none that could be followed.
 _FOLLOWED = ("generalised", "bucketised", "microaggregated")

@@ -20,7 +20,7 @@ from shoal.io.private import check_private
 from shoal.io.publication import BOUND, Bond
 from shoal.vault.entries import bond_of, damaged
 from shoal.vault.files import refuse_public, write_sealed
-from shoal.vault.past import Past
+from shoal.vault.known_before import Past
 from shoal.vault.registry import Registry
 from shoal.vault.seal import REGISTRY, Key, refuse_short, seal, unseal
 

@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import Any
 
 from shoal.algorithms.base import Problem
+from shoal.catalogue import make
 from shoal.engines.memory import MemoryEngine
+from shoal.judging.feasible import whole_reference
 from shoal.models.base import Judge
-from shoal.models.feasible import whole_reference
-from shoal.registry import make
 from shoal.table.keys import Keys
 from shoal.table.table import Table
 from tests.kernels.test_median import reference as subspaces_of

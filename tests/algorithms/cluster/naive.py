@@ -10,13 +10,13 @@ import numpy as np
 
 from shoal.algorithms.base import Problem
 from shoal.algorithms.grouping import Grouper
+from shoal.catalogue import make
 from shoal.engines.memory import MemoryEngine
+from shoal.judging.feasible import whole_reference
+from shoal.kernels.price.ticks import ONE
 from shoal.kernels.random import threefry
-from shoal.kernels.ticks import ONE
 from shoal.models.base import Judge
-from shoal.models.feasible import whole_reference
 from shoal.recoding.recodings import Grouping
-from shoal.registry import make
 from shoal.table.keys import Keys
 from shoal.table.table import Table
 from tests.measures.naive import NaiveColumn

@@ -13,7 +13,7 @@ import shoal
 from shoal.algorithms.cluster.bottomup import BottomUp
 from shoal.algorithms.cluster.topdown import TopDown
 from shoal.io.source import read
-from shoal.kernels.ticks import ONE
+from shoal.kernels.price.ticks import ONE
 from shoal.table.table import Table
 from tests.algorithms.cluster.naive import TopDownReference, as_sets, bottom_up, grouped, loss
 from tests.measures.naive import NaiveColumn

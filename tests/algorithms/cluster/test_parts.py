@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import polars as pl
 import pytest
@@ -14,10 +13,11 @@ from hypothesis import strategies as st
 import shoal
 from shoal.algorithms.base import geometry
 from shoal.algorithms.cluster.parts import Parts, equal_records, local_values
+from shoal.catalogue import make
 from shoal.errors import InfeasibleError
 from shoal.io.source import read
-from shoal.kernels.median import halve
-from shoal.registry import make
+from shoal.kernels.cores import use_cores
+from shoal.kernels.partition.median import halve
 from shoal.table.table import Table, take_rows
 from shoal.verify import recheck
 from tests.algorithms.cluster.naive import as_sets, grouped
@@ -78,13 +78,12 @@ def test_subspaces_are_worked_on_by_themselves(people: Table, spec: dict[str, An
 def test_one_core_and_two_give_the_same_groups(people: Table, spec: dict[str, Any], size: int | None) -> None:
     given_size = {} if size is None else {"prepartition": size}
     found = []
-    before = numba.get_num_threads()
-    for threads in (1, min(2, before)):
-        numba.set_num_threads(threads)
+    for threads in (1, 3):
+        use_cores(threads)
         try:
             found.append(grouped(people, ALPHA, make("algorithm", spec | given_size)).ids)
         finally:
-            numba.set_num_threads(before)
+            use_cores(None)
     assert (found[0] == found[1]).all()
 
 

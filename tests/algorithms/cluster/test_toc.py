@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-import numba
 import numpy as np
 import polars as pl
 import pytest
@@ -16,10 +15,9 @@ import shoal
 from shoal.algorithms.cluster.toc import TOC
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.source import read
+from shoal.kernels.cores import use_cores
 from tests.algorithms.cluster.loukides import TOLERANCE, Loukides, problem_of
 from tests.table.random_tables import Case, cases
-
-THREADS = min(2, numba.config.NUMBA_NUM_THREADS)
 
 
 def groups_of(ids: np.ndarray) -> list[list[int]]:
@@ -61,9 +59,7 @@ def test_clusters_are_those_of_the_reference(
         with pytest.raises(InfeasibleError, match="larger delta"):
             spec.group(problem)
         return
-    before = spec.__class__(
-        **{**spec.__dict__, "leftover": "suppress", "suppression_limit": 1.0}
-    ).group(problem)
+    before = spec.__class__(**{**spec.__dict__, "leftover": "suppress", "suppression_limit": 1.0}).group(problem)
     assert groups_of(before.ids) == sorted(sorted(cluster) for cluster in expected.all)
     naive.algorithm_5(expected, weights, everywhere=everywhere, increment=increment)
     found = spec.group(problem)
@@ -87,13 +83,12 @@ def census(n: int, seed: int = 3) -> Any:
 def test_one_core_or_two_give_the_same(options: dict[str, Any]) -> None:
     problem = problem_of(census(6000), [{"name": "k", "k": 4}], seed=5)
     found = []
-    before = numba.get_num_threads()
-    for threads in (1, THREADS):
-        numba.set_num_threads(threads)
+    for threads in (1, 3):
+        use_cores(threads)
         try:
             found.append(TOC(**options).group(problem))
         finally:
-            numba.set_num_threads(before)
+            use_cores(None)
     assert found[0].notes["subspaces"] > 128
     assert found[0].notes == found[1].notes
     assert (found[0].ids == found[1].ids).all()
@@ -107,9 +102,7 @@ def test_one_core_or_two_give_the_same(options: dict[str, Any]) -> None:
     replacement=st.booleans(),
     rounds=st.integers(1, 3),
 )
-def test_no_extreme_scores_better_than_the_chosen_delta(
-    case: Case, score: str, replacement: bool, rounds: int
-) -> None:
+def test_no_extreme_scores_better_than_the_chosen_delta(case: Case, score: str, replacement: bool, rounds: int) -> None:
     weight = 0.5 if case.sensitive else 0.0
     spec = TOC(
         utility_weight=1 - weight, protection_weight=weight, score=score, with_replacement=replacement,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import polars as pl
 import pytest
@@ -13,15 +12,14 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.algorithms.cluster.upc import UPC
+from shoal.catalogue import make
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.source import read
-from shoal.registry import make
+from shoal.kernels.cores import use_cores
 from shoal.table.policies import set_policies
 from shoal.verify import recheck
 from tests.algorithms.cluster.loukides import Loukides, problem_of
 from tests.table.random_tables import VALUES, Case, cases
-
-THREADS = min(2, numba.config.NUMBA_NUM_THREADS)
 
 
 def groups_of(ids: np.ndarray) -> list[list[int]]:
@@ -143,13 +141,12 @@ def test_one_core_or_two_give_the_same(options: dict[str, Any]) -> None:
     spec = UPC(k=4, utility=0.25, protection=0.5, size=16, **options)
     problem = problem_of(patients(6000), models_of(spec), seed=5)
     found = []
-    before = numba.get_num_threads()
-    for threads in (1, THREADS):
-        numba.set_num_threads(threads)
+    for threads in (1, 3):
+        use_cores(threads)
         try:
             found.append(spec.group(problem))
         finally:
-            numba.set_num_threads(before)
+            use_cores(None)
     assert found[0].notes["subspaces"] > 128
     assert found[0].notes["leftovers"] > 0
     assert found[0].notes == found[1].notes
@@ -214,9 +211,7 @@ def test_limits_may_come_from_models() -> None:
         {"name": "k", "k": 4}, {"name": "worst-group-utility", "u": 0.5},
         {"name": "range-diversity", "p": 0.6, "on": "pay"}, {"name": "range-confidence", "p": 0.7, "on": "ill"},
     ]  # fmt: skip
-    release = shoal.anonymize(
-        table, algorithm=UPC(), models=[make("model", spec) for spec in specs], seed=1
-    )
+    release = shoal.anonymize(table, algorithm=UPC(), models=[make("model", spec) for spec in specs], seed=1)
     assert all(verdict.holds for verdict in release.verdict)
     assert release.evidence["counts"]["suppressed"] < 100
     for missing, sentence in ((1, "needs a limit on loss"), (2, "needs a limit on range diversity")):
@@ -233,9 +228,7 @@ def test_other_models_suppress_classes_within_the_limit() -> None:
     assert release.evidence["counts"]["suppressed"] > 0
     assert all(verdict.holds for verdict in release.verdict)
     with pytest.raises(InfeasibleError, match="suppress"):
-        shoal.anonymize(
-            table, algorithm=UPC(k=4, utility=0.05, protection=0.5, suppression_limit=0.01), seed=1
-        )
+        shoal.anonymize(table, algorithm=UPC(k=4, utility=0.05, protection=0.5, suppression_limit=0.01), seed=1)
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,14 @@ import polars as pl
 from hypothesis import strategies as st
 
 from shoal.algorithms.base import Problem
+from shoal.catalogue import load, make
 from shoal.engines.memory import MemoryEngine
 from shoal.io.source import read
+from shoal.judging.feasible import whole_reference
 from shoal.models.base import Judge, Model
-from shoal.models.feasible import whole_reference
+from shoal.recoding.applied import Released, apply_recoding, top_level
 from shoal.recoding.lattice import Lattice
 from shoal.recoding.recodings import FullDomain
-from shoal.recoding.released import Released, apply_recoding, top_level
-from shoal.registry import load, make
 from shoal.table.keys import Keys
 from shoal.table.table import Table
 

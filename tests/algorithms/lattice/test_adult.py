@@ -13,7 +13,7 @@ import shoal
 from shoal.algorithms.base import Problem
 from shoal.algorithms.lattice.checker import Checker
 from shoal.algorithms.lattice.objective import Objective
-from shoal.registry import make
+from shoal.catalogue import make
 from shoal.table.table import Table
 from tests.algorithms.lattice.lattices import Case
 from tests.test_adult import COLUMNS

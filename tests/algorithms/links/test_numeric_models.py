@@ -11,9 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal.catalogue import make
 from shoal.errors import InfeasibleError
 from shoal.io.source import read
-from shoal.registry import make
 from tests.algorithms.lattice.lattices import Case
 
 MODELS: list[dict[str, Any]] = [

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal import registry
+from shoal import catalogue
 from shoal.algorithms.base import Problem
 from shoal.algorithms.links.personalised import PersonalisedAnonymity
 from shoal.errors import InfeasibleError, ParameterError, PolicyError
 from shoal.hierarchy.hierarchy import Hierarchy
 from shoal.io.source import read
-from shoal.models.feasible import vacuous
+from shoal.judging.feasible import vacuous
 from shoal.models.personalised import Personalised
 from shoal.pipeline import anonymize
 from shoal.recoding.recodings import Subtree
@@ -41,7 +41,7 @@ ABOVE = {path[0]: path for path in ILLNESS}
 @pytest.fixture(autouse=True, scope="module")
 def registered() -> Iterator[None]:
     """The model under its name, for as long as these tests run, where the registry does not have it yet."""
-    models = registry._TABLE["model"]
+    models = catalogue._TABLE["model"]
     had = "personalised" in models
     if not had:
         models["personalised"] = ("shoal.models.personalised:Personalised", "Nobody is found under what they guard.")

@@ -18,8 +18,8 @@ from shoal.algorithms.links.transform import TableTransform
 from shoal.engines.memory import MemoryEngine
 from shoal.errors import DomainError, ParameterError
 from shoal.io.source import read
+from shoal.judging.feasible import whole_reference
 from shoal.models.base import Judge
-from shoal.models.feasible import whole_reference
 from shoal.recoding.recodings import Rewritten
 from shoal.table.keys import Keys
 from shoal.table.table import Table, take_rows

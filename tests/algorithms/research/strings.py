@@ -10,8 +10,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from shoal.algorithms.base import Problem
-from shoal.recoding.released import top_level
-from shoal.registry import load, make
+from shoal.catalogue import load, make
+from shoal.recoding.applied import top_level
 from shoal.table.column import Column
 from tests.algorithms.lattice.lattices import LIMITS, MODELS, Case, Node, cases, every_node
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 import shoal
 from shoal.algorithms.base import Problem
 from shoal.algorithms.subtree.topdown import MEASURES, Cut, TopDownSubtree
+from shoal.catalogue import load
 from shoal.errors import InfeasibleError, ParameterError, SchemaError
+from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.recodings import Subtree
-from shoal.recoding.released import Released, apply_recoding
-from shoal.registry import load
 from tests.algorithms.lattice.lattices import ENGINE, LIMITS, UP, Case, cases
 
 Nodes = dict[str, np.ndarray]

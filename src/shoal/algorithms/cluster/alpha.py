@@ -11,12 +11,12 @@ import numpy as np
 from shoal.algorithms.base import Problem
 from shoal.algorithms.cluster.parts import Clusterer, Parts, across_parts
 from shoal.algorithms.cluster.prices import pack, quasi_prices
+from shoal.catalogue import load
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.kernels.alpha import Records, cluster_classes, cluster_parts
-from shoal.kernels.rules import SHARE
+from shoal.kernels.cluster.alpha import Records, cluster_classes, cluster_parts
+from shoal.kernels.judge.rules import SHARE
 from shoal.models.base import Model, Rule
 from shoal.recoding.recodings import Grouping
-from shoal.registry import load
 from shoal.table.stats import Attribute
 
 _MODELS = ("alpha-k-simple", "alpha-k-general", "alpha-k-complete")

@@ -10,8 +10,8 @@ import numpy as np
 from shoal.algorithms.base import Problem
 from shoal.algorithms.cluster.parts import Clusterer, Parts, equal_records
 from shoal.algorithms.cluster.prices import pack, quasi_prices
-from shoal.kernels.merging import merge_entries, roots
-from shoal.kernels.ticks import Prices, widest_columns
+from shoal.kernels.cluster.merging import merge_entries, roots
+from shoal.kernels.price.ticks import Prices, widest_columns
 from shoal.recoding.recodings import Grouping
 
 

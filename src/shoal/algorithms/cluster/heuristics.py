@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from shoal.algorithms.cluster.records import Records
-from shoal.kernels.geometry import Geometry
-from shoal.kernels.toc import Aim
-from shoal.kernels.toc_trials import trial, try_thresholds
+from shoal.kernels.cluster.toc import Aim
+from shoal.kernels.cluster.toc_trials import trial, try_thresholds
+from shoal.kernels.price.geometry import Geometry
 
 
 def sample_size(n: int, k: int, fraction: float) -> int:

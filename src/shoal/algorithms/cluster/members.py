@@ -12,8 +12,8 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.cluster.parts import Clusterer, Parts, across_parts, equal_records, local_values
 from shoal.algorithms.cluster.prices import ColumnPrices, pack, quasi_prices, sensitive_prices
 from shoal.errors import ParameterError
-from shoal.kernels.members import Plan, cluster_parts
-from shoal.kernels.protection import COST, PAIRS, SPREAD, TIE, Guide
+from shoal.kernels.cluster.members import Plan, cluster_parts
+from shoal.kernels.price.protection import COST, PAIRS, SPREAD, TIE, Guide
 from shoal.params import choice
 from shoal.recoding.recodings import Grouping
 from shoal.table.column import Column

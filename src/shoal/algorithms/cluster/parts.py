@@ -11,8 +11,8 @@ import numpy as np
 from shoal.algorithms.base import Problem, geometry, shuffled_codes
 from shoal.algorithms.grouping import Grouper
 from shoal.errors import ParameterError
-from shoal.kernels.grouping import group_rows
-from shoal.kernels.median import halve
+from shoal.kernels.count.grouping import group_rows
+from shoal.kernels.partition.median import halve
 from shoal.params import whole
 from shoal.recoding.recodings import Grouping
 

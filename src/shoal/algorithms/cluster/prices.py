@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from shoal.kernels.geometry import FLAT, INTERVAL, TREE
-from shoal.kernels.ranges import LEAVES, POSITIONS
-from shoal.kernels.ticks import ONE, Prices
+from shoal.kernels.judge.ranges import LEAVES, POSITIONS
+from shoal.kernels.price.geometry import FLAT, INTERVAL, TREE
+from shoal.kernels.price.ticks import ONE, Prices
 from shoal.recoding.snap import published_ends
 from shoal.table.closeness import closeness
 from shoal.table.column import Column

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shoal.algorithms.base import Problem, column_geometry, with_pairs
-from shoal.kernels.geometry import FLAT, INTERVAL, Geometry, list_pairs
-from shoal.kernels.median import halve
-from shoal.kernels.pools import Pool
+from shoal.kernels.partition.median import halve
+from shoal.kernels.price.geometry import FLAT, INTERVAL, Geometry, list_pairs
+from shoal.kernels.price.pools import Pool
 from shoal.table.closeness import closeness
 from shoal.table.column import Column
 from shoal.table.stats import unknown_flags

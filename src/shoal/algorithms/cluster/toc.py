@@ -12,11 +12,11 @@ from shoal.algorithms.cluster.heuristics import Trials, sample_size
 from shoal.algorithms.cluster.records import Records, collect
 from shoal.algorithms.grouping import Grouper
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.kernels.geometry import Geometry
+from shoal.kernels.cluster.toc import Aim, cluster
+from shoal.kernels.cluster.toc_join import Joining, join_leftovers
 from shoal.kernels.heap import PLACES
-from shoal.kernels.pools import numbered
-from shoal.kernels.toc import Aim, cluster
-from shoal.kernels.toc_join import Joining, join_leftovers
+from shoal.kernels.price.geometry import Geometry
+from shoal.kernels.price.pools import numbered
 from shoal.params import choice, real, whole
 from shoal.recoding.recodings import Grouping
 from shoal.table.table import Table

@@ -12,17 +12,17 @@ from shoal.algorithms.base import Problem, column_geometry
 from shoal.algorithms.cluster.limits import Promise, promise_of, secrets_of
 from shoal.algorithms.cluster.records import Records, collect
 from shoal.algorithms.grouping import Grouper
+from shoal.catalogue import load
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.kernels.geometry import Geometry
+from shoal.kernels.cluster.toc_join import Joining
+from shoal.kernels.cluster.upc import Limits, limit_clusters
+from shoal.kernels.cluster.upc_join import join_limited
 from shoal.kernels.heap import PLACES
-from shoal.kernels.pools import Pool, numbered
-from shoal.kernels.toc_join import Joining
-from shoal.kernels.upc import Limits, limit_clusters
-from shoal.kernels.upc_join import join_limited
+from shoal.kernels.price.geometry import Geometry
+from shoal.kernels.price.pools import Pool, numbered
 from shoal.models.base import Model
 from shoal.params import choice, real, whole
 from shoal.recoding.recodings import Grouping
-from shoal.registry import load
 
 # Rows on which other limits are tried when nothing can be released.
 _TRIED = 2000

@@ -10,14 +10,14 @@ import numpy as np
 
 from shoal.algorithms.base import Problem
 from shoal.errors import SchemaError
-from shoal.kernels import nodes as kernel
-from shoal.kernels.grouping import group_rows, pack_keys
-from shoal.kernels.rules import EXTENT, SIZE, judge_rule
+from shoal.judging.settle import settled
+from shoal.kernels.count.grouping import group_rows, pack_keys
+from shoal.kernels.judge.rules import EXTENT, SIZE, judge_rule
+from shoal.kernels.lattice import nodes as kernel
 from shoal.measures.base import Prices
 from shoal.models.base import average_known, compare, compile_rules
-from shoal.models.settle import settled
+from shoal.recoding.applied import top_level
 from shoal.recoding.lattice import Lattice
-from shoal.recoding.released import top_level
 from shoal.table.column import TREE, Column
 from shoal.table.stats import GroupStats, Histogram
 from shoal.table.table import Table

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.algorithms.lattice.checker import Checker, NodeCheck, PriceTable
+from shoal.catalogue import load
 from shoal.errors import ParameterError
-from shoal.kernels.nodes import LOG, STORED, Search
+from shoal.kernels.lattice.nodes import LOG, STORED, Search
 from shoal.measures.base import search_prices
-from shoal.registry import load
 from shoal.table.table import Table
 
 # Costs this near are equal: sums of some ten thousand prices in another order differ by less.

@@ -15,11 +15,11 @@ from shoal.algorithms.lattice.objective import Objective
 from shoal.algorithms.lattice.pruning import infeasible
 from shoal.algorithms.lattice.repeat import repeated
 from shoal.algorithms.lattice.sweep import Found, best_node
+from shoal.catalogue import load
 from shoal.errors import ParameterError
 from shoal.models.base import Model
 from shoal.params import choice, real, whole
 from shoal.recoding.recodings import FullDomain, Grouping
-from shoal.registry import load
 
 MEASURES = ("lm", "ncp", "ilm", "dm", "c-avg", "height", "genc", "precision", "entropy", "rv", "arx-loss")
 

@@ -8,16 +8,16 @@ import time
 
 import numpy as np
 
+from shoal.algorithms.after_suppression import outcome
 from shoal.algorithms.base import Problem
 from shoal.algorithms.lattice.checker import Checker
 from shoal.algorithms.lattice.objective import Objective
 from shoal.algorithms.lattice.pruning import infeasible
 from shoal.algorithms.lattice.sweep import SWEEP_LIMIT, best_node
-from shoal.algorithms.outcome import outcome
 from shoal.models.base import Judge
+from shoal.recoding.applied import top_level
 from shoal.recoding.lattice import Lattice
 from shoal.recoding.recodings import Grouping
-from shoal.recoding.released import top_level
 from shoal.table.stats import part_of
 
 # Every round releases at least this share of the rows that are left: less would lower the loss a little further, and

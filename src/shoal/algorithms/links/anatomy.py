@@ -11,13 +11,13 @@ import numpy as np
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.links.people import refuse_repeated_people
 from shoal.algorithms.links.roundrobin import round_robin
+from shoal.catalogue import load, make
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.kernels.anatomy import draw_groups
+from shoal.kernels.links.anatomy import draw_groups
 from shoal.models.base import Model
 from shoal.params import choice, whole
+from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Bucketed, Grouping, Rewritten
-from shoal.recoding.released import apply_recoding
-from shoal.registry import load, make
 from shoal.table.stats import Attribute, attribute
 
 GROUPINGS = ("anatomy", "entropy-mondrian", "round-robin")

@@ -14,7 +14,7 @@ import polars as pl
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.errors import ParameterError
 from shoal.params import choice, nearest, whole
-from shoal.recoding.grades import RULES, GradingTable, correlation
+from shoal.pseudonyms.grades import RULES, GradingTable, correlation
 from shoal.recoding.recodings import Rewritten
 from shoal.table.coding import code_dates, code_numbers
 from shoal.table.column import Column

@@ -12,8 +12,8 @@ import polars as pl
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.links.graded import columns_on, look_up, rewritten
 from shoal.errors import ParameterError
+from shoal.pseudonyms.secrets import MappingTable
 from shoal.recoding.recodings import Rewritten
-from shoal.recoding.secrets import MappingTable
 from shoal.table.column import Column
 from shoal.table.keys import Keys
 

@@ -11,13 +11,13 @@ import polars as pl
 
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.links.people import refuse_repeated_people
+from shoal.catalogue import load
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.kernels.mdav import Records, mdav
-from shoal.kernels.univariate import shortest_path
+from shoal.kernels.links.mdav import Records, mdav
+from shoal.kernels.links.univariate import shortest_path
 from shoal.models.base import Model
 from shoal.params import choice, whole
 from shoal.recoding.recodings import Rewritten
-from shoal.registry import load
 from shoal.table.coding import code_dates, code_numbers
 from shoal.table.column import TREE, Column
 

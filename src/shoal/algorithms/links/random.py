@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.kernels.redraw import redraw_cells
+from shoal.kernels.links.redraw import redraw_cells
 from shoal.params import choice, nearest, real, whole
 from shoal.recoding.randomised import entropy
 from shoal.recoding.recodings import Rewritten

@@ -9,8 +9,8 @@ import numpy as np
 
 from shoal.algorithms.base import Problem, geometry, sensitive_codes, shuffled_codes
 from shoal.algorithms.grouping import Grouper
-from shoal.kernels.mondrian import Options, Work, partition
-from shoal.kernels.rules import EXTENT, SIZE
+from shoal.kernels.judge.rules import EXTENT, SIZE
+from shoal.kernels.partition.mondrian import Options, Work, partition
 from shoal.params import choice
 from shoal.recoding.recodings import Grouping
 

@@ -12,12 +12,12 @@ import numpy as np
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.lattice.checker import refuse_flat
 from shoal.algorithms.lattice.pruning import infeasible, suppression_is_monotone
-from shoal.kernels.grouping import group_rows
+from shoal.catalogue import load
+from shoal.kernels.count.grouping import group_rows
 from shoal.measures.base import search_prices
 from shoal.models.base import Model
 from shoal.params import choice
 from shoal.recoding.recodings import Subtree
-from shoal.registry import load
 from shoal.table.column import Column
 
 MEASURES = ("lm", "ncp", "entropy")

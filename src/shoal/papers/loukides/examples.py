@@ -13,6 +13,7 @@ from shoal.algorithms.base import Algorithm
 from shoal.algorithms.cluster.toc import TOC
 from shoal.algorithms.none import NoAlgorithm
 from shoal.algorithms.partition.mondrian import Mondrian
+from shoal.catalogue import load
 from shoal.evaluation.estimate import answer
 from shoal.evaluation.queries import GivenQueries
 from shoal.evaluation.reading import read_release
@@ -24,11 +25,10 @@ from shoal.papers.claims import equals, info
 from shoal.papers.loukides.toc_common import group_ids
 from shoal.papers.runs import release, worked_examples
 from shoal.papers.standins import synthetic_a
-from shoal.recoding.columns import IntervalCells
-from shoal.recoding.kinds import recoding_kinds
+from shoal.recoding.applied import Released, apply_recoding
+from shoal.recoding.column_cells import IntervalCells
 from shoal.recoding.recodings import Grouping
-from shoal.recoding.released import Released, apply_recoding
-from shoal.registry import load
+from shoal.recoding.schemes import recoding_kinds
 from shoal.risk.audit import audit
 from shoal.table.keys import Keys
 from shoal.table.table import Table

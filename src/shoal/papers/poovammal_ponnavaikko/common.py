@@ -14,7 +14,7 @@ from shoal.algorithms.links.transform import TableTransform
 from shoal.io.source import read
 from shoal.papers.base import Context
 from shoal.papers.runs import release, sample
-from shoal.recoding.secrets import Secret
+from shoal.pseudonyms.secrets import Secret
 from shoal.results import Release
 from shoal.table.table import Table
 

@@ -10,17 +10,17 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms.links.graded import Graded
+from shoal.catalogue import load
 from shoal.errors import ParameterError
 from shoal.io.source import read
+from shoal.judging.feasible import whole_reference
 from shoal.models.base import Judge
-from shoal.models.feasible import whole_reference
 from shoal.models.numeric import EpsM
 from shoal.papers.base import Claim, Context, Item, Outcome
 from shoal.papers.claims import checked, equals, info
 from shoal.papers.plots import Plot, Series
 from shoal.papers.runs import release, worked_examples
-from shoal.recoding.grades import GradingTable, correlation
-from shoal.registry import load
+from shoal.pseudonyms.grades import GradingTable, correlation
 from shoal.risk.audit import AuditFigures, audit
 
 QUASI = ("age", "sex", "zip")

@@ -22,7 +22,7 @@ from shoal.papers.poovammal_ponnavaikko.common import (
     table_of,
     transform,
 )
-from shoal.recoding.grades import GradingTable
+from shoal.pseudonyms.grades import GradingTable
 
 TARGET, LABEL = "workclass", "Private"
 # The conditions of Fig. 2 that lead to private employment.

@@ -10,9 +10,9 @@ from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.lattice.checker import Checker
 from shoal.algorithms.lattice.pruning import infeasible
 from shoal.algorithms.lattice.research.search import Search, prune_levels
+from shoal.catalogue import load
 from shoal.models.base import Model
 from shoal.recoding.recodings import FullDomain
-from shoal.registry import load
 from shoal.table.workload import kept_by_tolls
 
 

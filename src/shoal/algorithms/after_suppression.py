@@ -1,0 +1,28 @@
+"""What a recoding would come to: its figure after failing classes are suppressed."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from shoal.algorithms.base import Problem
+from shoal.catalogue import load
+from shoal.judging.settle import settled
+from shoal.recoding.applied import apply_recoding
+from shoal.recoding.recodings import Recoding
+
+
+def outcome(problem: Problem, recoding: Recoding, measure: str, allowed: int) -> float:
+    """The measure's figure, less being better; infinite when more than ``allowed`` rows would be suppressed."""
+    table, judge = problem.table, problem.judge
+    released = apply_recoding(table, recoding)
+    stats = problem.engine.group_stats(table, released.classes, released.n_classes, judge.attributes)
+    stats, classes = dataclasses.replace(stats, spreads=released.spreads), released.classes
+    good = settled(judge, stats, lambda: classes, problem.engine)
+    released = dataclasses.replace(released.suppress(~good), k=judge.k)
+    if released.n_classes == 0 or released.n_suppressed > allowed:
+        return math.inf
+    score = load("measure", measure)().score(released.price_stats())
+    if score.value is None:
+        return math.inf
+    return -score.value if score.better == "up" else score.value

@@ -1,0 +1,206 @@
+"""Attacks on releases that break links instead of generalising: randomised, pseudonymised and bucketised ones.
+
+Each is a measurement that the publisher can make, because it needs to know what is true; the attackers themselves need
+the release and what their stories say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+
+from shoal.attacks.base import Attack, AttackFigure, AttackResult
+from shoal.attacks.case import AttackCase
+from shoal.attacks.decoding import SHARES, frequency_matching, rank_matching, sample_sizes
+from shoal.attacks.randomised import link_values, recover_vectors
+from shoal.attacks.relinking import relinking
+from shoal.measures.posterior import posterior, too_many
+from shoal.measures.scale import is_numeric, places
+from shoal.params import real, whole
+from shoal.recoding.randomised import Randomised, describe_randomised
+from shoal.recoding.recodings import Bucketed, Rewritten
+from shoal.table.column import Column
+
+
+def _channel(case: AttackCase) -> Randomised:
+    assert case.release is not None
+    recoding = case.release.released.recoding
+    assert isinstance(recoding, Rewritten)
+    return describe_randomised(case.release.table, recoding)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PosteriorAttack(Attack):
+    """The attacker knows everybody's quasi-identifiers and works out, by exact Bayes, whose record each one is.
+
+    Random anonymisation leaves most cells of a record as they were, so few people could be behind it.
+    """
+
+    name: ClassVar = "posterior"
+    kinds: ClassVar = ("randomised",)
+    needs: ClassVar = ("input",)
+
+    def run(self, case: AttackCase) -> AttackResult:
+        """Recovered vectors first."""
+        described = _channel(case)
+        reason = too_many(described)
+        if reason:
+            return self.result([], f"It was not carried out: {reason}.")
+        found = recover_vectors(described)
+        names = {"recovered": "posterior", "posterior": "posterior-mean"}
+        renamed = [replace(one, name=names.get(one.name, f"posterior-{one.name}")) for one in found]
+        none = "Read are released records, and people outside the data have none, so no control is possible."
+        return self.result(renamed, none)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomisedLinkage(Attack):
+    """The attacker knows a person's quasi-identifiers and lets every released record vote for its sensitive value.
+
+    Votes count by the probability that the record is the person's. The control is what similar other people say, the
+    person's own record left out.
+    """
+
+    name: ClassVar = "ra-linkage"
+    kinds: ClassVar = ("randomised",)
+    needs: ClassVar = ("input", "sensitive")
+
+    def run(self, case: AttackCase) -> AttackResult:
+        """One set of figures a sensitive column."""
+        described = _channel(case)
+        reason = too_many(described)
+        if reason:
+            return self.result([], f"It was not carried out: {reason}.")
+        known = posterior(described)
+        found: list[AttackFigure] = []
+        for column in described.table.sensitive:
+            for one in link_values(described, column.name, known):
+                linked = one.name.startswith("linkage")
+                found.append(replace(one, name=f"ra-{one.name}" if linked else f"ra-linkage-{one.name}"))
+        found.sort(key=lambda one: one.name.split(":")[0] != self.name)
+        return self.result(found, "The control is what similar other people say, the person's own record left out.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _CodeAttack(Attack):
+    """An attack on coded columns by somebody who holds some true values of the same population.
+
+    Parameters
+    ----------
+    shares
+        Sizes of the attacker's samples, as shares of the rows.
+    """
+
+    kinds: ClassVar = ("pseudonymised",)
+    needs: ClassVar = ("input",)
+    shares: Sequence[float] = SHARES
+
+    def __post_init__(self) -> None:
+        for one in self.shares:
+            real(self.name, "shares", one, low=0.0, high=1.0, open_low=True)
+
+    def reads(self, column: Column) -> bool:
+        """Whether a column's codes can be attacked so."""
+        raise NotImplementedError
+
+    def attack(
+        self, column: Column, known: np.ndarray, codes: pl.Series, generator: np.random.Generator, size: int
+    ) -> list[AttackFigure]:
+        """The attack with a sample of some size."""
+        raise NotImplementedError
+
+    def run(self, case: AttackCase) -> AttackResult:
+        """The largest sample first."""
+        assert case.release is not None
+        released, table = case.release.released, case.release.table
+        coded = [name for name, how in released.coded.items() if how in ("graded", "mapping") and name in table.columns]
+        fitting = [table.columns[name] for name in coded if self.reads(table.columns[name])]
+        generator = case.keys.generator(f"attack {self.name}")
+        found: list[AttackFigure] = []
+        for column in fitting:
+            known = np.flatnonzero(column.codes != column.missing)
+            for size in reversed(sample_sizes(known.size, self.shares)):
+                for one in self.attack(column, known, released.written[column.name].gather(known), generator, size):
+                    exact = "," not in one.name or one.name.endswith("exactly")
+                    ending = f"{column.name}, {size:,} known"
+                    beside = one.name.partition(", ")[2].replace(" ", "-").replace("%", "percent")
+                    name = f"{self.name}:{ending}" if exact else f"{self.name}-{beside}:{ending}"
+                    found.append(replace(one, name=name))
+        scored = (
+            "The people in the attacker's sample are not scored. People outside the data have no codes, so no control "
+            "is possible."
+        )
+        return self.result(found, scored if found else "No column is coded in that way.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankMatching(_CodeAttack):
+    """The attacker sorts order-preserving codes against a sample of true values and reads off equal quantiles."""
+
+    name: ClassVar = "rank-matching"
+
+    def reads(self, column: Column) -> bool:
+        """Numbers and dates, whose codes keep their order."""
+        return is_numeric(column)
+
+    def attack(
+        self, column: Column, known: np.ndarray, codes: pl.Series, generator: np.random.Generator, size: int
+    ) -> list[AttackFigure]:
+        """Exact, within a unit, within 5 % of the range."""
+        return rank_matching(places(column)[column.codes[known]], codes.to_numpy(), generator, size=size)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrequencyMatching(_CodeAttack):
+    """The attacker counts how often each code and each true value of a sample occurs and matches them by rank."""
+
+    name: ClassVar = "frequency-matching"
+
+    def reads(self, column: Column) -> bool:
+        """Values without numbers."""
+        return not is_numeric(column)
+
+    def attack(
+        self, column: Column, known: np.ndarray, codes: pl.Series, generator: np.random.Generator, size: int
+    ) -> list[AttackFigure]:
+        """Records read."""
+        return [frequency_matching(column.codes[known].astype(np.int64), generator, size=size)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Relinking(Attack):
+    """The attacker learns from all groups which values go with which quasi-identifiers, and tells members apart.
+
+    Naive Bayes is learned from the release alone, then learned again from its own guesses (Kifer's deFinetti attack).
+    The baseline is the commonest value of the group; the control knows no group and leaves the person's record out.
+
+    Parameters
+    ----------
+    rounds
+        How often it learns again.
+    """
+
+    name: ClassVar = "relinking"
+    kinds: ClassVar = ("bucketised",)
+    needs: ClassVar = ("input", "sensitive")
+    rounds: int = 5
+
+    def __post_init__(self) -> None:
+        whole("relinking", "rounds", self.rounds, least=0)
+
+    def run(self, case: AttackCase) -> AttackResult:
+        """One figure a sensitive column."""
+        assert case.release is not None
+        released, table = case.release.released, case.release.table
+        assert isinstance(released.recoding, Bucketed)
+        # Groups that the models suppressed are not in the release.
+        recoding = replace(released.recoding, ids=released.classes, groups=released.n_classes)
+        found = [
+            relinking(table, recoding, column, rounds=self.rounds, name=f"relinking:{column.name}")
+            for column in table.sensitive
+        ]
+        return self.result(found, "The control guesses without the person's group and without the person's record.")

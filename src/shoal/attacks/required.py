@@ -1,0 +1,99 @@
+"""What is measured of every release that is not generalised alone: its own attacks, by the code that accepts them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from shoal.attacks.base import AttackFigure
+from shoal.attacks.decoding import attack_pseudonymised
+from shoal.attacks.gaps import gap_patterns
+from shoal.attacks.randomised import attack_randomised, unchanged
+from shoal.attacks.relinking import attack_bucketised
+from shoal.attacks.trajectories import trajectories
+from shoal.measures.posterior import too_many
+from shoal.pseudonyms.columns import dates_of
+from shoal.recoding.applied import Released
+from shoal.recoding.randomised import describe_randomised
+from shoal.recoding.recodings import Bucketed, Rewritten
+from shoal.table.keys import Keys
+from shoal.table.table import take_rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """Figures of the attacks on one release.
+
+    Attributes
+    ----------
+    figures
+        In the order of the attacks.
+    telling
+        By warning code, the sentence that tells most about why it is asked for.
+    notes
+        What could not be measured, and why.
+    """
+
+    figures: Sequence[AttackFigure] = ()
+    telling: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+
+def attack_release(released: Released, keys: Keys) -> Measured:
+    """Run the attacks that belong to the kind of a release; none where cells are generalised or centroids."""
+    figures: list[AttackFigure] = []
+    telling: dict[str, str] = {}
+    notes: list[str] = []
+    recoding = released.recoding
+    if isinstance(recoding, Bucketed):
+        # Groups that the models suppressed are not in the release.
+        recoding = replace(recoding, ids=released.classes, groups=released.n_classes)
+        figures += attack_bucketised(released.table, recoding)
+        telling["W-EXACT-QI"] = _largest(figures, "relinking", "uniqueness")
+    elif isinstance(recoding, Rewritten) and recoding.kind == "randomised":
+        described = describe_randomised(released.table, recoding)
+        reason = too_many(described)
+        figures += unchanged(described) if reason else attack_randomised(described)
+        notes += [f"Only unchanged records were counted: {reason}."] if reason else []
+        telling["W-RA-LINK"] = _largest(figures, "recovered", "unchanged")
+    elif isinstance(recoding, Rewritten) and recoding.kind == "pseudonymised":
+        rows = np.flatnonzero(released.classes >= 0)
+        coded = {name: values.gather(rows) for name, values in recoding.columns.items()}
+        by_column = attack_pseudonymised(take_rows(released.table, rows), coded, keys.generator("attack"))
+        linked = by_column.pop("")
+        read = [
+            replace(one, name=f"{one.name}: {name}", sentence=f"Column '{name}': {one.sentence}")
+            for name, several in by_column.items()
+            for one in several
+        ]
+        figures += [*linked, *read]
+        telling["W-PP-REV"] = f"{linked[0].sentence} {_largest(read)}".rstrip()
+    for name in released.table.schema.pseudonym:
+        figures.append(trajectories(released, released.written[name]))
+        telling["W-TRAJECTORY"] = figures[-1].sentence
+    if released.table.schema.shifted:
+        figures.append(_gaps(released))
+        specs = [released.table.schema.spec(name) for name in released.table.schema.shifted]
+        limit = min(spec.shift["gap_limit"] for spec in specs if spec.shift is not None)
+        if figures[-1].value > limit:
+            telling.setdefault("W-TRAJECTORY", figures[-1].sentence)
+    return Measured(figures=figures, telling=telling, notes=notes)
+
+
+def _gaps(released: Released) -> AttackFigure:
+    """What the gaps between the dates of the released people tell."""
+    table, rows = released.table, np.flatnonzero(released.classes >= 0)
+    assert table.schema.subject is not None
+    dates = {name: dates_of(table, name).gather(rows) for name in table.schema.shifted}
+    return gap_patterns(dates, table.frame[table.schema.subject].gather(rows))
+
+
+def _largest(figures: Sequence[AttackFigure], *names: str) -> str:
+    """The sentence of the most successful attack of the first of some families that there is; empty without any."""
+    for name in names or ("",):
+        mine = [one for one in figures if one.name.startswith(name)]
+        if mine:
+            return max(mine, key=lambda one: one.value).sentence
+    return ""

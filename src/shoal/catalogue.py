@@ -1,0 +1,261 @@
+"""Names to classes, loaded only when asked for.
+
+Built-ins stand in the table below and plug-ins call :func:`register`: one door for both. A target is
+``"module:attribute"``, so that listing names imports nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from shoal.errors import ParameterError
+from shoal.params import nearest
+
+_TABLE: dict[str, dict[str, tuple[str, str]]] = {
+    "algorithm": {
+        "mondrian": (
+            "shoal.algorithms.partition.mondrian:Mondrian",
+            "Multidimensional partitioning by median or best cut.",
+        ),
+        "k-members": ("shoal.algorithms.cluster.members:KMembers", "Clusters of k records, each grown by the record that costs least."),
+        "k-members-p": ("shoal.algorithms.cluster.members:KMembersP", "Clusters of k records, grown by protection first and loss second."),
+        "bottom-up": ("shoal.algorithms.cluster.bottomup:BottomUp", "Local recoding by merging the groups that cost least together."),
+        "top-down": ("shoal.algorithms.cluster.topdown:TopDown", "Local recoding by parting records around two that are far apart."),
+        "alpha-k": ("shoal.algorithms.cluster.alpha:AlphaK", "Clusters that keep the share of sensitive values within alpha."),
+        "toc": ("shoal.algorithms.cluster.toc:TOC", "Clusters that trade the spread of quasi-identifiers against that of sensitive values."),
+        "upc": ("shoal.algorithms.cluster.upc:UPC", "Clusters within hard limits on loss and on range diversity; the rest is suppressed."),
+        "samarati": ("shoal.algorithms.lattice.samarati:Samarati", "The lowest full-domain generalisation within a suppression limit."),
+        "incognito": ("shoal.algorithms.lattice.incognito:Incognito", "Every full-domain generalisation that satisfies the models, and the best of them."),
+        "optimal": ("shoal.algorithms.lattice.optimal:Optimal", "The best full-domain generalisation for a measure, proven."),
+        "rv-global": ("shoal.algorithms.lattice.research.global_:ResearchGlobal", "The full-domain generalisation of the largest research value."),
+        "rv-local": ("shoal.algorithms.lattice.research.local:ResearchLocal", "A balanced generalisation by research value, after a handful of tests."),
+        "rv-hybrid": ("shoal.algorithms.lattice.research.hybrid:ResearchHybrid", "The largest research value, beginning with rv-local's tests."),
+        "rv-distributed": ("shoal.algorithms.lattice.research.distributed:ResearchDistributed", "The largest research value, by blocks of columns where strings are too many to list."),
+        "top-down-subtree": ("shoal.algorithms.subtree.topdown:TopDownSubtree", "Full-subtree recoding by greedy specialisation from the root."),
+        "random": ("shoal.algorithms.links.random:RandomAnonymisation", "Redraws one quasi-identifier of every record, or several, from its own distribution: noise, not anonymity."),
+        "graded": ("shoal.algorithms.links.graded:Graded", "Numbers become category name plus place within it; reversible (W-PP-REV)."),
+        "mapping": ("shoal.algorithms.links.mapping:ValueMapping", "Categories become randomly numbered codes; reversible (W-PP-REV)."),
+        "table-transform": ("shoal.algorithms.links.transform:TableTransform", "Every sensitive column graded or mapped; reversible (W-PP-REV)."),
+        "anatomy": ("shoal.algorithms.links.anatomy:Anatomy", "Exact quasi-identifiers, and sensitive values known only by group (W-EXACT-QI)."),
+        "microaggregation": ("shoal.algorithms.links.microaggregation:Microaggregation", "Groups of k alike records, each published as its mean, median or mode."),
+        "personalised": ("shoal.algorithms.links.personalised:PersonalisedAnonymity", "Full-subtree recoding that blurs sensitive values as far as each person asks."),
+        "m-invariant": ("shoal.algorithms.invariant.method:MInvariant", "Groups that keep everybody's candidate values from release to release."),
+        "auto": ("shoal.algorithms.auto:Auto", "The method that does best on a part of the table, by a measure of your choice."),
+        "none": (
+            "shoal.algorithms.none:NoAlgorithm",
+            "Your own generalisation levels, gated like any other release.",
+        ),
+    },
+    "model": {
+        "k": ("shoal.models.size:KAnonymity", "Every class has at least k records (or people)."),
+        "distinct-l": (
+            "shoal.models.diversity:DistinctL",
+            "Every class has at least l distinct sensitive values.",
+        ),
+        "entropy-l": ("shoal.models.diversity:EntropyL", "The entropy of every class is at least ln l."),
+        "recursive-cl": (
+            "shoal.models.diversity:RecursiveCL",
+            "The commonest value is rarer than c times the tail from the l-th.",
+        ),
+        "t-closeness": (
+            "shoal.models.closeness:TCloseness",
+            "Every class's distribution is within t of the table's.",
+        ),
+        "alpha-k-simple": (
+            "shoal.models.alpha:AlphaKSimple",
+            "One value's share is at most alpha in every class of at least k.",
+        ),
+        "alpha-k-general": (
+            "shoal.models.alpha:AlphaKGeneral",
+            "Every value's share is at most alpha in every class of at least k.",
+        ),
+        "alpha-k-complete": (
+            "shoal.models.alpha:AlphaKComplete",
+            "Each value has its own alpha, in every class of at least k.",
+        ),
+        "p-sensitive": (
+            "shoal.models.diversity:PSensitive",
+            "At least p distinct values in every class of at least k.",
+        ),
+        "k-e": (
+            "shoal.models.numeric:KE",
+            "At least k distinct numbers that span at least e in every class.",
+        ),
+        "variance": (
+            "shoal.models.numeric:Variance",
+            "The variance of a numeric attribute is at least v in every class.",
+        ),
+        "eps-m": (
+            "shoal.models.numeric:EpsM",
+            "At most 1/m of a class lies within eps of any of its records.",
+        ),
+        "max-range": (
+            "shoal.models.numeric:MaxRange",
+            "The mean S-diversity of every class is at most the limit.",
+        ),
+        "range-diversity": (
+            "shoal.models.ranges:RangeDiversity",
+            "Pairs of a class within each other's sensitive range are few or far apart.",
+        ),
+        "range-confidence": (
+            "shoal.models.ranges:RangeConfidence",
+            "No sensitive range holds more than the share p of a class.",
+        ),
+        "personalised": (
+            "shoal.models.personalised:Personalised",
+            "Nobody is found under the node they guard with a probability above p.",
+        ),
+        "m-invariance": (
+            "shoal.models.invariance:MInvariance",
+            "At least m equally frequent values in every class, the same as in earlier releases.",
+        ),
+        "worst-group-utility": (
+            "shoal.models.ranges:WorstGroupUtility",
+            "The mean Q-diversity of every class's cells is at most u.",
+        ),
+    },
+    "measure": {
+        "dm": (
+            "shoal.measures.classes:Discernability",
+            "Discernability: squared class sizes, n for every suppressed record.",
+        ),
+        "c-avg": ("shoal.measures.classes:AverageClassSize", "Average class size over k."),
+        "cm": (
+            "shoal.measures.classes:Classification",
+            "Share of records outside their class's majority label.",
+        ),
+        "genc": ("shoal.measures.levels:GeneralisationCost", "Sum of levels over hierarchy heights."),
+        "precision": ("shoal.measures.levels:Precision", "One minus the normalised generalisation cost."),
+        "height": ("shoal.measures.levels:Height", "Sum of the levels of a full-domain recoding."),
+        "rv": ("shoal.measures.research:ResearchValue", "Research value: weights times the detail and the rules that levels keep."),
+        "ncp": ("shoal.measures.loss:NormalisedCertaintyPenalty", "Normalised certainty penalty, weighted."),
+        "lm": ("shoal.measures.loss:LossMetric", "Mean loss of a cell: 0 exact, 1 everything."),
+        "ilm": (
+            "shoal.measures.loss:InformationLoss",
+            "Leaves less one over domain size, a cell, weighted sum.",
+        ),
+        "am": (
+            "shoal.measures.loss:Ambiguity",
+            "Mean number of value combinations a record could stand for.",
+        ),
+        "um": ("shoal.measures.loss:UtilityMeasure", "Mean over classes of mean Q-diversity."),
+        "wgu": ("shoal.measures.loss:WorstGroupLoss", "Largest mean Q-diversity of a class."),
+        "arx-loss": ("shoal.measures.loss:ArxLoss", "ARX's loss: geometric mean of how much of its hierarchy each attribute covers."),
+        "entropy": (
+            "shoal.measures.loss:NonUniformEntropy",
+            "Bits lost by every cell, given the column's own frequencies.",
+        ),
+        "mpm": ("shoal.measures.protection:MaxRangeProtection", "Mean over classes of mean S-diversity."),
+        "wgp": ("shoal.measures.protection:WorstGroupProtection", "Largest range diversity of a class."),
+        "range-diversity": ("shoal.measures.protection:MeanRangeDiversity", "Mean over classes of range diversity."),
+        "pa": ("shoal.measures.randomised:ProbabilisticAnonymity", "Probabilistic anonymity: the entropy of random anonymisation's noise, no measure of risk."),
+        "gamma": ("shoal.measures.randomised:Gamma", "Gamma-amplification of the worst randomised record."),
+        "inference-probability": ("shoal.measures.randomised:InferenceProbability", "Largest probability of one original, over randomised records."),
+        "bias": ("shoal.measures.randomised:RelativeBias", "Relative bias of counts in a randomised release."),
+    },
+    "attack": {
+        "linkage": ("shoal.attacks.linkage:Linkage", "Find people of an identified table by the cells that cover their values."),
+        "nearest": ("shoal.attacks.nearest:Nearest", "Find people of an identified table by the nearest of published centroids."),
+        "homogeneity": ("shoal.attacks.classes:Homogeneity", "Read values off classes that hold one only."),
+        "background": ("shoal.attacks.classes:Background", "Guess after excluding one or two values that a person does not have."),
+        "skewness": ("shoal.attacks.classes:Skewness", "Guess where a class makes a value much likelier than the table does."),
+        "similarity": ("shoal.attacks.classes:Similarity", "Read off the group of values that a whole class falls into."),
+        "proximity": ("shoal.attacks.closeness:Proximity", "Guess a number to within eps."),
+        "divergence": ("shoal.attacks.closeness:Divergence", "Guess the values of people who are unlike most of their class."),
+        "minimality": ("shoal.attacks.minimality:Minimality", "Exclude assignments under which less generalisation would have done."),
+        "downcoding": ("shoal.attacks.downcoding:Downcoding", "Narrow cells because they are no wider than they must be."),
+        "singling-out": ("shoal.attacks.singling:SinglingOut", "Describe people so that exactly one fits."),
+        "intersection": ("shoal.attacks.composition:Intersection", "Keep the values that several releases of a person have in common."),
+        "posterior": ("shoal.attacks.broken_links:PosteriorAttack", "Recover the quasi-identifiers behind randomised records by exact Bayes."),
+        "ra-linkage": ("shoal.attacks.broken_links:RandomisedLinkage", "Guess a known person's sensitive value from a randomised release."),
+        "rank-matching": ("shoal.attacks.broken_links:RankMatching", "Read order-preserving codes by sorting them against true values."),
+        "frequency-matching": ("shoal.attacks.broken_links:FrequencyMatching", "Read one-to-one codes by how often they occur."),
+        "relinking": ("shoal.attacks.broken_links:Relinking", "Learn from a bucketised release whose value is whose."),
+    },
+    "evaluation": {
+        "count-queries": ("shoal.evaluation.counts:CountQueries", "How far counts are off: many queries on the release and on the original."),
+        "rules": ("shoal.evaluation.rules:AssociationRules", "Association rules that survive, and rules that the release made up."),
+        "classifiers": ("shoal.evaluation.classifiers:Classifiers", "Classifiers trained on the release and judged on original rows held out."),
+        "partitioning": ("shoal.evaluation.partition:Partitioning", "Recursive partitioning of release and original, with its buckets in words."),
+        "regression": ("shoal.evaluation.regression:Regression", "R² of a linear regression trained on the release, on original rows held out."),
+        "clustering": ("shoal.evaluation.clustering:Clustering", "Whether clusters of the release bring the same people together."),
+        "boundaries": ("shoal.evaluation.boundaries:Boundaries", "Share of released cells that keep boundaries which analysts need."),
+        "distributions": ("shoal.evaluation.distributions:Distributions", "Distances of columns' distributions and of their associations."),
+    },
+    "paper": {
+        "yang-qiao": ("shoal.papers.yang_qiao.paper:PAPER", "Yang & Qiao: random anonymisation, against l-diversity and permutation."),
+        "sumana-hareesh": ("shoal.papers.sumana_hareesh.paper:PAPER", "Sumana & Hareesh: a survey of models, and what (alpha, k)-anonymity costs."),
+        "poovammal-ponnavaikko": ("shoal.papers.poovammal_ponnavaikko.paper:PAPER", "Poovammal & Ponnavaikko: graded grouping and mapping tables, and who reads them."),
+        "loukides": ("shoal.papers.loukides.paper:PAPER", "Loukides: k-anonymity that trades utility against protection, or sets limits on both."),
+        "morton": ("shoal.papers.morton.paper:PAPER", "Morton et al.: research value, and searches for the table that keeps most."),
+    },
+    "engine": {
+        "memory": ("shoal.engines.memory:MemoryEngine", "Everything in this process, with compiled kernels."),
+    },
+    "io": {
+        "aligned": ("shoal.io.output:aligned", "The publisher's side of a release, in input order."),
+        "native": ("shoal.io.frames:native", "A frame in the library that the input came in."),
+        "write-release": ("shoal.io.output:write_release", "Write a release folder and its evidence."),
+    },
+}
+
+
+def register(kind: str, name: str, target: str, summary: str) -> None:
+    """Add a plug-in, for example ``register("measure", "mine", "my.module:Mine", "One line.")``."""
+    if name in _TABLE.setdefault(kind, {}):
+        raise ParameterError(f"The {kind} '{name}' is already registered: choose another name.")
+    _TABLE[kind][name] = (target, summary)
+
+
+def names(kind: str) -> list[str]:
+    """All registered names of one kind, in the order of registration."""
+    return list(_TABLE.get(kind, {}))
+
+
+def summary(kind: str, name: str) -> str:
+    """The one-line description of a name."""
+    return _entry(kind, name)[1]
+
+
+def load(kind: str, name: str) -> Any:
+    """Import and return what ``name`` stands for; an unknown name proposes the nearest one."""
+    module, _, attribute = _entry(kind, name)[0].partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def _entry(kind: str, name: str) -> tuple[str, str]:
+    table = _TABLE.get(kind, {})
+    if name not in table:
+        near = nearest(str(name), table)
+        hint = f"Did you mean '{near}'?" if near else f"Known are: {', '.join(table)}."
+        raise ParameterError(f"There is no {kind} called '{name}'. {hint}")
+    return table[name]
+
+
+def make(kind: str, spec: Mapping[str, Any]) -> Any:
+    """Build what a recipe's table describes: its ``name``, and parameters by their names.
+
+    Examples
+    --------
+    >>> make("model", {"name": "k", "k": 5})
+    KAnonymity(k=5)
+    """
+    given = dict(spec)
+    name = given.pop("name", None)
+    if not isinstance(name, str):
+        raise ParameterError(f"A {kind} needs a 'name', one of: {', '.join(names(kind))}.")
+    made = load(kind, name)
+    known = {field.name: field for field in dataclasses.fields(made)}
+    for key in given:
+        if key not in known:
+            near = nearest(key, known)
+            hint = f"Did you mean '{near}'?" if near else f"It has: {', '.join(known) or 'none'}."
+            raise ParameterError(f"The {kind} '{name}' has no parameter '{key}'. {hint}")
+    for key, field in known.items():
+        needed = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        if needed and key not in given:
+            raise ParameterError(f"The {kind} '{name}' needs its parameter '{key}'.")
+    return made(**given)

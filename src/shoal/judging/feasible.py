@@ -1,0 +1,121 @@
+"""Asked before anything runs: can the models be met at all, and can each of them fail?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shoal.errors import InfeasibleError
+from shoal.kernels.judge import rules as kernel
+from shoal.models.base import Judge, Judgement, Model, Reference, failing_stays, merging_keeps
+from shoal.table.stats import Attribute, GroupCounter, GroupStats, Histogram, Key
+from shoal.table.table import Table
+
+# Distances that are never larger.
+_UP_TO_1 = (kernel.TOTAL_VARIATION, kernel.ORDERED, kernel.TREE)
+
+
+def whole_reference(
+    table: Table, models: list[Model], engine: GroupCounter, rows: np.ndarray | None = None
+) -> Reference:
+    """Statistics of the whole table (or of some rows) as one group, for everything the models look at."""
+    found: dict[Key, Attribute] = {}
+    for model in models:
+        for one in model.attributes(table) if model.targets(table) else []:
+            found.setdefault(one.key, one)
+    ids = np.zeros(table.n, dtype=np.int32)
+    if rows is not None:
+        ids[:] = -1
+        ids[rows] = 0
+    return Reference(table=table, stats=engine.group_stats(table, ids, 1, list(found.values())))
+
+
+def refuse_infeasible(judge: Judge, suppression_limit: float) -> None:
+    """Say so when not even one class of everybody would do.
+
+    That proves infeasibility for models that merging preserves, as long as nothing may be suppressed or every
+    subset of a failing class fails too.
+    """
+    table = judge.reference.table
+    people = int(judge.reference.stats.sizes[0])
+    if people < judge.k:
+        what = "people" if table.subjects is not None else "rows"
+        raise InfeasibleError(f"k = {judge.k} cannot be met: the table has only {people} {what}; lower k.")
+    for (model, rules), judgement in zip(judge.sets, judge.judge(judge.reference.stats), strict=True):
+        hopeless = failing_stays(model, rules) or (suppression_limit == 0 and merging_keeps(model, rules))
+        if hopeless and not judgement.ok[0]:
+            raise InfeasibleError(describe_failure(judgement))
+    for model in judge.models:
+        _refuse_too_few_values(model, judge.reference)
+
+
+def _refuse_too_few_values(model: Model, reference: Reference) -> None:
+    """No part of the table has more distinct values than all of it; one without any known value would pass."""
+    need = model.distinct_needed()
+    for one in model.attributes(reference.table) if need > 1 else []:
+        have = int(np.count_nonzero(reference.counts(one)))
+        if have < need and not one.unknown.any():
+            raise InfeasibleError(
+                f"Model '{model.name}' on '{', '.join(one.names)}' cannot be met: every class needs at least {need} "
+                f"different values, and the whole table has {have}; relax it."
+            )
+
+
+def describe_failure(judgement: Judgement) -> str:
+    """One sentence on a model that the whole table fails, with the nearest limit it meets."""
+    where = f" on '{', '.join(judgement.on)}'" if judgement.on else ""
+    if _figure_holds(judgement):
+        return (
+            f"Model '{judgement.model.name}'{where} cannot be met: the whole table as one class has too few records or "
+            "distinct values for it; lower what it asks for."
+        )
+    bound = "at most" if judgement.better == "up" else "at least"
+    return (
+        f"Model '{judgement.model.name}'{where} cannot be met: the whole table as one class reaches "
+        f"{judgement.worst:.6g}, and the limit is {judgement.limit:.6g}; set it to {bound} {judgement.worst:.6g}."
+    )
+
+
+def _figure_holds(judgement: Judgement) -> bool:
+    """Whether the figure shown meets its limit, so that another condition of the model is the one that fails."""
+    if judgement.better == "up":
+        return judgement.worst >= judgement.limit
+    return judgement.worst < judgement.limit
+
+
+def vacuous(judge: Judge, suppression_limit: float) -> list[tuple[Model, tuple[str, ...] | None]]:
+    """Models that no class of this table can fail, with what they are set on.
+
+    The distances and shares are convex, so a model that every single value passes is passed by every class. What is
+    suppressed decides what a class is compared with where that is the released rows; then only the largest distance
+    there is tells.
+    """
+    found: list[tuple[Model, tuple[str, ...] | None]] = []
+    for model in judge.models:
+        alone = Judge([model], judge.reference)
+        if model.relative and suppression_limit > 0:
+            void = [all(rule.op in _UP_TO_1 and rule.limit >= 1 for rule in rules) for _, rules in alone.sets]
+            judged = alone.judge(judge.reference.stats)
+            found += [(model, one.on) for one, never in zip(judged, void, strict=True) if never]
+            continue
+        if not alone.attributes:
+            first = [rules[0] for _, rules in alone.sets]
+            if (alone.needs_spreads or alone.needs_breaches) and min(rule.limit for rule in first) >= 1:
+                found.append((model, first[0].names or None))
+            continue
+        values = max(one.card for one in alone.attributes)
+        stats = GroupStats(
+            sizes=np.full(values, np.iinfo(np.int32).max, dtype=np.int64),
+            rows=np.ones(values, dtype=np.int64),
+            histograms={one.key: _single_values(one, values) for one in alone.attributes},
+        )
+        found += [(model, judgement.on) for judgement in alone.judge(stats) if judgement.ok.all()]
+    return found
+
+
+def _single_values(one: Attribute, groups: int) -> Histogram:
+    """Group g holds the g-th known value alone (the last one again where an attribute has fewer)."""
+    known = np.flatnonzero(one.unknown == 0)
+    picks = known if known.size else np.arange(one.card)
+    codes = picks[np.minimum(np.arange(groups), picks.size - 1)].astype(np.int32)
+    ones = np.ones(groups, dtype=np.int64)
+    return Histogram(np.arange(groups + 1, dtype=np.int64), codes, ones, ones)

@@ -1,0 +1,67 @@
+"""Which classes are left once those that fail are suppressed, where that changes what classes are compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from shoal.judging.feasible import whole_reference
+from shoal.models.base import Judge, Model, Reference
+from shoal.table.stats import GroupCounter, GroupStats, Histogram
+
+
+def settled(judge: Judge, stats: GroupStats, ids: Callable[[], np.ndarray], engine: GroupCounter) -> np.ndarray:
+    """Flags of the classes that hold when all others are suppressed.
+
+    Models that compare with the input are judged once. Those that compare with the released rows are judged against
+    what the classes that hold so far have between them, again and again until none fails. A class that failed stays
+    suppressed, so the outcome does not depend on how much may be.
+
+    Parameters
+    ----------
+    ids
+        Gives the class of each row (negative: none), where people have to be counted again.
+    """
+    judgements = judge.judge(stats)
+    relative = [model for model in judge.models if model.relative and judge.reference.whole]
+    good = np.ones(stats.sizes.size, dtype=bool)
+    for judgement in judgements:
+        if judgement.model not in relative:
+            good &= judgement.ok
+    while relative and good.any():
+        among = Judge(relative, _released(judge, relative, stats, good, ids, engine))
+        left = good & among.ok(stats)
+        if left.sum() == good.sum():
+            break
+        good = left
+    return good
+
+
+def _released(
+    judge: Judge,
+    models: Sequence[Model],
+    stats: GroupStats,
+    good: np.ndarray,
+    ids: Callable[[], np.ndarray],
+    engine: GroupCounter,
+) -> Reference:
+    """What the rows of good classes have between them; only rows add up over classes, people do not."""
+    table = judge.reference.table
+    if table.subjects is not None:
+        classes = ids()
+        rows = np.flatnonzero((classes >= 0) & good[classes])
+        return whole_reference(table, list(models), engine, rows)
+    found = {}
+    for model in models:
+        for one in model.attributes(table):
+            histogram = stats.histograms[one.key]
+            kept = np.repeat(good, np.diff(histogram.indptr))
+            counts = np.bincount(
+                histogram.codes[kept], weights=histogram.counts[kept], minlength=one.card
+            ).astype(np.int64)
+            codes = np.flatnonzero(counts).astype(np.int32)
+            known = np.array([counts[one.unknown == 0].sum()])
+            found[one.key] = Histogram(np.array([0, codes.size]), codes, counts[codes], known)
+    rows = np.array([stats.rows[good].sum()])
+    return Reference(table=table, stats=GroupStats(sizes=rows, rows=rows, histograms=found))

@@ -1,0 +1,73 @@
+"""What reports add to the verdicts: splits by another attribute, and distances to the other reference."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from shoal.judging.feasible import whole_reference
+from shoal.kernels.count.grouping import group_rows
+from shoal.models.base import Judge
+from shoal.recoding.applied import Released
+from shoal.table.stats import GroupCounter
+
+
+def split_verdicts(released: Released, judge: Judge, engine: GroupCounter) -> list[dict[str, Any]]:
+    """Worst class of every model after splitting each class by each other sensitive attribute.
+
+    Nothing is required to hold here; reports show it so that a publisher sees what an intruder who knows one
+    attribute still faces.
+    """
+    table = released.table
+    found = []
+    for column in table.sensitive:
+        ids, first, _ = group_rows(
+            np.stack([released.classes + 1, column.codes]), np.array([released.n_classes + 1, column.card])
+        )
+        ids = np.where(released.classes >= 0, ids, -1).astype(np.int32)
+        stats = engine.group_stats(table, ids, first.size, judge.attributes)
+        kept = stats.rows > 0
+        for judgement in judge.judge(stats):
+            if judgement.on is None or column.name in judgement.on:
+                continue
+            values = judgement.values[kept]
+            values = values[~np.isnan(values)]
+            worst = (values.min() if judgement.better == "up" else values.max()) if values.size else math.nan
+            found.append(
+                {
+                    "model": judgement.model.name,
+                    "on": list(judgement.on),
+                    "known": column.name,
+                    "worst": float(worst),
+                    "limit": judgement.limit,
+                    "failing_rows": int(stats.rows[kept & ~judgement.ok].sum()),
+                }
+            )
+    return found
+
+
+def other_references(released: Released, judge: Judge, engine: GroupCounter) -> list[dict[str, Any]]:
+    """Worst class of every t-closeness against the reference that it does not name; nothing is required to hold here.
+
+    Private: a distance to the input tells about suppressed people.
+    """
+    table, found = released.table, []
+    for model in judge.models:
+        if model.name != "t-closeness":
+            continue
+        rows = None if model.relative else np.flatnonzero(released.classes >= 0)
+        other = Judge([model], whole_reference(table, [model], engine, rows))
+        stats = engine.group_stats(table, released.classes, released.n_classes, other.attributes)
+        found += [
+            {
+                "model": model.name,
+                "on": list(one.on or ()),
+                "against": "input" if model.relative else "released",
+                "worst": one.worst,
+                "limit": one.limit,
+            }
+            for one in other.judge(stats)
+        ]
+    return found

@@ -1,0 +1,1 @@
+"""Growing, merging and mending groups of near records."""

@@ -1,0 +1,258 @@
+"""Polish: change groups a little at a time, as long as the price of all records falls and every rule keeps holding.
+
+Groups are dealt into zones and records change places only within one, so that zones can run side by side with the
+same result on one core as on several.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shoal.kernels.cluster.regroup import grow, shuffle
+from shoal.kernels.cluster.relocate import EPSILON, Limits, Room, Scene, make_room, relocate
+from shoal.kernels.compiled import kernel
+from shoal.kernels.judge.rules import Rules
+from shoal.kernels.judge.segments import Sensitive
+from shoal.kernels.price.clusters import price_with
+from shoal.kernels.price.geometry import Geometry
+from shoal.kernels.price.groups import Groups, list_members, price_rows
+
+# Times a neighbourhood that nobody changed is dealt anew in vain before it is left alone.
+_PATIENCE = 3
+
+
+@kernel
+def _candidates(scene: Scene, groups: Groups, r: int, z: int, room: Room, stamp: int, out: np.ndarray) -> tuple:
+    """Other groups of the zone among a record's neighbours, and whether some lie in another zone."""
+    found = 0
+    cut = False
+    g = groups.ids[r]
+    for c in range(scene.near.shape[1]):
+        j = scene.near[r, c]
+        if j < 0:
+            break
+        h = groups.ids[j]
+        if h == g or h < 0:
+            continue
+        if scene.zone[h] != z:
+            cut = True
+        elif room.seen[h] != stamp:
+            room.seen[h] = stamp
+            out[found] = h
+            found += 1
+    return found, cut
+
+
+@kernel
+def _best_exchange(
+    groups: Groups, geo: Geometry, codes: np.ndarray, r: int, h: int, least: float, around: tuple, rows: np.ndarray
+) -> tuple:
+    """The member of ``h`` whose change of places with ``r`` changes the price by less than ``least``, or -1.
+
+    ``around`` holds the extent of r's group without r, and space for another.
+    """
+    g = groups.ids[r]
+    low, high, bits, now, other, out = around
+    base = groups.size[g] * groups.cost[g] + groups.size[h] * groups.cost[h]
+    mine = rows[: list_members(groups, h, rows, 0)]
+    best = -1
+    for i in range(mine.size):
+        s = mine[i]
+        here = groups.size[g] * price_with(geo, codes[s], low, high, bits, now, out)
+        # Without s, and before r comes, the other group costs this much at least.
+        if here + groups.size[h] * groups.bare[s] - base >= least:
+            continue
+        change = here + groups.size[h] * price_rows(geo, codes, mine, s, r, other) - base
+        if change < least:
+            least = change
+            best = s
+    return best, least
+
+
+@kernel
+def _best_place(
+    groups: Groups, geo: Geometry, codes: np.ndarray, r: int, near: np.ndarray, limits: Limits, around: tuple,
+    rows: np.ndarray,
+) -> tuple:  # fmt: skip
+    """The group that a record had better join, and the member that had better come in exchange (-1: none)."""
+    g = groups.ids[r]
+    low, high, bits, now, _, out = around
+    gain = groups.size[g] * groups.cost[g] - (groups.size[g] - 1) * groups.bare[r]
+    critical = groups.bare[r] < groups.cost[g] - EPSILON
+    if critical:
+        members = rows[: list_members(groups, g, rows, 0)]
+        price_rows(geo, codes, members, r, -1, (low, high, bits, now))
+    least = -EPSILON
+    target, partner = -1, -1
+    for c in range(near.size):
+        h = near[c]
+        if groups.size[h] >= limits.largest:
+            continue
+        if groups.size[g] > limits.k:
+            joined = price_with(geo, codes[r], groups.low[h], groups.high[h], groups.bits[h], groups.now[h], out)
+            change = (groups.size[h] + 1) * joined - groups.size[h] * groups.cost[h] - gain
+            if change < least:
+                least, target, partner = change, h, -1
+        if critical:
+            s, change = _best_exchange(groups, geo, codes, r, h, least, around, rows)
+            if s >= 0:
+                least, target, partner = change, h, s
+    return target, partner
+
+
+@kernel(nogil=True)
+def improve(
+    records: np.ndarray, z: int, groups: Groups, geo: Geometry, scene: Scene, rules: Rules, data: Sensitive,
+    limits: Limits, done: np.ndarray,
+) -> None:  # fmt: skip
+    """Move or exchange single records of a zone; ``done`` counts both."""
+    codes = scene.codes
+    m = codes.shape[1]
+    words = groups.bits.shape[1]
+    other = (np.empty(m, dtype=np.int32), np.empty(m, dtype=np.int32), np.zeros(words, dtype=np.uint64), np.empty(m))
+    around = (
+        np.empty(m, dtype=np.int32), np.empty(m, dtype=np.int32), np.zeros(words, dtype=np.uint64), np.empty(m),
+        other, np.empty(m),
+    )  # fmt: skip
+    room = make_room(groups)
+    near = np.empty(scene.near.shape[1], dtype=np.int64)
+    pair, homes = np.empty(2, dtype=np.int64), np.empty(2, dtype=np.int64)
+    for t in range(records.size):
+        r = records[t]
+        g = groups.ids[r]
+        if scene.quiet[r] or groups.cost[g] <= EPSILON or groups.size[g] > limits.largest:
+            continue
+        found, cut = _candidates(scene, groups, r, z, room, t, near)
+        target, partner = _best_place(groups, geo, codes, r, near[:found], limits, around, room.rows)
+        pair[0], homes[0] = r, target
+        pair[1], homes[1] = partner, g
+        count = 1 if partner < 0 else 2
+        if target >= 0 and relocate(pair[:count], homes, groups, geo, scene, rules, data, limits, room):
+            done[count - 1] += 1
+        else:
+            scene.quiet[r] = not cut
+
+
+@kernel(nogil=True)
+def dissolve(
+    which: np.ndarray, z: int, groups: Groups, geo: Geometry, scene: Scene, rules: Rules, data: Sensitive,
+    limits: Limits, done: np.ndarray,
+) -> None:  # fmt: skip
+    """Give all members of a group to others where that is cheaper than keeping it; ``done`` counts the groups."""
+    codes = scene.codes
+    room = make_room(groups)
+    near = np.empty(scene.near.shape[1], dtype=np.int64)
+    mine, homes = np.empty(2 * limits.k, dtype=np.int64), np.empty(2 * limits.k, dtype=np.int64)
+    out = np.empty(codes.shape[1])
+    stamp = 0
+    for t in range(which.size):
+        g = which[t]
+        size = groups.size[g]
+        if size == 0 or size > 2 * limits.k or groups.cost[g] <= EPSILON:
+            continue
+        list_members(groups, g, mine, 0)
+        spent = 0.0
+        for i in range(size):
+            r = mine[i]
+            found, _ = _candidates(scene, groups, r, z, room, stamp, near)
+            stamp += 1
+            least = np.inf
+            for c in range(found):
+                h = near[c]
+                if groups.size[h] >= limits.largest:
+                    continue
+                joined = price_with(geo, codes[r], groups.low[h], groups.high[h], groups.bits[h], groups.now[h], out)
+                rise = (groups.size[h] + 1) * joined - groups.size[h] * groups.cost[h]
+                if rise < least:
+                    least = rise
+                    homes[i] = h
+            spent += least
+            if spent >= size * groups.cost[g] - EPSILON:
+                break
+        if spent < size * groups.cost[g] - EPSILON:
+            done[2] += relocate(mine[:size], homes, groups, geo, scene, rules, data, limits, room)
+
+
+@kernel
+def _gather(
+    groups: Groups, g: int, z: int, scene: Scene, pool: np.ndarray, mine: np.ndarray, room: Room, stamp: int
+) -> tuple:
+    """A group and those of its members' nearest neighbours, as long as the pool has room; records, groups, price."""
+    end = list_members(groups, g, pool, 0)
+    own = end
+    room.seen[g] = stamp
+    mine[0] = g
+    found = 1
+    cost = groups.size[g] * groups.cost[g]
+    for c in range(scene.near.shape[1]):
+        for i in range(own):
+            j = scene.near[pool[i], c]
+            if j < 0:
+                continue
+            h = groups.ids[j]
+            if h < 0 or room.seen[h] == stamp or scene.zone[h] != z or end + groups.size[h] > pool.size:
+                continue
+            room.seen[h] = stamp
+            mine[found] = h
+            found += 1
+            cost += groups.size[h] * groups.cost[h]
+            end = list_members(groups, h, pool, end)
+    return end, found, cost
+
+
+@kernel(nogil=True)
+def regroup(
+    which: np.ndarray, z: int, groups: Groups, geo: Geometry, scene: Scene, rules: Rules, data: Sensitive,
+    limits: Limits, done: np.ndarray, seed: np.uint64,
+) -> None:  # fmt: skip
+    """Deal the records of neighbouring groups anew where that is cheaper; ``done`` counts the neighbourhoods."""
+    room = make_room(groups)
+    pool, mine = np.empty(limits.pool, dtype=np.int64), np.empty(limits.pool, dtype=np.int64)
+    labels, homes = np.empty(limits.pool, dtype=np.int64), np.empty(limits.pool, dtype=np.int64)
+    turn = np.empty(limits.pool, dtype=np.int64)
+    spare = 0
+    for t in range(which.size):
+        g = which[t]
+        if groups.size[g] == 0 or groups.size[g] > limits.pool // 2 or groups.cost[g] <= EPSILON:
+            continue
+        if scene.calm[groups.head[g]] >= _PATIENCE:
+            continue
+        end, found, cost = _gather(groups, g, z, scene, pool, mine, room, t)
+        # Unused numbers, should there be more groups than before: a zone has enough of them.
+        for q in range(found, end // limits.k):
+            while groups.size[which[spare]] > 0 or room.seen[which[spare]] == t:
+                spare = (spare + 1) % which.size
+            mine[q] = which[spare]
+            room.seen[mine[q]] = t
+        least = cost - EPSILON
+        better = False
+        for attempt in range(limits.tries if found > 1 else 0):
+            shuffle(turn[:end], seed + np.uint64(t * limits.tries + attempt))
+            price = grow(geo, scene.codes, pool[:end], turn, limits.k, least, groups.bits.shape[1], labels)
+            if price < least:
+                least = price
+                better = True
+                for i in range(end):
+                    homes[i] = mine[labels[i]]
+        if better and relocate(pool[:end], homes, groups, geo, scene, rules, data, limits, room):
+            done[3] += 1
+        else:
+            r = groups.head[g]
+            while r >= 0:
+                scene.calm[r] += 1
+                r = groups.after[r]
+
+
+@kernel
+def wake(near: np.ndarray, touched: np.ndarray, quiet: np.ndarray, calm: np.ndarray) -> None:
+    """Records in and around changed groups may have something to gain again."""
+    for r in range(touched.size):
+        if touched[r]:
+            quiet[r] = 0
+            calm[r] = 0
+            for c in range(near.shape[1]):
+                j = near[r, c]
+                if j < 0:
+                    break
+                quiet[j] = 0
+                calm[j] = 0

@@ -1,0 +1,100 @@
+"""Putting some records in other groups, and undoing it where that is no cheaper or breaks a rule."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+
+from shoal.kernels.compiled import kernel
+from shoal.kernels.judge.rules import TOLERANCE, Rules
+from shoal.kernels.judge.segments import Sensitive, segment_ok
+from shoal.kernels.price.geometry import Geometry
+from shoal.kernels.price.groups import Groups, join, leave, list_members, refresh
+
+# Nothing smaller than this counts as a gain: sums of prices are rounded.
+EPSILON = 1e-9
+
+# codes: (n, m) int32; near: (n, c) int32 neighbours, -1 at the end; order: the input row of each record; zone: of each
+# group; quiet: records that had nothing to gain; calm: vain regroupings; touched: records whose group has changed.
+Scene = namedtuple("Scene", "codes near order zone quiet calm touched")
+# k: fewest records of a group; judge: rules beside k matter; widest: largest mean price of a column (infinity: any);
+# largest: groups of more records are left alone; pool, tries: records of a regrouping, and how often it is tried.
+Limits = namedtuple("Limits", "k judge widest largest pool tries")
+# seen: a stamp a group; affected: group numbers; old: a record's former group; rows: room for the members of a group.
+Room = namedtuple("Room", "seen affected old rows")
+
+
+@kernel
+def make_room(groups: Groups) -> Room:
+    """Space for relocations of any number of records."""
+    n = groups.ids.size
+    capacity = groups.size.size
+    return Room(
+        np.full(capacity, -1, dtype=np.int64),
+        np.empty(capacity, dtype=np.int64),
+        np.empty(n, dtype=np.int64),
+        np.empty(n, dtype=np.int64),
+    )
+
+
+@kernel
+def _allowed(
+    groups: Groups, g: int, scene: Scene, rules: Rules, data: Sensitive, limits: Limits, rows: np.ndarray
+) -> bool:
+    """Whether a group as it is now satisfies every rule."""
+    if groups.size[g] == 0:
+        return True
+    if groups.now[g].mean() > limits.widest + TOLERANCE:
+        return False
+    end = list_members(groups, g, rows, 0)
+    for i in range(end):
+        rows[i] = scene.order[rows[i]]
+    values = np.empty(rules.op.size)
+    return segment_ok(rows[:end], rules, data, np.zeros(rules.op.size, dtype=np.uint8), values)
+
+
+@kernel
+def relocate(
+    moved: np.ndarray, homes: np.ndarray, groups: Groups, geo: Geometry, scene: Scene, rules: Rules, data: Sensitive,
+    limits: Limits, room: Room,
+) -> bool:  # fmt: skip
+    """Put records in new homes; says whether the price of all fell and every rule holds, else all is as before."""
+    found = 0
+    before = 0.0
+    for i in range(moved.size):
+        room.old[i] = groups.ids[moved[i]]
+        for g in (room.old[i], homes[i]):
+            if room.seen[g] != -2:
+                room.seen[g] = -2
+                room.affected[found] = g
+                found += 1
+                before += groups.size[g] * groups.cost[g]
+    good = True
+    for back in range(2):
+        for i in range(moved.size):
+            leave(groups, moved[i])
+        for i in range(moved.size):
+            join(groups, moved[i], room.old[i] if back else homes[i])
+        after = 0.0
+        for i in range(found):
+            g = room.affected[i]
+            refresh(groups, g, geo, scene.codes, room.rows)
+            after += groups.size[g] * groups.cost[g]
+        if back:
+            break
+        good = after < before - EPSILON
+        if limits.judge:
+            for i in range(found):
+                good = good and _allowed(groups, room.affected[i], scene, rules, data, limits, room.rows)
+        if good:
+            break
+    for i in range(found):
+        g = room.affected[i]
+        room.seen[g] = -1
+        if good:
+            r = groups.head[g]
+            while r >= 0:
+                scene.touched[r] = 1
+                r = groups.after[r]
+    return good

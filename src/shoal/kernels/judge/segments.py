@@ -1,0 +1,82 @@
+"""Judging one set of rows against compiled rules, for kernels that grow or cut groups."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+
+from shoal.kernels.compiled import kernel
+from shoal.kernels.count.histograms import count_segment, distinct_subjects, pair_histogram
+from shoal.kernels.judge.rules import EXTENT, SIZE, Rules, passes, rule_value, rule_view
+
+# codes: (attributes, rows) int32; people: 1 where an attribute is counted by subjects; subjects: int32 a row, empty
+# when rows are people.
+Sensitive = namedtuple("Sensitive", "codes people subjects n_subjects")
+
+_NO_FLAGS = np.empty(0, dtype=np.uint8)
+_NOTHING = np.empty(0, dtype=np.int32)
+
+
+@kernel
+def rule_values(rows: np.ndarray, rules: Rules, data: Sensitive, values: np.ndarray) -> None:
+    """Fill ``values`` with the value of every rule on these rows (NaN: no known value)."""
+    codes = np.empty(rows.size, dtype=np.int32)
+    counts = np.empty(rows.size, dtype=np.int64)
+    size = rows.size
+    if data.subjects.size:
+        size = distinct_subjects(rows, data.subjects, _NO_FLAGS, _NOTHING)
+    for r in range(rules.op.size):
+        if rules.op[r] == SIZE:
+            values[r] = size
+        elif rules.op[r] == EXTENT:
+            values[r] = np.nan  # smaller groups have smaller extents, so nobody who cuts needs to ask
+    for attr in range(data.codes.shape[0]):
+        flags = rules.unknown[rules.unknown_at[attr] : rules.unknown_at[attr + 1]]
+        mine = data.codes[attr]
+        if data.people[attr] and data.subjects.size:
+            found = pair_histogram(rows, mine, data.subjects, data.n_subjects, codes, counts)
+            known = distinct_subjects(rows, data.subjects, flags, mine)
+        else:
+            card = rules.card[attr]
+            # The dense table is only worth its zeros for segments larger than the domain.
+            dense = np.zeros(card if rows.size > card else 0, dtype=np.int64)
+            found = count_segment(mine[rows], card, dense, codes, counts)
+            known = 0
+            for i in range(found):
+                if flags[codes[i]] == 0:
+                    known += counts[i]
+        for r in range(rules.op.size):
+            if rules.attr[r] == attr:
+                values[r] = rule_value(rule_view(rules, r), codes[:found], counts[:found], float(known))
+
+
+@kernel
+def failing(rules: Rules, values: np.ndarray, r: int) -> bool:
+    """Whether the condition that starts at rule ``r`` fails; an averaged one leaves unknown attributes out."""
+    if rules.combine[r] == 0:
+        return False
+    if rules.combine[r] == 1:
+        return not np.isnan(values[r]) and not passes(values[r], rules.sense[r], rules.limit[r])
+    total = 0.0
+    known = 0
+    for i in range(r, r + rules.combine[r]):
+        if not np.isnan(values[i]):
+            total += values[i]
+            known += 1
+    return known > 0 and not passes(total / known, rules.sense[r], rules.limit[r])
+
+
+@kernel
+def segment_ok(
+    rows: np.ndarray, rules: Rules, data: Sensitive, freed: np.ndarray, values: np.ndarray
+) -> bool:
+    """Whether these rows satisfy every rule that is not freed; cheap size failures come first."""
+    for r in range(rules.op.size):
+        if rules.op[r] == SIZE and rows.size < rules.limit[r]:
+            return False
+    rule_values(rows, rules, data, values)
+    for r in range(rules.op.size):
+        if not freed[r] and failing(rules, values, r):
+            return False
+    return True

@@ -1,0 +1,1 @@
+"""Breaking links between cells: groups, draws and centres."""

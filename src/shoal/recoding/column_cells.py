@@ -1,0 +1,364 @@
+"""The generalised cells of one quasi-identifier, one a class: their text, what they cover and what that costs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from shoal.hierarchy.hierarchy import MISSING, ROOT
+from shoal.kernels.count.extents import count_bits, group_ranges, weigh_bits
+from shoal.kernels.count.grouping import group_rows
+from shoal.recoding.cell_text import format_set, interval_texts
+from shoal.recoding.snap import snap_outward
+from shoal.recoding.styles import midpoints
+from shoal.table.column import Column
+from shoal.table.table import number_texts
+
+
+@dataclass(frozen=True, eq=False)
+class CellColumn(ABC):
+    """Cells of one column, one a group or class."""
+
+    column: Column
+
+    @property
+    @abstractmethod
+    def keys(self) -> np.ndarray:
+        """int32: equal keys exactly where cells are equal."""
+
+    @abstractmethod
+    def take(self, index: np.ndarray) -> CellColumn:
+        """The cells of some groups."""
+
+    def merge(self, of_group: np.ndarray, first: np.ndarray) -> CellColumn:
+        """The cells of classes, each made of groups with equal cells, the first of which is given."""
+        return self.take(first)
+
+    @abstractmethod
+    def texts(self) -> pl.Series:
+        """Cells as text, whatever the column's style."""
+
+    @abstractmethod
+    def spread(self) -> np.ndarray:
+        """Q-diversity: 0 for one value, 1 for the whole domain."""
+
+    @abstractmethod
+    def penalty(self) -> np.ndarray:
+        """NCP's price: as spread for intervals, values covered over domain for sets and nodes of two or more."""
+
+    @abstractmethod
+    def covered(self) -> np.ndarray:
+        """Number of domain values a cell covers; NaN for intervals of real numbers."""
+
+    @abstractmethod
+    def mass(self) -> np.ndarray:
+        """Rows of the whole table whose value the cell covers."""
+
+    @abstractmethod
+    def levels(self) -> np.ndarray:
+        """Generalisation level; columns without a hierarchy have 0 (one value) and 1 (more)."""
+
+    @property
+    def height(self) -> int:
+        """Level of the cell that covers everything; 0 for a constant column."""
+        if self.column.hierarchy is not None and self.column.kind == "tree":
+            return self.column.hierarchy.height
+        return int(self.column.card > 1)
+
+
+@dataclass(frozen=True, eq=False)
+class IntervalCells(CellColumn):
+    """Runs of an ordered column: ``low`` and ``high`` codes, ends included; ``star`` covers everything."""
+
+    low: np.ndarray
+    high: np.ndarray
+    star: np.ndarray
+
+    @classmethod
+    def of(cls, column: Column, low: np.ndarray, high: np.ndarray) -> IntervalCells:
+        """Cells of given extents; one that mixes missing with anything else covers everything."""
+        star = (
+            (high == column.missing) & (low != high)
+            if column.missing >= 0
+            else np.zeros(low.size, dtype=bool)
+        )
+        return cls(column, low, high, star)
+
+    def take(self, index: np.ndarray) -> IntervalCells:
+        """The cells of some groups."""
+        return IntervalCells(self.column, self.low[index], self.high[index], self.star[index])
+
+    def merge(self, of_group: np.ndarray, first: np.ndarray) -> IntervalCells:
+        """Intervals published by one representative are nested: the widest covers the members of all."""
+        if self.column.cells != "representative":
+            return self.take(first)
+        low, _ = group_ranges(self.low, of_group, first.size)
+        _, high = group_ranges(self.high, of_group, first.size)
+        return replace(self, low=low, high=high, star=self.star[first])
+
+    @cached_property
+    def missing(self) -> np.ndarray:
+        """Which cells are the missing value."""
+        return (self.low == self.column.missing) & ~self.star
+
+    @cached_property
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Bounds as numbers, snapped; whatever stands where a cell is missing or a star is never used."""
+        top = max(self.column.numbers.size - 1, 0)  # type: ignore[union-attr]
+        return snap_outward(self.column, np.minimum(self.low, top), np.minimum(self.high, top))
+
+    @cached_property
+    def keys(self) -> np.ndarray:
+        """Equal keys exactly where cells are equal, after snapping and as the column's style publishes them."""
+        special = np.where(self.star, 1, np.where(self.missing, 2, 0)).astype(np.int32)
+        if self.column.cells == "representative":
+            ends = [np.unique(self.representatives(), return_inverse=True)[1]]
+        elif self.column.numbers is None or self.column.numbers.size == 0:
+            ends = [self.low, self.high]
+        else:
+            ends = [np.unique(bound, return_inverse=True)[1] for bound in self.bounds]
+        stacked = np.stack([np.where(special > 0, 0, end).astype(np.int32) for end in ends] + [special])
+        return group_rows(stacked, stacked.max(axis=1, initial=0) + 1)[0]
+
+    def texts(self) -> pl.Series:
+        """``x``, ``[lo,hi]``, ``{a|b}`` for ordinal columns, ``*`` or ``<missing>``."""
+        if self.column.numbers is None:
+            texts = self._ordinal_texts()
+        elif self.column.numbers.size == 0:
+            texts = pl.Series([MISSING], dtype=pl.String).new_from_index(0, self.low.size)
+        else:
+            low, high = (_bound_texts(self.column.type, bound) for bound in self.bounds)
+            texts = interval_texts(low, high)
+        special = pl.Series(np.where(self.star, ROOT, np.where(self.missing, MISSING, "")), dtype=pl.String)
+        return pl.select(pl.when(special == "").then(texts).otherwise(special)).to_series()
+
+    def representatives(self) -> np.ndarray:
+        """One value a cell: the middle of the published interval, for ordinal columns the code of that value.
+
+        Whatever stands where a cell is missing or a star is never used.
+        """
+        if self.column.numbers is None:
+            return (self.low + self.high) // 2
+        return midpoints(self.column, *self.bounds)
+
+    def _ordinal_texts(self) -> pl.Series:
+        values = self.column.texts.to_list()
+        pairs, places = np.unique(np.stack([self.low, self.high]), axis=1, return_inverse=True)
+        texts = [format_set(values[low : high + 1]) for low, high in pairs.T.tolist()]
+        return pl.Series(texts, dtype=pl.String).gather(places.ravel())
+
+    def spread(self) -> np.ndarray:
+        """Width over the domain's, at most 1."""
+        span = self.column.span
+        with np.errstate(invalid="ignore"):
+            width = self._width()
+        share = np.minimum(width / span, 1.0) if span > 0 else np.zeros(self.low.size)
+        return np.where(self.star, float(self.column.card > 1 or span > 0), np.where(self.missing, 0.0, share))
+
+    def _width(self) -> np.ndarray:
+        if self.column.numbers is None or self.column.numbers.size == 0:
+            return (self.high - self.low).astype(np.float64)
+        low, high = self.bounds
+        if low.dtype.kind == "i" and self.column.span >= 1 << 62:
+            return high.astype(np.float64) - low.astype(np.float64)  # the difference may not fit into 64 bits
+        return (high - low).astype(np.float64)
+
+    def penalty(self) -> np.ndarray:
+        """The same as the spread."""
+        return self.spread()
+
+    def covered(self) -> np.ndarray:
+        """Whole numbers, days or ranks between the ends."""
+        if not self.column.whole:
+            return np.full(self.low.size, np.nan)
+        inside = np.minimum(self._width() + 1.0, self.column.domain_size)
+        return np.where(self.star, float(self.column.domain_size), np.where(self.missing, 1.0, inside))
+
+    def mass(self) -> np.ndarray:
+        """Rows between the published ends."""
+        frequencies = self.column.frequencies
+        cumulative = np.concatenate([[0], np.cumsum(frequencies)])
+        low, high = self.low, self.high
+        if self.column.numbers is not None and self.column.numbers.size:
+            ends = self.bounds
+            low = np.searchsorted(self.column.numbers, ends[0], side="left")
+            high = np.searchsorted(self.column.numbers, ends[1], side="right") - 1
+        inside = cumulative[high + 1] - cumulative[low]
+        missing = frequencies[self.column.missing] if self.column.missing >= 0 else 0
+        return np.where(self.star, cumulative[-1], np.where(self.missing, missing, inside)).astype(
+            np.float64
+        )
+
+    def levels(self) -> np.ndarray:
+        """1 where a cell covers more than one value."""
+        return (self.spread() > 0).astype(np.int64)
+
+
+def _bound_texts(kind: str, bounds: np.ndarray) -> pl.Series:
+    distinct, places = np.unique(bounds, return_inverse=True)
+    return number_texts(kind, distinct).gather(places.ravel())
+
+
+@dataclass(frozen=True, eq=False)
+class TreeCells(CellColumn):
+    """Nodes of a hierarchy, by node id; ``level`` is the level they were chosen at."""
+
+    nodes: np.ndarray
+    level: np.ndarray
+
+    @classmethod
+    def of(cls, column: Column, low: np.ndarray, high: np.ndarray) -> TreeCells:
+        """The lowest common ancestor of each extent."""
+        tree = column.hierarchy
+        assert tree is not None
+        level = tree.common_level(low, high)
+        return cls(column, tree.node_id(level, low), np.asarray(level))
+
+    @classmethod
+    def at_level(cls, column: Column, leaves: np.ndarray, level: int) -> TreeCells:
+        """The node above each leaf on one level."""
+        tree = column.hierarchy
+        assert tree is not None
+        nodes = tree.node_id(level, leaves)
+        return cls(column, nodes, np.full(nodes.size, level))
+
+    @classmethod
+    def at_nodes(cls, column: Column, nodes: np.ndarray) -> TreeCells:
+        """Given nodes, by their ids."""
+        assert column.hierarchy is not None
+        return cls(column, nodes, column.hierarchy.node_level[nodes])
+
+    def take(self, index: np.ndarray) -> TreeCells:
+        """The cells of some groups."""
+        return TreeCells(self.column, self.nodes[index], self.level[index])
+
+    @property
+    def keys(self) -> np.ndarray:
+        """First leaf and size name a node whatever level it was padded to."""
+        tree = self.column.hierarchy
+        assert tree is not None
+        pair = tree.node_first[self.nodes] * np.int64(tree.n_leaves + 1) + tree.node_leaves[self.nodes]
+        return np.unique(pair, return_inverse=True)[1].astype(np.int32)
+
+    def texts(self) -> pl.Series:
+        """The nodes' labels."""
+        return pl.Series(self.column.hierarchy.node_labels, dtype=pl.String).gather(self.nodes)  # type: ignore[union-attr]
+
+    def spread(self) -> np.ndarray:
+        """Leaves less one over domain less one."""
+        size = self.column.card
+        return (self.covered() - 1.0) / (size - 1.0) if size > 1 else np.zeros(self.nodes.size)
+
+    def penalty(self) -> np.ndarray:
+        """Leaves over domain, nothing for a leaf."""
+        leaves = self.covered()
+        return np.where(leaves > 1, leaves / self.column.card, 0.0)
+
+    def covered(self) -> np.ndarray:
+        """Leaves under the node."""
+        return self.column.hierarchy.node_leaves[self.nodes].astype(np.float64)  # type: ignore[union-attr]
+
+    def mass(self) -> np.ndarray:
+        """Rows under the node."""
+        tree = self.column.hierarchy
+        assert tree is not None
+        cumulative = np.concatenate([[0], np.cumsum(self.column.frequencies)])
+        first = tree.node_first[self.nodes]
+        return (cumulative[first + tree.node_leaves[self.nodes]] - cumulative[first]).astype(np.float64)
+
+    def levels(self) -> np.ndarray:
+        """The level the node was chosen at."""
+        return self.level
+
+
+@dataclass(frozen=True, eq=False)
+class SetCells(CellColumn):
+    """Sets of values of a flat column, as bits; one that mixes missing with anything covers everything."""
+
+    bits: np.ndarray
+
+    @classmethod
+    def of(cls, column: Column, bits: np.ndarray) -> SetCells:
+        """Cells of given sets, those with missing among others widened to everything."""
+        if column.missing >= 0:
+            word, place = column.missing >> 6, np.uint64(column.missing & 63)
+            mixed = ((bits[:, word] >> place) & np.uint64(1)).astype(bool) & (count_bits(bits) > 1)
+            bits = bits.copy()
+            bits[mixed] = all_bits(column.card)
+        return cls(column, bits)
+
+    def take(self, index: np.ndarray) -> SetCells:
+        """The cells of some groups."""
+        return SetCells(self.column, self.bits[index])
+
+    @cached_property
+    def _distinct(self) -> tuple[np.ndarray, np.ndarray]:
+        if self.bits.shape[1] == 1:  # one word a set sorts much faster than rows of words
+            distinct, places = np.unique(self.bits[:, 0], return_inverse=True)
+            return distinct[:, None], places
+        distinct, places = np.unique(self.bits, axis=0, return_inverse=True)
+        return distinct, places.ravel()
+
+    @property
+    def keys(self) -> np.ndarray:
+        """Number of the distinct set."""
+        return self._distinct[1].astype(np.int32)
+
+    def texts(self) -> pl.Series:
+        """``{a|b}``, one value alone, or ``*`` for everything (a lone value stays itself)."""
+        values = self.column.texts.to_list()
+        distinct, places = self._distinct
+        full = count_bits(distinct) == len(values)
+        texts = []
+        for row, everything in zip(distinct, full.tolist(), strict=True):
+            flags = np.unpackbits(row.view(np.uint8), bitorder="little")[: len(values)]
+            members = np.flatnonzero(flags)
+            if everything and len(values) > 1:
+                texts.append(ROOT)
+            elif members.size == 1 and members[0] == self.column.missing:
+                texts.append(MISSING)
+            else:
+                texts.append(format_set([values[code] for code in members]))
+        return pl.Series(texts, dtype=pl.String).gather(places)
+
+    def spread(self) -> np.ndarray:
+        """Values less one over domain less one."""
+        size = self.column.card
+        return (self.covered() - 1.0) / (size - 1.0) if size > 1 else np.zeros(self.bits.shape[0])
+
+    def penalty(self) -> np.ndarray:
+        """Values over domain, nothing for one value."""
+        values = self.covered()
+        return np.where(values > 1, values / self.column.card, 0.0)
+
+    def covered(self) -> np.ndarray:
+        """Values in the set."""
+        return count_bits(self.bits).astype(np.float64)
+
+    def mass(self) -> np.ndarray:
+        """Rows whose value is in the set."""
+        distinct, places = self._distinct
+        return weigh_bits(distinct, self.column.frequencies.astype(np.float64))[places]
+
+    def levels(self) -> np.ndarray:
+        """1 where a cell covers more than one value."""
+        return (self.covered() > 1).astype(np.int64)
+
+
+def all_bits(card: int) -> np.ndarray:
+    """The set of all codes."""
+    bits = np.zeros(max(1, (card + 63) // 64), dtype=np.uint64)
+    for code in range(card):
+        bits[code >> 6] |= np.uint64(1) << np.uint64(code & 63)
+    return bits
+
+
+def one_bit(codes: np.ndarray, card: int) -> np.ndarray:
+    """Sets of one code each."""
+    bits = np.zeros((codes.size, max(1, (card + 63) // 64)), dtype=np.uint64)
+    bits[np.arange(codes.size), codes >> 6] = np.uint64(1) << (codes & 63).astype(np.uint64)
+    return bits

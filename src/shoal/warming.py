@@ -1,0 +1,130 @@
+"""All kernels made ready ahead of their first use, by small runs of everything that calls one.
+
+What is compiled depends on the types of arrays alone, never on values, so that invented people serve for everybody's.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterator
+from multiprocessing import get_context
+from typing import Any
+
+from shoal.catalogue import make, names
+from shoal.census.generate import generate
+from shoal.census.hierarchies import hierarchies
+from shoal.errors import ShoalError
+from shoal.kernels.cores import cores, use_cores
+from shoal.kernels.tiers import compile_for_tier
+
+_MODELS = [{"name": "k", "k": 3}, {"name": "distinct-l", "l": 2}]
+_SETTINGS: dict[str, list[dict[str, Any]]] = {
+    "mondrian": [{}, {"cut": "best", "polish": "lm", "polish_rounds": 2}], "optimal": [{}, {"repeat": True}],
+    "alpha-k": [{"alpha": 0.9, "k": 3}], "anatomy": [{"l": 2}], "m-invariant": [{"m": 2}],
+    "personalised": [{"p": 0.9, "guard_level": 0}], "upc": [{"utility": 0.9, "protection": 0.9}],
+    "auto": [{"sample": 100}], "rv-distributed": [{"max_strings": 9}],
+}  # fmt: skip
+_CODES = ["W-NO-K", "W-RA-LINK", "W-PP-REV", "W-EXACT-QI", "W-NEUTRAL", "W-TIGHT", "W-TRAJECTORY"]
+_KINDS = ("trees", "flat", "people", "numbers")
+_SMALL, _LARGE = 400, 70_000  # the large one is past what a single block of rows holds
+_FAST = ("mondrian", "optimal", "random", "toc", "anatomy", "microaggregation")
+
+
+def warm(progress: Callable[[int, int, str], None]) -> None:
+    """Compile all kernels that are not compiled yet, on all cores, for all processors of this one's tier."""
+    os.environ.update(compile_for_tier())  # for the processes that follow; this one loads no numba
+    jobs = list(_jobs())
+    first, *rest = jobs  # what all others need, once instead of on every core
+    with get_context("spawn").Pool(cores(), _alone) as pool:
+        progress(1, len(jobs), pool.apply(_work, (first,)))
+        for done, job in enumerate(pool.imap_unordered(_work, rest), start=2):
+            progress(done, len(jobs), job)
+
+
+def _jobs() -> Iterator[str]:
+    yield "mondrian"
+    yield from (name for name in names("algorithm") if name != "mondrian")
+    yield from ("attacks", "measures", "risk", *(f"{name}, many rows" for name in _FAST))
+
+
+def _alone() -> None:
+    use_cores(1)
+
+
+def _work(job: str) -> str:
+    if job == "attacks":
+        _attack()
+    elif job == "measures":
+        _measure()
+    elif job == "risk":
+        _assess()
+    else:
+        name, _, many = job.partition(", ")
+        for table in (_table("large"),) if many else map(_table, _KINDS):
+            for settings in _SETTINGS.get(name, [{}]):
+                _release(name, settings, table)
+    return job
+
+
+@functools.cache
+def _table(kind: str) -> Any:
+    """Invented people: with hierarchies or without, by people, with a sensitive number, or many."""
+    from shoal.io.source import read
+
+    rows = generate(_LARGE if kind == "large" else _SMALL, seed=1)
+    quasi = ["age", "postcode", "education", *{"large": ["income"], "flat": ["sex"]}.get(kind, [])]
+    sensitive = ["income"] if kind in ("numbers", "people") else ["diagnosis"]
+    trees = {name: tree for name, tree in hierarchies().items() if name in (*quasi, *sensitive)}
+    if kind != "flat":
+        trees |= {"age": {"widths": [5, 20]}}
+    used = {*quasi, *sensitive, "person"} if kind == "people" else {*quasi, *sensitive}
+    return read(
+        rows.select(sorted(used)), quasi=quasi, sensitive=sensitive, hierarchies=trees, missing="drop",
+        settings={"postcode": {"type": "categorical"}}, subject="person" if kind == "people" else None,
+    )  # fmt: skip
+
+
+def _release(name: str, settings: dict[str, Any], table: Any) -> Any:
+    """A release, None where a method does not go with a table: the next one has what it needs."""
+    from shoal.pipeline import anonymize
+
+    codes = [*_CODES, *(f"W-UNMODELLED:{one.name}" for one in table.sensitive)]
+    models = [] if name in ("graded", "mapping", "table-transform", "random", "anatomy") else list(_MODELS)
+    if name == "personalised":  # it lifts the values that the other is about
+        models = models[:1]
+    limit = {} if name in ("graded", "mapping", "table-transform", "random") else {"suppression_limit": 1.0}
+    try:
+        spec = make("algorithm", {"name": name, **limit, **settings})
+        asked = [make("model", model) for model in models]
+        return anonymize(table, algorithm=spec, models=asked, acknowledge=codes, seed=1)
+    except ShoalError:
+        return None
+
+
+def _attack() -> None:
+    from shoal.attacks.run import attack
+
+    for name in ("mondrian", "optimal", "random", "anatomy", "microaggregation", "mapping"):
+        for kind in _KINDS:
+            release = _release(name, _SETTINGS.get(name, [{}])[0], _table(kind))
+            if release is not None:
+                attack(release)
+
+
+def _measure() -> None:
+    from shoal.evaluation.run import evaluate
+
+    for name in ("mondrian", "optimal", "random", "anatomy"):
+        release = _release(name, _SETTINGS.get(name, [{}])[0], _table("trees"))
+        if release is not None:
+            evaluate(release)
+
+
+def _assess() -> None:
+    from shoal.risk.assess import assess
+    from shoal.risk.audit import audit_table
+
+    for kind in _KINDS:
+        assess(_table(kind), suda=3)
+        audit_table(_table(kind))
