@@ -141,7 +141,7 @@ def test_an_upgrade_runs_its_own_code(sources: Path, installed: Path, tmp_path: 
     """Two wheels that differ in one kernel, which others call: what the first compiled must not be used."""
     changed = tmp_path / "tree"
     shutil.copytree(sources, changed)
-    file = changed / "src" / "shoal" / "kernels" / "rules.py"
+    file = changed / "src" / "shoal" / "kernels" / "judge" / "rules.py"
     turned = file.read_text().replace("return value >= limit - TOLERANCE", "return value <= limit + TOLERANCE")
     assert turned != file.read_text()
     file.write_text(turned)

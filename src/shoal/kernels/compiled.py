@@ -11,15 +11,15 @@ Importing a module of kernels loads no numba. Only what is called is made ready.
 
 from __future__ import annotations
 
-import ast
 import functools
 import hashlib
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-_PACKAGE = "shoal.kernels."
+_IMPORT = re.compile(r"^\s*from shoal\.kernels\.([a-z_.]+) import", re.MULTILINE)
 _HERE = Path(__file__).parent
 
 
@@ -89,10 +89,7 @@ def reached(path: Path) -> frozenset[Path]:
 @functools.cache
 def _imported(path: Path) -> tuple[Path, ...]:
     """The kernel modules that one imports by name."""
-    tree = ast.parse(path.read_bytes())
-    names = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
-    kernels = [name.removeprefix(_PACKAGE).replace(".", "/") for name in names if name.startswith(_PACKAGE)]
-    return tuple(_HERE / f"{name}.py" for name in kernels)
+    return tuple(_HERE / f"{name.replace('.', '/')}.py" for name in _IMPORT.findall(path.read_text(encoding="utf-8")))
 
 
 def cache_folder() -> Path:
