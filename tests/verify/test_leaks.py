@@ -247,8 +247,8 @@ def literals(path: Path) -> list[str]:
 @pytest.mark.parametrize(
     "module",
     [
-        "io/describe.py", "io/kinds.py", "reports/release.py", "attacks/measured.py", "attacks/gaps.py",
-        "attacks/randomised.py", "attacks/relinking.py", "attacks/trajectories.py", "attacks/matching.py",
+        "io/describe.py", "io/kinds.py", "reports/release.py", "attacks/required.py", "attacks/gaps.py",
+        "attacks/randomised.py", "attacks/relinking.py", "attacks/trajectories.py", "attacks/decoding.py",
         "measures/posterior.py",
     ],
 )  # fmt: skip
