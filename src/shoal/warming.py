@@ -8,13 +8,14 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from typing import Any
 
 from shoal.catalogue import make, names
 from shoal.census.generate import generate
 from shoal.census.hierarchies import hierarchies
-from shoal.errors import ShoalError
+from shoal.errors import InternalError, ShoalError
 from shoal.kernels.cores import cores, use_cores
 from shoal.kernels.tiers import compile_for_tier
 
@@ -28,18 +29,17 @@ _SETTINGS: dict[str, list[dict[str, Any]]] = {
 _CODES = ["W-NO-K", "W-RA-LINK", "W-PP-REV", "W-EXACT-QI", "W-NEUTRAL", "W-TIGHT", "W-TRAJECTORY"]
 _KINDS = ("trees", "flat", "people", "numbers")
 _SMALL, _LARGE = 400, 70_000  # the large one is past what a single block of rows holds
-_FAST = ("mondrian", "optimal", "random", "toc", "anatomy", "microaggregation")
+_FAST = ("mondrian", "random", "toc", "anatomy", "microaggregation")
 
 
 def warm(progress: Callable[[int, int, str], None]) -> None:
     """Compile all kernels that are not compiled yet, on all cores, for all processors of this one's tier."""
-    os.environ.update(compile_for_tier())  # for the processes that follow; this one loads no numba
     jobs = list(_jobs())
     first, *rest = jobs  # what all others need, once instead of on every core
-    with get_context("spawn").Pool(cores(), _alone) as pool:
-        progress(1, len(jobs), pool.apply(_work, (first,)))
-        for done, job in enumerate(pool.imap_unordered(_work, rest), start=2):
-            progress(done, len(jobs), job)
+    with ProcessPoolExecutor(min(cores(), len(rest)), get_context("spawn"), _alone) as pool:
+        progress(1, len(jobs), pool.submit(_work, first).result())
+        for done, job in enumerate(as_completed([pool.submit(_work, job) for job in rest]), start=2):
+            progress(done, len(jobs), job.result())
 
 
 def _jobs() -> Iterator[str]:
@@ -49,6 +49,8 @@ def _jobs() -> Iterator[str]:
 
 
 def _alone() -> None:
+    """Begin a process, before it loads numba."""
+    os.environ.update(compile_for_tier())
     use_cores(1)
 
 
@@ -61,9 +63,10 @@ def _work(job: str) -> str:
         _assess()
     else:
         name, _, many = job.partition(", ")
-        for table in (_table("large"),) if many else map(_table, _KINDS):
-            for settings in _SETTINGS.get(name, [{}]):
-                _release(name, settings, table)
+        kinds = ("large",) if many else _KINDS
+        for settings in _SETTINGS.get(name, [{}]):
+            if not [kind for kind in kinds if _release(name, settings, _table(kind)) is not None]:
+                raise InternalError(f"'{name}' released none of the tables that are to compile its kernels")
     return job
 
 
