@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from shoal.verify.attested import _largest
+from shoal.verify.outcome import TOLERANCE
 from tests.verify.cases import manifest
 from tests.verify.refuting import told, told_of
 
@@ -225,3 +227,8 @@ def test_nothing_is_said_about_earlier_releases() -> None:
 def test_a_release_without_rows_refutes_nothing() -> None:
     assert told([[]], {"name": "entropy-l", "l": 3}) is None
     assert told([[]], {"name": "worst-group-utility", "u": 0}) is None
+
+
+@pytest.mark.parametrize("limit, times", [(0.25, 1.0), (1.0, 1.0), (1.5, 1.5), (4.0, 4.0)])
+def test_the_tolerance_grows_with_limits_above_one(limit: float, times: float) -> None:
+    assert float(_largest(limit)) - limit == pytest.approx(times * TOLERANCE, rel=1e-3)
