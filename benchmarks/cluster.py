@@ -21,7 +21,7 @@ from shoal.catalogue import load
 from shoal.census.generate import generate
 from shoal.engines.memory import MemoryEngine
 from shoal.judging.feasible import whole_reference
-from shoal.models.base import Judge
+from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
 from shoal.table.keys import Keys
 from shoal.table.schema import Schema

@@ -17,8 +17,8 @@ from shoal.io.files import read_frame
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
 from shoal.kernels.count.grouping import group_rows
-from shoal.models.base import Judge
 from shoal.models.diversity import DistinctL
+from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
 from shoal.pipeline import anonymize
 from shoal.risk.audit import audit

@@ -15,9 +15,10 @@ from shoal.algorithms.lattice.optimal import Optimal
 from shoal.engines.memory import MemoryEngine
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
-from shoal.models.base import Judge, Model
+from shoal.models.base import Model
 from shoal.models.closeness import TCloseness
 from shoal.models.diversity import DistinctL
+from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
 from shoal.table.keys import Keys
 from shoal.table.table import Table

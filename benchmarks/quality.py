@@ -48,7 +48,7 @@ def measure(spec: dict[str, Any], k: int, labels: bool) -> dict[str, Any]:
     from shoal.engines.memory import MemoryEngine
     from shoal.io.source import read
     from shoal.judging.feasible import whole_reference
-    from shoal.models.base import Judge
+    from shoal.models.judge import Judge
     from shoal.table.keys import Keys
 
     quasi = NINE if labels else EIGHT

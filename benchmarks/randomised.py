@@ -14,7 +14,7 @@ from shoal.engines.memory import MemoryEngine
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
 from shoal.measures.posterior import posterior
-from shoal.models.base import Judge
+from shoal.models.judge import Judge
 from shoal.recoding.randomised import Randomised, describe_randomised
 from shoal.table.keys import Keys
 from shoal.table.schema import Schema

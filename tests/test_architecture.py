@@ -26,7 +26,7 @@ LONGEST = 600
 
 OPEN = {"errors", "grammar", "params", "catalogue", "version"}
 DATA = {"kernels", "hierarchy", "table", "recoding", "pseudonyms", "results"}
-BASES = {"engines.base", "models.base", "judging.settle", "measures.base"}
+BASES = {"engines.base", "models.base", "models.judge", "models.rules", "judging.settle", "measures.base"}
 METHODS = {"models", "judging", "measures", "engines", "algorithms", "verify", "risk", "attacks", "evaluation"}
 BELOW_PIPELINE = DATA | METHODS | {"io", "reports"}
 

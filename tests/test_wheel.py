@@ -128,7 +128,7 @@ ASKED = """
 import numpy as np, polars as pl, shoal
 from shoal.engines.memory import MemoryEngine
 from shoal.kernels.judge.segments import failing
-from shoal.models.base import Judge
+from shoal.models.judge import Judge
 from shoal.judging.feasible import whole_reference
 table = shoal.read(pl.DataFrame({"q": [1, 2, 3]}), quasi=["q"])
 models = [shoal.KAnonymity(k=2)]

@@ -34,7 +34,8 @@ from shoal.judging.refusals import (
     refuse_unprotected,
 )
 from shoal.judging.splits import other_references, split_verdicts
-from shoal.models.base import Judge, Model
+from shoal.models.base import Model
+from shoal.models.judge import Judge
 from shoal.params import choice, iso_date
 from shoal.pseudonyms.columns import pseudonymise, refuse_idle_key
 from shoal.pseudonyms.secrets import SecretKey

@@ -16,8 +16,9 @@ from shoal.engines.memory import MemoryEngine
 from shoal.errors import InfeasibleError
 from shoal.judging.enforce import enforce
 from shoal.judging.feasible import refuse_infeasible, whole_reference
-from shoal.models.base import Judge, Model
+from shoal.models.base import Model
 from shoal.models.diversity import DistinctL
+from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
 from shoal.recoding.applied import apply_recoding
 from shoal.table.column import Column

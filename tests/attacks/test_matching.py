@@ -29,7 +29,7 @@ from shoal.engines.memory import MemoryEngine
 from shoal.errors import MissingExtraError, ParameterError
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
-from shoal.models.base import Judge
+from shoal.models.judge import Judge
 from shoal.pipeline import anonymize
 from shoal.recoding.recodings import Rewritten
 from shoal.table.keys import Keys

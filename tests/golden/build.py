@@ -13,7 +13,7 @@ from shoal.catalogue import load, make
 from shoal.engines.memory import MemoryEngine
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
-from shoal.models.base import Judge, Judgement
+from shoal.models.judge import Judge, Judgement
 from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.column_cells import IntervalCells
 from shoal.recoding.recodings import Grouping

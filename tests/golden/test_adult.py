@@ -9,7 +9,7 @@ import pytest
 from shoal.catalogue import make
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
-from shoal.models.base import Judge
+from shoal.models.judge import Judge
 from shoal.table.table import Table
 from tests.golden.build import ENGINE
 

@@ -16,7 +16,7 @@ from shoal.catalogue import make
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
-from shoal.models.base import Judge
+from shoal.models.judge import Judge
 from shoal.table.keys import Keys
 from shoal.table.table import Table
 from tests.golden import data

@@ -19,7 +19,7 @@ from shoal.errors import InfeasibleError
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
 from shoal.kernels.partition.median import halve
-from shoal.models.base import Judge
+from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
 from shoal.recoding.applied import apply_recoding
 from shoal.table.keys import Keys

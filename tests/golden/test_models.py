@@ -15,7 +15,7 @@ from shoal.errors import InfeasibleError
 from shoal.io.source import read
 from shoal.judging.enforce import enforce
 from shoal.judging.feasible import whole_reference
-from shoal.models.base import Judge
+from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
 from shoal.table.table import Table
 from tests.golden import data

@@ -21,7 +21,7 @@ from shoal.engines.memory import MemoryEngine
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
 from shoal.kernels.partition import mondrian
-from shoal.models.base import Judge
+from shoal.models.judge import Judge
 from shoal.table.keys import Keys
 from shoal.table.table import Table
 from tests.measures.naive import NaiveColumn, record_price

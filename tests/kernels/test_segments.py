@@ -15,7 +15,7 @@ from shoal.catalogue import make
 from shoal.engines.memory import MemoryEngine
 from shoal.judging.feasible import whole_reference
 from shoal.kernels.judge.segments import failing, rule_values, segment_ok
-from shoal.models.base import Judge
+from shoal.models.judge import Judge
 from tests.table.random_tables import Case, cases, groupings
 
 ENGINE = MemoryEngine()

@@ -13,7 +13,8 @@ from shoal.engines.memory import MemoryEngine
 from shoal.io.describe import describe
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
-from shoal.models.base import Judge, Judgement, Model
+from shoal.models.base import Model
+from shoal.models.judge import Judge, Judgement
 from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.publish import publish
 from shoal.recoding.recodings import Grouping

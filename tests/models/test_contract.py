@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from shoal.catalogue import make
 from shoal.errors import InfeasibleError
 from shoal.judging.feasible import refuse_infeasible, vacuous
-from shoal.models.base import Judgement, Model, failing_stays, merging_keeps
+from shoal.models.base import Model, failing_stays, merging_keeps
+from shoal.models.judge import Judgement
 from shoal.recoding.applied import Released
 from shoal.table.table import Table
 from tests.models.judging import (

@@ -16,7 +16,8 @@ from shoal.algorithms.polish import POLISHED
 from shoal.catalogue import load, make
 from shoal.errors import InfeasibleError, ParameterError, UserError
 from shoal.kernels.partition.median import halve
-from shoal.models.base import Judge, Model
+from shoal.models.base import Model
+from shoal.models.judge import Judge
 from shoal.params import whole
 from shoal.recoding.recodings import Recoding
 from shoal.table.stats import part_of

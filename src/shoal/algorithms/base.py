@@ -15,7 +15,8 @@ from shoal.kernels.price.geometry import FLAT as FLAT_KIND
 from shoal.kernels.price.geometry import INTERVAL as INTERVAL_KIND
 from shoal.kernels.price.geometry import TREE as TREE_KIND
 from shoal.kernels.price.geometry import Geometry, list_pairs
-from shoal.models.base import Judge, Model
+from shoal.models.base import Model
+from shoal.models.judge import Judge
 from shoal.params import real
 from shoal.recoding.recodings import Recoding
 from shoal.recoding.snap import published_ends

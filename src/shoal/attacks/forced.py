@@ -13,7 +13,8 @@ from shoal.catalogue import load, make
 from shoal.judging.feasible import whole_reference
 from shoal.kernels.judge.rules import SIZE
 from shoal.measures.base import Prices
-from shoal.models.base import Judge, merging_keeps
+from shoal.models.base import merging_keeps
+from shoal.models.judge import Judge
 from shoal.recoding.recodings import FullDomain
 from shoal.results import Release
 

@@ -25,7 +25,7 @@ from shoal.errors import GateError, InfeasibleError, RefusalError, ShoalError
 if TYPE_CHECKING:
     from shoal.algorithms.base import Algorithm
     from shoal.io.recipes import Recipe
-    from shoal.models.base import Judge
+    from shoal.models.judge import Judge
     from shoal.table.table import Table
 
 
@@ -62,7 +62,7 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
     from shoal.io.output import check_output
     from shoal.judging.feasible import vacuous, whole_reference
     from shoal.judging.refusals import refuse_unknown_codes
-    from shoal.models.base import Judge
+    from shoal.models.judge import Judge
     from shoal.pipeline import all_models
     from shoal.running import read_recipe_source, refuse_unkept
     from shoal.vault.remembering import refuse_unremembered

@@ -8,7 +8,8 @@ import numpy as np
 
 from shoal.errors import InfeasibleError
 from shoal.judging.settle import settled
-from shoal.models.base import BREACH, Judge
+from shoal.models.judge import Judge
+from shoal.models.rules import BREACH
 from shoal.recoding.applied import Released
 from shoal.recoding.recodings import Subtree
 from shoal.table.guards import guards_of

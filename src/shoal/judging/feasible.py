@@ -6,7 +6,9 @@ import numpy as np
 
 from shoal.errors import InfeasibleError
 from shoal.kernels.judge import rules as kernel
-from shoal.models.base import Judge, Judgement, Model, Reference, failing_stays, merging_keeps
+from shoal.models.base import Model, failing_stays, merging_keeps
+from shoal.models.judge import Judge, Judgement
+from shoal.models.rules import Reference
 from shoal.table.stats import Attribute, GroupCounter, GroupStats, Histogram, Key
 from shoal.table.table import Table
 

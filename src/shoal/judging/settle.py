@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from shoal.judging.feasible import whole_reference
-from shoal.models.base import Judge, Model, Reference
+from shoal.models.base import Model
+from shoal.models.judge import Judge
+from shoal.models.rules import Reference
 from shoal.table.stats import GroupCounter, GroupStats, Histogram
 
 

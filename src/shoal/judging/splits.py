@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.judging.feasible import whole_reference
 from shoal.kernels.count.grouping import group_rows
-from shoal.models.base import Judge
+from shoal.models.judge import Judge
 from shoal.recoding.applied import Released
 from shoal.table.stats import GroupCounter
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from shoal.errors import ParameterError
 from shoal.kernels.judge import rules as kernel
-from shoal.models.base import Model, Reference, Rule, size_rule
+from shoal.models.base import Model
+from shoal.models.rules import Reference, Rule, size_rule
 from shoal.params import real, whole
 from shoal.table.stats import Attribute, value_text
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from shoal.errors import ParameterError
 from shoal.kernels.judge import rules as kernel
-from shoal.models.base import Model, Reference, Rule
+from shoal.models.base import Model
+from shoal.models.rules import Reference, Rule
 from shoal.params import choice, real
 from shoal.table.stats import Attribute
 from shoal.table.table import Table

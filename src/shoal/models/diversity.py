@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shoal.kernels.judge import rules as kernel
-from shoal.models.base import Model, Reference, Rule, size_rule
+from shoal.models.base import Model
+from shoal.models.rules import Reference, Rule, size_rule
 from shoal.params import real, whole
 from shoal.table.stats import Attribute
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from shoal.kernels.judge import rules as kernel
-from shoal.models.base import Model, Reference, Rule, numeric_column
+from shoal.models.base import Model, numeric_column
+from shoal.models.rules import Reference, Rule
 from shoal.params import real, whole
 from shoal.table.closeness import closeness
 from shoal.table.stats import Attribute

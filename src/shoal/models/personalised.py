@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from shoal.errors import ParameterError
 from shoal.kernels.judge import rules as kernel
-from shoal.models.base import BREACH, Model, Reference, Rule
+from shoal.models.base import Model
+from shoal.models.rules import BREACH, Reference, Rule
 from shoal.params import real, whole
 from shoal.table.stats import Attribute
 from shoal.table.table import Table

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from shoal.errors import ParameterError
 from shoal.kernels.judge import rules as kernel
-from shoal.models.base import Model, Reference, Rule
+from shoal.models.base import Model
+from shoal.models.rules import Reference, Rule
 from shoal.params import real
 from shoal.table.closeness import closeness
 from shoal.table.column import FLAT, Column

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shoal.models.base import Model, Reference, Rule, size_rule
+from shoal.models.base import Model
+from shoal.models.rules import Reference, Rule, size_rule
 from shoal.params import whole
 from shoal.table.stats import Attribute
 from shoal.table.table import Table

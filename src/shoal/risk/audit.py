@@ -16,7 +16,8 @@ import polars as pl
 from shoal.catalogue import load
 from shoal.judging.feasible import whole_reference
 from shoal.kernels.count.grouping import group_rows
-from shoal.models.base import Judge, Model
+from shoal.models.base import Model
+from shoal.models.judge import Judge
 from shoal.risk.cells import as_it_stands
 from shoal.risk.wildcard import wildcard_stats
 from shoal.table.stats import Attribute, GroupCounter, GroupStats

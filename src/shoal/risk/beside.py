@@ -9,7 +9,7 @@ import polars as pl
 
 from shoal.catalogue import load
 from shoal.judging.feasible import whole_reference
-from shoal.models.base import Judge
+from shoal.models.judge import Judge
 from shoal.recoding.applied import Released
 from shoal.recoding.publish import Published
 from shoal.results import Risk

@@ -11,7 +11,7 @@ from shoal.algorithms.base import Problem
 from shoal.catalogue import make
 from shoal.engines.memory import MemoryEngine
 from shoal.judging.feasible import whole_reference
-from shoal.models.base import Judge
+from shoal.models.judge import Judge
 from shoal.table.keys import Keys
 from shoal.table.table import Table
 from tests.kernels.test_median import reference as subspaces_of

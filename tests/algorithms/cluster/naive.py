@@ -15,7 +15,7 @@ from shoal.engines.memory import MemoryEngine
 from shoal.judging.feasible import whole_reference
 from shoal.kernels.price.ticks import ONE
 from shoal.kernels.random import threefry
-from shoal.models.base import Judge
+from shoal.models.judge import Judge
 from shoal.recoding.recodings import Grouping
 from shoal.table.keys import Keys
 from shoal.table.table import Table

@@ -15,7 +15,8 @@ from shoal.catalogue import load, make
 from shoal.engines.memory import MemoryEngine
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
-from shoal.models.base import Judge, Model
+from shoal.models.base import Model
+from shoal.models.judge import Judge
 from shoal.recoding.applied import Released, apply_recoding, top_level
 from shoal.recoding.lattice import Lattice
 from shoal.recoding.recodings import FullDomain

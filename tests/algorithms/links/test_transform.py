@@ -19,7 +19,7 @@ from shoal.engines.memory import MemoryEngine
 from shoal.errors import DomainError, ParameterError
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
-from shoal.models.base import Judge
+from shoal.models.judge import Judge
 from shoal.recoding.recodings import Rewritten
 from shoal.table.keys import Keys
 from shoal.table.table import Table, take_rows

@@ -15,7 +15,8 @@ from shoal.catalogue import load
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kernels.cluster.alpha import Records, cluster_classes, cluster_parts
 from shoal.kernels.judge.rules import SHARE
-from shoal.models.base import Model, Rule
+from shoal.models.base import Model
+from shoal.models.rules import Rule
 from shoal.recoding.recodings import Grouping
 from shoal.table.stats import Attribute
 

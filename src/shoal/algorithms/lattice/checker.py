@@ -15,7 +15,7 @@ from shoal.kernels.count.grouping import group_rows, pack_keys
 from shoal.kernels.judge.rules import EXTENT, SIZE, judge_rule
 from shoal.kernels.lattice import nodes as kernel
 from shoal.measures.base import Prices
-from shoal.models.base import average_known, compare, compile_rules
+from shoal.models.judge import average_known, compare, compile_rules
 from shoal.recoding.applied import top_level
 from shoal.recoding.lattice import Lattice
 from shoal.table.column import TREE, Column

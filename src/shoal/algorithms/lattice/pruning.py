@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from shoal.algorithms.base import Problem
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.models.base import Judge, Judgement, failing_stays, merging_keeps
+from shoal.models.base import failing_stays, merging_keeps
+from shoal.models.judge import Judge, Judgement
 from shoal.recoding.lattice import Lattice
 
 # Methods that list nodes by the height keep a flag for each.

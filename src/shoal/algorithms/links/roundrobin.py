@@ -9,7 +9,7 @@ import numpy as np
 from shoal.algorithms.base import Problem, geometry, sensitive_codes, shuffled_codes
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kernels.partition.mondrian import Options, Work, partition_parts
-from shoal.models.base import Rule
+from shoal.models.rules import Rule
 from shoal.table.stats import Attribute
 
 

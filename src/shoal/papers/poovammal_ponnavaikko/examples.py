@@ -14,7 +14,7 @@ from shoal.catalogue import load
 from shoal.errors import ParameterError
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
-from shoal.models.base import Judge
+from shoal.models.judge import Judge
 from shoal.models.numeric import EpsM
 from shoal.papers.base import Claim, Context, Item, Outcome
 from shoal.papers.claims import checked, equals, info

@@ -1,0 +1,208 @@
+"""The judge that holds several models against group statistics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoal.kernels.judge import rules as kernel
+from shoal.models.base import Model, merging_keeps
+from shoal.models.rules import BALANCED, BREACH, Reference, Rule
+from shoal.table.stats import Attribute, GroupStats, Histogram, Key
+
+_EMPTY = np.empty(0, dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Judgement:
+    """One model on one attribute over all groups.
+
+    ``values`` are the figures as reports show them (NaN where a group has no known value), ``ok`` the verdicts.
+    """
+
+    model: Model
+    on: tuple[str, ...] | None
+    values: np.ndarray
+    limit: float
+    ok: np.ndarray
+    better: str
+
+    @property
+    def worst(self) -> float:
+        """The figure of the worst group."""
+        known = self.values[~np.isnan(self.values)]
+        if known.size == 0:
+            return math.nan
+        return float(known.min() if self.better == "up" else known.max())
+
+
+class Judge:
+    """Several models compiled once for one table and reference.
+
+    Parameters
+    ----------
+    models
+        What every class must satisfy.
+    reference
+        Statistics of the whole table as one group.
+    """
+
+    def __init__(self, models: Sequence[Model], reference: Reference) -> None:
+        self.models = list(models)
+        self.reference = reference
+        every = [(model, rules) for model in models for rules in model.all_rules(reference)]
+        # Those that kernels know come first, so that both count rules alike.
+        self.sets = sorted(every, key=lambda pair: pair[1][0].op < 0)
+        self._flat = [rule for _, rules in self.sets for rule in rules]
+        found: dict[Key, Attribute] = {}
+        for rule in self._flat:
+            if rule.attribute is not None:
+                found.setdefault(rule.attribute.key, rule.attribute)
+        self.attributes = list(found.values())
+        self.needs_spreads = any(rule.op == kernel.EXTENT for rule in self._flat)
+        self.needs_breaches = any(rule.op == BREACH for rule in self._flat)
+        self.rules = compile_rules([pair for pair in self.sets if pair[1][0].op >= 0], self.attributes)
+
+    @property
+    def k(self) -> int:
+        """Smallest class any of the models allows."""
+        return max([1, *(model.size_limit() for model in self.models)])
+
+    def judge(self, stats: GroupStats) -> list[Judgement]:
+        """One judgement a model and attribute."""
+        values = [self._values(index, rule, stats) for index, rule in enumerate(self._flat)]
+        result = []
+        start = 0
+        for model, rules in self.sets:
+            mine = values[start : start + len(rules)]
+            result.append(_judgement(model, rules, mine, stats.sizes.size))
+            start += len(rules)
+        return result
+
+    def ok(self, stats: GroupStats) -> np.ndarray:
+        """Which groups satisfy every model."""
+        good = np.ones(stats.sizes.size, dtype=bool)
+        for judgement in self.judge(stats):
+            good &= judgement.ok
+        return good
+
+    def _values(self, index: int, rule: Rule, stats: GroupStats) -> np.ndarray:
+        if rule.op == kernel.EXTENT:
+            # Before anything is generalised there is no extent to judge.
+            return stats.spreads if stats.spreads is not None else np.full(stats.sizes.size, np.nan)
+        if rule.op == BREACH:
+            # Nor is there a breach before it is known which nodes stand for sensitive values.
+            found = (stats.breaches or {}).get((rule.names[0], int(rule.p0)))
+            return found if found is not None else np.full(stats.sizes.size, np.nan)
+        if rule.attribute is None:
+            return stats.sizes.astype(np.float64)
+        histogram = stats.histograms[rule.attribute.key]
+        if rule.op == BALANCED:
+            return _balanced(rule.attribute, histogram, (stats.broken or {}).get(rule.attribute.names[0]))
+        return kernel.judge_rule(
+            self.rules, index, histogram.indptr, histogram.codes, histogram.counts, histogram.known
+        )
+
+
+def _judgement(model: Model, rules: Sequence[Rule], values: Sequence[np.ndarray], groups: int) -> Judgement:
+    ok = np.ones(groups, dtype=bool)
+    shown = np.zeros(groups)
+    at = 0
+    while at < len(rules):
+        rule = rules[at]
+        value = values[at]
+        if rule.combine > 1:
+            value = average_known(values[at : at + rule.combine])
+        ok &= compare(value, rule.sense, rule.limit) | np.isnan(value)
+        if at == 0:
+            shown = np.exp(value) if rule.exponential else value * rule.scale
+        at += max(rule.combine, 1)
+    first = rules[0]
+    limit = math.exp(first.limit) if first.exponential else first.limit * first.scale
+    names = tuple(
+        name
+        for rule in rules[: max(first.combine, 1)]
+        for name in (rule.attribute.names if rule.attribute else rule.names)
+    )
+    better = "up" if first.sense == kernel.AT_LEAST else "down"
+    return Judgement(model=model, on=names or None, values=shown, limit=limit, ok=ok, better=better)
+
+
+def _balanced(one: Attribute, histogram: Histogram, broken: np.ndarray | None) -> np.ndarray:
+    """Distinct values of each group, 0 where one is commoner than another or a signature is broken."""
+    groups = histogram.known.size
+    owner = np.repeat(np.arange(groups), np.diff(histogram.indptr))
+    known = one.unknown[histogram.codes] == 0
+    owner, counts = owner[known], histogram.counts[known]
+    distinct = np.bincount(owner, minlength=groups).astype(np.float64)
+    most = np.zeros(groups)
+    np.maximum.at(most, owner, counts)
+    even = most * distinct == np.bincount(owner, counts, minlength=groups)
+    if broken is not None:
+        even &= ~broken
+    return np.where(distinct == 0, np.nan, np.where(even, distinct, 0.0))
+
+
+def average_known(values: Sequence[np.ndarray]) -> np.ndarray:
+    """Mean over the attributes of each group, those without a known value left out; NaN where none has one."""
+    stacked = np.stack(values)
+    known = (~np.isnan(stacked)).sum(axis=0)
+    return np.where(known > 0, np.nansum(stacked, axis=0) / np.maximum(known, 1), np.nan)
+
+
+def compare(values: np.ndarray, sense: int, limit: float) -> np.ndarray:
+    """Which values meet a limit, with the spec's absolute tolerance; the strict comparison has none."""
+    if sense == kernel.AT_LEAST:
+        return values >= limit - kernel.TOLERANCE
+    if sense == kernel.AT_MOST:
+        return values <= limit + kernel.TOLERANCE
+    return values < limit
+
+
+def compile_rules(sets: Sequence[tuple[Model, Sequence[Rule]]], attributes: Sequence[Attribute]) -> kernel.Rules:
+    """Pack rules into flat arrays for the kernels."""
+    index = {one.key: number for number, one in enumerate(attributes)}
+    pairs = [(model, rule) for model, rules in sets for rule in rules]
+    refs: list[np.ndarray] = []
+    ref_at = np.zeros((len(pairs), 3), dtype=np.int64)
+    trees: list[np.ndarray] = []
+    tree_at = np.zeros(len(pairs) + 1, dtype=np.int64)
+    total = 0
+    for r, (_, rule) in enumerate(pairs):
+        ref_at[r, 0] = total
+        if rule.ref_full is not None:
+            refs.append(rule.ref_full)
+            total += rule.ref_full.size
+        ref_at[r, 1] = total
+        refs.append(rule.ref)
+        total += rule.ref.size
+        ref_at[r, 2] = total
+        trees.append(rule.tree.ravel())
+        tree_at[r + 1] = tree_at[r] + rule.tree.size
+    unknown_at = np.cumsum([0, *(one.card for one in attributes)], dtype=np.int64)
+    rules = [rule for _, rule in pairs]
+    return kernel.Rules(
+        op=np.array([rule.op for rule in rules], dtype=np.int64),
+        attr=np.array(
+            [-1 if rule.attribute is None else index[rule.attribute.key] for rule in rules], dtype=np.int64
+        ),
+        sense=np.array([rule.sense for rule in rules], dtype=np.int64),
+        limit=np.array([rule.limit for rule in rules], dtype=np.float64),
+        p0=np.array([rule.p0 for rule in rules], dtype=np.float64),
+        p1=np.array([rule.p1 for rule in rules], dtype=np.float64),
+        combine=np.array([rule.combine for rule in rules], dtype=np.int64),
+        strict_parent=np.array(
+            [not merging_keeps(model, mine) for model, mine in sets for _ in mine], dtype=np.int64
+        ),
+        ref=np.concatenate([_EMPTY, *refs]).astype(np.float64),
+        ref_at=ref_at,
+        tree=np.concatenate([np.empty(0, dtype=np.int32), *trees]).astype(np.int32),
+        tree_at=tree_at,
+        unknown=np.concatenate([np.empty(0, dtype=np.uint8), *(one.unknown for one in attributes)]),
+        unknown_at=unknown_at,
+        card=np.array([one.card for one in attributes], dtype=np.int64),
+        people=np.array([one.people for one in attributes], dtype=np.uint8),
+    )
