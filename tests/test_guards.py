@@ -13,9 +13,9 @@ import pytest
 import shoal
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.describe import whole_hierarchies
-from shoal.results import GateCase
 from shoal.table.table import Table
 from shoal.verify import gate
+from shoal.verify.types import GateCase
 
 ILLNESS = [
     ["flu", "lungs", "*"], ["asthma", "lungs", "*"], ["ulcer", "stomach", "*"], ["gastritis", "stomach", "*"],

@@ -46,12 +46,13 @@ from shoal.recoding.publish import Published, behind_representatives, publish_ta
 from shoal.recoding.recodings import Recoding, Subtree
 from shoal.recoding.snap import grids
 from shoal.reports.release import release_html
-from shoal.results import GateCase, Gated, GateReport, Release
+from shoal.results import Gated, Release
 from shoal.risk.beside import before_and_after
 from shoal.table.history import History
 from shoal.table.keys import Keys
 from shoal.table.table import Table, iso_dates, with_crowd
 from shoal.verify import gate
+from shoal.verify.types import GateCase, GateReport
 from shoal.version import VERSION
 
 Progress = Callable[[str], None]

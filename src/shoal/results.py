@@ -14,11 +14,6 @@ from typing import TYPE_CHECKING, Any
 from shoal.catalogue import load
 from shoal.pseudonyms.secrets import MappingTable as MappingTable
 from shoal.pseudonyms.secrets import Secret
-from shoal.verify.types import Check as Check
-from shoal.verify.types import GateCase as GateCase
-from shoal.verify.types import GateReport as GateReport
-from shoal.verify.types import Sayable as Sayable
-from shoal.verify.types import Verdict as Verdict
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,6 +22,7 @@ if TYPE_CHECKING:
     from shoal.recoding.applied import Released
     from shoal.recoding.overlaps import Overlap
     from shoal.table.table import Table
+    from shoal.verify.types import Check, Verdict
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,10 +23,11 @@ from shoal.pipeline import Progress, all_models, anonymize
 from shoal.pseudonyms.secrets import SecretKey
 from shoal.pseudonyms.tokens import KEY_BYTES
 from shoal.reports.release import release_html
-from shoal.results import Check, GateReport, Release
+from shoal.results import Release
 from shoal.table.history import History
 from shoal.table.table import Table
 from shoal.verify import recheck
+from shoal.verify.types import Check, GateReport
 from shoal.version import VERSION
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from shoal.models.judge import Judge, Judgement
 from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.publish import publish
 from shoal.recoding.recodings import Grouping
-from shoal.results import GateCase, Verdict
 from shoal.table.keys import Keys
 from shoal.table.table import Table
 from shoal.verify import gate
+from shoal.verify.types import GateCase, Verdict
 
 ENGINE = MemoryEngine()
 

@@ -20,12 +20,12 @@ from shoal.models.invariance import MInvariance
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.publish import publish
 from shoal.recoding.recodings import Grouping
-from shoal.results import GateCase
 from shoal.table.history import History, broken_classes, set_ids
 from shoal.table.keys import Keys
 from shoal.vault.registry import Registry
 from shoal.verify import gate
 from shoal.verify.claims import read_claims
+from shoal.verify.types import GateCase
 from tests.models.judging import ENGINE, judge_of, judged
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.results import Check, GateCase, GateReport, Verdict
 from shoal.verify import gate
 from shoal.verify.claims import read_claims
+from shoal.verify.types import Check, GateCase, GateReport, Verdict
 from shoal.verify.words import needed_codes, not_protected, statement
 
 ZIPS = [["1000", "100*", "*"], ["1001", "100*", "*"], ["1010", "101*", "*"], ["1011", "101*", "*"]]

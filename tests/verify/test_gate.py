@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import VerificationError
-from shoal.results import GateCase
 from shoal.verify import gate
+from shoal.verify.types import GateCase
 from tests.verify.cases import COLUMNS, check_of, failed, hospital, hospital_case, manifest
 
 NOBODY = np.array([], dtype=np.int64)

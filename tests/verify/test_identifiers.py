@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from shoal.results import GateCase
 from shoal.verify import gate
 from shoal.verify.identifiers import check_identifier_values
+from shoal.verify.types import GateCase
 from tests.verify.cases import COLUMNS, check_of, failed, hospital_case, manifest
 
 NAMES = [f"Person {row:03}" for row in range(24)]

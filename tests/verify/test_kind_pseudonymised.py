@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.results import Check
 from shoal.verify.kinds.pseudonymised import check_pseudonymised
+from shoal.verify.types import Check
 
 ORIGINAL = pl.DataFrame(
     {

@@ -19,8 +19,9 @@ import shoal
 from shoal.catalogue import make
 from shoal.io.output import read_tables
 from shoal.io.sayable import read_columns, sayable
-from shoal.results import Check, Release
+from shoal.results import Release
 from shoal.verify.leaks import check_leaks
+from shoal.verify.types import Check
 from shoal.verify.vocabulary import OURS
 
 SOURCE = Path(shoal.__file__).parent

@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.results import GateReport
 from shoal.verify import gate, recheck
+from shoal.verify.types import GateReport
 from tests.verify.cases import (
     COLUMNS,
     check_of,

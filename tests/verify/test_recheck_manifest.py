@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from shoal.errors import VerificationError
-from shoal.results import GateReport
 from shoal.verify import recheck
+from shoal.verify.types import GateReport
 from tests.verify.cases import check_of, failed, hospital, hospital_case, in_words, published
 
 

@@ -12,7 +12,7 @@ from shoal.cli.show import error_data, say, show_error, show_json, show_table, s
 from shoal.errors import VerificationError
 
 if TYPE_CHECKING:
-    from shoal.results import GateReport
+    from shoal.verify.types import GateReport
 
 
 def verify(

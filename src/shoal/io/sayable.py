@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from shoal.results import Sayable
 from shoal.table.column import Column
 from shoal.table.table import Table, iso_dates
+from shoal.verify.types import Sayable
 
 
 def read_columns(table: Table) -> dict[str, list[pl.Series]]:
