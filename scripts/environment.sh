@@ -18,7 +18,7 @@ find_python() {
 }
 
 # install EXTRAS: install the checkout with the given extras ("" for none) into .venv and compile its kernels, unless
-# that was done.
+# that was done; with "dev" the papers, too.
 install() {
     if ! usable .venv/bin/python || ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
         python=$(find_python)
@@ -27,12 +27,14 @@ install() {
     fi
     stamp=".venv/.shoal-installed${1:+-$1}"
     # The path is part of it because an editable install remembers where the checkout was.
-    wanted=$({ cat pyproject.toml constraints.txt; pwd; } | cksum)
+    wanted=$({ cat pyproject.toml papers/pyproject.toml constraints.txt; pwd; } | cksum)
     if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
         echo "Installing Shoal${1:+ with [$1]} into .venv ..." >&2
         rm -f .venv/.shoal-installed*
+        [ "$1" = dev ] && papers="-e papers" || papers=
+        # shellcheck disable=SC2086 # two words or none
         .venv/bin/python -m pip install -q -q --disable-pip-version-check --root-user-action=ignore \
-            -c constraints.txt -e ".${1:+[$1]}"
+            -c constraints.txt -e ".${1:+[$1]}" $papers
         echo "$wanted" >"$stamp"
     fi
     # Kernels are compiled for good, and anew only where their code has changed.

@@ -21,7 +21,8 @@ from shoal import catalogue
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "shoal"
 DOCS = ROOT / "docs"
-FILES = sorted(SOURCE.rglob("*.py"))
+PAPERS = ROOT / "papers" / "src" / "shoal_papers"
+FILES = sorted(SOURCE.rglob("*.py")) + sorted(PAPERS.rglob("*.py"))
 LONGEST = 600
 
 OPEN = {"errors", "grammar", "params", "catalogue", "version"}
@@ -88,12 +89,12 @@ DOCUMENTED = [
 
 
 def where(path: Path) -> str:
-    return path.relative_to(SOURCE).as_posix()
+    return path.relative_to(SOURCE).as_posix() if SOURCE in path.parents else f"papers/{path.relative_to(PAPERS)}"
 
 
 def package(path: Path) -> str:
     """The line of the import table that a file falls under; ``""`` for the top level, which gathers names."""
-    first = path.relative_to(SOURCE).parts[0]
+    first = Path(where(path)).parts[0]
     return "" if first == "__init__.py" else first.removesuffix(".py")
 
 
@@ -124,13 +125,15 @@ def imported(path: Path) -> tuple[str, ...]:
 
 
 def is_module(parent: str, name: str) -> bool:
-    folder = SOURCE.parent / parent.replace(".", "/")
+    home = PAPERS.parent if parent.split(".")[0] == "shoal_papers" else SOURCE.parent
+    folder = home / parent.replace(".", "/")
     return parent.startswith("shoal") and ((folder / f"{name}.py").is_file() or (folder / name).is_dir())
 
 
 def ours(path: Path) -> list[str]:
-    """The modules of ours that a file imports, without the leading ``shoal.``."""
-    return [name.removeprefix("shoal.") for name in imported(path) if name.startswith("shoal.")]
+    """The modules of ours that a file imports, without the leading ``shoal.``; ``papers`` is the other distribution."""
+    named = [re.sub(r"^shoal_papers\b", "shoal.papers", name) for name in imported(path)]
+    return [name.removeprefix("shoal.") for name in named if name.startswith("shoal.")]
 
 
 def allowed(owner: str, target: str) -> bool:
@@ -197,7 +200,7 @@ def test_the_pipeline_gets_concrete_classes_from_the_registry() -> None:
     assert not concrete & set(imported(SOURCE / "pipeline.py"))
 
 
-@pytest.mark.parametrize("folder", ["src", "tests", "benchmarks"])
+@pytest.mark.parametrize("folder", ["src", "papers", "tests", "benchmarks"])
 def test_no_file_is_too_long(folder: str) -> None:
     for path in (ROOT / folder).rglob("*.py"):
         lines = len(path.read_text(encoding="utf-8").splitlines())

@@ -17,8 +17,8 @@ import pytest
 import shoal
 from shoal.catalogue import make, names
 from shoal.census.hierarchies import hierarchies
-from shoal.papers.adult import COLUMNS
 from shoal.running import verify_release
+from shoal_papers.adult import COLUMNS
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "alpha-k": {"alpha": 0.8, "k": 3}, "upc": {"utility": 0.9, "protection": 0.9}, "anatomy": {"l": 2},

@@ -1,20 +1,31 @@
 """Names to classes, loaded only when asked for.
 
-Built-ins stand in the table below and plug-ins call :func:`register`: one door for both. A target is
-``"module:attribute"``, so that listing names imports nothing.
+Built-ins stand in the table below; installed distributions add names by entry points of the groups in :data:`GROUPS`,
+and programs by :func:`register`: one door for all. A target is ``"module:attribute"``, so that listing names imports
+nothing. A name that two distributions claim is nobody's: it is refused until one of them is gone.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
-from shoal.errors import ParameterError
+from shoal.errors import InputError, ParameterError
 from shoal.params import nearest
+from shoal.version import VERSION
 
-_TABLE: dict[str, dict[str, tuple[str, str]]] = {
+OURS = f"shoal {VERSION}"
+# Where installed distributions say what they add.
+GROUPS = {
+    "algorithm": "shoal.algorithms", "model": "shoal.models", "measure": "shoal.measures", "attack": "shoal.attacks",
+    "engine": "shoal.engines", "paper": "shoal.papers",
+}  # fmt: skip
+
+_TABLE: dict[str, dict[str, tuple[str, ...]]] = {
     "algorithm": {
         "mondrian": (
             "shoal.algorithms.partition.mondrian:Mondrian",
@@ -185,13 +196,6 @@ _TABLE: dict[str, dict[str, tuple[str, str]]] = {
         "boundaries": ("shoal.evaluation.boundaries:Boundaries", "Share of released cells that keep boundaries which analysts need."),
         "distributions": ("shoal.evaluation.distributions:Distributions", "Distances of columns' distributions and of their associations."),
     },
-    "paper": {
-        "yang-qiao": ("shoal.papers.yang_qiao.paper:PAPER", "Yang & Qiao: random anonymisation, against l-diversity and permutation."),
-        "sumana-hareesh": ("shoal.papers.sumana_hareesh.paper:PAPER", "Sumana & Hareesh: a survey of models, and what (alpha, k)-anonymity costs."),
-        "poovammal-ponnavaikko": ("shoal.papers.poovammal_ponnavaikko.paper:PAPER", "Poovammal & Ponnavaikko: graded grouping and mapping tables, and who reads them."),
-        "loukides": ("shoal.papers.loukides.paper:PAPER", "Loukides: k-anonymity that trades utility against protection, or sets limits on both."),
-        "morton": ("shoal.papers.morton.paper:PAPER", "Morton et al.: research value, and searches for the table that keeps most."),
-    },
     "engine": {
         "memory": ("shoal.engines.memory:MemoryEngine", "Everything in this process, with compiled kernels."),
     },
@@ -203,36 +207,114 @@ _TABLE: dict[str, dict[str, tuple[str, str]]] = {
 }
 
 
+class PluginWarning(UserWarning):
+    """An installed plug-in cannot be used."""
+
+
+class Entry(NamedTuple):
+    """A name: where it is, what it is in one line (None: it says so itself), whose it is, and why it cannot be used."""
+
+    target: str
+    summary: str | None
+    origin: str = OURS
+    fault: str = ""
+
+
 def register(kind: str, name: str, target: str, summary: str) -> None:
-    """Add a plug-in, for example ``register("measure", "mine", "my.module:Mine", "One line.")``."""
-    if name in _TABLE.setdefault(kind, {}):
+    """Add a name in this process, for example ``register("measure", "mine", "my.module:Mine", "One line.")``."""
+    if name in _table(kind):
         raise ParameterError(f"The {kind} '{name}' is already registered: choose another name.")
-    _TABLE[kind][name] = (target, summary)
+    _TABLE.setdefault(kind, {})[name] = (target, summary, "this program")
 
 
 def names(kind: str) -> list[str]:
-    """All registered names of one kind, in the order of registration."""
-    return list(_TABLE.get(kind, {}))
+    """All names of one kind that can be used: built-ins first, then plug-ins. Loads none of them."""
+    return [name for name, entry in _table(kind).items() if not entry.fault]
 
 
 def summary(kind: str, name: str) -> str:
-    """The one-line description of a name."""
-    return _entry(kind, name)[1]
+    """The one-line description of a name; a plug-in says it itself, so that it is loaded."""
+    entry = _entry(kind, name)
+    if entry.summary is not None:
+        return entry.summary
+    found = load(kind, name)
+    said = getattr(found, "summary", None)
+    return said if isinstance(said, str) else (found.__doc__ or "").strip().partition("\n")[0]
+
+
+def origin(kind: str, name: str) -> str:
+    """The distribution that a name comes from and its version, such as ``"shoal 0.1.0"``."""
+    return _entry(kind, name).origin
+
+
+def working(kind: str) -> list[str]:
+    """All names of one kind whose code loads: a plug-in that does not is warned about, and breaks nothing else."""
+    found = []
+    for name, entry in _table(kind).items():
+        try:
+            if entry.fault or entry.origin != OURS:
+                load(kind, name)
+        except InputError as error:
+            warnings.warn(str(error), PluginWarning, stacklevel=2)
+        else:
+            found.append(name)
+    return found
 
 
 def load(kind: str, name: str) -> Any:
     """Import and return what ``name`` stands for; an unknown name proposes the nearest one."""
-    module, _, attribute = _entry(kind, name)[0].partition(":")
-    return getattr(import_module(module), attribute)
+    entry = _entry(kind, name)
+    if entry.fault:
+        raise InputError(entry.fault)
+    module, _, attribute = entry.target.partition(":")
+    if entry.origin == OURS:
+        return getattr(import_module(module), attribute)
+    try:
+        return getattr(import_module(module), attribute)
+    except (Exception, SystemExit) as error:
+        # The message may hold anything, so that only its type is shown.
+        raise InputError(
+            f"The {kind} '{name}' of {entry.origin} cannot be loaded ({type(error).__name__} in {module}): "
+            "repair or uninstall that distribution."
+        ) from error
 
 
-def _entry(kind: str, name: str) -> tuple[str, str]:
-    table = _TABLE.get(kind, {})
+def _entry(kind: str, name: str) -> Entry:
+    table = _table(kind)
     if name not in table:
         near = nearest(str(name), table)
         hint = f"Did you mean '{near}'?" if near else f"Known are: {', '.join(table)}."
         raise ParameterError(f"There is no {kind} called '{name}'. {hint}")
     return table[name]
+
+
+def _table(kind: str) -> dict[str, Entry]:
+    """Every name of a kind, whoever brings it."""
+    found = {name: Entry(*entry) for name, entry in _TABLE.get(kind, {}).items()}
+    for name, entry in _installed().get(kind, ()):
+        if name in found:
+            both = f"{found[name].origin} and {entry.origin}"
+            fault = f"The {kind} '{name}' is claimed by both {both}: uninstall one of the two."
+            found[name] = found[name]._replace(fault=fault)
+        else:
+            found[name] = entry
+    return found
+
+
+@cache
+def _installed() -> dict[str, list[tuple[str, Entry]]]:
+    """What installed distributions say they add, by kind: names in the order of the distributions that bring them."""
+    from importlib.metadata import entry_points
+
+    every = entry_points()
+    found = {}
+    for kind, group in GROUPS.items():
+        entries = []
+        for point in every.select(group=group):
+            origin = f"{point.dist.name} {point.dist.version}" if point.dist else "an unnamed distribution"
+            entries.append((point.name, Entry(point.value.partition("[")[0].strip(), None, origin)))
+        found[kind] = sorted(entries, key=lambda one: one[1].origin)
+    return found
 
 
 def make(kind: str, spec: Mapping[str, Any]) -> Any:

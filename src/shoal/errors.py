@@ -90,10 +90,11 @@ class RefusalError(UserError):
 
 
 class MissingExtraError(UserError):
-    """An optional library is not installed."""
+    """An optional library is not installed; ``extra`` is what brings it, where it is not asked for by its own name."""
 
-    def __init__(self, what: str, library: str, extra: str) -> None:
-        super().__init__(f"{what} needs {library}, which is not installed: run pip install 'shoal[{extra}]'.")
+    def __init__(self, what: str, library: str, extra: str | None = None) -> None:
+        wanted = library if extra is None else f"'shoal[{extra}]'"
+        super().__init__(f"{what} needs {library}, which is not installed: run pip install {wanted}.")
 
 
 class InfeasibleError(ShoalError):

@@ -11,10 +11,10 @@ import pytest
 
 from shoal.catalogue import load, names
 from shoal.errors import ParameterError
-from shoal.papers.base import Claim, Context, Item, Outcome, Paper, impossible
-from shoal.papers.claims import below, bootstrap, checked, equals, falls_with, info, rises_with, summary, within
-from shoal.papers.data import Data
-from shoal.papers.runs import curves, points, sample, summarise
+from shoal_papers.base import Claim, Context, Item, Outcome, Paper, impossible
+from shoal_papers.claims import below, bootstrap, checked, equals, falls_with, info, rises_with, summary, within
+from shoal_papers.data import Data
+from shoal_papers.runs import curves, points, sample, summarise
 
 WORDS = {"title": "t", "shows": "s", "statement": "d"}
 

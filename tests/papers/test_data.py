@@ -10,9 +10,9 @@ import pytest
 
 from shoal.errors import InputError, ParameterError
 from shoal.io.source import read
-from shoal.papers.adult import COLUMNS, ROWS, SHA256, adult_hierarchies, check_adult, find_adult, read_adult
-from shoal.papers.data import Data, file_hash
-from shoal.papers.standins import CENSUS_COLUMNS, census_standin, synthetic_a, synthetic_b, synthetic_mcphd
+from shoal_papers.adult import COLUMNS, ROWS, SHA256, adult_hierarchies, check_adult, find_adult, read_adult
+from shoal_papers.data import Data, file_hash
+from shoal_papers.standins import CENSUS_COLUMNS, census_standin, synthetic_a, synthetic_b, synthetic_mcphd
 
 ROW = "39, State-gov, 77516, Bachelors, 13, Divorced, Adm-clerical, Not-in-family, White, Male, 0, 0, 40, Cuba, <=50K"
 TREES = [

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.papers.base import Claim, Context, Outcome
-from shoal.papers.data import Data
-from shoal.papers.loukides.paper import PAPER
-from shoal.papers.loukides.toc_common import METHODS, OCCUPATIONS, adult_table, by_cluster, figures, told
+from shoal_papers.base import Claim, Context, Outcome
+from shoal_papers.data import Data
+from shoal_papers.loukides.paper import PAPER
+from shoal_papers.loukides.toc_common import METHODS, OCCUPATIONS, adult_table, by_cluster, figures, told
 
 FIGURES = {
     "3.3", "3.4", "3.8", "3.9", "T4.3", "T4.4", "T4.5", "T4.6", "T4.7", "4.1", "4.2", "4.3", "4.4", "4.5", "4.6", "4.7",

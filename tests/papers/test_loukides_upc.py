@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from shoal.evaluation.reading import read_release
-from shoal.papers.base import Context
-from shoal.papers.data import Data
-from shoal.papers.loukides.paper import PAPER
-from shoal.papers.loukides.upc import ITEMS
-from shoal.papers.loukides.upc_census import census_queries
-from shoal.papers.loukides.upc_common import (
+from shoal_papers.base import Context
+from shoal_papers.data import Data
+from shoal_papers.loukides.paper import PAPER
+from shoal_papers.loukides.upc import ITEMS
+from shoal_papers.loukides.upc_census import census_queries
+from shoal_papers.loukides.upc_common import (
     CENSUS_QUASI,
     INCOME,
     PERSONAL,
@@ -24,7 +24,7 @@ from shoal.papers.loukides.upc_common import (
     seen_range_diversity,
     upc,
 )
-from shoal.papers.standins import census_standin
+from shoal_papers.standins import census_standin
 
 # Few releases each: enough for every claim and reading to be computed.
 TINY: dict[str, dict[str, Any]] = {

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 from shoal.hierarchy.hierarchy import Hierarchy
-from shoal.papers.base import Context, Outcome
-from shoal.papers.data import Data
-from shoal.papers.morton.common import at_levels, smallest_class, spread, thinned
-from shoal.papers.morton.paper import PAPER
+from shoal_papers.base import Context, Outcome
+from shoal_papers.data import Data
+from shoal_papers.morton.common import at_levels, smallest_class, spread, thinned
+from shoal_papers.morton.paper import PAPER
 
 
 def _outcome(name: str, changed: dict[str, Any], folder: Path | None = None, seeds: tuple[int, ...] = (1,)) -> Outcome:

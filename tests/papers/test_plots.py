@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import builtins
-from typing import Any
-
 import pytest
 
-from shoal.errors import MissingExtraError, ParameterError
-from shoal.papers.plots import _LOOKS, Plot, Series, compact, draw
+from shoal.errors import ParameterError
+from shoal_papers.plots import _LOOKS, Plot, Series, compact, draw
 
 TWO = [
     Series(name="ours", x=[5, 10], y=[0.1, 0.2], low=[0.05, 0.1], high=[0.2, 0.3]),
@@ -48,19 +45,6 @@ def test_a_plot_is_checked() -> None:
         Plot(title="t", x="x", y="y", series=TWO, kind="pie")
     with pytest.raises(ParameterError, match="better"):
         Plot(title="t", x="x", y="y", series=TWO, better="left")
-
-
-def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def absent(name: str, *rest: Any, **more: Any) -> Any:
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return real(name, *rest, **more)
-
-    monkeypatch.setattr(builtins, "__import__", absent)
-    with pytest.raises(MissingExtraError, match=r"pip install 'shoal\[papers\]'"):
-        draw([Plot(title="t", x="x", y="y", series=TWO)])
 
 
 def test_compact_drawings_keep_their_texts() -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from shoal.papers.base import Context, Outcome
-from shoal.papers.data import Data
-from shoal.papers.poovammal_ponnavaikko.common import EQUAL, LINE
-from shoal.papers.poovammal_ponnavaikko.paper import PAPER
+from shoal_papers.base import Context, Outcome
+from shoal_papers.data import Data
+from shoal_papers.poovammal_ponnavaikko.common import EQUAL, LINE
+from shoal_papers.poovammal_ponnavaikko.paper import PAPER
 
 TINY: dict[str, dict[str, Any]] = {
     "6": {"rows": 400, "gradings": [EQUAL, LINE], "judged": ["training rows"]},

@@ -13,9 +13,9 @@ import pytest
 
 from shoal import catalogue
 from shoal.cli.main import execute
-from shoal.papers.base import Context, Item, Outcome, Paper, impossible
-from shoal.papers.claims import checked, info
-from shoal.papers.plots import Plot, Series
+from shoal_papers.base import Context, Item, Outcome, Paper, impossible
+from shoal_papers.claims import checked, info
+from shoal_papers.plots import Plot, Series
 
 WORDS = {"shows": "A line.", "statement": "It <goes> up."}
 COUNT = {"runs": 0}
@@ -49,8 +49,9 @@ MADE_UP = Paper(
 
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(catalogue._TABLE, "paper", {"made-up": ("nowhere:MADE_UP", "Nothing.")})
-    monkeypatch.setattr("shoal.papers.reproduce.load", _load)
+    entry = catalogue.Entry("nowhere:MADE_UP", "Nothing.")
+    monkeypatch.setattr(catalogue, "_installed", lambda: {"paper": [("made-up", entry)]})
+    monkeypatch.setattr("shoal_papers.reproduce.load", _load)
     COUNT["runs"] = 0
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from shoal.papers.base import Context
-from shoal.papers.data import Data
-from shoal.papers.sumana_hareesh.paper import PAPER
+from shoal_papers.base import Context
+from shoal_papers.data import Data
+from shoal_papers.sumana_hareesh.paper import PAPER
 
 
 def test_every_worked_example_is_recomputed() -> None:

@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.papers.base import Context, Outcome
-from shoal.papers.data import Data
-from shoal.papers.yang_qiao.attack import squared
-from shoal.papers.yang_qiao.common import QUASI, SENSITIVE, made_by, reading_of, table_of
-from shoal.papers.yang_qiao.paper import PAPER
-from shoal.papers.yang_qiao.queries import _halves, _range
-from shoal.papers.yang_qiao.rules import associations, expected
+from shoal_papers.base import Context, Outcome
+from shoal_papers.data import Data
+from shoal_papers.yang_qiao.attack import squared
+from shoal_papers.yang_qiao.common import QUASI, SENSITIVE, made_by, reading_of, table_of
+from shoal_papers.yang_qiao.paper import PAPER
+from shoal_papers.yang_qiao.queries import _halves, _range
+from shoal_papers.yang_qiao.rules import associations, expected
 
 
 def broken(outcome: Outcome) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.options import Json
+from shoal.cli.papers import need_papers
 from shoal.cli.show import say, show_json, steps
 
 
@@ -27,7 +28,8 @@ def data(
     as_json: Json = False,
 ) -> None:
     """Say where a data set is to be had, and check a copy of it: rows, columns and hash."""
-    from shoal.papers.adult import FILE, SHA256, SOURCE
+    need_papers("A data set of the reproductions")
+    from shoal_papers.adult import FILE, SHA256, SOURCE
 
     found: dict[str, Any] = {"name": name.value, "file": FILE, "source": SOURCE, "sha256": SHA256}
     if folder is not None:
@@ -51,8 +53,8 @@ def data(
 
 def _checked(folder: Path) -> dict[str, Any]:
     """Rows and columns have to be right; another hash is only said, as line ends may differ."""
-    from shoal.papers.adult import SHA256, check_adult, find_adult, read_adult
-    from shoal.papers.data import file_hash
+    from shoal_papers.adult import SHA256, check_adult, find_adult, read_adult
+    from shoal_papers.data import file_hash
 
     path = find_adult(folder)
     frame = read_adult(path)

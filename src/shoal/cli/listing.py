@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from shoal.catalogue import names, summary
+from shoal.catalogue import origin, summary, working
 from shoal.cli.options import Json
-from shoal.cli.show import show_json, show_table
+from shoal.cli.papers import DISTRIBUTION
+from shoal.cli.show import show_json, show_table, show_warning
 
 
 class Kind(StrEnum):
@@ -34,8 +35,12 @@ def list_names(
 ) -> None:
     """Say what is available, one line each."""
     kind = what.value.removesuffix("s")
-    rows = [(name, summary(kind, name)) for name in names(kind)]
+    rows = [(name, summary(kind, name), origin(kind, name)) for name in working(kind)]
+    if what is Kind.papers and not rows:
+        show_warning(f"There are none without {DISTRIBUTION}: run pip install {DISTRIBUTION}.")
     if as_json:
-        show_json({what.value: [{"name": name, "summary": text} for name, text in rows]})
-    else:
-        show_table([kind, "what it is"], rows)
+        show_json({what.value: [dict(zip(("name", "summary", "origin"), row, strict=True)) for row in rows]})
+        return
+    # Where everything is ours, saying so on every line tells nothing.
+    foreign = len({row[2] for row in rows}) > 1
+    show_table([kind, "what it is", *(["from"] if foreign else [])], [row if foreign else row[:2] for row in rows])

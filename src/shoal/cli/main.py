@@ -7,12 +7,14 @@ import io
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NoReturn
 
 import typer
 import typer.main
 
+from shoal.catalogue import PluginWarning
 from shoal.cli.anonymize import anonymize
 from shoal.cli.attack import attack
 from shoal.cli.audit import audit
@@ -27,7 +29,7 @@ from shoal.cli.registry import app as registry
 from shoal.cli.reproduce import reproduce
 from shoal.cli.risk import risk
 from shoal.cli.run import run
-from shoal.cli.show import error_data, show_error, show_json
+from shoal.cli.show import error_data, show_error, show_json, show_warning
 from shoal.cli.vault import app as vault
 from shoal.cli.verify import verify
 from shoal.cli.warm import warm
@@ -103,7 +105,9 @@ def execute(arguments: list[str]) -> int:
     """Run one command and return its exit code; what went wrong is said in one line."""
     as_json = "--json" in arguments
     try:
-        return _command().main(args=arguments, prog_name="shoal", standalone_mode=False) or 0
+        with warnings.catch_warnings():
+            _say_of_plugins()
+            return _command().main(args=arguments, prog_name="shoal", standalone_mode=False) or 0
     except KeyboardInterrupt:
         return 130
     except SystemExit:
@@ -121,6 +125,20 @@ def execute(arguments: list[str]) -> int:
             sentence = error.format_message().rstrip(".")
             return _failed("UsageError", f"{sentence}. Try --help.", 2, as_json)
         return _internal(error, as_json)
+
+
+def _say_of_plugins() -> None:
+    """Make a warning about a plug-in one line, once, on standard error."""
+    others = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+        if issubclass(category, PluginWarning):
+            show_warning(str(message))
+        else:
+            others(message, category, *rest, **more)
+
+    warnings.showwarning = show  # type: ignore[assignment]
+    warnings.simplefilter("once", PluginWarning)
 
 
 def _internal(error: Exception, as_json: bool) -> int:

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli.options import Json
+from shoal.cli.papers import need_papers
 from shoal.cli.show import bar, error_data, say, show_error, show_json, show_table
 from shoal.errors import ParameterError, VerificationError
 
 if TYPE_CHECKING:
-    from shoal.papers.base import Item, Paper
-    from shoal.papers.reproduce import Done, Progress
+    from shoal_papers.base import Item, Paper
+    from shoal_papers.reproduce import Done, Progress
 
 
 def reproduce(
@@ -41,6 +42,7 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Regenerate figures, tables and worked examples of the five documents, and check what they claim."""
+    need_papers("Reproducing the documents")
     if listed:
         _list(paper, as_json)
         return
@@ -67,10 +69,10 @@ def reproduce(
 def _carry_out(
     paper: str, items: list[str], data: Path | None, output: Path, seed: int, quick: bool, again: bool
 ) -> list[Done]:
-    from shoal.papers.data import Data
-    from shoal.papers.reproduce import chosen_items
-    from shoal.papers.reproduce import reproduce as carry_out
-    from shoal.papers.store import Store
+    from shoal_papers.data import Data
+    from shoal_papers.reproduce import chosen_items
+    from shoal_papers.reproduce import reproduce as carry_out
+    from shoal_papers.store import Store
 
     chosen = chosen_items(paper, items)
     with _progress(chosen) as progress:
@@ -93,7 +95,7 @@ def _progress(chosen: list[tuple[Paper, Item]]) -> Iterator[Progress]:
 
 
 def _list(paper: str | None, as_json: bool) -> None:
-    from shoal.papers.reproduce import chosen_items
+    from shoal_papers.reproduce import chosen_items
 
     rows = [
         (one.name, item.id, item.title, ", ".join(item.needs) or "-", "no" if item.impossible else "yes")

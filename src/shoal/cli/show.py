@@ -116,6 +116,11 @@ def show_error(message: str) -> None:
     print(f"error: {clean(message)}", file=sys.stderr)
 
 
+def show_warning(message: str) -> None:
+    """One line on standard error about what goes on without something."""
+    print(f"warning: {clean(message)}", file=sys.stderr)
+
+
 @contextmanager
 def steps() -> Iterator[Callable[[str], None]]:
     """A spinner on standard error that names the step and its time; nothing where nobody looks."""
