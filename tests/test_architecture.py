@@ -17,15 +17,19 @@ import typer
 import typer.main
 
 from shoal import catalogue
+from tests.house import FILES, OPEN, PAPERS, SOURCE, lines, offenders, package, parsed, where
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCE = ROOT / "src" / "shoal"
 DOCS = ROOT / "docs"
-PAPERS = ROOT / "papers" / "src" / "shoal_papers"
-FILES = sorted(SOURCE.rglob("*.py")) + sorted(PAPERS.rglob("*.py"))
 LONGEST = 600
+# How many break a rule today. A figure may only fall: lower it here when it does.
+CEILINGS = {
+    "files over 400 lines": 1,
+    "functions over 60 lines": 10,
+    "functions of more than 8 arguments": 54,
+    "functions of a complexity over 20": 12,
+}
 
-OPEN = {"errors", "grammar", "params", "catalogue", "version"}
 DATA = {"kernels", "hierarchy", "table", "recoding", "pseudonyms", "results"}
 BASES = {"engines.base", "models.base", "models.judge", "models.rules", "judging.settle", "measures.base"}
 METHODS = {"models", "judging", "measures", "engines", "algorithms", "verify", "risk", "attacks", "evaluation"}
@@ -88,33 +92,23 @@ DOCUMENTED = [
 ]  # fmt: skip
 
 
-def where(path: Path) -> str:
-    return path.relative_to(SOURCE).as_posix() if SOURCE in path.parents else f"papers/{path.relative_to(PAPERS)}"
-
-
-def package(path: Path) -> str:
-    """The line of the import table that a file falls under; ``""`` for the top level, which gathers names."""
-    first = Path(where(path)).parts[0]
-    return "" if first == "__init__.py" else first.removesuffix(".py")
-
-
 def is_type_checking(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
 
 
 def walk(tree: ast.AST, skip_types: bool) -> Iterator[ast.AST]:
-    for child in ast.iter_child_nodes(tree):
-        if not (skip_types and is_type_checking(child)):
-            yield child
-            yield from walk(child, skip_types)
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += [child for child in ast.iter_child_nodes(node) if not (skip_types and is_type_checking(child))]
 
 
 @cache
 def imported(path: Path) -> tuple[str, ...]:
     """Every module a file imports, anywhere in it. Results are plain data and may name any type."""
-    tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
     found = []
-    for node in walk(tree, skip_types=where(path) == "results.py"):
+    for node in walk(parsed(path), skip_types=where(path) == "results.py"):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -156,26 +150,31 @@ def run(code: str) -> list[str]:
     return json.loads(done.stderr.splitlines()[-1])
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if package(path)], ids=where)
-def test_imports_follow_the_table(path: Path) -> None:
-    owner = package(path)
-    assert owner in ALLOWED, f"{owner} is not in the import table: add it to docs/design.md and to this test."
-    wrong = [target for target in ours(path) if not allowed(owner, target)]
-    assert not wrong, f"{where(path)} may not import {', '.join(wrong)}"
+def test_imports_follow_the_table() -> None:
+    owners = {package(path) for path in FILES} - {""}
+    assert owners <= set(ALLOWED), f"add to docs/design.md and to this test: {sorted(owners - set(ALLOWED))}"
+    wrong = [
+        f"{where(path)} may not import {target}"
+        for path in FILES if package(path) for target in ours(path) if not allowed(package(path), target)
+    ]  # fmt: skip
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("path", FILES, ids=where)
-def test_imports_are_absolute_and_never_from_the_top(path: Path) -> None:
-    relative = [name for name in imported(path) if name.startswith(".")]
-    assert not relative, f"{where(path)} imports {relative} by a relative path"
-    assert "shoal" not in imported(path), f"{where(path)} imports from the top-level package"
+def test_imports_are_absolute_and_never_from_the_top() -> None:
+    wrong = [
+        f"{where(path)} imports {name}"
+        for path in FILES for name in imported(path) if name.startswith(".") or name == "shoal"
+    ]  # fmt: skip
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("path", FILES, ids=where)
-def test_libraries_load_only_where_they_belong(path: Path) -> None:
-    parts = {package(path), where(path)}
-    wrong = [name for name in imported(path) if not ONLY_IN.get(name.split(".")[0], parts) & parts]
-    assert not wrong, f"{where(path)} may not load {', '.join(wrong)}"
+def test_libraries_load_only_where_they_belong() -> None:
+    wrong = [
+        f"{where(path)} may not load {name}"
+        for path in FILES for name in imported(path)
+        if not ONLY_IN.get(name.split(".")[0], {package(path)}) & {package(path), where(path)}
+    ]  # fmt: skip
+    assert not wrong, "\n".join(wrong)
 
 
 def test_the_verifier_stands_on_its_own() -> None:
@@ -200,11 +199,16 @@ def test_the_pipeline_gets_concrete_classes_from_the_registry() -> None:
     assert not concrete & set(imported(SOURCE / "pipeline.py"))
 
 
-@pytest.mark.parametrize("folder", ["src", "papers", "tests", "benchmarks"])
-def test_no_file_is_too_long(folder: str) -> None:
-    for path in (ROOT / folder).rglob("*.py"):
-        lines = len(path.read_text(encoding="utf-8").splitlines())
-        assert lines <= LONGEST, f"{path.relative_to(ROOT)} has {lines} lines: split it."
+def test_no_file_is_too_long() -> None:
+    paths = [path for folder in ("src", "papers", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
+    wrong = [f"{path.relative_to(ROOT)} ({lines(path)})" for path in paths if lines(path) > LONGEST]
+    assert not wrong, "\n".join(["split:", *wrong])
+
+
+@pytest.mark.parametrize("rule", CEILINGS)
+def test_a_rule_is_broken_no_more_often_than_it_was(rule: str) -> None:
+    found = offenders()[rule]
+    assert len(found) <= CEILINGS[rule], "\n".join([f"{len(found)} {rule}, {CEILINGS[rule]} at most:", *found])
 
 
 @pytest.mark.parametrize(
