@@ -38,7 +38,11 @@ install() {
         echo "$wanted" >"$stamp"
     fi
     # Kernels are compiled for good, and anew only where their code has changed.
-    kernels=$(find src/shoal/kernels -name '*.py' | LC_ALL=C sort | xargs cat | cksum)
+    kernels=$({
+        find src/shoal/kernels src/shoal/warming.py -name '*.py' | LC_ALL=C sort | xargs cat
+        grep '^numba==' constraints.txt
+        echo "${SHOAL_CACHE-}${XDG_CACHE_HOME-}${HOME-}"
+    } | cksum)
     if [ "$(cat .venv/.shoal-kernels 2>/dev/null)" != "$kernels" ]; then
         .venv/bin/shoal warm >&2
         echo "$kernels" >.venv/.shoal-kernels

@@ -73,7 +73,7 @@ ALLOWED: dict[str, set[str]] = {
 # Libraries that only these parts may load.
 ONLY_IN = {
     "numba": {"kernels/caching.py"},
-    "llvmlite": {"kernels/caching.py", "kernels/tiers.py"},
+    "llvmlite": {"kernels/caching.py", "kernels/packing.py", "kernels/tiers.py"},
     "duckdb": {"engines/duckdb.py"},
     "psycopg": {"engines/postgres.py"},
     "adbc_driver_postgresql": {"engines/postgres.py"},

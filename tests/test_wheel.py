@@ -48,6 +48,7 @@ def unpack(wheel: Path, folder: Path) -> Path:
 
 def run(installed: Path, cache: Path, *commands: list[str]) -> list[int]:
     environment = os.environ | {"PYTHONPATH": str(installed), "SHOAL_CACHE": str(cache)}
+    environment["NUMBA_CPU_NAME"] = "generic"  # what was compiled for the processor of this machine alone is not found
     done = subprocess.run(
         [sys.executable, "-c", DRIVER, str(installed), json.dumps(commands)],
         env=environment, cwd=installed, capture_output=True, text=True, check=False,
@@ -68,7 +69,8 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def wheel(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return pack_wheel(build(sources, tmp_path_factory.mktemp("wheel")))
+    folder = tmp_path_factory.mktemp("wheel")
+    return pack_wheel(build(sources, tmp_path_factory.mktemp("plain")), folder)
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import os
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +67,45 @@ def test_what_is_compiled_is_kept_and_found_again(tmp_path: Path, quiet: Callabl
     assert quiet() == [line]
 
 
+def test_each_signature_has_a_file_of_its_own(tmp_path: Path, quiet: Callable[[], list[str]]) -> None:
+    """Processes that compile at the same time share no file, so that none loses what another made."""
+    assert compiled.kernel(add)(1, 2) == 3
+    assert compiled.kernel(add)(1.0, 2.5) == 3.5
+    assert len(list(tmp_path.rglob("*.nbi"))) == 2
+    assert compiled.kernel(add)(3, 4) == 7
+    assert compiled.kernel(add)(0.5, 4.0) == 4.5
+    assert len(quiet()) == 2
+
+
+def test_threads_may_call_one_for_the_first_time_together(quiet: Callable[[], list[str]]) -> None:
+    fresh = compiled.kernel(add)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda number: (fresh(number, 1), fresh.dispatcher), range(64)))
+    assert [value for value, _ in found] == list(range(1, 65))
+    assert len({id(one) for _, one in found}) == 1
+
+
+TOTAL = """
+import sys
+import numpy as np
+from shoal.kernels import compiled
+from total import total
+assert total(np.array([2.0, 1.0])) == 3.5
+sys.exit(any(name in sys.modules for name in ("scipy.linalg", "numba.np.arraymath")))
+"""
+
+
+def test_what_is_found_loads_no_more_of_numba_than_runs_it(tmp_path: Path) -> None:
+    """Half of the time that a small run takes would go into modules that only compiling needs."""
+    code = "return values.sum() + values[np.argsort(values)][0] / 2"
+    lines = ["import numpy as np", "from shoal.kernels.compiled import kernel", "@kernel", "def total(values):"]
+    (tmp_path / "total.py").write_text("\n".join([*lines, f"    {code}", ""]))
+    paths = os.pathsep.join([str(tmp_path), *sys.path])
+    known = os.environ | {"SHOAL_CACHE": str(tmp_path / "cache"), "PYTHONPATH": paths}
+    ends = [subprocess.run([sys.executable, "-c", TOTAL], env=known, check=False).returncode for _ in range(2)]
+    assert ends == [1, 0]
+
+
 def test_a_folder_that_cannot_be_written_costs_time_and_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quiet: Callable[[], list[str]]
 ) -> None:
@@ -117,3 +159,15 @@ def _twice(value: float) -> float:
 def test_kernels_call_and_inline_each_other() -> None:
     assert _twice(1.0) == 3.0
     assert _twice.py_func(1.0) == 3.0
+
+
+def test_every_import_of_a_kernel_module_is_seen() -> None:
+    """What a module has from another counts towards its stamp, in whatever way it is written."""
+    for path in Path(compiled.__file__).parent.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        named = [node.module for node in tree.body if isinstance(node, ast.ImportFrom) and node.module]
+        plain = [alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names]
+        assert not [name for name in (*plain, *named) if name == "shoal.kernels" or name in plain and "shoal" in name]
+        ours = {name.removeprefix("shoal.kernels.") for name in named if name.startswith("shoal.kernels.")}
+        seen = {one.relative_to(compiled._HERE).with_suffix("").as_posix() for one in compiled._imported(path)}
+        assert seen == {name.replace(".", "/") for name in ours}

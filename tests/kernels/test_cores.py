@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -32,13 +34,18 @@ def test_blocks_cover_all_rows(rows: int, least: int) -> None:
     assert all(stop - start >= least or stop == rows for start, stop in blocks)
 
 
-def test_an_error_comes_back() -> None:
+def test_an_error_comes_back_and_ends_the_work() -> None:
+    done: list[int] = []
+
     def fail(part: int) -> None:
         if part == 3:
             raise ValueError(part)
+        done.append(part)
+        time.sleep(0.001)
 
     with pytest.raises(ValueError, match="3"):
-        share(8, fail)
+        share(10_000, fail)
+    assert len(done) < 5_000
 
 
 def test_threads_are_as_many_as_asked_for() -> None:
@@ -60,3 +67,10 @@ def test_cores_by_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for wrong in ("", "0", "many", "-1"):
         monkeypatch.setenv("SHOAL_CORES", wrong)
         assert cores() >= 1
+
+
+def test_cores_where_a_process_cannot_be_bound_to_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_cores(None)
+    monkeypatch.delenv("SHOAL_CORES", raising=False)
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    assert cores() == os.cpu_count()

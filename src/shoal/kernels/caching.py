@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import json
 import sys
 from collections.abc import Iterator
@@ -17,11 +18,15 @@ from typing import Any
 import numba
 from llvmlite import binding
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
+from numba.core.compiler import CompileResult
+from numba.core.environment import Environment, lookup_environment
+from numba.core.runtime import rtsys
 
 from shoal.kernels.compiled import cache_folder, stamp, unwrap
 from shoal.kernels.tiers import served, tier
 
 PACK = Path(__file__).with_name("pack")
+_rebuild: Any = CompileResult._rebuild
 
 
 def dispatcher(function: Any, options: dict[str, Any]) -> Any:
@@ -81,7 +86,32 @@ class _Locator(_CacheLocator):
 
 
 class _Results(CompileResultCacheImpl):
+    """What is kept of a compiled function: all but the modules of numba's that it was made with.
+
+    Rebuilding one the way numba does imports whatever module of numba's a function was inlined from, and SciPy with it.
+    """
+
     _locator_classes = [_Locator]
+
+    def reduce(self, data: Any) -> tuple[Any, ...]:
+        *most, environments = data._reduce()
+        return *most, [(one.globals["__name__"], one.consts, one.env_name) for one in environments]
+
+    def rebuild(self, target_context: Any, payload: tuple[Any, ...]) -> CompileResult:
+        *most, environments = payload
+        made: CompileResult = _rebuild(target_context, *most, [_environment(*one) for one in environments])
+        return made
+
+
+def _environment(module: str, constants: list[Any], name: str) -> Environment:
+    """The objects that a function refers to; of the names of its module it needs none."""
+    made = lookup_environment(name)
+    if made is None:
+        made = Environment({"__name__": module})
+        made.consts[:] = constants
+        made.env_name = name
+        Environment._memo[name] = made
+    return made
 
 
 class _Cache(FunctionCache):
@@ -90,18 +120,24 @@ class _Cache(FunctionCache):
     _impl_class = _Results
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        target_context.refresh()
         for folder in self._folders():
-            base, source = self._impl.filename_base, self._impl.locator.get_source_stamp()
-            file = IndexDataCacheFile(cache_path=str(folder), filename_base=base, source_stamp=source)
             for machine in (_Tier, target_context.codegen()):
+                key = self._index_key(sig, machine)
                 with contextlib.suppress(OSError):
-                    found = file.load(self._index_key(sig, machine))
+                    found = self._file(folder, key).load(key)
                     if found is not None:
+                        rtsys.initialize(target_context)
                         return self._impl.rebuild(target_context, found)
+        target_context.refresh()
         _say("Compiling kernels, once: this can take a minute ...")
         unwrap(self._py_func.__globals__)
         return None
+
+    def _file(self, folder: Path, key: Any) -> IndexDataCacheFile:
+        """A file for each key: processes that compile at the same time never write into one another's."""
+        name = f"{self._impl.filename_base}-{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}"
+        source = self._impl.locator.get_source_stamp()
+        return IndexDataCacheFile(cache_path=str(folder), filename_base=name, source_stamp=source)
 
     def _folders(self) -> Iterator[Path]:
         mine = Path(self._cache_path)
@@ -111,7 +147,11 @@ class _Cache(FunctionCache):
         yield mine
 
     def save_overload(self, sig: Any, data: Any) -> None:
+        if not self._impl.check_cachable(data):
+            return
+        key = self._index_key(sig, data.codegen)
         try:
-            self._save_overload(sig, data)
+            self._impl.locator.ensure_cache_path()
+            self._file(Path(self._cache_path), key).save(key, self._impl.reduce(data))
         except OSError:
             _say(f"'{cache_folder()}' cannot be written, so kernels are compiled in every run: set SHOAL_CACHE.")

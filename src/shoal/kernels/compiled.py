@@ -15,12 +15,15 @@ import functools
 import hashlib
 import os
 import re
+import tempfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-_IMPORT = re.compile(r"^\s*from shoal\.kernels\.([a-z_.]+) import", re.MULTILINE)
+_IMPORT = re.compile(r"^from shoal\.kernels\.([\w.]+) import", re.MULTILINE)
 _HERE = Path(__file__).parent
+_FIRST = threading.RLock()
 
 
 class Kernel:
@@ -38,11 +41,12 @@ class Kernel:
     @property
     def dispatcher(self) -> Any:
         """numba's own object, made when it is first asked for."""
-        if self._dispatcher is None:
-            from shoal.kernels.caching import dispatcher
+        with _FIRST:
+            if self._dispatcher is None:
+                from shoal.kernels.caching import dispatcher
 
-            self._dispatcher = dispatcher(self.py_func, self._options)
-        return self._dispatcher
+                self._dispatcher = dispatcher(self.py_func, self._options)
+            return self._dispatcher
 
 
 def kernel(function: Any = None, **options: Any) -> Any:
@@ -57,18 +61,20 @@ def unwrap(names: dict[str, Any]) -> None:
 
     What is compiled has to know what it calls and inlines.
     """
-    ours = {name: value for name, value in names.items() if isinstance(value, Kernel)}
+    ours = {name: value for name, value in list(names.items()) if isinstance(value, Kernel)}
+    # Those of other modules first: one that is interrupted begins again where it was.
+    for value in ours.values():
+        if value.py_func.__globals__ is not names:
+            unwrap(value.py_func.__globals__)
     for name, value in ours.items():
         names[name] = value.dispatcher
-    for value in ours.values():
-        unwrap(value.py_func.__globals__)
 
 
 @functools.cache
 def stamp(path: Path) -> str:
     """A digest of a kernel module and of all kernel modules it imports."""
     digest = hashlib.sha256()
-    for one in sorted(reached(path)):
+    for one in sorted(reached(path) | {Path(__file__).with_name("caching.py")}):  # which says in what form code is kept
         digest.update(f"{one.parent.name}/{one.name}".encode() + b"\0" + one.read_bytes() + b"\0")
     return digest.hexdigest()
 
@@ -97,5 +103,5 @@ def cache_folder() -> Path:
     given = os.environ.get("SHOAL_CACHE")
     if given:
         return Path(given)
-    home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "shoal"
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(tempfile.gettempdir() if home.startswith("~") else home) / "shoal"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 
 _BLOCKS = 8  # of rows for each core, so that none waits long for the last
 _limit: int | None = None
@@ -18,7 +19,9 @@ def cores() -> int:
     if _limit is not None:
         return _limit
     given = os.environ.get("SHOAL_CORES", "")
-    return int(given) if given.isdecimal() and int(given) > 0 else len(os.sched_getaffinity(0))
+    if given.isdecimal() and int(given) > 0:
+        return int(given)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def use_cores(count: int | None) -> None:
@@ -34,15 +37,24 @@ def share(parts: int, work: Callable[[int], object]) -> None:
         for part in range(parts):
             work(part)
         return
-    waiting = iter(range(parts))
+    waiting, lock = iter(range(parts)), Lock()
+
+    def following() -> int | None:
+        with lock:
+            return next(waiting, None)
 
     def take() -> None:
-        for part in waiting:
+        while (part := following()) is not None:
             work(part)
 
     with ThreadPoolExecutor(workers) as pool:
-        for done in [pool.submit(take) for _ in range(workers)]:
-            done.result()
+        try:
+            for done in [pool.submit(take) for _ in range(workers)]:
+                done.result()
+        except BaseException:
+            while following() is not None:  # nobody begins another part
+                pass
+            raise
 
 
 def share_rows(rows: int, work: Callable[[int, int], object], least: int = 1) -> None:

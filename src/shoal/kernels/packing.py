@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import pickle
 import sys
 import sysconfig
 import zipfile
@@ -12,14 +13,16 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
+from llvmlite import binding
+
 from shoal.kernels.compiled import cache_folder, stamp
-from shoal.kernels.tiers import served
+from shoal.kernels.tiers import served, tier
 
 
-def pack_wheel(plain: Path) -> Path:
-    """Write a wheel for this platform beside one for all, which is removed; gives its path."""
+def pack_wheel(plain: Path, folder: Path) -> Path:
+    """Write a wheel for this platform into a folder, made of one for all; gives its path."""
     tag = _tag()
-    packed = plain.with_name(plain.name.replace("py3-none-any", tag))
+    packed = folder / plain.name.replace("py3-none-any", tag)
     with zipfile.ZipFile(plain) as source:
         files = {entry.filename: source.read(entry) for entry in source.infolist()}
     info = next(name.split("/")[0] for name in files if name.endswith(".dist-info/WHEEL"))
@@ -34,17 +37,31 @@ def pack_wheel(plain: Path) -> Path:
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as target:
         for name, content in files.items():
             target.writestr(name, content)
-    plain.unlink()
     return packed
 
 
 def _kernels() -> Iterator[tuple[str, bytes]]:
-    """What the cache holds for the kernels as they are now, and what it serves."""
+    """What was compiled for this processor's tier, of the kernels as they are now, and what it serves."""
     kept = {stamp(path)[:24] for path in Path(__file__).parent.rglob("*.py")}
+    found = 0
     for folder in sorted((cache_folder() / "kernels").iterdir()):
-        if folder.name in kept:
-            yield from ((f"{folder.name}/{path.name}", path.read_bytes()) for path in sorted(folder.glob("*.nb?")))
+        for index in sorted(folder.glob("*.nbi")) if folder.name in kept else ():
+            if _serves(index):
+                found += 1
+                for path in (index, *sorted(folder.glob(f"{index.stem}.*.nbc"))):
+                    yield f"{folder.name}/{path.name}", path.read_bytes()
+    if not found:
+        raise SystemExit("There are no kernels for this processor's tier to pack: run shoal warm first.")
     yield "pack.json", json.dumps(served(version("numba")), indent=1).encode()
+
+
+def _serves(index: Path) -> bool:
+    """Whether a file of numba's is of this version and for the tier, not for the processor of whoever builds."""
+    with index.open("rb") as file:
+        if pickle.load(file) != version("numba"):
+            return False
+        _, overloads = pickle.load(file)
+    return any(key[1] == (binding.get_process_triple(), tier(), "") for key in overloads)
 
 
 def _tag() -> str:
@@ -68,4 +85,4 @@ def _digest(content: bytes) -> str:
 
 
 if __name__ == "__main__":
-    print(pack_wheel(Path(sys.argv[1])))
+    print(pack_wheel(Path(sys.argv[1]), Path(sys.argv[2])))

@@ -14,9 +14,12 @@ TIERS = {"x86-64-v3": ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"), 
 
 @functools.cache
 def tier() -> str:
-    """The best tier that this processor belongs to, or its own name."""
-    features = binding.get_host_cpu_features()
-    return next((name for name, needs in TIERS.items() if all(map(features.get, needs))), binding.get_host_cpu_name())
+    """The best tier that this processor belongs to, or the one that every processor of its kind does."""
+    try:
+        features = binding.get_host_cpu_features()
+    except RuntimeError:  # it cannot be told
+        return "generic"
+    return next((name for name, needs in TIERS.items() if all(map(features.get, needs))), "generic")
 
 
 def compile_for_tier() -> dict[str, str]:
@@ -28,7 +31,7 @@ def served(numba: str) -> dict[str, str]:
     """What compiled kernels have to agree on with the process that loads them."""
     return {
         "numba": numba,
-        "python": f"{platform.python_implementation()} {sys.version_info.major}.{sys.version_info.minor}",
+        "python": f"{platform.python_implementation()} {sys.version_info.major}.{sys.version_info.minor}{sys.abiflags}",
         "platform": binding.get_process_triple(),
         "processor": tier(),
     }
