@@ -270,13 +270,25 @@ def load(kind: str, name: str) -> Any:
     if entry.origin == OURS:
         return getattr(import_module(module), attribute)
     try:
-        return getattr(import_module(module), attribute)
+        found = getattr(import_module(module), attribute)
+        odd = _odd(kind, name, found)
     except (Exception, SystemExit) as error:
         # The message may hold anything, so that only its type is shown.
-        raise InputError(
-            f"The {kind} '{name}' of {entry.origin} cannot be loaded ({type(error).__name__} in {module}): "
-            "repair or uninstall that distribution."
-        ) from error
+        odd = f"cannot be loaded ({type(error).__name__} in {module})"
+    if odd:
+        raise InputError(f"The {kind} '{name}' of {entry.origin} {odd}: repair or uninstall that distribution.")
+    return found
+
+
+def _odd(kind: str, name: str, found: Any) -> str:
+    """What makes a plug-in's object none of its kind, "" where it is one."""
+    called = getattr(found, "name", name)
+    if called != name:
+        return f"calls itself '{called}'"
+    if kind == "paper":
+        return ""
+    specified = kind == "engine" or dataclasses.is_dataclass(found)
+    return "" if isinstance(found, type) and specified else f"is no {'class' if kind == 'engine' else 'dataclass'}"
 
 
 def _entry(kind: str, name: str) -> Entry:

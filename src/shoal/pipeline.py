@@ -18,7 +18,7 @@ import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.attacks.required import Measured, attack_release
-from shoal.catalogue import load, names
+from shoal.catalogue import load, working
 from shoal.errors import GateError, ParameterError, RefusalError
 from shoal.evaluation.workload import preference_facts, with_preferences
 from shoal.io.describe import describe, uncoded_columns, whole_hierarchies, whole_policies
@@ -284,7 +284,7 @@ def _facts(released: Released, recoding: Recoding, measured: Measured) -> dict[s
             "classes": released.n_classes,
             "clusters": released.groups,
         },
-        "measures": {name: load("measure", name)().score(released.price_stats()) for name in names("measure")},
+        "measures": {name: load("measure", name)().score(released.price_stats()) for name in working("measure")},
         "overlaps": overlap_report(released) if released.made == "generalised" else [],
         "attacks": list(measured.figures),
         "attack_notes": list(measured.notes),

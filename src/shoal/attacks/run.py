@@ -15,7 +15,7 @@ from shoal.attacks.forced import best_of_all
 from shoal.attacks.meeting import CONTROL, PEOPLE, refuse_strangers
 from shoal.attacks.views import identified_people, own_people, people_frame, public_view
 from shoal.attacks.views import release_view as see
-from shoal.catalogue import load, make, names
+from shoal.catalogue import load, make, working
 from shoal.errors import InputError, ParameterError
 from shoal.grammar import parse_attack
 from shoal.recoding.labels import readers_manifest
@@ -158,7 +158,7 @@ def _only_on(case: AttackCase, on: str | Sequence[str] | None) -> AttackCase:
 
 def applicable(*kinds: str) -> list[str]:
     """Names of the attacks on any of some kinds of release."""
-    return [name for name in names("attack") if set(kinds) & set(load("attack", name).kinds)]
+    return [name for name in working("attack") if set(kinds) & set(load("attack", name).kinds)]
 
 
 def _lacking(attack: Attack, case: AttackCase) -> str:

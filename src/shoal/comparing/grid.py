@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from shoal.catalogue import load, make, names
+from shoal.catalogue import load, make, names, working
 from shoal.errors import ParameterError
 from shoal.params import nearest
 
@@ -163,8 +163,9 @@ def _hint(key: str, algorithms: Sequence[str]) -> str:
 
 def _options(algorithms: Sequence[str]) -> Iterator[str]:
     """Everything that a grid of these algorithms can vary."""
-    yield from names("model")
-    for kind, owners in (("model", names("model")), ("algorithm", algorithms)):
+    models = working("model")
+    yield from models
+    for kind, owners in (("model", models), ("algorithm", algorithms)):
         for owner in owners:
             yield from (f"{owner}.{parameter}" for parameter in _parameters(kind, owner))
     shared = [set(_parameters("algorithm", name)) for name in algorithms]

@@ -1,0 +1,190 @@
+"""What other distributions bring: found by entry points, loaded when asked for, and never able to break the rest."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from shoal import catalogue
+from shoal.catalogue import GROUPS, OURS
+from shoal.cli.main import execute
+from shoal.errors import InputError, ParameterError
+
+MEASURE = '''
+from dataclasses import dataclass
+from typing import ClassVar
+from shoal.measures.base import Measure
+
+@dataclass(frozen=True, kw_only=True)
+class Mine(Measure):
+    """A figure of mine.
+
+    And more about it.
+    """
+
+    name: ClassVar[str] = "mine"
+
+    def value(self, stats):
+        return 0.25, {}
+'''
+Install = Callable[..., None]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
+    """Put a distribution on the path: its version, entry points by group, and the code of its one module."""
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    modules = []
+
+    def put(distribution: str, points: dict[str, dict[str, str]], code: str = MEASURE, version: str = "1.5") -> None:
+        module = distribution.replace("-", "_")
+        info = tmp_path / "site" / f"{module}-{version}.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n", "utf-8")
+        lines = [f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in names.items()) for group, names in points.items()]
+        (info / "entry_points.txt").write_text("\n".join(lines), "utf-8")
+        (tmp_path / "site" / f"{module}.py").write_text(code, "utf-8")
+        modules.append(module)
+        catalogue._installed.cache_clear()
+
+    yield put
+    catalogue._installed.cache_clear()
+    for module in modules:
+        sys.modules.pop(module, None)
+
+
+def run(*arguments: object) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = execute([str(one) for one in arguments])
+    return code, out.getvalue(), err.getvalue()
+
+
+def demo(folder: Path) -> tuple[int, str, str]:
+    return run("demo", "-o", folder / "out", "--rows", 200)
+
+
+@pytest.mark.parametrize("kind", GROUPS)
+def test_a_name_is_listed_without_loading_its_code(kind: str, install: Install) -> None:
+    install("shoal-mine", {GROUPS[kind]: {"mine": "shoal_mine:Mine"}}, "raise RuntimeError")
+    assert "mine" in catalogue.names(kind)
+    assert catalogue.origin(kind, "mine") == "shoal-mine 1.5"
+    assert "shoal_mine" not in sys.modules
+
+
+def test_built_ins_are_ours() -> None:
+    for kind in ("algorithm", "model", "measure", "attack", "engine", "evaluation"):
+        assert {catalogue.origin(kind, name) for name in catalogue.names(kind)} == {OURS}
+
+
+def test_lists_say_where_a_name_comes_from(install: Install) -> None:
+    install("shoal-mine", {"shoal.measures": {"mine": "shoal_mine:Mine"}})
+    code, out, err = run("list", "measures", "--json")
+    listed = {one["name"]: one for one in json.loads(out)["measures"]}
+    assert (code, err) == (0, "")
+    assert listed["mine"] == {"name": "mine", "summary": "A figure of mine.", "origin": "shoal-mine 1.5"}
+    assert listed["lm"]["origin"] == OURS
+    assert "shoal-mine 1.5" in run("list", "measures")[1]
+
+
+def test_a_measure_of_a_plug_in_is_one_like_others(install: Install, tmp_path: Path) -> None:
+    install("shoal-mine", {"shoal.measures": {"mine": "shoal_mine:Mine [extra]"}})
+    assert demo(tmp_path)[0] == 0
+    code, out, _ = run("measure", tmp_path / "out", "mine", "--json")
+    assert (code, json.loads(out)["measures"]["mine"]["value"]) == (0, 0.25)
+
+
+BROKEN = {
+    "it raises": ("shoal_mine:Mine", "raise ValueError('Alice has the flu')", "ValueError in shoal_mine"),
+    "it needs another library": ("shoal_mine:Mine", "import no_such_library", "ModuleNotFoundError in shoal_mine"),
+    "it is no Python": ("shoal_mine:Mine", "def", "SyntaxError in shoal_mine"),
+    "it ends the program": ("shoal_mine:Mine", "raise SystemExit(0)", "SystemExit in shoal_mine"),
+    "it has no such module": ("shoal_other:Mine", "", "ModuleNotFoundError in shoal_other"),
+    "it has no such class": ("shoal_mine:Yours", MEASURE, "AttributeError in shoal_mine"),
+}
+BROKEN = {key: (*given, f"cannot be loaded ({why})") for key, (*given, why) in BROKEN.items()} | {
+    "it is called otherwise": ("shoal_mine:Mine", MEASURE.replace('"mine"', '"yours"'), "calls itself 'yours'"),
+    "it is no class": ("shoal_mine:Mine", "Mine = len", "is no dataclass"),
+}
+
+
+@pytest.mark.parametrize("target, code, why", BROKEN.values(), ids=list(BROKEN))
+def test_one_that_does_not_load_breaks_nothing_else(
+    target: str, code: str, why: str, install: Install, tmp_path: Path
+) -> None:
+    install("shoal-mine", {"shoal.measures": {"mine": target}}, code)
+    sentence = f"The measure 'mine' of shoal-mine 1.5 {why}: repair or uninstall that distribution."
+    status, out, err = run("list", "measures", "--json")
+    names = [name for name in catalogue.names("measure") if name != "mine"]
+    assert (status, [one["name"] for one in json.loads(out)["measures"]]) == (0, names)
+    assert err == f"warning: {sentence}\n"
+    assert demo(tmp_path)[::2] == (0, f"warning: {sentence}\n")
+    assert run("measure", tmp_path / "out", "lm")[::2] == (0, "")
+    with pytest.raises(InputError) as refused:
+        catalogue.load("measure", "mine")
+    assert (str(refused.value), refused.value.exit_code) == (sentence, 2)
+
+
+def test_one_that_does_not_load_is_refused_where_it_is_named(install: Install, tmp_path: Path) -> None:
+    install("shoal-mine", {"shoal.models": {"mine": "shoal_mine:Mine"}}, "1 / 0")
+    people = tmp_path / "people.csv"
+    people.write_text("age,disease\n20,flu\n30,gout\n", "utf-8")
+    given = ["--quasi", "age", "--sensitive", "disease", "--model", "mine=2"]
+    code, _, err = run("anonymize", people, "-o", tmp_path / "out", *given)
+    assert code == 2
+    assert err == (
+        "error: The model 'mine' of shoal-mine 1.5 cannot be loaded (ZeroDivisionError in shoal_mine): "
+        "repair or uninstall that distribution.\n"
+    )
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_name_of_ours_cannot_be_taken(install: Install, tmp_path: Path) -> None:
+    install("shoal-mine", {"shoal.measures": {"c-avg": "shoal_mine:Mine"}}, "raise RuntimeError")
+    sentence = f"The measure 'c-avg' is claimed by both {OURS} and shoal-mine 1.5: uninstall one of the two."
+    with pytest.raises(InputError) as refused:
+        catalogue.load("measure", "c-avg")
+    assert str(refused.value) == sentence
+    assert "c-avg" not in catalogue.names("measure")
+    assert demo(tmp_path)[::2] == run("list", "measures")[::2] == (0, f"warning: {sentence}\n")
+
+
+def test_two_plug_ins_cannot_share_a_name(install: Install) -> None:
+    install("shoal-yours", {"shoal.measures": {"mine": "shoal_yours:Mine"}}, version="2")
+    install("shoal-mine", {"shoal.measures": {"mine": "shoal_mine:Mine"}, "shoal.attacks": {"mine": "shoal_mine:Mine"}})
+    with pytest.raises(InputError, match=r"'mine' is claimed by both shoal-mine 1\.5 and shoal-yours 2: uninstall one"):
+        catalogue.make("measure", {"name": "mine"})
+    assert "mine" not in catalogue.names("measure")
+    assert "mine" in catalogue.names("attack")
+
+
+def test_a_program_cannot_take_the_name_of_a_plug_in(install: Install) -> None:
+    install("shoal-mine", {"shoal.measures": {"mine": "shoal_mine:Mine"}})
+    with pytest.raises(ParameterError, match="already registered"):
+        catalogue.register("measure", "mine", "somewhere:Mine", "Mine.")
+
+
+def test_an_unknown_name_may_be_that_of_a_plug_in(install: Install) -> None:
+    install("shoal-mine", {"shoal.measures": {"largest-class": "shoal_mine:Mine"}}, "raise RuntimeError")
+    with pytest.raises(ParameterError, match="Did you mean 'largest-class'"):
+        catalogue.load("measure", "largest-clas")
+
+
+def test_the_first_of_two_versions_on_the_path_counts(
+    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("shoal-mine", {"shoal.measures": {"mine": "shoal_mine:Mine"}})
+    older = tmp_path / "older" / "shoal_mine-1.0.dist-info"
+    older.mkdir(parents=True)
+    (older / "METADATA").write_text("Metadata-Version: 2.1\nName: shoal-mine\nVersion: 1.0\n", "utf-8")
+    (older / "entry_points.txt").write_text("[shoal.measures]\nmine = shoal_mine:Mine\n", "utf-8")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(older.parent)])
+    catalogue._installed.cache_clear()
+    assert catalogue.origin("measure", "mine") == "shoal-mine 1.5"
+    assert catalogue.load("measure", "mine").name == "mine"
