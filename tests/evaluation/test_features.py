@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 import shoal
 from shoal.errors import ParameterError, SchemaError
-from shoal.evaluation.features import Rows, Scale, columns_of, find, first_seen, frame_features, names_of
+from shoal.evaluation.features import Column, Rows, Scale, columns_of, find, first_seen, frame_features
 from shoal.evaluation.reading import read_release
 from tests.evaluation.samples import starred
 from tests.evaluation.test_reading import EXACT, people, released
@@ -22,6 +23,10 @@ def both(reading: object) -> tuple[Rows, Rows]:
         Rows(features=features, released=True, rows=np.arange(reading.rows)),  # type: ignore[attr-defined]
         Rows(features=features, released=False, rows=reading.source),  # type: ignore[attr-defined]
     )
+
+
+def names_of(columns: Sequence[Column]) -> list[str]:
+    return [name for column in columns for name in column.names]
 
 
 def test_exact_cells_give_the_original_matrix_bit_by_bit() -> None:

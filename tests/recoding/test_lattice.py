@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import product
-from math import prod
 
 import numpy as np
 import pytest
@@ -73,20 +72,9 @@ def test_heights(sizes: tuple[int, ...]) -> None:
         assert found.dtype == np.int64
 
 
-@given(heights.filter(lambda sizes: prod(size + 1 for size in sizes) <= 100))
-def test_order(sizes: tuple[int, ...]) -> None:
-    lattice = Lattice(sizes)
-    nodes = listed(lattice)
-    ids = np.arange(lattice.size)
-    expected = [[all(x <= y for x, y in zip(a, b, strict=True)) for b in nodes] for a in nodes]
-    assert lattice.is_below(ids[:, np.newaxis], ids).tolist() == expected
-
-
 def test_scalars() -> None:
     lattice = Lattice((1, 2))
     assert int(lattice.height(5)) == 3
-    assert bool(lattice.is_below(1, 2))
-    assert not bool(lattice.is_below(2, 3))
 
 
 def test_the_largest_lattice() -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 import polars as pl
 
 from shoal.attacks.base import AttackFigure, figure
-from shoal.errors import ParameterError, RefusalError
-from shoal.params import real
+from shoal.errors import ParameterError
 
 CODE = "W-TRAJECTORY"
 
@@ -46,10 +45,3 @@ def gap_patterns(dates: Mapping[str, pl.Series], subjects: pl.Series) -> AttackF
     share = alone / people if people else 0.0
     sentence = f"{share:.1%} of the {people:,} people have gaps between their dates that nobody else has."
     return figure("gap patterns", share, people, sentence, baseline=1.0 / people if people else None)
-
-
-def refuse_gaps(found: AttackFigure, limit: float, acknowledged: Collection[str] = ()) -> None:
-    """Refuse shifted dates whose gaps single out more than a share ``limit`` of people."""
-    real("a date shift", "gap_limit", limit, low=0.0, high=1.0)
-    if found.value > limit and CODE not in acknowledged:
-        raise RefusalError(f"{found.sentence} Shifting does not hide them: publish months or years instead.", [CODE])

@@ -153,11 +153,6 @@ def columns_of(features: Sequence[Feature], widest: int = WIDEST) -> list[Column
     return [Column.of_feature(feature, widest) for feature in features]
 
 
-def names_of(columns: Sequence[Column]) -> list[str]:
-    """Name of every matrix column."""
-    return [name for column in columns for name in column.names]
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Scale:
     """Numbers measured in standard deviations from the mean of training rows, where missing ones are put.

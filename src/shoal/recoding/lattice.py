@@ -80,10 +80,6 @@ class Lattice:
         """Sum of the levels of each node."""
         return self.decode(ids).sum(axis=-1)
 
-    def is_below(self, a: np.ndarray | int, b: np.ndarray | int) -> np.ndarray:
-        """Whether no level of ``a`` is above that of ``b`` (so a node is below itself); the two broadcast."""
-        return np.all(self.decode(a) <= self.decode(b), axis=-1)
-
     def successors(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Nodes one level above in one attribute.
 
