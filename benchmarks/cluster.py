@@ -23,9 +23,9 @@ from shoal.engines.memory import MemoryEngine
 from shoal.judging.feasible import whole_reference
 from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
+from shoal.table.building import build_table
 from shoal.table.keys import Keys
 from shoal.table.schema import Schema
-from shoal.table.table import build_table
 
 QUASI = (
     "age", "sex", "region", "marital_status", "education", "occupation", "industry", "postcode", "visits",
@@ -43,8 +43,8 @@ def grouping(spec: Grouper, frame: pl.DataFrame, sensitive: list[str]) -> Work:
     table = build_table(frame, Schema(quasi=[c for c in frame.columns if c not in sensitive], sensitive=sensitive))
     models = spec.models()
     engine = MemoryEngine()
-    judge = Judge(models, whole_reference(table, models, engine))
-    problem = Problem(table=table, judge=judge, engine=engine, keys=Keys.from_seed(1))
+    judge = Judge(models, whole_reference(engine.open(table), models))
+    problem = Problem(rows=engine.open(table), judge=judge, keys=Keys.from_seed(1))
     return lambda: spec.group(problem)
 
 
@@ -166,8 +166,8 @@ def polished() -> Comparison:
     table = build_table(frame, Schema(quasi=frame.columns))
     models = [KAnonymity(k=10)]
     engine = MemoryEngine()
-    judge = Judge(models, whole_reference(table, list(models), engine))
-    problem = Problem(table=table, judge=judge, engine=engine, keys=Keys.from_seed(1))
+    judge = Judge(models, whole_reference(engine.open(table), list(models)))
+    problem = Problem(rows=engine.open(table), judge=judge, keys=Keys.from_seed(1))
     return Comparison(lambda: spec.run(problem), yardstick_groupby(), limit=500)
 
 

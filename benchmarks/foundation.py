@@ -22,9 +22,9 @@ from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
 from shoal.pipeline import anonymize
 from shoal.risk.audit import audit
+from shoal.table.building import build_table
 from shoal.table.keys import Keys
 from shoal.table.schema import Schema
-from shoal.table.table import build_table
 
 CARDS = (74, 7, 16, 7, 14, 5, 2, 41, 2)
 FOLDER = Path(tempfile.mkdtemp(prefix="shoal-benchmark-"))
@@ -56,8 +56,8 @@ def _mondrian(rows: int, cut: str = "widest") -> tuple[Work, pl.DataFrame]:
     table = build_table(frame, Schema(quasi=frame.columns))
     models = [KAnonymity(k=10)]
     engine = MemoryEngine()
-    judge = Judge(models, whole_reference(table, list(models), engine))
-    problem = Problem(table=table, judge=judge, engine=engine, keys=Keys.from_seed(1))
+    judge = Judge(models, whole_reference(engine.open(table), list(models)))
+    problem = Problem(rows=engine.open(table), judge=judge, keys=Keys.from_seed(1))
     return lambda: Mondrian(cut=cut).run(problem), frame
 
 

@@ -44,8 +44,8 @@ def adult(quasi: Sequence[str], sensitive: Sequence[str] = ()) -> Table:
 def problem(table: Table, models: Sequence[Model]) -> Problem:
     """A table and its models, ready to search."""
     engine = MemoryEngine()
-    judge = Judge(models, whole_reference(table, list(models), engine))
-    return Problem(table=table, judge=judge, engine=engine, keys=Keys.from_seed(1))
+    judge = Judge(models, whole_reference(engine.open(table), list(models)))
+    return Problem(rows=engine.open(table), judge=judge, keys=Keys.from_seed(1))
 
 
 def _search(table: Table, models: Sequence[Model], suppression: float, limit: float | None) -> Comparison:

@@ -26,8 +26,8 @@ def _run(algorithm: Algorithm, limit: float) -> Comparison:
         drop=[name for name in ADULT_COLUMNS if name not in (*SIX, "occupation")],
     )  # fmt: skip
     engine, models = MemoryEngine(), algorithm.models()
-    judge = Judge(models, whole_reference(table, models, engine))
-    problem = Problem(table=table, judge=judge, engine=engine, keys=Keys.from_seed(1))
+    judge = Judge(models, whole_reference(engine.open(table), models))
+    problem = Problem(rows=engine.open(table), judge=judge, keys=Keys.from_seed(1))
     return Comparison(lambda: algorithm.run(problem), yardstick_groupby(), limit)
 
 

@@ -69,8 +69,8 @@ def shoal(data: str, release: str, options: dict[str, Any]) -> dict[str, Any]:
     if options["search"]:
         table = read(frame, quasi=options["quasi"], sensitive=[options["sensitive"]], settings=types)
         models, engine = [KAnonymity(k=options["k"])], MemoryEngine()
-        judge = Judge(models, whole_reference(table, models, engine))
-        problem = Problem(table=table, judge=judge, engine=engine, keys=Keys.from_seed(1))
+        judge = Judge(models, whole_reference(engine.open(table), models))
+        problem = Problem(rows=engine.open(table), judge=judge, keys=Keys.from_seed(1))
         seconds, _ = _timed(lambda: algorithm.run(problem), options["repeats"])
         return {"seconds": seconds}
     seconds, made = _timed(whole, options["repeats"])

@@ -58,10 +58,8 @@ def measure(spec: dict[str, Any], k: int, labels: bool) -> dict[str, Any]:
         drop=[name for name in ADULT_COLUMNS if name not in quasi],
     )  # fmt: skip
     models = [make("model", {"name": "k", "k": k})]
-    engine = MemoryEngine()
-    problem = Problem(
-        table=table, judge=Judge(models, whole_reference(table, models, engine)), engine=engine, keys=Keys.from_seed(1)
-    )
+    rows = MemoryEngine().open(table)
+    problem = Problem(rows=rows, judge=Judge(models, whole_reference(rows, models)), keys=Keys.from_seed(1))
     yardstick = yardstick_groupby()
     algorithm = make("algorithm", spec)
     seconds, unit = [], []

@@ -16,9 +16,10 @@ from shoal.judging.feasible import whole_reference
 from shoal.measures.posterior import posterior
 from shoal.models.judge import Judge
 from shoal.recoding.randomised import Randomised, describe_randomised
+from shoal.table.building import build_table
 from shoal.table.keys import Keys
 from shoal.table.schema import Schema
-from shoal.table.table import Table, build_table
+from shoal.table.table import Table
 
 CARDS = (74, 7, 16, 7, 14, 5, 2, 41, 2)
 ROWS = 10_000_000
@@ -26,8 +27,8 @@ ROWS = 10_000_000
 
 def _problem(table: Table) -> Problem:
     engine = MemoryEngine()
-    judge = Judge([], whole_reference(table, [], engine))
-    return Problem(table=table, judge=judge, engine=engine, keys=Keys.from_seed(1))
+    judge = Judge([], whole_reference(engine.open(table), []))
+    return Problem(rows=engine.open(table), judge=judge, keys=Keys.from_seed(1))
 
 
 def _drawing(redraw: int) -> tuple[Work, Work]:

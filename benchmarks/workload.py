@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +96,7 @@ def compare(k: int) -> list[dict[str, Any]]:
 
         plain = make_release(table)
         for about, workload in WORKLOADS.items():
-            aware = make_release(replace(table, workload=shoal.Workload(**workload)))
+            aware = make_release(table.knowing(workload=shoal.Workload(**workload)))
             before, after = figures(plain, about), figures(aware, about)
             common = {"k": k, "method": method, "workload": about}
             rows += [common | {"figure": name, "without": before[name], "with": after[name]} for name in before]

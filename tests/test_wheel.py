@@ -134,7 +134,7 @@ from shoal.models.judge import Judge
 from shoal.judging.feasible import whole_reference
 table = shoal.read(pl.DataFrame({"q": [1, 2, 3]}), quasi=["q"])
 models = [shoal.KAnonymity(k=2)]
-judge = Judge(models, whole_reference(table, models, MemoryEngine()))
+judge = Judge(models, whole_reference(MemoryEngine().open(table), models))
 print(failing(judge.rules, np.ones(judge.rules.op.size), 0))
 """
 

@@ -183,7 +183,7 @@ def test_every_price_pays_the_tolls_that_its_cell_crosses(given_cuts: list[tuple
     """Weighted prices of cells are what they were plus the tolls, in every table of prices there is."""
     plain = people(interval=interval)
     cuts = {"age": Cuts.of(*zip(*given_cuts, strict=True))}
-    table = shoal.table.table.replace(plain, cuts=cuts)
+    table = plain.knowing(cuts=cuts)
     old, new = geometry(plain), geometry(table)
     column = plain.columns["age"]
     for low, high in [(0, 0), (3, 4), (0, 39), (8, 21), (20, 29)]:
@@ -199,7 +199,7 @@ def test_every_price_pays_the_tolls_that_its_cell_crosses(given_cuts: list[tuple
     ours = quasi_prices(table, "spread")
     assert sum(one.unit for one in ours) == pytest.approx(sum(one.unit for one in quasi_prices(plain, "spread")))
     if not interval:
-        before, after = (search_prices(load("measure", "lm")(), one) for one in (plain, table))
+        before, after = (search_prices(load("measure", "lm")(), one.domain) for one in (plain, table))
         assert before is not None
         assert after is not None
         extra = cuts["age"].levels(column)
@@ -244,7 +244,7 @@ def test_releases_with_a_workload_hold_their_promises_and_repeat(algorithm: dict
     assert "workload" not in json.dumps(one.manifest)
     assert one.evidence["workload"]["declared"]["target"] == "income"
     # The figures are those of the user's own weights, so that releases can be compared.
-    assert one.released.table.quasi_weights.tolist() == [1.0, 1.0]
+    assert one.released.table.domain.quasi_weights.tolist() == [1.0, 1.0]
 
 
 def test_a_limit_on_spreads_is_held_against_prices_without_tolls() -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -34,7 +33,7 @@ from shoal.judging.refusals import (
     refuse_unprotected,
 )
 from shoal.judging.splits import other_references, split_verdicts
-from shoal.models.base import Model
+from shoal.models.base import Model, smallest_class
 from shoal.models.judge import Judge
 from shoal.params import choice, iso_date
 from shoal.pseudonyms.columns import pseudonymise, refuse_idle_key
@@ -48,6 +47,7 @@ from shoal.recoding.snap import grids
 from shoal.reports.release import release_html
 from shoal.results import Gated, Release
 from shoal.risk.beside import before_and_after
+from shoal.table.domain import Domain
 from shoal.table.history import History
 from shoal.table.keys import Keys
 from shoal.table.table import Table, iso_dates, with_crowd
@@ -100,13 +100,14 @@ def anonymize(
     choice("the output", "suppressed", suppressed, ("drop", "star"))
     choice("the output", "order", order, ("shuffled", "kept"))
     refuse_unknown_codes(acknowledge)
-    table = table if history is None else replace(table, history=history)
-    wanted = all_models(table, models, chosen)
-    counter = load("engine", engine)()
+    table = table if history is None else table.remembering(history)
+    wanted = all_models(table.domain, models, chosen)
+    opened = load("engine", engine)()
     keys = keys or Keys.from_seed(seed)
 
-    judge = Judge(wanted, whole_reference(table, wanted, counter))
-    table = with_crowd(table, judge.k)
+    table = with_crowd(table, smallest_class(wanted))
+    rows = opened.open(table)
+    judge = Judge(wanted, whole_reference(rows, wanted))
     empty = vacuous(judge, chosen.suppression_limit)
     refuse_unprotected(table, wanted, empty, acknowledge, chosen.code)
     refuse_settings(table, order, acknowledge)
@@ -117,14 +118,16 @@ def anonymize(
 
     # A workload guides the algorithm alone: measures and gate see the table as it is.
     given, preferred = table, with_preferences(table)
-    recoding = chosen.run(Problem(table=preferred, judge=judge, engine=counter, keys=keys, progress=progress))
+    guided = rows if preferred is given else opened.open(preferred)
+    recoding = chosen.run(Problem(rows=guided, judge=judge, keys=keys, progress=progress))
     if getattr(recoding, "counterfeits", None) is not None:
         table, recoding = with_counterfeits(table, recoding)
-        judge = Judge(wanted, whole_reference(table, wanted, counter))
+        rows = opened.open(table)
+        judge = Judge(wanted, whole_reference(rows, wanted))
     progress("judging the classes")
     recoded = apply_recoding(table, recoding)
     refuse_misfits(recoded, wanted, suppressed)
-    released, keys_used = pseudonymise(enforce(recoded, judge, counter, chosen.suppression_limit), keys, token_key)
+    released, keys_used = pseudonymise(enforce(recoded, judge, rows, chosen.suppression_limit), keys, token_key)
     published = publish_tables(released, keys, suppressed=suppressed, order=order)
     progress("attacking it")
     measured = attack_release(released, keys)
@@ -159,8 +162,8 @@ def anonymize(
         **_facts(released, recoding, measured),
         **preference_facts(given, preferred),
         "risk": before_and_after(released, published),
-        "split_verdicts": split_verdicts(released, judge, counter),
-        "other_references": other_references(released, judge, counter),
+        "split_verdicts": split_verdicts(released, judge, rows),
+        "other_references": other_references(released, judge, rows),
         "vacuous": [{"model": model.parameters(), "on": list(on or ())} for model, on in empty],
         "seconds": time.perf_counter() - started,
     }
@@ -176,7 +179,7 @@ def anonymize(
     )
 
 
-def all_models(table: Table, models: Sequence[Model], algorithm: Algorithm) -> list[Model]:
+def all_models(domain: Domain, models: Sequence[Model], algorithm: Algorithm) -> list[Model]:
     """The models asked for and those an algorithm's shorthand stands for; a contradiction is an error."""
     wanted = list(models)
     for extra in algorithm.models():
@@ -185,13 +188,13 @@ def all_models(table: Table, models: Sequence[Model], algorithm: Algorithm) -> l
             raise ParameterError(f"The algorithm and the models set '{extra.name}' differently: keep one of them.")
         if not same:
             wanted.append(extra)
-    return [model for one in wanted for model in one.resolved(table)]
+    return [model for one in wanted for model in one.resolved(domain)]
 
 
 def refuse_misfits(released: Released, models: Sequence[Model], suppressed: str) -> None:
     """Say so where settings are for generalised cells and the method makes none, or models for values it lifted."""
     for model in models:
-        lifted = [name for names in model.targets(released.table) for name in names if name in _lifted(released)]
+        lifted = [name for names in model.targets(released.table.domain) for name in names if name in _lifted(released)]
         if lifted and model.name != "personalised":
             raise ParameterError(
                 f"The model '{model.name}' is set on '{lifted[0]}', whose values are lifted: set it on other columns."

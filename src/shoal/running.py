@@ -142,7 +142,7 @@ def _anonymize_recipe(
     if memory is not None:
         memory.refuse_strangers(table, recipe.acknowledge)
     algorithm, models = _methods(recipe)
-    wanted = [] if memory is None else all_models(table, models, algorithm)
+    wanted = [] if memory is None else all_models(table.domain, models, algorithm)
     history = None if memory is None else memory.history_of(table, wanted)
     release = anonymize_table(recipe, table, token_key=token_key, history=history, progress=progress)
     source = str(recipe.resolve(recipe.source.path))

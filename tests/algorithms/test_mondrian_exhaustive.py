@@ -22,6 +22,7 @@ from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
 from shoal.recoding.applied import apply_recoding
 from shoal.table.column import Column
+from shoal.table.domain import Domain
 from shoal.table.keys import Keys
 from shoal.table.schema import ColumnSpec, Schema
 from shoal.table.table import Table
@@ -40,14 +41,15 @@ def tables(sensitive: int, rows: int) -> Iterator[np.ndarray]:
 
 def coded(rows: np.ndarray) -> Table:
     """A table whose dictionaries hold all three values, present or not."""
-    columns = {}
+    columns, codes = {}, {}
     for place, (name, role) in enumerate([("a", "quasi"), ("b", "quasi"), ("s", "sensitive")]):
+        codes[name] = np.ascontiguousarray(rows[:, place])
         columns[name] = Column(
             name=name,
             role=role,
             type="numeric" if place == 0 else "categorical",
             kind="interval" if place == 0 else "flat",
-            codes=np.ascontiguousarray(rows[:, place]),
+            frequencies=np.bincount(rows[:, place], minlength=3),
             texts=pl.Series(["0", "1", "2"]),
             numbers=np.arange(3) if place == 0 else None,
             missing=-1,
@@ -56,11 +58,10 @@ def coded(rows: np.ndarray) -> Table:
         )
     return Table(
         frame=pl.DataFrame({"row": np.arange(len(rows))}),
-        schema=Schema(quasi=["a", "b"], sensitive=["s"]),
-        columns=columns,
+        domain=Domain(schema=Schema(quasi=["a", "b"], sensitive=["s"]), columns=columns, n=len(rows)),
+        codes=codes,
         row_keys=np.arange(len(rows), dtype=np.uint64),
         subjects=None,
-        n_subjects=0,
         n_read=len(rows),
         n_dropped=0,
     )
@@ -68,7 +69,7 @@ def coded(rows: np.ndarray) -> Table:
 
 def check(rows: np.ndarray, models: list[Model], algorithm: Mondrian, k: int, l: int) -> None:  # noqa: E741
     table = coded(rows)
-    judge = Judge(models, whole_reference(table, models, ENGINE))
+    judge = Judge(models, whole_reference(ENGINE.open(table), models))
     feasible = len(rows) >= k and len(set(rows[:, 2].tolist())) >= l
     try:
         refuse_infeasible(judge, 0.0)
@@ -76,8 +77,8 @@ def check(rows: np.ndarray, models: list[Model], algorithm: Mondrian, k: int, l:
         assert not feasible, rows
         return
     assert feasible, rows
-    grouping = algorithm.run(Problem(table=table, judge=judge, engine=ENGINE, keys=KEYS))
-    released = enforce(apply_recoding(table, grouping), judge, ENGINE, 0.0)
+    grouping = algorithm.run(Problem(rows=ENGINE.open(table), judge=judge, keys=KEYS))
+    released = enforce(apply_recoding(table, grouping), judge, ENGINE.open(table), 0.0)
     interval, chosen = released.cells["a"], released.cells["b"]
     low, high, bits = interval.low.tolist(), interval.high.tolist(), chosen.bits[:, 0].tolist()
     classes = defaultdict(list)

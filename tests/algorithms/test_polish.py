@@ -22,6 +22,7 @@ from shoal.kernels.cluster.neighbours import offer_neighbours, offer_windows, pa
 from shoal.kernels.cores import use_cores
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Grouping
+from shoal.table.classmap import RowIds
 from tests.algorithms.lattice.lattices import ENGINE, Case
 
 MODELS: list[list[dict[str, Any]]] = [
@@ -54,7 +55,7 @@ def people(seed: int, n: int, subjects: bool = False, hierarchy: bool = True) ->
 
 
 def passing(problem: Problem, grouping: Grouping) -> bool:
-    stats = ENGINE.group_stats(problem.table, grouping.ids, grouping.groups, problem.judge.attributes)
+    stats = ENGINE.open(problem.table).stats(RowIds(grouping.ids, grouping.groups), problem.judge.attributes)
     spreads = np.stack([cells.spread() for cells in _cells(problem, grouping)]).mean(axis=0)
     return bool(problem.judge.ok(replace(stats, spreads=spreads)).all())
 
@@ -137,7 +138,7 @@ def test_mending_merges_until_the_models_hold(models: Any, limit: float) -> None
     problem = Case(people(3, 120), models).problem()
     single = Grouping(ids=np.arange(120, dtype=np.int32), groups=120, notes={"kept": 1})
     found = mend(problem, single, limit)
-    stats = ENGINE.group_stats(problem.table, found.ids, found.groups, problem.judge.attributes)
+    stats = ENGINE.open(problem.table).stats(RowIds(found.ids, found.groups), problem.judge.attributes)
     bad = ~problem.judge.ok(stats)
     assert stats.rows[bad].sum() <= limit * 120
     assert found.groups > 1

@@ -177,7 +177,7 @@ def dealt(case: Case, order: Sequence[int]) -> Case:
     trees = {one.name: one.hierarchy for one in [*case.table.quasi, case.table.columns["s"]] if one.hierarchy}
     table = shoal.read(
         frame, quasi=list(case.table.schema.quasi), sensitive=["s", "x"], hierarchies=trees, missing="value",
-        weights=case.table.weights,
+        weights=case.table.domain.weights,
     )  # fmt: skip
     return Case(table, case.specs)
 

@@ -44,8 +44,8 @@ def generator() -> np.random.Generator:
 
 
 def transformed(table: Table) -> Rewritten:
-    judge = Judge([], whole_reference(table, [], ENGINE))
-    return TableTransform().run(Problem(table=table, judge=judge, engine=ENGINE, keys=Keys.from_seed(1)))
+    judge = Judge([], whole_reference(ENGINE.open(table), []))
+    return TableTransform().run(Problem(rows=ENGINE.open(table), judge=judge, keys=Keys.from_seed(1)))
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=8), st.lists(st.integers(0, 50), min_size=1, max_size=20))
@@ -178,7 +178,7 @@ def test_ages_of_adult_fall_to_a_thousand_true_ones(adult_table: Table) -> None:
     column = adult_table.columns["age"]
     assert column.numbers is not None
     codes = transformed(adult_table).columns["age"].to_numpy()
-    found, _ = rank_shares(column.numbers[column.codes], codes, generator(), size=1000, limits=[0.0, 1.0])
+    found, _ = rank_shares(column.numbers[adult_table.codes["age"]], codes, generator(), size=1000, limits=[0.0, 1.0])
     low, high = np.quantile(found[:, 0], [0.25, 0.75])
     assert low - 0.03 < 0.68 < high + 0.03
     assert found[:, 0].mean() == pytest.approx(0.62, abs=0.05)
@@ -186,7 +186,7 @@ def test_ages_of_adult_fall_to_a_thousand_true_ones(adult_table: Table) -> None:
 
 
 def test_educations_of_adult_fall_to_a_thousand_true_ones(adult_table: Table) -> None:
-    codes = adult_table.columns["education"].codes.astype(np.int64)
+    codes = adult_table.codes["education"].astype(np.int64)
     assert frequency_matching(codes, generator(), size=1000).value == pytest.approx(0.86, abs=0.03)
 
 

@@ -69,9 +69,10 @@ def approached(seed: int, share: float) -> AttackFigure:
 
 def guessed(name: str, case: AttackCase, values: np.ndarray, seed: int) -> AttackFigure:
     """The attack on people and records whose values are these codes, one line a class."""
-    column = replace(case.view.sensitive["s"], codes=values.ravel().astype(np.int32))
+    codes = values.ravel().astype(np.int32)
+    column = replace(case.view.sensitive["s"], frequencies=np.bincount(codes, minlength=12))
     case = replace(
-        case, view=replace(case.view, sensitive={"s": column}), keys=Keys.from_seed(seed),
+        case, view=replace(case.view, sensitive={"s": column}, codes={"s": codes}), keys=Keys.from_seed(seed),
         people=replace(case.people, truth={"s": values.ravel()}),
     )  # fmt: skip
     return attack_with(case, name, column, commonest, "{share} {people} {naive} {control}")
@@ -127,8 +128,10 @@ def forbidden(seed: int, share: float) -> AttackFigure:
             chosen = 6 * one + rng.choice(6, 2, replace=False)
             here[one, chosen] = sick[chosen] = True
     codes = {f"z{place}": mine for place, mine in enumerate(here)} | {"s": sick}
-    made = {name: replace(table.columns[name], codes=mine.astype(np.int32)) for name, mine in codes.items()}
-    table = replace(table, columns={**table.columns, **made})
+    codes = {name: mine.astype(np.int32) for name, mine in codes.items()}
+    counts = {name: np.bincount(mine, minlength=2) for name, mine in codes.items()}
+    made = {name: replace(table.columns[name], frequencies=mine) for name, mine in counts.items()}
+    table = replace(table, codes={**table.codes, **codes}).knowing(columns={**table.columns, **made})
     levels = {name: int(name != "r") for name in table.schema.quasi}
     model = shoal.AlphaKSimple(alpha=0.5 if share else 0.6, k=2, value="1 ill", on="s")
     evidence = {"algorithm": shoal.Optimal().parameters(), "models": [model.parameters()]}
@@ -164,11 +167,11 @@ def narrowed(seed: int, share: float) -> AttackFigure:
     ages[:, :2] = low + [0, 99]
     released = apply_recoding(_ages(ages.ravel()), Grouping(ids=_group_ids(groups, size), groups=groups))
     if not share:
-        other = _ages((low + rng.integers(0, 100, (groups, size))).ravel()).columns["age"]
+        other = _ages((low + rng.integers(0, 100, (groups, size))).ravel())
         cells = released.cells["age"]
-        place = np.searchsorted(cells.column.numbers, other.numbers)  # type: ignore[arg-type]
-        codes = place[other.codes].astype(np.int32)
-        released = replace(released, cells={"age": replace(cells, column=replace(cells.column, codes=codes))})
+        place = np.searchsorted(cells.column.numbers, other.columns["age"].numbers)  # type: ignore[arg-type]
+        codes = place[other.codes["age"]].astype(np.int32)
+        released = replace(released, table=replace(released.table, codes={"age": codes}))
     case: Any = SimpleNamespace(release=SimpleNamespace(released=released))
     return Downcoding().run(case).figures[0]
 

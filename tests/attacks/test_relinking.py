@@ -104,7 +104,7 @@ def test_uniqueness_and_homogeneity() -> None:
     table = table_of({"q": [1, 1, 2, 3], "s": ["a", "a", "a", "b"]})
     bucketed = Bucketed(ids=np.array([0, 0, 1, 1], dtype=np.int32), groups=2)
     assert attack.uniqueness(table, bucketed).value == 0.5
-    assert attack.homogeneity(bucketed, table.columns["s"]).value == 0.5
+    assert attack.homogeneity(table, bucketed, table.columns["s"]).value == 0.5
     suppressed = Bucketed(ids=np.array([-1, 0, 1, 1], dtype=np.int32), groups=2)
     assert attack.uniqueness(table, suppressed).value == 1.0
 

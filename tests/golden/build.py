@@ -18,6 +18,8 @@ from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.column_cells import IntervalCells
 from shoal.recoding.recodings import Grouping
 from shoal.results import Score
+from shoal.risk.classes import group_table
+from shoal.table.classmap import RowIds
 from shoal.table.table import Table
 
 ENGINE = MemoryEngine()
@@ -40,18 +42,18 @@ def of_groups(groups: Sequence[Sequence[Any]]) -> Table:
 def judged(table: Table, **model: Any) -> Judgement:
     """One model on the classes of equal cells, which are numbered by their first row."""
     made = make("model", model)
-    judge = Judge([made], whole_reference(table, [made], ENGINE))
-    ids, first, _ = ENGINE.frequency(table)
-    (found,) = judge.judge(ENGINE.group_stats(table, ids, first.size, judge.attributes))
+    judge = Judge([made], whole_reference(ENGINE.open(table), [made]))
+    ids, first, _ = group_table(table)
+    (found,) = judge.judge(ENGINE.open(table).stats(RowIds(ids, first.size), judge.attributes))
     return found
 
 
 def judged_release(released: Released, **model: Any) -> Judgement:
     """One model on the classes of a release."""
     made = make("model", model)
-    judge = Judge([made], whole_reference(released.table, [made], ENGINE))
+    judge = Judge([made], whole_reference(ENGINE.open(released.table), [made]))
     (found,) = judge.judge(
-        ENGINE.group_stats(released.table, released.classes, released.n_classes, judge.attributes)
+        ENGINE.open(released.table).stats(RowIds(released.classes, released.n_classes), judge.attributes)
     )
     return found
 

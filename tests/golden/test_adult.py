@@ -40,7 +40,7 @@ def table(adult: Path) -> Table:
 
 def whole(table: Table, **model: object) -> float:
     made = make("model", model)
-    judge = Judge([made], whole_reference(table, [made], ENGINE))
+    judge = Judge([made], whole_reference(ENGINE.open(table), [made]))
     return judge.judge(judge.reference.stats)[0].worst
 
 

@@ -104,7 +104,7 @@ def test_value_shares(name: str) -> None:
 
 def test_ra_04_three_groups() -> None:
     assert of(data.YQ_FIG_2, YQ).classes == 3
-    _, _, counts = ENGINE.frequency(printed(data.YQ_FIG_2, ["disease"]))
+    counts = ENGINE.open(printed(data.YQ_FIG_2, ["disease"])).frequency([]).rows
     assert sorted(counts.tolist()) == [2, 3, 5]
 
 

@@ -26,8 +26,8 @@ from tests.golden.test_full_domain import HIERARCHIES, MINIMAL
 
 def problem(table: Table, **model: Any) -> Problem:
     models = [make("model", model)]
-    judge = Judge(models, whole_reference(table, models, ENGINE))
-    return Problem(table=table, judge=judge, engine=ENGINE, keys=Keys.from_seed(1))
+    judge = Judge(models, whole_reference(ENGINE.open(table), models))
+    return Problem(rows=ENGINE.open(table), judge=judge, keys=Keys.from_seed(1))
 
 
 @pytest.mark.parametrize("name", MINIMAL)

@@ -12,8 +12,8 @@ from shoal.algorithms.links.anatomy import Anatomy, largest_l
 from shoal.algorithms.links.roundrobin import deal
 from shoal.errors import InfeasibleError
 from shoal.io.source import read
+from shoal.table.classmap import RowIds
 from shoal.table.guards import guards_of
-from shoal.table.stats import attribute
 from shoal.verify.kinds.bucketised import check_bucketised
 from tests.algorithms.lattice.lattices import Case
 from tests.golden.build import printed
@@ -64,7 +64,7 @@ def test_lu_53_largest_l_on_adult(adult: Path) -> None:
         adult, columns=COLUMNS, quasi=quasi, sensitive=["occupation"], drop=DROPPED, missing_markers=["?"],
         missing="drop",
     )  # fmt: skip
-    assert largest_l(attribute(table, ["occupation"]), np.arange(table.n)) == 7
+    assert largest_l(table.codes["occupation"]) == 7
 
 
 def test_al_19_round_robin() -> None:
@@ -79,7 +79,7 @@ def test_al_19_round_robin() -> None:
         frozenset([10000, 15000, 22000]), frozenset([10020, 15010, 22020]), frozenset([10030, 20000, 23000]),
     }  # fmt: skip
     assert found.notes["dealt"] == 3
-    stats = problem.engine.group_stats(table, found.ids, found.groups, problem.judge.attributes)
+    stats = problem.rows.stats(RowIds(found.ids, found.groups), problem.judge.attributes)
     (judgement,) = problem.judge.judge(stats)
     assert judgement.worst == pytest.approx(1 / 3)
     assert deal(np.array(incomes, dtype=np.float64), np.ones(9, dtype=bool), 3).tolist() == [0, 1, 2] * 3

@@ -31,8 +31,8 @@ TABLE = read(data.LO_TABLE_3_8, quasi=QUASI, sensitive=["salary"])
 
 
 def problem_of(table: Any, *models: Any) -> Problem:
-    judge = Judge(list(models), whole_reference(table, list(models), ENGINE))
-    return Problem(table=table, judge=judge, engine=ENGINE, keys=Keys.from_seed(1, identity=True))
+    judge = Judge(list(models), whole_reference(ENGINE.open(table), list(models)))
+    return Problem(rows=ENGINE.open(table), judge=judge, keys=Keys.from_seed(1, identity=True))
 
 
 def groups_of(ids: np.ndarray) -> list[list[int]]:

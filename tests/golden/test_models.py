@@ -17,6 +17,7 @@ from shoal.judging.enforce import enforce
 from shoal.judging.feasible import whole_reference
 from shoal.models.judge import Judge
 from shoal.models.size import KAnonymity
+from shoal.table.classmap import RowIds
 from shoal.table.table import Table
 from tests.golden import data
 from tests.golden.build import ENGINE, judged, judged_release, of_groups, printed, release
@@ -134,23 +135,23 @@ def suppression(groups: list[list[str]]) -> tuple[Any, Judge]:
     table = of_groups(groups)
     models = [make("model", {"name": "entropy-l", "l": 2})]
     return release(table, np.split(np.arange(table.n), np.cumsum([len(g) for g in groups])[:-1])), Judge(
-        models, whole_reference(table, models, ENGINE)
+        models, whole_reference(ENGINE.open(table), models)
     )
 
 
 def test_al_20_suppressing_the_homogeneous_class_is_enough() -> None:
     released, judge = suppression([["a", "b"], ["a"] * 100])
-    assert enforce(released, judge, ENGINE, limit=100 / 102).n_suppressed == 100
+    assert enforce(released, judge, ENGINE.open(released.table), limit=100 / 102).n_suppressed == 100
     with pytest.raises(InfeasibleError, match="100 of 102 rows"):
-        enforce(released, judge, ENGINE, limit=99 / 102)
+        enforce(released, judge, ENGINE.open(released.table), limit=99 / 102)
 
 
 def test_al_21_one_level_up_everything_would_go() -> None:
     released, judge = suppression([["a", "b", *["a"] * 100]])
-    stats = ENGINE.group_stats(released.table, released.classes, released.n_classes, judge.attributes)
+    stats = ENGINE.open(released.table).stats(RowIds(released.classes, released.n_classes), judge.attributes)
     assert int(stats.rows[~judge.ok(stats)].sum()) == 102
     with pytest.raises(InfeasibleError, match="No class satisfies the models"):
-        enforce(released, judge, ENGINE, limit=1.0)
+        enforce(released, judge, ENGINE.open(released.table), limit=1.0)
 
 
 def test_k_of_a_release_counts_merged_classes() -> None:

@@ -30,8 +30,8 @@ def partition(frame: pl.DataFrame, k: int) -> tuple[Problem, list[list[int]], ob
     quasi = [name for name in frame.columns if name != "salary"]
     table = read(frame, quasi=quasi, sensitive=["salary"])
     models = [KAnonymity(k=k)]
-    judge = Judge(models, whole_reference(table, models, ENGINE))
-    problem = Problem(table=table, judge=judge, engine=ENGINE, keys=Keys.from_seed(1, identity=True))
+    judge = Judge(models, whole_reference(ENGINE.open(table), models))
+    problem = Problem(rows=ENGINE.open(table), judge=judge, keys=Keys.from_seed(1, identity=True))
     recoding = Mondrian().run(problem)
     groups: dict[int, list[int]] = {}
     for row, group in enumerate(recoding.ids.tolist()):

@@ -34,8 +34,8 @@ Allowed = Callable[[list[int], list[int]], bool]
 def groups_of(table: Table, specs: Sequence[dict[str, Any]], **options: Any) -> set[frozenset[int]]:
     """The parts that Mondrian makes of a table in its own order."""
     models = [make("model", spec) for spec in specs]
-    judge = Judge(models, whole_reference(table, models, ENGINE))
-    problem = Problem(table=table, judge=judge, engine=ENGINE, keys=Keys.from_seed(1, identity=True))
+    judge = Judge(models, whole_reference(ENGINE.open(table), models))
+    problem = Problem(rows=ENGINE.open(table), judge=judge, keys=Keys.from_seed(1, identity=True))
     recoding = Mondrian(**options).run(problem)
     assert recoding.ids.min() == 0
     assert recoding.ids.max() == recoding.groups - 1

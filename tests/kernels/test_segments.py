@@ -16,6 +16,7 @@ from shoal.engines.memory import MemoryEngine
 from shoal.judging.feasible import whole_reference
 from shoal.kernels.judge.segments import failing, rule_values, segment_ok
 from shoal.models.judge import Judge
+from shoal.table.classmap import RowIds
 from tests.table.random_tables import Case, cases, groupings
 
 ENGINE = MemoryEngine()
@@ -38,10 +39,10 @@ def test_segments_are_judged_as_groups_are(
     ids = data.draw(groupings(case.n))
     table = case.table()
     models = [make("model", spec) for spec in specs]
-    judge = Judge(models, whole_reference(table, models, ENGINE))
+    judge = Judge(models, whole_reference(ENGINE.open(table), models))
     packed = sensitive_codes(SimpleNamespace(judge=judge, table=table))  # type: ignore[arg-type]
     groups = int(ids.max(initial=-1)) + 1
-    stats = ENGINE.group_stats(table, ids, groups, judge.attributes)
+    stats = ENGINE.open(table).stats(RowIds(ids, groups), judge.attributes)
     ok = judge.ok(stats)
     found = judge.judge(stats)
     nothing = np.zeros(judge.rules.op.size, dtype=np.uint8)

@@ -58,7 +58,7 @@ def published(table: Table, ids: np.ndarray, loss: str) -> np.ndarray:
     released = apply_recoding(table, Grouping(ids=ids.astype(np.int32), groups=groups))
     first = np.array([released.classes[np.flatnonzero(ids == group)[0]] for group in range(groups)])
     total = np.zeros(groups)
-    for name, weight in zip(table.schema.quasi, table.quasi_weights, strict=True):
+    for name, weight in zip(table.schema.quasi, table.domain.quasi_weights, strict=True):
         cells = released.cells[name]
         total += weight * (cells.spread() if loss == "spread" else cells.penalty())[first]
     return total
@@ -95,7 +95,7 @@ def test_costs_are_those_of_published_cells(seed: int, n: int, groups: int, miss
     prices = pack(quasi_prices(table, loss))
     codes = np.ascontiguousarray(table.quasi_codes)
     own, joint, joined, grown = price_groups(prices, codes, ids, count)
-    unit = ONE / table.quasi_weights.sum()
+    unit = ONE / table.domain.quasi_weights.sum()
     near = {"rel": 0, "abs": 1e-9}
     assert own / unit == pytest.approx(published(table, ids, loss), **near)
     for other in {0, count // 2, count - 1}:
@@ -117,7 +117,7 @@ def test_the_widest_column_is_the_one_that_costs_most() -> None:
     costs = np.stack(
         [
             np.rint(weight * released.cells[name].penalty()[released.classes[starts[:-1]]] * 1e6)
-            for name, weight in zip(table.schema.quasi, table.quasi_weights, strict=True)
+            for name, weight in zip(table.schema.quasi, table.domain.quasi_weights, strict=True)
         ]
     )
     assert found.tolist() == costs.argmax(axis=0).tolist()

@@ -80,7 +80,7 @@ def test_measures_equal_their_definitions(data: st.DataObject) -> None:
             members = [row for row in rows if values[row] is not None]
             if not members:
                 continue
-            code = column.codes
+            code = table.codes[name]
             mine[0].append(1 - spread([values[row] for row in members]))
             inside = [
                 1 - spread([values[u], values[x]])

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from shoal.catalogue import make
 from shoal.errors import ParameterError
 from shoal.io.source import read
-from shoal.measures.association import association, association_weights
+from shoal.measures.association import Joints, association, association_weights, pairs
 from shoal.measures.research import ResearchValue
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import FullDomain, Grouping
@@ -40,8 +40,12 @@ def town() -> Table:
     return read(frame, quasi=["age", "town"], hierarchies={"age": AGES, "town": TOWNS})
 
 
+def joint(table: Table) -> Joints:
+    return {names: table.joined(names) for names in pairs(table.quasi)}
+
+
 def level_values(table: Table, **parameters: Any) -> dict[str, list[float]]:
-    found = ResearchValue(**parameters).level_values(table.quasi, table.quasi_weights)
+    found = ResearchValue(**parameters).level_values(table.quasi, table.domain.quasi_weights, joint(table))
     return {column.name: mine.tolist() for column, mine in zip(table.quasi, found, strict=True)}
 
 
@@ -180,7 +184,7 @@ def test_associations_of_every_pair_of_kinds() -> None:
         }
     )  # fmt: skip
     table = read(frame, quasi=frame.columns)
-    found = association(table.quasi)
+    found = association(table.quasi, joint(table))
     assert (found == found.T).all()
     assert np.diag(found).tolist() == [1.0] * 5
     pearson = float(np.corrcoef(frame["n"], frame["r"])[0, 1])
@@ -189,7 +193,7 @@ def test_associations_of_every_pair_of_kinds() -> None:
     assert found[0, 2] == pytest.approx(math.sqrt(16 / 17.5))
     assert found[2, 3] == pytest.approx(1.0)
     assert found[4].tolist() == [0.0, 0.0, 0.0, 0.0, 1.0]
-    assert association_weights(table.quasi[:1]).tolist() == [1.0]
+    assert association_weights(table.quasi[:1], {}).tolist() == [1.0]
 
 
 @settings(max_examples=100)
@@ -203,7 +207,7 @@ def test_cramers_v_from_its_table(rows: list[tuple[str, str]]) -> None:
     )
     smaller = min(len(one), len(other)) - 1
     expected = math.sqrt(chi / len(rows) / smaller) if smaller else 0.0
-    assert association(table.quasi)[0, 1] == pytest.approx(expected, abs=1e-7)
+    assert association(table.quasi, joint(table))[0, 1] == pytest.approx(expected, abs=1e-7)
 
 
 def test_the_measure_adds_up_columns() -> None:

@@ -18,6 +18,7 @@ from shoal.models.judge import Judge, Judgement
 from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.publish import publish
 from shoal.recoding.recodings import Grouping
+from shoal.table.classmap import ClassMap, Everybody, RowIds
 from shoal.table.keys import Keys
 from shoal.table.table import Table
 from shoal.verify import gate
@@ -56,13 +57,18 @@ NAMES_A_VALUE = {"alpha-k-simple", "alpha-k-complete"}
 
 def judge_of(table: Table, *models: Model, rows: np.ndarray | None = None) -> Judge:
     """A judge whose reference is the whole table, or some of its rows."""
-    return Judge(list(models), whole_reference(table, list(models), ENGINE, rows))
+    among: ClassMap = Everybody()
+    if rows is not None:
+        ids = np.full(table.n, -1, dtype=np.int32)
+        ids[rows] = 0
+        among = RowIds(ids, 1)
+    return Judge(list(models), whole_reference(ENGINE.open(table), list(models), among))
 
 
 def judge_groups(table: Table, ids: np.ndarray, *models: Model) -> list[Judgement]:
     """The models' judgements on groups of rows."""
     judge = judge_of(table, *models)
-    return judge.judge(ENGINE.group_stats(table, ids, int(ids.max(initial=-1)) + 1, judge.attributes))
+    return judge.judge(ENGINE.open(table).stats(RowIds(ids, int(ids.max(initial=-1)) + 1), judge.attributes))
 
 
 def of_classes(

@@ -17,6 +17,7 @@ from shoal.judging.feasible import refuse_infeasible, vacuous
 from shoal.models.base import Model, failing_stays, merging_keeps
 from shoal.models.judge import Judgement
 from shoal.recoding.applied import Released
+from shoal.table.classmap import RowIds
 from shoal.table.table import Table
 from tests.models.judging import (
     ALL,
@@ -163,7 +164,7 @@ def compare(table: Table, ids: np.ndarray, spec: dict[str, Any]) -> None:
     released = grouped(table, ids)
     if released.n_classes == 0:
         return
-    models = make("model", spec).resolved(table)
+    models = make("model", spec).resolved(table.domain)
     theirs = verdicts(released, models)
     ours = [judgement for model in models for judgement in by_reference(released, model)]
     for verdict, judgement in zip(theirs, ours, strict=True):
@@ -180,7 +181,7 @@ def by_reference(released: Released, model: Model) -> list[Judgement]:
     """In the verifier's order: an attribute after another, against the table that the model names."""
     table, rows = released.table, np.flatnonzero(released.classes >= 0)
     judge = judge_of(table, model, rows=rows if model.relative else None)
-    stats = ENGINE.group_stats(table, released.classes, released.n_classes, judge.attributes)
+    stats = ENGINE.open(table).stats(RowIds(released.classes, released.n_classes), judge.attributes)
     return judge.judge(replace(stats, spreads=released.spreads))
 
 

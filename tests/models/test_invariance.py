@@ -50,7 +50,7 @@ def test_people_of_several_rows_and_several_columns_are_refused() -> None:
     frame = pl.DataFrame({"who": ["p", "p"], "q": [1, 2], "s": ["a", "b"], "t": ["a", "b"]})
     table = shoal.read(frame, subject="who", quasi=["q"], sensitive=["s"], drop=["t"])
     with pytest.raises(ParameterError, match="keep one row a person"):
-        MInvariance(m=2).resolved(table)
+        MInvariance(m=2).resolved(table.domain)
     with pytest.raises(ParameterError, match="set its 'on'"):
         MInvariance(m=2).resolved(shoal.read(frame, quasi=["q"], sensitive=["s", "t"], drop=["who"]))
 
@@ -87,7 +87,7 @@ def test_both_judges_agree_with_the_definition(data: st.DataObject) -> None:
         expected.append(same and len(counts) >= 2 and min(counts) == max(counts))
     history = history_of(signatures)
     column = table.columns["s"]
-    broken = broken_classes(history, column.texts, ids, len(expected), column.codes, np.zeros(column.card))
+    broken = broken_classes(history, column.texts, ids, len(expected), table.codes["s"], np.zeros(column.card))
     assert broken.tolist() == [
         any(
             signatures[row] is not None and set(signatures[row] or ()) != set(np.array(values)[ids == group])
@@ -124,9 +124,9 @@ def test_failing_classes_are_suppressed_within_the_limit() -> None:
     frame = pl.DataFrame({"q": ["g", "g", "h", "h"], "s": ["a", "b", "a", "b"]})
     table = shoal.read(frame, quasi=["q"], sensitive=["s"])
     history = history_of([["a", "b"], None, ["a", "c"], None])
-    table = replace(table, history=history)
+    table = table.remembering(history)
     released = apply_recoding(table, Grouping(ids=np.array([0, 0, 1, 1], dtype=np.int32), groups=2))
-    kept = enforce(released, judge_of(table, MInvariance(m=2, on="s")), ENGINE, 0.5)
+    kept = enforce(released, judge_of(table, MInvariance(m=2, on="s")), ENGINE.open(table), 0.5)
     assert kept.classes.tolist() == [0, 0, -1, -1]
 
 

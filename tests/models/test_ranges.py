@@ -17,6 +17,7 @@ from shoal.catalogue import make
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.source import read
 from shoal.models.base import merging_keeps
+from shoal.table.classmap import RowIds
 from shoal.table.policies import set_policies
 from shoal.table.table import Table
 from shoal.verify import recheck
@@ -241,7 +242,7 @@ def test_statistics_without_cells_say_nothing_about_them() -> None:
     table, ids = of_classes([["a", "b"], ["c"]])
     model = make("model", {"name": "worst-group-utility", "u": 0.0})
     judge = judge_of(table, model)
-    stats = ENGINE.group_stats(table, ids, 2, judge.attributes)
+    stats = ENGINE.open(table).stats(RowIds(ids, 2), judge.attributes)
     (unknown,) = judge.judge(stats)
     assert (unknown.ok.tolist(), unknown.on) == ([True, True], None)
     assert np.isnan(unknown.values).all()

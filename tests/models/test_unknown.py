@@ -124,7 +124,7 @@ def test_hierarchical_distance_is_the_default_of_a_tree() -> None:
     (found,) = judge_groups(table, ids, make("model", {"name": "t-closeness", "t": 1}))
     # Extra of cat 1/2, dog -1/4, carp -1/4: 1/4 moves within mammals at half price, 1/4 over the root.
     assert found.values.tolist() == pytest.approx([1 / 4 / 2 + 1 / 4, 1 / 4 / 2 + 1 / 4])
-    assert make("model", {"name": "t-closeness", "t": 1}).resolved(table)[0].distance == "hierarchical"
+    assert make("model", {"name": "t-closeness", "t": 1}).resolved(table.domain)[0].distance == "hierarchical"
 
 
 def test_max_range_of_a_tree_with_missing_cells_stays_within_0_and_1() -> None:

@@ -78,7 +78,8 @@ def table_classes(release: shoal.Release) -> np.ndarray:
 def check_column(release: shoal.Release, name: str, style: str, kept: np.ndarray) -> None:
     """Exact arithmetic on what was published, row by row, against the values that went in."""
     column = release.table.columns[name]
-    own = [_quantity(text) for text in column.texts.gather(column.codes).gather(release.source[kept]).to_list()]
+    texts = column.texts.gather(release.table.codes[name][release.source[kept]])
+    own = [_quantity(text) for text in texts.to_list()]
     files = [f"{name}_lo", f"{name}_hi"] if style == "bounds" else [name]
     shown = [[_quantity(cell) for cell in release.frame[file].gather(kept).to_list()] for file in files]
     cells = release.released.cells[name]

@@ -15,28 +15,34 @@ from hypothesis import strategies as st
 
 from shoal.errors import DomainError, InputError, SchemaError, UserError
 from shoal.hierarchy.values import format_number
+from shoal.table.building import build_table
 from shoal.table.column import Column
 from shoal.table.schema import ColumnSpec, Schema
-from shoal.table.table import build_table
+from shoal.table.table import Table
 
 FLOATS = st.floats(-1e100, 1e100).filter(lambda x: x == 0 or abs(x) >= 1e-100)
 
 
 def column(values: Any, **settings: Any) -> Column:
+    return coded(values, **settings).columns["a"]
+
+
+def coded(values: Any, **settings: Any) -> Table:
     """One quasi-identifier, coded."""
     frame = pl.DataFrame({"a": values if isinstance(values, pl.Series) else pl.Series(values)})
     schema = Schema(quasi=["a"], specs={"a": ColumnSpec(**settings)})
-    return build_table(frame, schema, missing="value").columns["a"]
+    return build_table(frame, schema, missing="value")
 
 
-def assert_exact(found: Column, values: list[Any]) -> None:
+def assert_exact(table: Table, values: list[Any]) -> None:
     """Codes are ranks, and the text of each code says its value exactly."""
+    found, codes = table.columns["a"], table.codes["a"]
     numbers = [None if value is None else Fraction(value) for value in values]
     distinct = sorted({number for number in numbers if number is not None})
-    assert found.codes.dtype == np.int32
+    assert codes.dtype == np.int32
     assert found.type == "numeric"
     expected = [len(distinct) if number is None else distinct.index(number) for number in numbers]
-    assert found.codes.tolist() == expected
+    assert codes.tolist() == expected
     assert [Fraction(text) for text in found.texts.to_list()[: len(distinct)]] == distinct
     assert [format_number(number) for number in found.numbers.tolist()] == found.texts.to_list()[
         : len(distinct)
@@ -45,16 +51,16 @@ def assert_exact(found: Column, values: list[Any]) -> None:
 
 @given(st.lists(st.integers(-(2**53), 2**53), min_size=1, max_size=20))
 def test_integers_are_kept_exactly(values: list[int]) -> None:
-    assert_exact(column([str(value) for value in values]), values)
+    assert_exact(coded([str(value) for value in values]), values)
 
 
 @given(st.lists(st.integers(-(10**15) + 1, 10**15 - 1), min_size=1, max_size=12), st.integers(0, 25))
 def test_decimals_of_15_digits_are_kept_exactly(digits: list[int], places: int) -> None:
     values = [Decimal(one).scaleb(-places) for one in digits]
-    found = column([format(value, "f") for value in values])
+    table = coded([format(value, "f") for value in values])
     distinct = sorted(set(values))
-    assert [Decimal(text) for text in found.texts.to_list()] == distinct
-    assert found.codes.tolist() == [distinct.index(value) for value in values]
+    assert [Decimal(text) for text in table.columns["a"].texts.to_list()] == distinct
+    assert table.codes["a"].tolist() == [distinct.index(value) for value in values]
 
 
 @given(st.lists(FLOATS, min_size=1, max_size=20))
@@ -69,8 +75,9 @@ def test_floats_are_kept_exactly(values: list[float]) -> None:
 @given(st.lists(st.one_of(st.none(), st.integers(-(2**53), 2**53)), min_size=1, max_size=20))
 def test_typed_integers_with_gaps(values: list[int | None]) -> None:
     if any(value is not None for value in values):
-        found = column(pl.Series(values, dtype=pl.Int64))
-        assert_exact(found, values)
+        table = coded(pl.Series(values, dtype=pl.Int64))
+        found = table.columns["a"]
+        assert_exact(table, values)
         assert found.missing == (found.card - 1 if None in values else -1)
 
 
@@ -118,9 +125,9 @@ def test_categories_that_are_floats_are_named_as_numbers_are() -> None:
 
 
 def test_texts_of_one_number_are_one_value() -> None:
-    found = column(["1", "1.0", "1.50", "1.5", "1e1", "10", "+10"])
-    assert found.texts.to_list() == ["1", "1.5", "10"]
-    assert found.codes.tolist() == [0, 0, 1, 1, 2, 2, 2]
+    table = coded(["1", "1.0", "1.50", "1.5", "1e1", "10", "+10"])
+    assert table.columns["a"].texts.to_list() == ["1", "1.5", "10"]
+    assert table.codes["a"].tolist() == [0, 0, 1, 1, 2, 2, 2]
 
 
 @pytest.mark.parametrize("values", [["-0.0", "0", "5.5"], [-0.0, 0.0, 5.5]])
@@ -169,10 +176,11 @@ def test_a_declared_type_wins() -> None:
 
 
 def test_dates_are_days_in_order() -> None:
-    found = column(["2000-03-01", "1969-12-31", "2000-02-29", "1969-12-31"])
+    table = coded(["2000-03-01", "1969-12-31", "2000-02-29", "1969-12-31"])
+    found = table.columns["a"]
     assert found.numbers.tolist() == [-1, 11016, 11017]
     assert found.texts.to_list() == ["1969-12-31", "2000-02-29", "2000-03-01"]
-    assert found.codes.tolist() == [2, 0, 1, 0]
+    assert table.codes["a"].tolist() == [2, 0, 1, 0]
 
 
 def test_dates_with_a_format() -> None:
@@ -191,10 +199,11 @@ def test_times_of_day_are_refused() -> None:
 
 
 def test_ordinal_columns_keep_the_declared_order() -> None:
-    found = column(["high", "low", "high"], order=["low", "middle", "high"])
+    table = coded(["high", "low", "high"], order=["low", "middle", "high"])
+    found = table.columns["a"]
     assert (found.type, found.kind) == ("ordinal", "interval")
     assert found.texts.to_list() == ["low", "middle", "high"]
-    assert found.codes.tolist() == [2, 0, 2]
+    assert table.codes["a"].tolist() == [2, 0, 2]
     assert found.span == 2.0
 
 

@@ -13,24 +13,28 @@ from hypothesis import strategies as st
 from shoal.errors import HierarchyError, ParameterError, SchemaError
 from shoal.io.source import read
 from shoal.table.column import Column
-from shoal.table.stats import attribute, unknown_flags
+from shoal.table.stats import unknown_flags
+from shoal.table.table import Table
 from tests.table.random_tables import LEAVES, cases, hierarchy_rows
 
 PETS = [["cat", "mammal", "*"], ["carp", "fish", "*"], ["dog", "mammal", "*"]]
 AGES = [["5", "<20", "*"], ["10", "<20", "*"], ["30", ">=20", "*"], ["100", ">=20", "*"]]
 
 
-def column(values: Any, *, role: str = "quasi", tree: Any = None, **settings: Any) -> Column:
+def column(values: Any, **settings: Any) -> Column:
+    return coded(values, **settings).columns["a"]
+
+
+def coded(values: Any, *, role: str = "quasi", tree: Any = None, **settings: Any) -> Table:
     frame = pl.DataFrame({"a": values, "b": ["x"] * len(values)})
     roles = {"quasi": ["a", "b"]} if role == "quasi" else {"quasi": ["b"], "sensitive": ["a"]}
-    table = read(
+    return read(
         frame,
         **roles,
         missing="value",
         settings={"a": settings},
         hierarchies={} if tree is None else {"a": tree},
     )
-    return table.columns["a"]
 
 
 @given(st.lists(st.integers(-(2**52), 2**52 - 1).map(lambda x: x * 2048), min_size=1, max_size=10))
@@ -41,8 +45,9 @@ def test_differences_of_64_bit_numbers_do_not_overflow(values: list[int]) -> Non
 
 
 def test_missing_has_the_last_code_and_lies_at_infinity() -> None:
-    found = column([7, None, 3, None])
-    assert (found.codes.tolist(), found.missing, found.card) == ([1, 2, 0, 2], 2, 3)
+    table = coded([7, None, 3, None])
+    found = table.columns["a"]
+    assert (table.codes["a"].tolist(), found.missing, found.card) == ([1, 2, 0, 2], 2, 3)
     assert found.positions.tolist() == [0.0, 4.0, np.inf]
     assert found.span == 4.0
     assert found.texts.to_list() == ["3", "7", "<missing>"]
@@ -50,8 +55,9 @@ def test_missing_has_the_last_code_and_lies_at_infinity() -> None:
 
 
 def test_the_text_that_stands_for_a_missing_cell_is_one() -> None:
-    found = column(["<missing>", None, "x"])
-    assert (found.card, found.codes.tolist(), found.missing) == (2, [1, 1, 0], 1)
+    table = coded(["<missing>", None, "x"])
+    found = table.columns["a"]
+    assert (found.card, table.codes["a"].tolist(), found.missing) == (2, [1, 1, 0], 1)
 
 
 def test_a_declared_domain_sets_span_and_size() -> None:
@@ -72,21 +78,22 @@ def test_the_domain_of_whole_numbers_is_what_lies_between() -> None:
 @given(st.data(), hierarchy_rows())
 def test_tree_columns_are_coded_by_depth_first_order(data: st.DataObject, rows: list[list[str]]) -> None:
     values = data.draw(st.lists(st.sampled_from([*LEAVES, None]), min_size=1, max_size=12))
-    found = column(pl.Series(values, dtype=pl.String), tree=rows, type="categorical")
+    table = coded(pl.Series(values, dtype=pl.String), tree=rows, type="categorical")
+    found = table.columns["a"]
     tree = found.hierarchy
     assert found.kind == "tree"
     # Every node is a run of codes, and codes lead back to the values, present or not.
     assert all((np.diff(level) >= 0).all() for level in tree.ancestors)
-    assert [tree.labels[0][code] for code in found.codes] == [value or "<missing>" for value in values]
+    assert [tree.labels[0][code] for code in table.codes["a"]] == [value or "<missing>" for value in values]
     assert found.card == len(LEAVES) + (None in values)
     assert found.missing == (len(LEAVES) if None in values else -1)
 
 
 def test_leaves_of_numbers_are_put_in_value_order() -> None:
     shuffled = [AGES[place] for place in (3, 0, 2, 1)]
-    found = column([30, 5, 100], tree=shuffled)
-    assert found.texts.to_list() == ["5", "10", "30", "100"]
-    assert found.codes.tolist() == [2, 0, 3]
+    table = coded([30, 5, 100], tree=shuffled)
+    assert table.columns["a"].texts.to_list() == ["5", "10", "30", "100"]
+    assert table.codes["a"].tolist() == [2, 0, 3]
 
 
 def test_a_number_may_be_priced_by_width_although_it_has_a_hierarchy() -> None:
@@ -134,11 +141,11 @@ def test_unknown_values() -> None:
 def test_tuples_number_the_combinations_that_occur() -> None:
     frame = pl.DataFrame({"q": ["x"] * 4, "s": ["a", "a", None, "a"], "t": ["1x", "2x", "1x", "1x"]})
     table = read(frame, quasi=["q"], sensitive=["s", "t"], missing="value")
-    pair = attribute(table, ["s", "t"])
-    assert (pair.codes.tolist(), pair.card, pair.unknown.tolist()) == ([0, 1, 2, 0], 3, [0, 0, 1])
+    pair = table.attribute(["s", "t"])
+    assert (table.values(pair).tolist(), pair.card, pair.unknown.tolist()) == ([0, 1, 2, 0], 3, [0, 0, 1])
     assert (pair.column, pair.key) == (None, (("s", "t"), False))
     with pytest.raises(SchemaError, match="'q', which is not a sensitive attribute"):
-        attribute(table, ["q"])
+        table.attribute(["q"])
 
 
 @settings(max_examples=40)
@@ -147,7 +154,7 @@ def test_codes_lead_back_to_the_values(case: Any) -> None:
     table = case.table()
     for name, values in case.data.items():
         found = table.columns[name]
-        texts = [found.texts[code] for code in found.codes.tolist()]
+        texts = [found.texts[code] for code in table.codes[name].tolist()]
         expected = ["<missing>" if value is None else value for value in values]
         if case.kinds[name] in ("integer", "real"):
             assert [None if text == "<missing>" else float(text) for text in texts] == values

@@ -11,8 +11,8 @@ import pytest
 from shoal.errors import EmptyTableError, HierarchyError, InputError, ParameterError, SchemaError, UserError
 from shoal.hierarchy.hierarchy import Hierarchy
 from shoal.io.source import read
+from shoal.table.building import build_table
 from shoal.table.schema import ColumnSpec, Schema
-from shoal.table.table import build_table
 
 FRAME = pl.DataFrame(
     {
@@ -39,7 +39,7 @@ def test_a_table() -> None:
     assert table.quasi_codes.shape == (2, 4)
     assert table.schema.released == ["age", "zip", "disease", "ward"]
     assert set(table.columns) == {"age", "zip", "disease"}
-    assert table.quasi_weights.tolist() == [1.0, 1.0]
+    assert table.domain.quasi_weights.tolist() == [1.0, 1.0]
 
 
 def test_a_repr_shows_no_value() -> None:
@@ -222,5 +222,5 @@ def test_a_word_among_the_leaves_of_numbers_leaves_them_numbers(word: str) -> No
     """The values are known by their canonical text, whatever else the hierarchy holds."""
     frame = pl.DataFrame({"q": ["1.0", "2", "2.50"], "s": ["a", "b", "a"]})
     tree = [["1.0", "A", "*"], ["2", "B", "*"], ["2.50", "B", "*"], [word, "B", "*"]]
-    column = read(frame, quasi=["q"], sensitive=["s"], hierarchies={"q": tree}).columns["q"]
-    assert column.texts.gather(column.codes).to_list() == ["1", "2", "2.5"]
+    table = read(frame, quasi=["q"], sensitive=["s"], hierarchies={"q": tree})
+    assert table.columns["q"].texts.gather(table.codes["q"]).to_list() == ["1", "2", "2.5"]

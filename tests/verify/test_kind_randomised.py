@@ -82,8 +82,9 @@ def published(table: Table, after: np.ndarray) -> pl.DataFrame:
     """Plain values, as they were read."""
     frame = table.frame
     for place, column in enumerate(table.quasi):
-        known = np.unique(column.codes, return_index=True)[1]
-        row_of = dict(zip(column.codes[known].tolist(), known.tolist(), strict=True))
+        codes = table.codes[column.name]
+        known = np.unique(codes, return_index=True)[1]
+        row_of = dict(zip(codes[known].tolist(), known.tolist(), strict=True))
         frame = frame.with_columns(table.frame[column.name][[row_of[code] for code in after[place].tolist()]])
     return frame
 

@@ -20,7 +20,6 @@ from shoal.models.base import Model
 from shoal.models.judge import Judge
 from shoal.params import whole
 from shoal.recoding.recodings import Recoding
-from shoal.table.stats import part_of
 
 # Whole stretches of neighbouring records, so that they lie as close together as in the table.
 _STRETCH = 512
@@ -117,9 +116,10 @@ class Auto(Algorithm):
         taken = np.cumsum(np.diff(starts)[chosen])
         chosen = chosen[: int(np.searchsorted(taken, self.sample)) + 1]
         rows = np.sort(order[np.concatenate([places[starts[s] : starts[s + 1]] for s in chosen])])
-        part = part_of(table, rows, problem.judge.attributes)
-        judge = Judge(problem.judge.models, dataclasses.replace(problem.judge.reference, table=part, whole=False))
-        return dataclasses.replace(problem, table=part, judge=judge, progress=lambda step: None)
+        part = problem.memory.part(rows, problem.judge.attributes)
+        reference = dataclasses.replace(problem.judge.reference, domain=part.domain, whole=False)
+        judge = Judge(problem.judge.models, reference)
+        return dataclasses.replace(problem, rows=part, judge=judge, progress=lambda step: None)
 
     def _try(self, method: Algorithm, part: Problem) -> tuple[float | None, str | None]:
         allowed = int(method.suppression_limit * part.table.n + 1e-9)

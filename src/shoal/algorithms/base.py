@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.engines.base import Engine
 from shoal.kernels.judge.segments import Sensitive
 from shoal.kernels.price.geometry import FLAT as FLAT_KIND
 from shoal.kernels.price.geometry import INTERVAL as INTERVAL_KIND
@@ -21,7 +20,9 @@ from shoal.params import real
 from shoal.recoding.recodings import Recoding
 from shoal.recoding.snap import published_ends
 from shoal.table.column import FLAT, TREE, Column
+from shoal.table.domain import Domain
 from shoal.table.keys import Keys
+from shoal.table.rows import ArrayRows, Rows, in_memory
 from shoal.table.table import Table
 from shoal.table.workload import NO_CUTS, Cuts, lifts
 
@@ -32,13 +33,27 @@ _KINDS = {"interval": INTERVAL_KIND, TREE: TREE_KIND, FLAT: FLAT_KIND}
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Problem:
-    """A table, the models its classes must satisfy, and the means to work on it."""
+    """Rows, the models their classes must satisfy, and the means to work on them."""
 
-    table: Table
+    rows: Rows
     judge: Judge
-    engine: Engine
     keys: Keys
     progress: Callable[[str], None] = lambda step: None
+
+    @property
+    def domain(self) -> Domain:
+        """Roles, dictionaries and counts: all that methods on the frequency table need."""
+        return self.rows.domain
+
+    @property
+    def memory(self) -> ArrayRows:
+        """The rows as arrays, for methods that group records one by one."""
+        return in_memory(self.rows)
+
+    @property
+    def table(self) -> Table:
+        """The table in memory."""
+        return self.memory.table
 
     @property
     def shuffled(self) -> np.ndarray:
@@ -87,7 +102,7 @@ class Algorithm:
 
 def geometry(table: Table) -> Geometry:
     """The quasi-identifiers' prices, tolls of a workload included, packed for the kernels."""
-    return column_geometry(table.quasi, table.quasi_weights, table.cuts)
+    return column_geometry(table.quasi, table.domain.quasi_weights, table.domain.cuts)
 
 
 def column_geometry(
@@ -159,7 +174,7 @@ def shuffled_codes(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     narrow = np.int16 if max(column.card for column in table.quasi) < 1 << 15 else np.int32
     rows = np.empty((table.n, len(table.quasi)), dtype=narrow)
     for place, column in enumerate(table.quasi):
-        rows[:, place] = column.codes
+        rows[:, place] = table.codes[column.name]
     return order, rows.take(order, axis=0)  # one jump in memory a row, not one a cell
 
 
@@ -178,7 +193,8 @@ def sensitive_codes(problem: Problem) -> Sensitive:
     """The attributes the models look at, packed for the kernels."""
     attributes = problem.judge.attributes
     n = problem.table.n
-    codes = np.stack([one.codes for one in attributes]) if attributes else np.empty((0, n), dtype=np.int32)
+    values = [problem.table.values(one) for one in attributes]
+    codes = np.stack(values) if values else np.empty((0, n), dtype=np.int32)
     subjects = problem.table.subjects
     return Sensitive(
         codes=codes,

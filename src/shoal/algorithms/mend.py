@@ -9,6 +9,7 @@ from shoal.kernels.cluster.mending import nearest_groups, pair_off
 from shoal.kernels.judge.rules import EXTENT, SIZE
 from shoal.kernels.price.groups import empty_groups, fill_groups
 from shoal.recoding.recodings import Grouping
+from shoal.table.classmap import RowIds
 
 # Up to this many groups each is compared with all; beyond, with so many on either side in the method's own order.
 _WINDOW = 4096
@@ -50,5 +51,5 @@ def _failing(problem: Problem, ids: np.ndarray, groups: int) -> np.ndarray:
     if table.subjects is None and np.isin(judge.rules.op, (SIZE, EXTENT)).all():
         bad = np.flatnonzero(sizes < judge.k)
     else:
-        bad = np.flatnonzero(~judge.ok(problem.engine.group_stats(table, ids, groups, judge.attributes)))
+        bad = np.flatnonzero(~judge.ok(problem.rows.stats(RowIds(ids, groups), judge.attributes)))
     return bad[np.argsort(sizes[bad], kind="stable")]

@@ -39,7 +39,7 @@ class NoAlgorithm(Algorithm):
 
     def run(self, problem: Problem) -> FullDomain:
         """The levels, after checking that each names a quasi-identifier."""
-        quasi = problem.table.schema.quasi
+        quasi = problem.domain.schema.quasi
         for name in self.levels:
             if name not in quasi:
                 near = nearest(name, quasi)

@@ -116,8 +116,8 @@ class _Search:
         table, rules = problem.table, problem.judge.rules
         extents = rules.limit[rules.op == EXTENT]
         # A limit on spreads is held against the prices themselves, so then there are no tolls.
-        cuts = {} if extents.size else table.cuts
-        self.geo, self.lifts = column_geometry(table.quasi, table.quasi_weights, cuts), lifts(table.quasi, cuts)
+        cuts = {} if extents.size else table.domain.cuts
+        self.geo, self.lifts = column_geometry(table.quasi, table.domain.quasi_weights, cuts), lifts(table.quasi, cuts)
         self._weigh(None)
         self.data = sensitive_codes(problem)
         k = max(problem.judge.k, 2)
@@ -181,7 +181,7 @@ class _Search:
     def _weigh(self, groups: Groups | None) -> None:
         """Weights under which the measure falls as the weighted sum of prices does, where the groups stand now."""
         table = self.problem.table
-        weights = self.measure.spread_weights(table, None if groups is None else column_prices(groups) / table.n)
+        weights = self.measure.spread_weights(table.domain, None if groups is None else column_prices(groups) / table.n)
         assert weights is not None
         weights = weights * self.lifts
         self.geo = self.geo._replace(weight=weights * (weights.size / weights.sum()))

@@ -108,7 +108,7 @@ class _CodeAttack(Attack):
         raise NotImplementedError
 
     def attack(
-        self, column: Column, known: np.ndarray, codes: pl.Series, generator: np.random.Generator, size: int
+        self, column: Column, truth: np.ndarray, codes: pl.Series, generator: np.random.Generator, size: int
     ) -> list[AttackFigure]:
         """The attack with a sample of some size."""
         raise NotImplementedError
@@ -122,9 +122,10 @@ class _CodeAttack(Attack):
         generator = case.keys.generator(f"attack {self.name}")
         found: list[AttackFigure] = []
         for column in fitting:
-            known = np.flatnonzero(column.codes != column.missing)
+            known = np.flatnonzero(table.codes[column.name] != column.missing)
+            truth = table.codes[column.name][known]
             for size in reversed(sample_sizes(known.size, self.shares)):
-                for one in self.attack(column, known, released.written[column.name].gather(known), generator, size):
+                for one in self.attack(column, truth, released.written[column.name].gather(known), generator, size):
                     exact = "," not in one.name or one.name.endswith("exactly")
                     ending = f"{column.name}, {size:,} known"
                     beside = one.name.partition(", ")[2].replace(" ", "-").replace("%", "percent")
@@ -148,10 +149,10 @@ class RankMatching(_CodeAttack):
         return is_numeric(column)
 
     def attack(
-        self, column: Column, known: np.ndarray, codes: pl.Series, generator: np.random.Generator, size: int
+        self, column: Column, truth: np.ndarray, codes: pl.Series, generator: np.random.Generator, size: int
     ) -> list[AttackFigure]:
         """Exact, within a unit, within 5 % of the range."""
-        return rank_matching(places(column)[column.codes[known]], codes.to_numpy(), generator, size=size)
+        return rank_matching(places(column)[truth], codes.to_numpy(), generator, size=size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,10 +166,10 @@ class FrequencyMatching(_CodeAttack):
         return not is_numeric(column)
 
     def attack(
-        self, column: Column, known: np.ndarray, codes: pl.Series, generator: np.random.Generator, size: int
+        self, column: Column, truth: np.ndarray, codes: pl.Series, generator: np.random.Generator, size: int
     ) -> list[AttackFigure]:
         """Records read."""
-        return [frequency_matching(column.codes[known].astype(np.int64), generator, size=size)]
+        return [frequency_matching(truth.astype(np.int64), generator, size=size)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,8 +29,8 @@ class View:
     ----------
     classes, n_classes
         int32 class of each released row (the group of a bucketised one), and their number.
-    sensitive
-        Sensitive columns, coded over the released rows.
+    sensitive, codes
+        Dictionaries of the sensitive columns, and the code of each released row, by name.
     matcher
         Distinct rows of cells, None where cells say nothing about values (centroids).
     class_of
@@ -48,6 +48,7 @@ class View:
     classes: np.ndarray
     n_classes: int
     sensitive: Mapping[str, Column]
+    codes: Mapping[str, np.ndarray]
     matcher: Matcher | None
     class_of: np.ndarray
     left_out: Sequence[str] = ()

@@ -13,7 +13,7 @@ from shoal.attacks.guessing import Answer, Pool, Rule, attack_with, attacked, ha
 from shoal.attacks.own import in_own_class
 from shoal.attacks.sure import attack_both
 from shoal.params import real, whole
-from shoal.table.column import TREE, Column
+from shoal.table.column import TREE, Column, counted
 from shoal.table.policies import Policy
 from shoal.table.stats import unknown_flags
 
@@ -227,11 +227,15 @@ def lifted(case: AttackCase, column: Column, number: np.ndarray) -> tuple[Attack
     codes[~unknown] = dense
     has_missing = bool(unknown.any())
     texts = pl.Series([str(one) for one in range(count)] + ["<missing>"] * has_missing, dtype=pl.String)
+    lifted_codes = codes[case.view.codes[column.name]]
     made = replace(
-        column, codes=codes[column.codes], texts=texts, numbers=None, missing=count if has_missing else -1,
-        hierarchy=None, kind="flat", policy=None,
+        column, frequencies=counted(lifted_codes, texts.len()), texts=texts, numbers=None,
+        missing=count if has_missing else -1, hierarchy=None, kind="flat", policy=None,
     )  # fmt: skip
-    view = replace(case.view, sensitive={**case.view.sensitive, column.name: made})
+    view = replace(
+        case.view, sensitive={**case.view.sensitive, column.name: made},
+        codes={**case.view.codes, column.name: lifted_codes},
+    )  # fmt: skip
     mapping = np.append(codes, [count + 1, -1])  # what the release lacks, and what is unknown
 
     def lift(people: People) -> People:

@@ -135,8 +135,9 @@ def _beside_most(pool: Pool, node: np.ndarray) -> Answer:
 
 def _breach(case: AttackCase, column: Column, node: np.ndarray) -> AttackFigure:
     """Mean share of a person's class that is unlike the person's own value."""
-    known = unknown_flags(column)[column.codes] == 0
-    classes, own = case.view.classes[known], node[column.codes[known]]
+    codes = case.view.codes[column.name]
+    known = unknown_flags(column)[codes] == 0
+    classes, own = case.view.classes[known], node[codes[known]]
     pair = classes.astype(np.int64) * (int(node.max()) + 1) + own
     _, of, counts = np.unique(pair, return_inverse=True, return_counts=True)
     size = np.bincount(classes, minlength=case.view.n_classes)

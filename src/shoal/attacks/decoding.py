@@ -46,14 +46,15 @@ def attack_pseudonymised(
     found: dict[str, list[AttackFigure]] = {"": [figure("unique", alone, table.n, told)]}
     for name, codes in coded.items():
         column = table.columns[name]
-        known = column.codes != column.missing
+        values = table.codes[name]
+        known = values != column.missing
         figures = found[name] = []
         for size in sample_sizes(int(known.sum()), shares, sizes):
             if is_numeric(column):
-                truth = places(column)[column.codes[known]]
+                truth = places(column)[values[known]]
                 figures += rank_matching(truth, codes.filter(pl.Series(known)).to_numpy(), generator, size=size)
             else:
-                truth = column.codes[known].astype(np.int64)
+                truth = values[known].astype(np.int64)
                 figures.append(frequency_matching(truth, generator, size=size))
     return found
 

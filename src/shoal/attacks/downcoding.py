@@ -92,7 +92,7 @@ def _claims(released: Released, cells: CellColumn, least: np.ndarray | None) -> 
     """Claims about a column; ``least`` rows are certain for each child of a node, None where extents are known."""
     column = cells.column
     rows = np.flatnonzero(released.classes >= 0)
-    classes, codes = released.classes[rows], column.codes[rows]
+    classes, codes = released.classes[rows], released.table.codes[column.name][rows]
     if isinstance(cells, TreeCells):
         return _node_claims(cells, classes, codes, least)
     if least is not None:  # published or starred as a whole

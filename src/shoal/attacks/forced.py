@@ -110,7 +110,7 @@ class Forced:
         for place, column in enumerate(table.quasi):
             unit = self.prices.weight[place] * self.prices.factor[place]
             leaf, full = self.prices.leaf[place], self.prices.full[place]
-            codes = column.codes[rows]
+            codes = table.codes[column.name][rows]
             before += unit * float(leaf[own[column.name], codes].sum())
             after += unit * float(np.where(bad, full[codes], leaf[levels[column.name], codes]).sum())
         return (after - before) / max(abs(before), 1e-300)
@@ -124,7 +124,7 @@ def best_of_all(release: Release | None) -> bool:
     proven = release.released.recoding.notes.get("proven", True)
     # A research value may rise with a level, so less generalisation need not be better; a workload has its own prices.
     known = "models" in release.evidence and algorithm.get("name") in BEST and algorithm.get("measure") != "rv"
-    return bool(known and proven and algorithm.get("node") is None and release.table.workload is None)
+    return bool(known and proven and algorithm.get("node") is None and release.table.domain.workload is None)
 
 
 def forced(release: Release) -> Forced:
@@ -134,7 +134,7 @@ def forced(release: Release) -> Forced:
     prices = None
     measure = "height" if algorithm["name"] == "samarati" else algorithm["measure"]
     if measure not in ("dm", "c-avg", "height"):
-        prices = load("measure", measure)().prices(table)
+        prices = load("measure", measure)().prices(table.domain)
     return Forced(
         release=release, judge=judge_of(release), by_height=measure == "height",
         allowed=max(0, min(limit, table.n - 1) - release.released.n_suppressed),
@@ -145,4 +145,4 @@ def forced(release: Release) -> Forced:
 def judge_of(release: Release) -> Judge:
     """The models of a release, on its table."""
     models = [make("model", spec) for spec in release.evidence["models"]]
-    return Judge(models, whole_reference(release.table, models, load("engine", "memory")()))
+    return Judge(models, whole_reference(load("engine", "memory")().open(release.table), models))

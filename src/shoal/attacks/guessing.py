@@ -104,8 +104,9 @@ class Counts:
     @classmethod
     def of(cls, view: View, column: Column) -> Counts:
         """Count one column of a release."""
-        rows = np.flatnonzero(unknown_flags(column)[column.codes] == 0)
-        pair = np.stack([view.classes[rows], column.codes[rows]]).astype(np.int32)
+        codes = view.codes[column.name]
+        rows = np.flatnonzero(unknown_flags(column)[codes] == 0)
+        pair = np.stack([view.classes[rows], codes[rows]]).astype(np.int32)
         _, first, counts = group_rows(pair, np.array([max(view.n_classes, 1), column.card]))
         group, code = pair[:, first]
         order = np.lexsort((code, group))

@@ -27,5 +27,5 @@ def hold_out(table: Table, keys: Keys, part: float) -> tuple[Table, pl.DataFrame
     kept = iso_dates(take_rows(table, np.flatnonzero(out)))
     if rest.subjects is not None:
         left, subjects = np.unique(rest.subjects, return_inverse=True)
-        rest = replace(rest, subjects=subjects.astype(np.int32), n_subjects=left.size)
+        rest = replace(rest, subjects=subjects.astype(np.int32)).knowing(n_subjects=left.size)
     return replace(rest, n_read=rest.n, n_dropped=0), kept

@@ -98,7 +98,7 @@ def own_is_there(case: AttackCase, counts: np.ndarray) -> np.ndarray:
     there = released.classes >= 0
     if released.made == "randomised":
         after = getattr(released.recoding, "quasi", {})
-        there = there & np.logical_and.reduce([after[name] == table.columns[name].codes for name in table.schema.quasi])
+        there = there & np.logical_and.reduce([after[name] == table.codes[name] for name in table.schema.quasi])
     return there[case.input_rows]
 
 

@@ -29,7 +29,8 @@ def refuse_strangers(view: View, frame: pl.DataFrame, who: str, subject: str | N
         refuse_unmet_values(name, type, released, frame[name], who)
     for name, column in view.sensitive.items():
         if name in frame.columns:
-            released = column.texts.gather(column.codes).set(pl.Series(column.codes == column.missing), None)
+            codes = view.codes[name]
+            released = column.texts.gather(codes).set(pl.Series(codes == column.missing), None)
             refuse_unmet_values(name, column.type, released, frame[name], who)
     named = subject or (None if view.subjects is None else view.subjects.name)
     if who != PEOPLE or view.subjects is None or named not in frame.columns:

@@ -21,7 +21,7 @@ from shoal.recoding.recodings import FullDomain
 from shoal.results import Release
 from shoal.table.column import Column
 from shoal.table.counting import count_groups
-from shoal.table.stats import Attribute
+from shoal.table.table import Table
 
 # A share found by draws must lie so many standard errors off the class's before the attacker trusts it.
 _ERRORS = 3.0
@@ -81,15 +81,22 @@ class World:
                 lower.append(node)
         return cls(why=why, rows=rows, classes=released.classes[rows].astype(np.int64), lower=lower)
 
-    def dealt(self, source: np.ndarray) -> list[Attribute]:
-        """What the models look at, if each released row had its values from another one."""
-        codes = np.zeros(self.why.release.table.n, dtype=np.int64)
-        codes[self.rows] = self.rows[source]
-        return [replace(one, codes=one.codes[codes]) for one in self.why.judge.attributes]
+    def codes(self, column: Column) -> np.ndarray:
+        """A column's codes of the released rows."""
+        return self.why.release.table.codes[column.name][self.rows]
 
-    def bad(self, node: _Node, attributes: Sequence[Attribute]) -> np.ndarray:
+    def dealt(self, source: np.ndarray) -> Table:
+        """The table, if each released row had its sensitive values from another one."""
+        table, attributes = self.why.release.table, self.why.judge.attributes
+        rows = np.zeros(table.n, dtype=np.int64)
+        rows[self.rows] = self.rows[source]
+        codes = {name: table.codes[name][rows] for name in table.schema.sensitive}
+        tuples = {one.names: table.values(one)[rows] for one in attributes if one.column is None}
+        return replace(table, codes={**table.codes, **codes}, joint=tuples)
+
+    def bad(self, node: _Node, dealt: Table) -> np.ndarray:
         """Flags of the released rows whose class at a node would fail."""
-        stats = count_groups(self.why.release.table, node.every, node.groups, attributes)
+        stats = count_groups(dealt, node.every, node.groups, self.why.judge.attributes)
         return ~self.why.judge.ok(replace(stats, spreads=node.spreads))[node.ids]
 
     def fits(self, source: np.ndarray) -> bool:
@@ -106,8 +113,8 @@ class World:
 
     def atoms(self, levels: dict[str, int]) -> np.ndarray:
         """Codes (columns, rows) that the finest of the nodes tells apart."""
-        columns = self.why.release.table.quasi
-        return np.stack([level_codes(one, levels[one.name])[one.codes[self.rows]] for one in columns])
+        columns, codes = self.why.release.table.quasi, self.why.release.table.codes
+        return np.stack([level_codes(one, levels[one.name])[codes[one.name][self.rows]] for one in columns])
 
     @property
     def finest(self) -> dict[str, int]:
@@ -209,14 +216,15 @@ class _Known:
 
 def _values(world: World) -> np.ndarray:
     """Number of each released row's combination of sensitive values."""
-    columns = world.why.release.table.sensitive
-    codes = np.stack([column.codes[world.rows] for column in columns])
+    table = world.why.release.table
+    columns = table.sensitive
+    codes = np.stack([table.codes[column.name][world.rows] for column in columns])
     return group_rows(codes, np.array([column.card for column in columns]))[0].astype(np.int64)
 
 
 def _guesses(world: World, known: _Known, column: Column, atom: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Likeliest value of every atom, and the commonest of its class; the latter where draws tell no other for sure."""
-    own, count = column.codes[world.rows], int(atom.max(initial=-1)) + 1
+    own, count = world.codes(column), int(atom.max(initial=-1)) + 1
     classes = int(world.classes.max(initial=-1)) + 1
     held = np.bincount(world.classes * column.card + own, minlength=classes * column.card).reshape(classes, -1)
     of = np.zeros(count, dtype=np.int64)
@@ -240,7 +248,7 @@ def _guesses(world: World, known: _Known, column: Column, atom: np.ndarray) -> t
 
 def _figure(world: World, known: _Known, places: Outsiders, case: AttackCase, column: Column) -> AttackFigure:
     guess, naive = _guesses(world, known, column, places.atom)
-    own, value, usual = column.codes[world.rows], guess[places.atom], naive[places.atom]
+    own, value, usual = world.codes(column), guess[places.atom], naive[places.atom]
     share, trials = clustered((value == own).astype(np.float64), world.classes)
     baseline, changed = float((usual == own).mean()), float((value != usual).mean())
     beside = places.score(guess, naive, world.classes, case, column.name)

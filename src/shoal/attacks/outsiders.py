@@ -41,14 +41,15 @@ class Outsiders:
         released = case.release.released
         if case.outside is None or case.control is None:
             return cls(atom=_numbered(atoms))
-        columns = case.release.table.quasi
+        table = case.release.table
+        columns = table.quasi
         rows = np.flatnonzero(released.classes >= 0)
         codes = [_codes(column, case.outside[column.name]) for column in columns]
         assert released.levels is not None
         own = released.levels
         fine = [_at(column, levels[column.name], mine) for column, mine in zip(columns, codes, strict=True)]
         coarse = [_at(column, own[column.name], mine) for column, mine in zip(columns, codes, strict=True)]
-        held = [level_codes(column, own[column.name])[column.codes[rows]] for column in columns]
+        held = [level_codes(column, own[column.name])[table.codes[column.name][rows]] for column in columns]
         atom, outside = _shared(atoms, np.stack(fine))
         same, theirs = _shared(np.stack(held), np.stack(coarse))
         first = np.unique(same, return_index=True)[1]

@@ -155,7 +155,7 @@ def _guess_everybody(described: Randomised, column: Column, known: Posterior) ->
     for part in _parts(n_vectors, column.card):
         people = np.arange(part.start, part.stop)
         rows = np.flatnonzero((found.original >= part.start) & (found.original < part.stop))
-        person, values = found.original[rows] - part.start, column.codes[rows]
+        person, values = found.original[rows] - part.start, described.table.codes[column.name][rows]
         hits = np.bincount(person * column.card + values, minlength=people.size * column.card)
         hits = hits.reshape(people.size, column.card)
         scores, similar = _scores(described, column, known, people)
@@ -168,22 +168,23 @@ def _scores(
     described: Randomised, column: Column, known: Posterior, people: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """What released records, and what records of the raw table, say about each value of some original vectors."""
-    found = known.vectors
+    found, values = known.vectors, described.table.codes[column.name]
     scores, similar = np.zeros((people.size, column.card)), np.zeros((people.size, column.card))
     for chosen in sets(described, described.redraw):
         ours, theirs, count = found.buckets(chosen)
         gains = described.scale * found.weights[:, list(chosen)].prod(axis=1) / known.total
         slot_of = np.full(count, -1, dtype=np.int32)
-        spread_scores(ours[people], slot_of, theirs, gains, found.released, column.codes, scores)
-        spread_scores(ours[people], slot_of, ours, np.ones(ours.size), found.original, column.codes, similar)
+        spread_scores(ours[people], slot_of, theirs, gains, found.released, values, scores)
+        spread_scores(ours[people], slot_of, ours, np.ones(ours.size), found.original, values, similar)
     return scores, similar
 
 
 def _raw(known: Posterior, column: Column) -> float:
     """Records guessed right by the commonest value among those with equal quasi-identifiers."""
     original = known.vectors.original
+    codes = known.vectors.described.table.codes[column.name]
     _, first, counts = group_rows(
-        np.stack([original, column.codes]), np.array([known.vectors.counts.size, column.card])
+        np.stack([original, codes]), np.array([known.vectors.counts.size, column.card])
     )
     best = np.zeros(known.vectors.counts.size, dtype=np.int64)
     np.maximum.at(best, original[first], counts)

@@ -29,7 +29,7 @@ def attack_bucketised(table: Table, bucketed: Bucketed) -> list[AttackFigure]:
     """All attacks: uniqueness of the quasi-identifiers, then homogeneity and relinking of every sensitive column."""
     figures = [uniqueness(table, bucketed)]
     for column in table.sensitive:
-        figures += [homogeneity(bucketed, column), relinking(table, bucketed, column)]
+        figures += [homogeneity(table, bucketed, column), relinking(table, bucketed, column)]
     return figures
 
 
@@ -43,10 +43,10 @@ def uniqueness(table: Table, bucketed: Bucketed) -> AttackFigure:
     return figure("uniqueness", share, rows.size, sentence)
 
 
-def homogeneity(bucketed: Bucketed, column: Column) -> AttackFigure:
+def homogeneity(table: Table, bucketed: Bucketed, column: Column) -> AttackFigure:
     """Records whose group has one value only, which is then theirs."""
-    rows = _known_rows(bucketed, column)
-    pairs = np.unique(bucketed.ids[rows].astype(np.int64) * column.card + column.codes[rows])
+    rows = _known_rows(table, bucketed, column)
+    pairs = np.unique(bucketed.ids[rows].astype(np.int64) * column.card + table.codes[column.name][rows])
     values = np.bincount(pairs // column.card, minlength=bucketed.groups)
     share = float((values[bucketed.ids[rows]] == 1).mean()) if rows.size else 0.0
     sentence = f"{share:.1%} of the records are in a group with a single value of '{column.name}', which is theirs."
@@ -68,7 +68,7 @@ def relinking(
     rounds
         How often records count anew, by what was learned before instead of by shares (Kifer's deFinetti attack).
     """
-    rows = _known_rows(bucketed, column)
+    rows = _known_rows(table, bucketed, column)
     name = name or f"relinking of {column.name}"
     if not rows.size:
         return figure(name, 0.0, 0, f"No value of '{column.name}' is known, so there is none to guess.", baseline=0.0)
@@ -105,11 +105,11 @@ class _Case:
     def of(cls, table: Table, bucketed: Bucketed, column: Column, rows: np.ndarray) -> _Case:
         rows = rows[np.argsort(bucketed.ids[rows], kind="stable")]
         groups, group = np.unique(bucketed.ids[rows], return_inverse=True)
-        truth = column.codes[rows].astype(np.int64)
+        truth = table.codes[column.name][rows].astype(np.int64)
         pairs, counts = np.unique(group * column.card + truth, return_counts=True)
         of, value = np.divmod(pairs, column.card)
         share = counts / np.bincount(group)[of]
-        binned = [_binned(one, rows) for one in table.quasi]
+        binned = [_binned(table, one, rows) for one in table.quasi]
         return cls(
             features=binned, cards=[int(one.max()) + 1 for one in binned], group=group, truth=truth, card=column.card,
             start=np.searchsorted(of, np.arange(groups.size + 1)), value=value, share=share,
@@ -130,13 +130,13 @@ class _Case:
             low = high
 
 
-def _known_rows(bucketed: Bucketed, column: Column) -> np.ndarray:
-    return np.flatnonzero((bucketed.ids >= 0) & (unknown_flags(column)[column.codes] == 0))
+def _known_rows(table: Table, bucketed: Bucketed, column: Column) -> np.ndarray:
+    return np.flatnonzero((bucketed.ids >= 0) & (unknown_flags(column)[table.codes[column.name]] == 0))
 
 
-def _binned(column: Column, rows: np.ndarray) -> np.ndarray:
+def _binned(table: Table, column: Column, rows: np.ndarray) -> np.ndarray:
     """Codes of a column, numbers of many values in classes of about equal size."""
-    codes = column.codes[rows].astype(np.int64)
+    codes = table.codes[column.name][rows].astype(np.int64)
     if column.kind != INTERVAL or column.card <= BINS:
         return codes
     below = np.cumsum(np.bincount(codes, minlength=column.card)) - np.bincount(codes, minlength=column.card)

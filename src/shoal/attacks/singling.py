@@ -64,8 +64,9 @@ class SinglingOut(Attack):
 def _descriptions(case: AttackCase, column: Column) -> tuple[np.ndarray, np.ndarray]:
     """Distinct rows of cells, and values that exactly one of their records has."""
     matcher = case.view.cells
-    rows = np.flatnonzero(unknown_flags(column)[column.codes] == 0)
-    pair = np.stack([matcher.of_row[rows], column.codes[rows]]).astype(np.int32)
+    codes = case.view.codes[column.name]
+    rows = np.flatnonzero(unknown_flags(column)[codes] == 0)
+    pair = np.stack([matcher.of_row[rows], codes[rows]]).astype(np.int32)
     _, first, counts = group_rows(pair, np.array([matcher.sizes.size, column.card]))
     return tuple(pair[:, np.sort(first[counts == 1])].astype(np.int64))  # type: ignore[return-value]
 

@@ -40,7 +40,7 @@ def forced_splits(release: Release) -> dict[str, np.ndarray]:
         }
     if isinstance(released.recoding, Subtree) and release.evidence["algorithm"]["name"] == "top-down-subtree":
         k = _size_alone(release)
-        priced = zip(released.table.quasi, released.table.quasi_weights, strict=True)
+        priced = zip(released.table.quasi, released.table.domain.quasi_weights, strict=True)
         # A column without weight gains nothing from being specialised.
         return {
             column.name: _subtree(cells, released.sizes, k)

@@ -17,12 +17,13 @@ from shoal.hierarchy.hierarchy import MISSING, ROOT, Hierarchy
 from shoal.recoding.cover import Cover, cover_column, not_suppressed
 from shoal.recoding.labels import publisher_manifest
 from shoal.results import Release
+from shoal.table.building import build_table
 from shoal.table.coding import canonical_text
 from shoal.table.column import Column
 from shoal.table.policies import given_policy, set_policies
 from shoal.table.schema import ColumnSpec, Schema
 from shoal.table.stats import unknown_flags, value_text
-from shoal.table.table import build_table, iso_dates, take_rows
+from shoal.table.table import iso_dates, take_rows
 
 
 def public_view(
@@ -68,8 +69,9 @@ def public_view(
     # Classes that only representatives tell apart stay apart, although nobody's values do.
     matcher = Matcher.of(known, ids) if known and frame.height else None
     count = int(ids.max(initial=-1)) + 1
+    sensitive, codes = _sensitive(held, columns)
     return View(
-        classes=listed, n_classes=count, sensitive=_sensitive(held, columns), matcher=matcher,
+        classes=listed, n_classes=count, sensitive=sensitive, codes=codes, matcher=matcher,
         class_of=_class_of(matcher, ids), left_out=[name for name, one in covers.items() if one is None],
         centroids=_centroids(frame, manifest, ids, count), subjects=None if subject is None else Subjects.of(subject),
     )  # fmt: skip
@@ -100,7 +102,7 @@ def release_view(release: Release) -> View:
     frame, count, subject = _polars(release.frame), release.released.n_classes, table.schema.subject
     public = public_view(frame, publisher_manifest(release.manifest, release.table), _group_numbers(release))
     return View(
-        classes=classes, n_classes=count, sensitive=sensitive, matcher=public.matcher,
+        classes=classes, n_classes=count, sensitive=sensitive, codes=table.codes, matcher=public.matcher,
         class_of=_class_of(public.matcher, classes), left_out=public.left_out,
         centroids=_centroids(frame, release.manifest, classes, count),
         subjects=None if subject is None else Subjects.of(table.frame[subject]),
@@ -113,7 +115,7 @@ def own_people(view: View) -> People:
     mine = slice(None) if view.real is None else view.real
     truth, numbers = {}, {}
     for name, column in view.sensitive.items():
-        codes = column.codes[mine]
+        codes = view.codes[name][mine]
         known = unknown_flags(column)[codes] == 0
         truth[name] = np.where(known, codes, -1).astype(np.int64)
         if column.numbers is not None:
@@ -212,7 +214,9 @@ def _distinct(columns: Sequence[pl.Series]) -> np.ndarray:
     return frame.select(pl.struct(pl.all()).rank("dense").cast(pl.Int32) - 1).to_series().to_numpy()
 
 
-def _sensitive(frame: pl.DataFrame, columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Column]:
+def _sensitive(
+    frame: pl.DataFrame, columns: Mapping[str, Mapping[str, Any]]
+) -> tuple[dict[str, Column], Mapping[str, np.ndarray]]:
     """Released sensitive columns, coded as their types and hierarchies say; those of a table apart are not here."""
     wanted = {
         name: entry
@@ -220,7 +224,7 @@ def _sensitive(frame: pl.DataFrame, columns: Mapping[str, Mapping[str, Any]]) ->
         if entry["role"] == "sensitive" and name in frame.columns and entry["cells"] == "value" and "coded" not in entry
     }
     if not wanted or not frame.height:
-        return {}
+        return {}, {}
     specs = {
         name: ColumnSpec(
             type=entry["type"], order=entry.get("order") or None, non_answers=tuple(entry.get("non_answers", ()))
@@ -237,7 +241,7 @@ def _sensitive(frame: pl.DataFrame, columns: Mapping[str, Mapping[str, Any]]) ->
     table = build_table(data, schema, hierarchies=trees, missing="value")
     ranges = {name: given_policy(entry["policy"]) for name, entry in wanted.items() if entry.get("policy")}
     found = set_policies(table, ranges).columns
-    return {name: found[name] for name in wanted}
+    return {name: found[name] for name in wanted}, table.codes
 
 
 def _group_ids(frame: pl.DataFrame, rows: pl.DataFrame, manifest: Mapping[str, Any]) -> np.ndarray:

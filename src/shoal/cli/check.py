@@ -89,11 +89,12 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
     tried(lambda: refuse_unknown_codes(recipe.acknowledge))
     if table is None or algorithm is None or None in asked:
         return {"problems": [_problem(one) for one in problems]}, problems
-    models = tried(lambda: all_models(table, asked, algorithm))
+    models = tried(lambda: all_models(table.domain, asked, algorithm))
     if models is None:
         return {"problems": [_problem(one) for one in problems]}, problems
     step("holding the models against the table")
-    judge = Judge(models, whole_reference(table, models, load("engine", recipe.engine.name)()))
+    rows = load("engine", recipe.engine.name)().open(table)
+    judge = Judge(models, whole_reference(rows, models))
     empty = vacuous(judge, algorithm.suppression_limit)
     problems += _problems(recipe, table, algorithm, judge, empty)
     if not any(isinstance(one, InfeasibleError) for one in problems):
@@ -130,9 +131,10 @@ def _begin(recipe: Recipe, table: Table, algorithm: Algorithm, judge: Judge) -> 
     def stop(step: str) -> None:
         raise _Begun
 
-    engine, keys = load("engine", recipe.engine.name)(), Keys.from_seed(recipe.seed)
+    rows = load("engine", recipe.engine.name)().open(with_preferences(table))
+    keys = Keys.from_seed(recipe.seed)
     try:
-        algorithm.run(Problem(table=with_preferences(table), judge=judge, engine=engine, keys=keys, progress=stop))
+        algorithm.run(Problem(rows=rows, judge=judge, keys=keys, progress=stop))
     except _Begun:
         return
 

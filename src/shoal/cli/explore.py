@@ -85,14 +85,14 @@ def _survey(
     wanted = choice("explore", "measure", measure or own, MEASURES)
     step("reading")
     table: Table = read_recipe_source(recipe)
-    models = all_models(table, asked, algorithm)
-    engine = load("engine", recipe.engine.name)()
-    judge = Judge(models, whole_reference(table, models, engine))
+    models = all_models(table.domain, asked, algorithm)
+    rows = load("engine", recipe.engine.name)().open(table)
+    judge = Judge(models, whole_reference(rows, models))
     refuse_infeasible(judge, 1.0)  # what no suppression could mend
     # Which nodes are drawn is no secret, and the same recipe should give the same page.
     keys = Keys.from_seed(recipe.seed or 0)
     found = survey(
-        Problem(table=table, judge=judge, engine=engine, keys=keys, progress=step),
+        Problem(rows=rows, judge=judge, keys=keys, progress=step),
         measure=_priced(wanted, algorithm),
         limit=algorithm.suppression_limit,
         max_nodes=max_nodes,

@@ -88,8 +88,8 @@ def load_target(target: Path, roles: Roles, reading: Reading, household: str | N
 
 def load_population(path: Path, target: Path, table: Table, reading: Reading) -> Table:
     """A population file with a header, its quasi-identifiers read like the table's."""
+    from shoal.table.building import build_table
     from shoal.table.schema import ColumnSpec, Schema
-    from shoal.table.table import build_table
 
     frame = _population_reading(target, reading).frame(path)
     names = list(table.schema.quasi)

@@ -234,7 +234,7 @@ def compare(
     table = recipe if isinstance(recipe, Table) else read_recipe_source(recipe)
     axes = _axes(given | {"risk": risk or asked.risk}, table, evaluated)
     for point in points:  # what is contradictory is found before anything runs
-        all_models(table, [make("model", spec) for spec in point.models], make("algorithm", point.algorithm))
+        all_models(table.domain, [make("model", spec) for spec in point.models], make("algorithm", point.algorithm))
     attacks = [axis.attack for axis in axes if axis.attack is not None]
     task = dataclasses.replace(task, attacks=sorted({*attacks, *attacks_of(task.limits)}))
     kept = open_work(None if work is None else Path(work), table, seed=seed, fresh=fresh)

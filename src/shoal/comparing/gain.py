@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from shoal.errors import ParameterError, RecipeError
@@ -53,20 +53,20 @@ def workload_gain(table: Table, *, learners: tuple[str, ...] = _LEARNERS, **opti
     options
         As for :func:`shoal.anonymize`; with a ``seed`` the figures repeat.
     """
-    workload = table.workload
+    workload = table.domain.workload
     if workload is None:
         raise ParameterError("The table has no workload to gain by: give read() one.")
-    plain, aware = (anonymize(one, **options) for one in (replace(table, workload=None), table))
+    plain, aware = (anonymize(one, **options) for one in (table.knowing(workload=None), table))
     return _gains(plain, aware, workload, learners)
 
 
 def recipe_gain(recipe: Recipe, release: Release, *, progress: Progress = lambda step: None) -> list[Gain]:
     """The same of a recipe and its release, which is made once more without the workload."""
     table = read_recipe_source(recipe)
-    if table.workload is None:
+    if table.domain.workload is None:
         raise RecipeError("The recipe has no [workload] to gain by: add one.")
-    plain = anonymize_table(recipe, replace(table, workload=None), progress=progress)
-    return _gains(plain, release, table.workload, _LEARNERS)
+    plain = anonymize_table(recipe, table.knowing(workload=None), progress=progress)
+    return _gains(plain, release, table.domain.workload, _LEARNERS)
 
 
 def _gains(plain_release: Release, aware_release: Release, workload: Workload, learners: tuple[str, ...]) -> list[Gain]:

@@ -100,11 +100,12 @@ def open_work(path: Path | None, table: Table, *, seed: int | None, fresh: bool 
 def source_hash(table: Table, keys: Keys) -> str:
     """A keyed hash of the rows and of how their columns are coded."""
     digest = hmac.new(keys.secret, input_hash(table.frame, keys.secret).encode(), hashlib.sha256)
-    digest.update(json.dumps([table.schema, table.weights, table.workload], sort_keys=True, default=str).encode())
+    known = [table.schema, table.domain.weights, table.domain.workload]
+    digest.update(json.dumps(known, sort_keys=True, default=str).encode())
     for column in table.columns.values():
         tree, policy = column.hierarchy, column.policy
         digest.update(json.dumps([column.name, column.kind, column.declared], default=str).encode())
-        digest.update(column.codes.tobytes())
+        digest.update(table.codes[column.name].tobytes())
         if tree is not None:
             digest.update(json.dumps(tree.labels).encode() + tree.ancestors.tobytes())
         if policy is not None:

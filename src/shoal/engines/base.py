@@ -1,18 +1,16 @@
-"""What an engine must do: count, and nothing else."""
+"""What an engine must do: open a table, and count its rows for whoever asks."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
-import numpy as np
-
-from shoal.table.stats import GroupCounter
+from shoal.table.rows import Rows
 from shoal.table.table import Table
 
 
-class Engine(GroupCounter, Protocol):
-    """Counts groups of a table's rows."""
+class Engine(Protocol):
+    """Where the rows of a table are counted."""
 
-    def frequency(self, table: Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Group rows that agree on every quasi-identifier: ids, first row and size of each group."""
+    def open(self, table: Table) -> Rows:
+        """The table's rows, ready to be counted."""
         ...

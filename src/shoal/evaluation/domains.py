@@ -16,8 +16,8 @@ from shoal.hierarchy.hierarchy import MISSING, ROOT, Hierarchy
 from shoal.hierarchy.values import format_date, format_number
 from shoal.recoding.cover import Cover, cover_column
 from shoal.table.coding import canonical_text, code_dates, code_numbers
+from shoal.table.dictionaries import number_texts
 from shoal.table.schema import ColumnSpec
-from shoal.table.table import number_texts
 
 _MOST_WHOLE = 100_000
 

@@ -40,10 +40,10 @@ def target_classes(table: Table, name: str) -> np.ndarray:
     return found.search_sorted(texts).to_numpy().astype(np.int64)
 
 
-def class_counts(column: Column, classes: np.ndarray) -> np.ndarray:
+def class_counts(column: Column, codes: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Rows by code and class."""
     width = int(classes.max()) + 1
-    flat = np.bincount(column.codes * np.int64(width) + classes, minlength=column.card * width)
+    flat = np.bincount(codes * np.int64(width) + classes, minlength=column.card * width)
     return flat.reshape(column.card, width).astype(np.float64)
 
 
@@ -64,12 +64,12 @@ def entropy(counts: np.ndarray) -> np.ndarray:
     return np.asarray(-(share * np.log2(np.where(share > 0, share, 1.0))).sum(axis=-1))
 
 
-def told(column: Column, classes: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+def told(column: Column, codes: np.ndarray, classes: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
     """Bits a column tells about the classes, the codes at which to cut it, and the bits that each cut gives.
 
     A column without an order has no cuts; that of a hierarchy is the order of its leaves. O(cuts x codes x classes).
     """
-    counts = class_counts(column, classes)
+    counts = class_counts(column, codes, classes)
     if column.kind == FLAT:
         return information(counts), np.empty(0, dtype=np.int64), np.empty(0)
     known = column.card - (column.missing >= 0)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -41,20 +41,21 @@ class Preferences:
 
 def preference_facts(table: Table, preferred: Table) -> dict[str, Any]:
     """What a workload came to, as plain data for the evidence; nothing without one."""
-    if table.workload is None:
+    if table.domain.workload is None:
         return {}
-    weights = dict(zip(table.schema.quasi, (preferred.quasi_weights / table.quasi_weights).tolist(), strict=True))
-    found = Preferences(weights, preferred.cuts)
-    return {"workload": {"declared": table.workload.parameters(), **found.plain()}}
+    times = preferred.domain.quasi_weights / table.domain.quasi_weights
+    weights = dict(zip(table.schema.quasi, times.tolist(), strict=True))
+    found = Preferences(weights, preferred.domain.cuts)
+    return {"workload": {"declared": table.domain.workload.parameters(), **found.plain()}}
 
 
 def with_preferences(table: Table) -> Table:
     """The table as algorithms should see it: its own weights times the workload's, and the workload's cuts."""
-    if table.workload is None:
+    if table.domain.workload is None:
         return table
     found = preferences(table)
-    weights = {name: table.weights.get(name, 1.0) * weight for name, weight in found.weights.items()}
-    return replace(table, weights=weights, cuts=found.cuts)
+    weights = {name: table.domain.weights.get(name, 1.0) * weight for name, weight in found.weights.items()}
+    return table.knowing(weights=weights, cuts=found.cuts)
 
 
 def preferences(table: Table) -> Preferences:
@@ -65,7 +66,7 @@ def preferences(table: Table) -> Preferences:
     the target. A cut's toll is the strength times: 1 at a protected boundary; the share of queries that end there; the
     bits that it tells about the target, over those of the most telling column.
     """
-    workload = table.workload
+    workload = table.domain.workload
     assert workload is not None
     charged: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for name, values in workload.boundaries.items():
@@ -143,7 +144,7 @@ def _ends(column: Column, inside: np.ndarray) -> np.ndarray:
 def _from_target(table: Table, target: str, charged: dict[str, list[tuple[float, float]]]) -> np.ndarray:
     """Bits that each column tells about the target; its cuts are charged by theirs."""
     classes = target_classes(table, target)
-    found = [told(column, classes) for column in table.quasi]
+    found = [told(column, table.codes[column.name], classes) for column in table.quasi]
     bits = np.array([mine for mine, _, _ in found])
     for column, (_, codes, gains) in zip(table.quasi, found, strict=True):
         at = column.positions[codes] if column.kind == INTERVAL else codes.astype(np.float64)

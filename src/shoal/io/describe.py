@@ -249,7 +249,7 @@ def _standing(released: Released | None, published: Published | None, name: str)
         return None
     column = released.table.columns.get(name)
     if column is not None and column.role == "sensitive" and name not in released.written:
-        return set(column.texts.gather(np.unique(column.codes[released.classes >= 0])).to_list())
+        return set(column.texts.gather(np.unique(released.table.codes[column.name][released.classes >= 0])).to_list())
     if name not in published.frame.columns:  # two bounds, which have no labels
         return set()
     return set(canonical_text(published.frame[name]).fill_null(MISSING).unique().to_list())

@@ -16,10 +16,11 @@ from shoal.io.frames import to_polars
 from shoal.io.normal import normalise
 from shoal.io.policies import load_policy
 from shoal.params import choice
+from shoal.table.building import build_table
 from shoal.table.dates import as_declared, refuse_undeclared_dates
 from shoal.table.policies import set_policies
 from shoal.table.schema import ColumnSpec, Schema
-from shoal.table.table import Table, build_table
+from shoal.table.table import Table
 from shoal.table.workload import Workload, set_workload
 
 

@@ -12,16 +12,19 @@ from shoal.models.judge import Judge
 from shoal.models.rules import BREACH
 from shoal.recoding.applied import Released
 from shoal.recoding.recodings import Subtree
+from shoal.table.classmap import RowIds
 from shoal.table.guards import guards_of
 from shoal.table.history import broken_classes
-from shoal.table.stats import GroupCounter, unknown_flags
+from shoal.table.rows import Rows
+from shoal.table.stats import unknown_flags
 
 
-def enforce(released: Released, judge: Judge, engine: GroupCounter, limit: float) -> Released:
+def enforce(released: Released, judge: Judge, rows: Rows, limit: float) -> Released:
     """Suppress failing classes until all hold, each model against the reference that it names."""
     table = released.table
     while True:
-        stats = engine.group_stats(table, released.classes, released.n_classes, judge.attributes)
+        classes = RowIds(released.classes, released.n_classes)
+        stats = rows.stats(classes, judge.attributes)
         if judge.needs_spreads:
             stats = replace(stats, spreads=released.spreads)
         if judge.needs_breaches:
@@ -30,8 +33,7 @@ def enforce(released: Released, judge: Judge, engine: GroupCounter, limit: float
             stats = replace(stats, sizes=_real_sizes(released))
         if table.history is not None:
             stats = replace(stats, broken=_broken(released))
-        classes = released.classes
-        good = settled(judge, stats, lambda: classes, engine)  # noqa: B023
+        good = settled(judge, stats, classes, rows)
         if good.all():
             return replace(released, k=judge.k)
         failing = {one.model.name for one in judge.judge(stats) if not one.ok.all()}
@@ -66,10 +68,9 @@ def _broken(released: Released) -> dict[str, np.ndarray]:
     """Classes in which somebody's signature of earlier releases does not live on."""
     history = released.table.history
     assert history is not None
-    column = released.table.columns[history.column]
-    flags = unknown_flags(column)
+    column, codes = released.table.columns[history.column], released.table.codes[history.column]
     classes, groups = released.classes, released.n_classes
-    return {history.column: broken_classes(history, column.texts, classes, groups, column.codes, flags)}
+    return {history.column: broken_classes(history, column.texts, classes, groups, codes, unknown_flags(column))}
 
 
 def _too_much(released: Released, share: float, limit: float, names: list[str]) -> str:

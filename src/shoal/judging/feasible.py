@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from shoal.errors import InfeasibleError
@@ -9,26 +11,22 @@ from shoal.kernels.judge import rules as kernel
 from shoal.models.base import Model, failing_stays, merging_keeps
 from shoal.models.judge import Judge, Judgement
 from shoal.models.rules import Reference
-from shoal.table.stats import Attribute, GroupCounter, GroupStats, Histogram, Key
-from shoal.table.table import Table
+from shoal.table.classmap import ClassMap, Everybody
+from shoal.table.rows import Rows, with_tuples
+from shoal.table.stats import Attribute, GroupStats, Histogram, Key
 
 # Distances that are never larger.
 _UP_TO_1 = (kernel.TOTAL_VARIATION, kernel.ORDERED, kernel.TREE)
 
 
-def whole_reference(
-    table: Table, models: list[Model], engine: GroupCounter, rows: np.ndarray | None = None
-) -> Reference:
-    """Statistics of the whole table (or of some rows) as one group, for everything the models look at."""
+def whole_reference(rows: Rows, models: Sequence[Model], among: ClassMap = Everybody()) -> Reference:  # noqa: B008
+    """Statistics of all rows (or of one class of some) as one group, for everything the models look at."""
+    domain = with_tuples(rows, [names for model in models for names in model.targets(rows.domain)])
     found: dict[Key, Attribute] = {}
     for model in models:
-        for one in model.attributes(table) if model.targets(table) else []:
+        for one in model.attributes(domain) if model.targets(domain) else []:
             found.setdefault(one.key, one)
-    ids = np.zeros(table.n, dtype=np.int32)
-    if rows is not None:
-        ids[:] = -1
-        ids[rows] = 0
-    return Reference(table=table, stats=engine.group_stats(table, ids, 1, list(found.values())))
+    return Reference(domain=domain, stats=rows.stats(among, list(found.values())))
 
 
 def refuse_infeasible(judge: Judge, suppression_limit: float) -> None:
@@ -37,10 +35,10 @@ def refuse_infeasible(judge: Judge, suppression_limit: float) -> None:
     That proves infeasibility for models that merging preserves, as long as nothing may be suppressed or every
     subset of a failing class fails too.
     """
-    table = judge.reference.table
+    domain = judge.reference.domain
     people = int(judge.reference.stats.sizes[0])
     if people < judge.k:
-        what = "people" if table.subjects is not None else "rows"
+        what = "people" if domain.by_people else "rows"
         raise InfeasibleError(f"k = {judge.k} cannot be met: the table has only {people} {what}; lower k.")
     for (model, rules), judgement in zip(judge.sets, judge.judge(judge.reference.stats), strict=True):
         hopeless = failing_stays(model, rules) or (suppression_limit == 0 and merging_keeps(model, rules))
@@ -53,7 +51,7 @@ def refuse_infeasible(judge: Judge, suppression_limit: float) -> None:
 def _refuse_too_few_values(model: Model, reference: Reference) -> None:
     """No part of the table has more distinct values than all of it; one without any known value would pass."""
     need = model.distinct_needed()
-    for one in model.attributes(reference.table) if need > 1 else []:
+    for one in model.attributes(reference.domain) if need > 1 else []:
         have = int(np.count_nonzero(reference.counts(one)))
         if have < need and not one.unknown.any():
             raise InfeasibleError(

@@ -56,7 +56,7 @@ def refuse_unprotected(
         )
     covered: set[str] = set()
     for model in models:
-        targets = model.targets(table)
+        targets = model.targets(table.domain)
         for names in targets:
             on = names if model.name != "max-range" else tuple(name for one in targets for name in one)
             if (model, on) not in vacuous:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,10 +10,12 @@ from shoal.judging.feasible import whole_reference
 from shoal.models.base import Model
 from shoal.models.judge import Judge
 from shoal.models.rules import Reference
-from shoal.table.stats import GroupCounter, GroupStats, Histogram
+from shoal.table.classmap import ClassMap, together
+from shoal.table.rows import Rows
+from shoal.table.stats import GroupStats, Histogram
 
 
-def settled(judge: Judge, stats: GroupStats, ids: Callable[[], np.ndarray], engine: GroupCounter) -> np.ndarray:
+def settled(judge: Judge, stats: GroupStats, classes: ClassMap, rows: Rows) -> np.ndarray:
     """Flags of the classes that hold when all others are suppressed.
 
     Models that compare with the input are judged once. Those that compare with the released rows are judged against
@@ -22,8 +24,8 @@ def settled(judge: Judge, stats: GroupStats, ids: Callable[[], np.ndarray], engi
 
     Parameters
     ----------
-    ids
-        Gives the class of each row (negative: none), where people have to be counted again.
+    classes
+        What the statistics are of, where people have to be counted again.
     """
     judgements = judge.judge(stats)
     relative = [model for model in judge.models if model.relative and judge.reference.whole]
@@ -32,7 +34,7 @@ def settled(judge: Judge, stats: GroupStats, ids: Callable[[], np.ndarray], engi
         if judgement.model not in relative:
             good &= judgement.ok
     while relative and good.any():
-        among = Judge(relative, _released(judge, relative, stats, good, ids, engine))
+        among = Judge(relative, _released(judge, relative, stats, good, together(classes, good), rows))
         left = good & among.ok(stats)
         if left.sum() == good.sum():
             break
@@ -45,18 +47,16 @@ def _released(
     models: Sequence[Model],
     stats: GroupStats,
     good: np.ndarray,
-    ids: Callable[[], np.ndarray],
-    engine: GroupCounter,
+    among: ClassMap,
+    rows: Rows,
 ) -> Reference:
     """What the rows of good classes have between them; only rows add up over classes, people do not."""
-    table = judge.reference.table
-    if table.subjects is not None:
-        classes = ids()
-        rows = np.flatnonzero((classes >= 0) & good[classes])
-        return whole_reference(table, list(models), engine, rows)
+    domain = judge.reference.domain
+    if domain.by_people:
+        return whole_reference(rows, models, among)
     found = {}
     for model in models:
-        for one in model.attributes(table):
+        for one in model.attributes(domain):
             histogram = stats.histograms[one.key]
             kept = np.repeat(good, np.diff(histogram.indptr))
             counts = np.bincount(
@@ -65,5 +65,5 @@ def _released(
             codes = np.flatnonzero(counts).astype(np.int32)
             known = np.array([counts[one.unknown == 0].sum()])
             found[one.key] = Histogram(np.array([0, codes.size]), codes, counts[codes], known)
-    rows = np.array([stats.rows[good].sum()])
-    return Reference(table=table, stats=GroupStats(sizes=rows, rows=rows, histograms=found))
+    count = np.array([stats.rows[good].sum()])
+    return Reference(domain=domain, stats=GroupStats(sizes=count, rows=count, histograms=found))

@@ -11,10 +11,11 @@ from shoal.judging.feasible import whole_reference
 from shoal.kernels.count.grouping import group_rows
 from shoal.models.judge import Judge
 from shoal.recoding.applied import Released
-from shoal.table.stats import GroupCounter
+from shoal.table.classmap import Everybody, RowIds, together
+from shoal.table.rows import Rows
 
 
-def split_verdicts(released: Released, judge: Judge, engine: GroupCounter) -> list[dict[str, Any]]:
+def split_verdicts(released: Released, judge: Judge, rows: Rows) -> list[dict[str, Any]]:
     """Worst class of every model after splitting each class by each other sensitive attribute.
 
     Nothing is required to hold here; reports show it so that a publisher sees what an intruder who knows one
@@ -24,10 +25,10 @@ def split_verdicts(released: Released, judge: Judge, engine: GroupCounter) -> li
     found = []
     for column in table.sensitive:
         ids, first, _ = group_rows(
-            np.stack([released.classes + 1, column.codes]), np.array([released.n_classes + 1, column.card])
+            np.stack([released.classes + 1, table.codes[column.name]]), np.array([released.n_classes + 1, column.card])
         )
         ids = np.where(released.classes >= 0, ids, -1).astype(np.int32)
-        stats = engine.group_stats(table, ids, first.size, judge.attributes)
+        stats = rows.stats(RowIds(ids, first.size), judge.attributes)
         kept = stats.rows > 0
         for judgement in judge.judge(stats):
             if judgement.on is None or column.name in judgement.on:
@@ -48,18 +49,18 @@ def split_verdicts(released: Released, judge: Judge, engine: GroupCounter) -> li
     return found
 
 
-def other_references(released: Released, judge: Judge, engine: GroupCounter) -> list[dict[str, Any]]:
+def other_references(released: Released, judge: Judge, rows: Rows) -> list[dict[str, Any]]:
     """Worst class of every t-closeness against the reference that it does not name; nothing is required to hold here.
 
     Private: a distance to the input tells about suppressed people.
     """
-    table, found = released.table, []
+    classes, found = RowIds(released.classes, released.n_classes), []
     for model in judge.models:
         if model.name != "t-closeness":
             continue
-        rows = None if model.relative else np.flatnonzero(released.classes >= 0)
-        other = Judge([model], whole_reference(table, [model], engine, rows))
-        stats = engine.group_stats(table, released.classes, released.n_classes, other.attributes)
+        among = Everybody() if model.relative else together(classes, np.ones(released.n_classes, dtype=bool))
+        other = Judge([model], whole_reference(rows, [model], among))
+        stats = rows.stats(classes, other.attributes)
         found += [
             {
                 "model": model.name,

@@ -17,7 +17,7 @@ from shoal.recoding.applied import PriceStats, level_cells, top_level
 from shoal.recoding.column_cells import CellColumn
 from shoal.results import Score
 from shoal.table.column import Column
-from shoal.table.table import Table
+from shoal.table.domain import Domain
 from shoal.table.workload import NO_CUTS
 
 
@@ -94,11 +94,15 @@ class Measure:
         """The figure, and related figures to show beside it."""
         raise NotImplementedError
 
-    def prices(self, table: Table) -> Prices | None:
+    def prices(self, domain: Domain) -> Prices | None:
         """The measure as an objective that searches can bound, or None when it has no such form."""
         return None
 
-    def spread_weights(self, table: Table, spreads: np.ndarray | None) -> np.ndarray | None:
+    def tuples(self, domain: Domain) -> list[tuple[str, ...]]:
+        """Tuples of columns whose joint counts it needs, beside the columns' own."""
+        return []
+
+    def spread_weights(self, domain: Domain, spreads: np.ndarray | None) -> np.ndarray | None:
         """Weights of the columns under which the measure falls as the weighted sum of spreads does, to first order.
 
         ``spreads`` is each column's mean spread at the moment (None: not known yet). None says there are none.
@@ -114,16 +118,16 @@ class Measure:
         return None
 
 
-def search_prices(measure: Measure, table: Table) -> Prices | None:
-    """A measure as the objective of a search, with the tolls that the table's workload asks for.
+def search_prices(measure: Measure, domain: Domain) -> Prices | None:
+    """A measure as the objective of a search, with the tolls that the workload asks for.
 
     A cell that reaches over a cut pays the cut's toll times what suppressing the record would cost in that column.
     """
-    prices = measure.prices(table)
-    if prices is None or not table.cuts:
+    prices = measure.prices(domain)
+    if prices is None or not domain.cuts:
         return prices
-    cuts = [table.cuts.get(column.name, NO_CUTS) for column in table.quasi]
-    priced = zip(table.quasi, cuts, prices.leaf, prices.full, strict=True)
+    cuts = [domain.cuts.get(column.name, NO_CUTS) for column in domain.quasi]
+    priced = zip(domain.quasi, cuts, prices.leaf, prices.full, strict=True)
     leaf = [old + mine.levels(column)[: len(old)] * full for column, mine, old, full in priced]
     full = [old * (1.0 + mine.total) for mine, old in zip(cuts, prices.full, strict=True)]
     return replace(prices, leaf=leaf, full=full)

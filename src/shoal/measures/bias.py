@@ -51,7 +51,7 @@ class Bias:
 
 def support(table: Table, query: Query) -> float:
     """Share of the records that have all values of a query; 1 for an empty one (Def. 9)."""
-    return float(_matches(_items(table, query), table.n).mean())
+    return float(_matches(table, _items(table, query)).mean())
 
 
 def confidence(table: Table, given: Query, then: Query) -> float | None:
@@ -77,18 +77,18 @@ def relative_bias(described: Randomised, query: Query) -> Bias | None:
     """
     table = described.table
     items = _items(table, query)
-    share = float(_matches(items, table.n).mean())
+    share = float(_matches(table, items).mean())
     if share <= 0.0:
         return None
     names = [column.name for column in described.columns]
     drawn = [names[place] for place in described.drawn]
     fixed = [(column, code) for column, code in items if column.name not in drawn]
     moving = {column.name: code for column, code in items if column.name in drawn}
-    rows = np.flatnonzero(_matches(fixed, table.n))
+    rows = np.flatnonzero(_matches(table, fixed))
     chances, counts = _chances(described, moving, rows)
     mean = float(counts @ chances) / table.n
     spread = float(counts @ (chances * (1.0 - chances)))
-    after = np.flatnonzero(_matches(fixed, table.n))
+    after = np.flatnonzero(_matches(table, fixed))
     for name, code in moving.items():
         after = after[described.after[names.index(name)][after] == code]
     return Bias(
@@ -106,9 +106,9 @@ def association_bias(described: Randomised, quasi: str, sensitive: str) -> float
     """
     table = described.table
     one, other = table.columns[quasi], table.columns[sensitive]
-    _, first, counts = group_rows(np.stack([one.codes, other.codes]), np.array([one.card, other.card]))
-    joint = counts / table.n
-    alone = one.frequencies[one.codes[first]] * other.frequencies[other.codes[first]] / float(table.n) ** 2
+    together = table.joined((quasi, sensitive))
+    joint = together.counts / table.n
+    alone = one.frequencies[together.codes[0]] * other.frequencies[together.codes[1]] / float(table.n) ** 2
     place = [column.name for column in described.columns].index(quasi)
     chance = described.p[place] * described.redraw
     return float(chance * np.abs(alone - joint).sum())
@@ -123,10 +123,10 @@ def _items(table: Table, query: Query) -> list[tuple[Column, int]]:
     return [(table.columns[name], code_of(table.columns[name], value)) for name, value in query.items()]
 
 
-def _matches(items: list[tuple[Column, int]], n: int) -> np.ndarray:
-    found = np.ones(n, dtype=bool)
+def _matches(table: Table, items: list[tuple[Column, int]]) -> np.ndarray:
+    found = np.ones(table.n, dtype=bool)
     for column, code in items:
-        found &= column.codes == code
+        found &= table.codes[column.name] == code
     return found
 
 
@@ -140,7 +140,7 @@ def _chances(described: Randomised, moving: Mapping[str, int], rows: np.ndarray)
         weights[place] *= described.shares[described.drawn[place]][moving[columns[place].name]]
     lacking = np.zeros((len(asked), rows.size), dtype=np.int32)
     for at, place in enumerate(asked):
-        lacking[at] = columns[place].codes[rows] != moving[columns[place].name]
+        lacking[at] = described.table.codes[columns[place].name][rows] != moving[columns[place].name]
     _, first, counts = group_rows(lacking, np.full(len(asked), 2))
     near = lacking[:, first].sum(axis=0) <= described.redraw
     patterns, counts = lacking[:, first[near]], counts[near]

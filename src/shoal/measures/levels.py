@@ -11,7 +11,7 @@ from shoal.measures.base import Measure, Prices, additive, leaf_prices
 from shoal.recoding.applied import PriceStats, level_cells
 from shoal.recoding.column_cells import CellColumn, IntervalCells
 from shoal.table.column import Column
-from shoal.table.table import Table
+from shoal.table.domain import Domain
 
 
 def _without_levels(stats: PriceStats) -> str | None:
@@ -24,14 +24,14 @@ def _without_levels(stats: PriceStats) -> str | None:
     return None
 
 
-def _level_prices(table: Table, unit: float = 1.0) -> Prices:
+def _level_prices(domain: Domain, unit: float = 1.0) -> Prices:
     def price(cells: CellColumn) -> np.ndarray:
         return cells.levels() / max(cells.height, 1)
 
     def full(column: Column) -> float:
         return float(level_cells(column, np.zeros(1, dtype=np.int32), 0).height > 0)
 
-    return additive(table.quasi, np.full(len(table.quasi), unit), price, full)
+    return additive(domain.quasi, np.full(len(domain.quasi), unit), price, full)
 
 
 def _cost(stats: PriceStats) -> float:
@@ -49,9 +49,9 @@ class GeneralisationCost(Measure):
     name: ClassVar[str] = "genc"
     of_cells: ClassVar[bool] = True
 
-    def prices(self, table: Table) -> Prices:
+    def prices(self, domain: Domain) -> Prices:
         """Level over height."""
-        return _level_prices(table)
+        return _level_prices(domain)
 
     def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
         """The sum, and its share of the largest possible."""
@@ -75,9 +75,9 @@ class Precision(Measure):
     of_cells: ClassVar[bool] = True
     better: ClassVar[str] = "up"
 
-    def prices(self, table: Table) -> Prices:
+    def prices(self, domain: Domain) -> Prices:
         """The normalised cost it is one minus of."""
-        return _level_prices(table, 1.0 / (table.n * len(table.quasi)))
+        return _level_prices(domain, 1.0 / (domain.n * len(domain.quasi)))
 
     def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
         """1 where nothing was generalised."""
@@ -95,9 +95,9 @@ class Height(Measure):
     name: ClassVar[str] = "height"
     of_cells: ClassVar[bool] = True
 
-    def prices(self, table: Table) -> Prices:
+    def prices(self, domain: Domain) -> Prices:
         """The levels themselves, whatever is suppressed."""
-        columns = table.quasi
+        columns = domain.quasi
         leaf = leaf_prices(columns, lambda cells: cells.levels().astype(np.float64))
         none = np.zeros(len(columns))
         full = [np.zeros(column.card) for column in columns]

@@ -13,7 +13,7 @@ from shoal.measures.base import NOTHING_RELEASED, Measure, Prices, additive, lea
 from shoal.recoding.applied import PriceStats
 from shoal.recoding.column_cells import CellColumn
 from shoal.table.column import Column
-from shoal.table.table import Table
+from shoal.table.domain import Domain
 
 
 def _weighted_sum(stats: PriceStats, price: Callable[[CellColumn], np.ndarray]) -> float:
@@ -33,9 +33,9 @@ class NormalisedCertaintyPenalty(Measure):
     name: ClassVar[str] = "ncp"
     of_cells: ClassVar[bool] = True
 
-    def prices(self, table: Table) -> Prices:
+    def prices(self, domain: Domain) -> Prices:
         """Weighted penalties."""
-        return additive(table.quasi, table.quasi_weights, lambda cells: cells.penalty())
+        return additive(domain.quasi, domain.quasi_weights, lambda cells: cells.penalty())
 
     def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
         """The sum, and its share of the largest possible."""
@@ -55,14 +55,14 @@ class LossMetric(Measure):
     name: ClassVar[str] = "lm"
     of_cells: ClassVar[bool] = True
 
-    def prices(self, table: Table) -> Prices:
+    def prices(self, domain: Domain) -> Prices:
         """Weighted spreads, averaged."""
-        weights = table.quasi_weights
-        return additive(table.quasi, weights / (weights.sum() * table.n), lambda cells: cells.spread())
+        weights = domain.quasi_weights
+        return additive(domain.quasi, weights / (weights.sum() * domain.n), lambda cells: cells.spread())
 
-    def spread_weights(self, table: Table, spreads: np.ndarray | None) -> np.ndarray:
+    def spread_weights(self, domain: Domain, spreads: np.ndarray | None) -> np.ndarray:
         """The attribute weights."""
-        return table.quasi_weights
+        return domain.quasi_weights
 
     def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
         """Weighted mean over all cells; the mean over released records stands beside."""
@@ -79,13 +79,13 @@ class InformationLoss(Measure):
     name: ClassVar[str] = "ilm"
     of_cells: ClassVar[bool] = True
 
-    def prices(self, table: Table) -> Prices:
+    def prices(self, domain: Domain) -> Prices:
         """Weighted leaf prices."""
-        return additive(table.quasi, table.quasi_weights, _leaf_price, _whole_column)
+        return additive(domain.quasi, domain.quasi_weights, _leaf_price, _whole_column)
 
-    def spread_weights(self, table: Table, spreads: np.ndarray | None) -> np.ndarray:
+    def spread_weights(self, domain: Domain, spreads: np.ndarray | None) -> np.ndarray:
         """The attribute weights; a column of few values cannot lose as large a share of them."""
-        return table.quasi_weights * np.array([_whole_column(column) for column in table.quasi])
+        return domain.quasi_weights * np.array([_whole_column(column) for column in domain.quasi])
 
     def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
         """The sum; a suppressed record costs what a cell that covers everything does."""
@@ -196,11 +196,11 @@ class NonUniformEntropy(Measure):
     name: ClassVar[str] = "entropy"
     of_cells: ClassVar[bool] = True
 
-    def prices(self, table: Table) -> Prices:
+    def prices(self, domain: Domain) -> Prices:
         """Bits a value at a level; a suppressed record hides all there were."""
-        columns = table.quasi
-        bits = [-np.log2(np.maximum(column.frequencies, 1) / table.n) for column in columns]
-        shares = leaf_prices(columns, lambda cells: np.log2(np.maximum(cells.mass(), 1.0) / table.n))
+        columns = domain.quasi
+        bits = [-np.log2(np.maximum(column.frequencies, 1) / domain.n) for column in columns]
+        shares = leaf_prices(columns, lambda cells: np.log2(np.maximum(cells.mass(), 1.0) / domain.n))
         m = len(columns)
         leaf = [share + own for share, own in zip(shares, bits, strict=True)]
         return Prices(leaf=leaf, full=bits, factor=np.ones(m), offset=np.zeros(m), weight=np.ones(m))
@@ -230,9 +230,9 @@ class ArxLoss(Measure):
     name: ClassVar[str] = "arx-loss"
     of_cells: ClassVar[bool] = True
 
-    def prices(self, table: Table) -> Prices:
+    def prices(self, domain: Domain) -> Prices:
         """Covered shares, normalised, under a logarithm."""
-        columns, n = table.quasi, table.n
+        columns, n = domain.quasi, domain.n
         sizes = np.array([float(column.domain_size) for column in columns])
         span = np.where(sizes > 1, n - n / sizes, 1.0)
         return Prices(
@@ -240,13 +240,13 @@ class ArxLoss(Measure):
             full=[np.ones(column.card) for column in columns],
             factor=np.where(sizes > 1, 1.0 / span, 0.0),
             offset=np.where(sizes > 1, 1.0 - n / sizes / span, 1.0),
-            weight=table.quasi_weights / table.quasi_weights.sum(),
+            weight=domain.quasi_weights / domain.quasi_weights.sum(),
             log=True,
         )
 
-    def spread_weights(self, table: Table, spreads: np.ndarray | None) -> np.ndarray:
+    def spread_weights(self, domain: Domain, spreads: np.ndarray | None) -> np.ndarray:
         """The derivative of the geometric mean's logarithm."""
-        weights = table.quasi_weights
+        weights = domain.quasi_weights
         return weights if spreads is None else weights / (1.0 + spreads)
 
     def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:

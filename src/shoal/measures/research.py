@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.measures.association import association_weights
+from shoal.measures.association import Joints, association_weights, pairs
 from shoal.measures.base import NOTHING_RELEASED, Measure, Prices
 from shoal.measures.constraints import Constraint, named_column
 from shoal.measures.scale import is_numeric, level_groups, spans
 from shoal.params import choice, real
 from shoal.recoding.applied import PriceStats
 from shoal.table.column import Column
-from shoal.table.table import Table
+from shoal.table.domain import Domain
 
 _OWNER = "research value"
 
@@ -62,26 +63,36 @@ class ResearchValue(Measure):
             raise ParameterError(f"The 'rv' of {_OWNER} must be a table of a list a column. Got {self.rv!r}.")
         object.__setattr__(self, "rv", {name: _table_by_hand(name, given) for name, given in self.rv.items()})
 
-    def level_values(self, columns: Sequence[Column], weights: np.ndarray) -> list[np.ndarray]:
-        """Research value of every level of every column, most specific first (algorithms.md 15.1)."""
+    def level_values(
+        self, columns: Sequence[Column], weights: np.ndarray, joint: Joints = MappingProxyType({})
+    ) -> list[np.ndarray]:
+        """Research value of every level of every column, most specific first (algorithms.md 15.1).
+
+        ``joint`` has the joint counts of the tuples that the measure asks for.
+        """
         for rule in self.rules:
             named_column(rule.column, columns, "A rule")
         for name in self.rv:
             named_column(name, columns, "'rv'")
         return [
             self._by_hand(column) if column.name in self.rv else float(weight) * self._shares(column)
-            for column, weight in zip(columns, self.attribute_weights(columns, weights), strict=True)
+            for column, weight in zip(columns, self.attribute_weights(columns, weights, joint), strict=True)
         ]
 
-    def attribute_weights(self, columns: Sequence[Column], weights: np.ndarray) -> np.ndarray:
+    def attribute_weights(self, columns: Sequence[Column], weights: np.ndarray, joint: Joints) -> np.ndarray:
         """The columns' weights, as asked for."""
-        found = association_weights(columns) if self.weights == "association" else np.asarray(weights, dtype=float)
+        asked = self.weights == "association"
+        found = association_weights(columns, joint) if asked else np.asarray(weights, dtype=float)
         return found / found.sum() if self.normalise else found
 
-    def prices(self, table: Table) -> Prices:
+    def tuples(self, domain: Domain) -> list[tuple[str, ...]]:
+        """Pairs of quasi-identifiers, where weights follow from what these have in common."""
+        return pairs(domain.quasi) if self.weights == "association" else []
+
+    def prices(self, domain: Domain) -> Prices:
         """Minus the value of the levels, whatever is suppressed."""
-        columns, zero = table.quasi, np.zeros(len(table.quasi))
-        values = self.level_values(columns, table.quasi_weights)
+        columns, zero = domain.quasi, np.zeros(len(domain.quasi))
+        values = self.level_values(columns, domain.quasi_weights, domain.joint)
         leaf = [np.repeat(-mine[:, None], column.card, axis=1) for mine, column in zip(values, columns, strict=True)]
         full = [np.zeros(column.card) for column in columns]
         return Prices(leaf=leaf, full=full, factor=zero + 1, offset=zero, weight=zero + 1, levels_only=True)
@@ -90,14 +101,14 @@ class ResearchValue(Measure):
         """The sum, and each column's value beside it."""
         assert stats.levels is not None
         columns = [cells.column for cells in stats.cells]
-        values = self.level_values(columns, stats.weights)
+        values = self.level_values(columns, stats.weights, self._joint(stats))
         mine = [float(levels[stats.levels[c.name]]) for c, levels in zip(columns, values, strict=True)]
         return sum(mine), {c.name: value for c, value in zip(columns, mine, strict=True)}
 
     def bounds(self, stats: PriceStats) -> tuple[float, float]:
         """Nothing to what the columns are worth as they are."""
         columns = [cells.column for cells in stats.cells]
-        weights = self.attribute_weights(columns, stats.weights)
+        weights = self.attribute_weights(columns, stats.weights, self._joint(stats))
         most = [
             max(self.rv[column.name]) if column.name in self.rv else float(weight)
             for column, weight in zip(columns, weights, strict=True)
@@ -109,6 +120,9 @@ class ResearchValue(Measure):
         if stats.levels is None:
             return "only a full-domain recoding has a research value"
         return NOTHING_RELEASED if stats.n_released == 0 else None
+
+    def _joint(self, stats: PriceStats) -> Joints:
+        return {names: stats.joined(names) for names in self.tuples(stats.domain)}
 
     def _shares(self, column: Column) -> np.ndarray:
         """Share of its weight that a column keeps at each level."""

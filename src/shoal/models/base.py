@@ -11,8 +11,8 @@ from shoal.errors import ParameterError
 from shoal.kernels.judge import rules as kernel
 from shoal.models.rules import Reference, Rule, adds_up, size_rule
 from shoal.table.column import Column
+from shoal.table.domain import Domain
 from shoal.table.stats import Attribute, attribute
-from shoal.table.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,26 +59,26 @@ class Model:
         given = {key: list(value) if isinstance(value, tuple) else value for key, value in given.items()}
         return {"name": self.name} | {key: value for key, value in given.items() if value is not None}
 
-    def targets(self, table: Table) -> list[tuple[str, ...]]:
+    def targets(self, domain: Domain) -> list[tuple[str, ...]]:
         """The attributes it is judged on, each a tuple of column names; empty for size alone."""
         on = getattr(self, "on", None)
         if on is not None:
             return [(on,) if isinstance(on, str) else tuple(on)]
-        if not table.schema.sensitive:
+        if not domain.schema.sensitive:
             raise ParameterError(
                 f"Model '{self.name}' needs a sensitive attribute: name one under 'sensitive'."
             )
-        return [(name,) for name in table.schema.sensitive]
+        return [(name,) for name in domain.schema.sensitive]
 
-    def attributes(self, table: Table) -> list[Attribute]:
+    def attributes(self, domain: Domain) -> list[Attribute]:
         """Attributes whose histograms it needs."""
-        found = [attribute(table, names) for names in self.targets(table)]
+        found = [attribute(domain, names) for names in self.targets(domain)]
         if self.numeric:
             for one in found:
                 numeric_column(self, one)
         return found
 
-    def resolved(self, table: Table) -> list[Model]:
+    def resolved(self, domain: Domain) -> list[Model]:
         """The model with every choice that depends on the table written out."""
         return [self]
 
@@ -92,7 +92,7 @@ class Model:
 
     def all_rules(self, reference: Reference) -> list[list[Rule]]:
         """Conditions for every attribute it is judged on."""
-        return [self.rules(one, reference) for one in self.attributes(reference.table)]
+        return [self.rules(one, reference) for one in self.attributes(reference.domain)]
 
     def distinct_needed(self) -> int:
         """Fewest distinct values a class needs; fewer stay fewer in every subset."""
@@ -106,11 +106,16 @@ class Model:
         """
         rules = [[size_rule(self.size_limit())]] if self.size_limit() > 1 else []
         if self.distinct_needed() > 1:
-            for one in self.attributes(reference.table):
+            for one in self.attributes(reference.domain):
                 if not one.unknown.any() and not one.people:
                     need = float(self.distinct_needed())
                     rules.append([Rule(op=kernel.DISTINCT, sense=kernel.AT_LEAST, limit=need, attribute=one)])
         return rules
+
+
+def smallest_class(models: Sequence[Model]) -> int:
+    """Smallest class that any of some models allows."""
+    return max([1, *(model.size_limit() for model in models)])
 
 
 def merging_keeps(model: Model, rules: Sequence[Rule]) -> bool:

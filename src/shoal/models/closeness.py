@@ -13,8 +13,9 @@ from shoal.kernels.judge import rules as kernel
 from shoal.models.base import Model
 from shoal.models.rules import Reference, Rule
 from shoal.params import choice, real
-from shoal.table.stats import Attribute
-from shoal.table.table import Table
+from shoal.table.column import Column
+from shoal.table.domain import Domain
+from shoal.table.stats import Attribute, sensitive_columns
 
 DISTANCES = ("equal", "ordered", "hierarchical", "variational", "kl")
 INPUT, RELEASED = "input", "released"
@@ -54,32 +55,33 @@ class TCloseness(Model):
         """Whether what is suppressed changes what classes are compared with."""
         return self.reference == RELEASED
 
-    def distance_for(self, one: Attribute) -> str:
-        """The distance used for one attribute, and why another is impossible."""
-        column = one.column
+    def distance_for(self, names: Sequence[str], column: Column | None) -> str:
+        """The distance used for one attribute, a single column or a tuple, and why another is impossible."""
         ranked = column is not None and (column.numbers is not None or column.type == "ordinal")
         treed = column is not None and column.hierarchy is not None
         if self.distance is None:
             return "ordered" if ranked else "hierarchical" if treed else "equal"
-        names = "', '".join(one.names)
+        named = "', '".join(names)
         if self.distance == "ordered" and not ranked:
             raise ParameterError(
-                f"'{names}' has no order for the ordered distance: declare it numeric, date or ordinal."
+                f"'{named}' has no order for the ordered distance: declare it numeric, date or ordinal."
             )
         if self.distance == "hierarchical" and not treed:
-            raise ParameterError(f"'{names}' has no hierarchy for the hierarchical distance: give it one.")
+            raise ParameterError(f"'{named}' has no hierarchy for the hierarchical distance: give it one.")
         return self.distance
 
-    def resolved(self, table: Table) -> list[Model]:
+    def resolved(self, domain: Domain) -> list[Model]:
         """One model an attribute, each naming its distance."""
-        return [
-            replace(self, on=names[0] if len(names) == 1 else list(names), distance=self.distance_for(one))
-            for names, one in zip(self.targets(table), self.attributes(table), strict=True)
-        ]
+        found: list[Model] = []
+        for names in self.targets(domain):
+            first, *others = sensitive_columns(domain, names)
+            distance = self.distance_for(names, None if others else first)
+            found.append(replace(self, on=list(names) if others else first.name, distance=distance))
+        return found
 
     def rules(self, one: Attribute, reference: Reference) -> list[Rule]:
         """Distance to the reference, with unknown values present and removed."""
-        distance = self.distance_for(one)
+        distance = self.distance_for(one.names, one.column)
         counts = reference.counts(one)
         known = np.where(one.unknown == 0, counts, 0)
         differs = bool((counts != known).any())

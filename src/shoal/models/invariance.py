@@ -10,8 +10,8 @@ from shoal.kernels.judge import rules as kernel
 from shoal.models.base import Model
 from shoal.models.rules import BALANCED, Reference, Rule
 from shoal.params import whole
+from shoal.table.domain import Domain
 from shoal.table.stats import Attribute
-from shoal.table.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,25 +42,25 @@ class MInvariance(Model):
         if self.on is not None and not isinstance(self.on, str):
             raise ParameterError("The 'on' of MInvariance must be a single sensitive column.")
 
-    def targets(self, table: Table) -> list[tuple[str, ...]]:
+    def targets(self, domain: Domain) -> list[tuple[str, ...]]:
         """One column, since a class keeps one set of values."""
-        found = super().targets(table)
+        found = super().targets(domain)
         if len(found) != 1:
             raise ParameterError(
                 f"Model 'm-invariance' is about one sensitive column, and the table has {len(found)}: set its 'on'."
             )
         return found
 
-    def resolved(self, table: Table) -> list[Model]:
+    def resolved(self, domain: Domain) -> list[Model]:
         """With its column written out."""
-        ((on,),) = self.targets(table)
-        if table.subjects is not None and table.n_subjects < table.n:
+        ((on,),) = self.targets(domain)
+        if domain.by_people and domain.n_subjects < domain.n:
             raise ParameterError(
-                f"Model 'm-invariance' takes a row for a person, and the table's {table.n} rows are about "
-                f"{table.n_subjects} people: keep one row a person."
+                f"Model 'm-invariance' takes a row for a person, and the table's {domain.n} rows are about "
+                f"{domain.n_subjects} people: keep one row a person."
             )
-        if table.history is not None:
-            table.history.check(on, table.n)
+        if domain.history not in (None, on):
+            raise ParameterError(f"The history given is not that of column '{on}' of this table: make it anew.")
         return [MInvariance(m=self.m, on=on)]
 
     def size_limit(self) -> int:

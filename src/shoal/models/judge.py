@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.kernels.judge import rules as kernel
-from shoal.models.base import Model, merging_keeps
+from shoal.models.base import Model, merging_keeps, smallest_class
 from shoal.models.rules import BALANCED, BREACH, Reference, Rule
 from shoal.table.stats import Attribute, GroupStats, Histogram, Key
 
@@ -69,7 +69,7 @@ class Judge:
     @property
     def k(self) -> int:
         """Smallest class any of the models allows."""
-        return max([1, *(model.size_limit() for model in self.models)])
+        return smallest_class(self.models)
 
     def judge(self, stats: GroupStats) -> list[Judgement]:
         """One judgement a model and attribute."""

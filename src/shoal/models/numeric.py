@@ -11,8 +11,8 @@ from shoal.models.base import Model, numeric_column
 from shoal.models.rules import Reference, Rule
 from shoal.params import real, whole
 from shoal.table.closeness import closeness
+from shoal.table.domain import Domain
 from shoal.table.stats import Attribute
-from shoal.table.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ def _by_rows(found: Sequence[Attribute]) -> list[Attribute]:
 
 def _with_people(model: Model, reference: Reference, *, asks: bool) -> list[list[Rule]]:
     """Conditions on rows, and where people are counted that they differ: no value of a class is everybody's."""
-    every = model.attributes(reference.table)
+    every = model.attributes(reference.domain)
     differ = {
         one.names: [Rule(op=kernel.DISTINCT, sense=kernel.AT_LEAST, limit=2.0, attribute=one)]
         for one in every
@@ -77,9 +77,9 @@ class Variance(Model):
         super().__post_init__()
         real("Variance", "v", self.v, low=0.0)
 
-    def attributes(self, table: Table) -> list[Attribute]:
+    def attributes(self, domain: Domain) -> list[Attribute]:
         """Row counts, and those of people where there are subjects."""
-        return _by_rows(super().attributes(table))
+        return _by_rows(super().attributes(domain))
 
     def all_rules(self, reference: Reference) -> list[list[Rule]]:
         """Population variance; none at all is asked of a class for v = 0."""
@@ -115,9 +115,9 @@ class EpsM(Model):
         real("EpsM", "eps", self.eps, low=0.0)
         object.__setattr__(self, "m", whole("EpsM", "m", self.m, least=2))
 
-    def attributes(self, table: Table) -> list[Attribute]:
+    def attributes(self, domain: Domain) -> list[Attribute]:
         """Row counts, and those of people where there are subjects."""
-        return _by_rows(super().attributes(table))
+        return _by_rows(super().attributes(domain))
 
     def all_rules(self, reference: Reference) -> list[list[Rule]]:
         """Largest share near one record."""
@@ -164,14 +164,14 @@ class MaxRange(Model):
         super().__post_init__()
         real("MaxRange", "limit", self.limit, low=0.0, high=1.0)
 
-    def targets(self, table: Table) -> list[tuple[str, ...]]:
+    def targets(self, domain: Domain) -> list[tuple[str, ...]]:
         """Each attribute by itself."""
-        found = super().targets(table)
+        found = super().targets(domain)
         return [(name,) for names in found for name in names]
 
     def all_rules(self, reference: Reference) -> list[list[Rule]]:
         """One averaged condition over all of them."""
-        attributes = self.attributes(reference.table)
+        attributes = self.attributes(reference.domain)
         return [
             [
                 _closeness_rule(one, self.limit, len(attributes) if place == 0 else 0)

@@ -10,8 +10,8 @@ from shoal.kernels.judge import rules as kernel
 from shoal.models.base import Model
 from shoal.models.rules import BREACH, Reference, Rule
 from shoal.params import real, whole
+from shoal.table.domain import Domain
 from shoal.table.stats import Attribute
-from shoal.table.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,26 +49,26 @@ class Personalised(Model):
         if self.on is not None and not isinstance(self.on, str):
             raise ParameterError("The 'on' of Personalised must be a single sensitive column.")
 
-    def targets(self, table: Table) -> list[tuple[str, ...]]:
+    def targets(self, domain: Domain) -> list[tuple[str, ...]]:
         """One column, since guards are nodes of one hierarchy."""
-        found = super().targets(table)
+        found = super().targets(domain)
         if len(found) != 1:
             raise ParameterError(
                 f"Model 'personalised' is about one sensitive column, and the table has {len(found)}: set its 'on'."
             )
         return found
 
-    def resolved(self, table: Table) -> list[Model]:
+    def resolved(self, domain: Domain) -> list[Model]:
         """With its column written out."""
-        ((on,),) = self.targets(table)
+        ((on,),) = self.targets(domain)
         return [Personalised(p=self.p, guard_level=self.guard_level, on=on)]
 
-    def attributes(self, table: Table) -> list[Attribute]:
+    def attributes(self, domain: Domain) -> list[Attribute]:
         """None: breaches need released nodes and guards, which histograms of values do not hold."""
         return []
 
     def all_rules(self, reference: Reference) -> list[list[Rule]]:
         """One rule on the classes' breaches."""
         level = -1 if self.guard_level is None else self.guard_level
-        (names,) = self.targets(reference.table)
+        (names,) = self.targets(reference.domain)
         return [[Rule(op=BREACH, sense=kernel.AT_MOST, limit=float(self.p), p0=float(level), names=names)]]

@@ -13,9 +13,9 @@ from shoal.models.rules import Reference, Rule
 from shoal.params import real
 from shoal.table.closeness import closeness
 from shoal.table.column import FLAT, Column
+from shoal.table.domain import Domain
 from shoal.table.policies import policy_of
 from shoal.table.stats import Attribute
-from shoal.table.table import Table
 
 
 def _single_column(model: Model, one: Attribute) -> Column:
@@ -46,9 +46,9 @@ class RangeDiversity(Model):
         super().__post_init__()
         real("RangeDiversity", "p", self.p, low=0.0, high=1.0, open_low=True)
 
-    def attributes(self, table: Table) -> list[Attribute]:
+    def attributes(self, domain: Domain) -> list[Attribute]:
         """Single attributes only."""
-        found = super().attributes(table)
+        found = super().attributes(domain)
         for one in found:
             _single_column(self, one)
         return found
@@ -93,9 +93,9 @@ class RangeConfidence(Model):
         super().__post_init__()
         real("RangeConfidence", "p", self.p, low=0.0, high=1.0, open_low=True)
 
-    def attributes(self, table: Table) -> list[Attribute]:
+    def attributes(self, domain: Domain) -> list[Attribute]:
         """Single attributes only."""
-        found = super().attributes(table)
+        found = super().attributes(domain)
         for one in found:
             _single_column(self, one)
         return found
@@ -131,7 +131,7 @@ class WorstGroupUtility(Model):
         super().__post_init__()
         real("WorstGroupUtility", "u", self.u, low=0.0, high=1.0)
 
-    def targets(self, table: Table) -> list[tuple[str, ...]]:
+    def targets(self, domain: Domain) -> list[tuple[str, ...]]:
         """Nothing: cells alone."""
         return []
 

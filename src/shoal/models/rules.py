@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from shoal.kernels.judge import rules as kernel
+from shoal.table.domain import Domain
 from shoal.table.stats import Attribute, GroupStats
-from shoal.table.table import Table
 
 _EMPTY = np.empty(0, dtype=np.float64)
 _NO_TREE = np.empty((0, 0), dtype=np.int32)
@@ -48,10 +48,10 @@ class Rule:
 class Reference:
     """The distribution classes are compared with: histograms of one group, the whole reference table.
 
-    ``whole`` is False where the table is only a part of what the statistics are of.
+    ``whole`` is False where the rows judged are only a part of what the statistics are of.
     """
 
-    table: Table
+    domain: Domain
     stats: GroupStats
     whole: bool = True
 

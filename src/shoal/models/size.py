@@ -8,8 +8,8 @@ from typing import ClassVar
 from shoal.models.base import Model
 from shoal.models.rules import Reference, Rule, size_rule
 from shoal.params import whole
+from shoal.table.domain import Domain
 from shoal.table.stats import Attribute
-from shoal.table.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ class KAnonymity(Model):
         super().__post_init__()
         object.__setattr__(self, "k", whole("KAnonymity", "k", self.k, least=2))
 
-    def targets(self, table: Table) -> list[tuple[str, ...]]:
+    def targets(self, domain: Domain) -> list[tuple[str, ...]]:
         """Nothing: size alone."""
         return []
 

@@ -18,6 +18,7 @@ from shoal.recoding.recodings import Bucketed, FullDomain, Grouping, Recoding, R
 from shoal.recoding.unchanged import exact_classes
 from shoal.table.column import FLAT, TREE, Column
 from shoal.table.counting import count_groups
+from shoal.table.domain import Joint
 from shoal.table.stats import Attribute, GroupStats, Histogram, attribute
 from shoal.table.table import Table
 
@@ -83,7 +84,7 @@ class Released:
     @cached_property
     def sensitive_stats(self) -> GroupStats:
         """Counts of every sensitive attribute in every class."""
-        attributes = [attribute(self.table, [name]) for name in self.table.schema.sensitive]
+        attributes = [attribute(self.table.domain, [name]) for name in self.table.schema.sensitive]
         return count_groups(self.table, self.classes, self.n_classes, attributes)
 
     @property
@@ -116,10 +117,11 @@ class PriceStats:
         self.n_suppressed = released.n_suppressed
         self.n_released = self.n - self.n_suppressed
         self.cells: Sequence[CellColumn] = list(released.cells.values())
-        self.weights = released.table.quasi_weights
+        self.weights = released.table.domain.quasi_weights
         self.levels = released.levels
         self.k = released.k
-        self.sensitive = list(released.table.schema.sensitive)
+        self.domain = released.table.domain
+        self.sensitive = list(self.domain.schema.sensitive)
 
     @cached_property
     def rewritten(self) -> Randomised | None:
@@ -134,9 +136,13 @@ class PriceStats:
         """Mean Q-diversity of each class's cells."""
         return self._released.spreads
 
+    def joined(self, names: tuple[str, ...]) -> Joint:
+        """What values a tuple of columns has in the input, and how often."""
+        return self._released.table.joined(names)
+
     def counts(self, name: str) -> tuple[Attribute, Histogram]:
         """A sensitive attribute, and how often each of its values occurs in each class."""
-        one = attribute(self._released.table, [name])
+        one = attribute(self._released.table.domain, [name])
         return one, self._released.sensitive_stats.histograms[one.key]
 
     def majority(self, name: str) -> np.ndarray:
@@ -148,7 +154,7 @@ class PriceStats:
             )
         column = table.columns[name]
         ids, first, counts = group_rows(
-            np.stack([self._released.classes + 1, column.codes]), np.array([self.sizes.size + 1, column.card])
+            np.stack([self._released.classes + 1, table.codes[name]]), np.array([self.sizes.size + 1, column.card])
         )
         best = np.zeros(self.sizes.size + 1, dtype=np.int64)
         np.maximum.at(best, self._released.classes[first] + 1, counts)
@@ -158,11 +164,12 @@ class PriceStats:
         """Sum over each class's rows of minus log2 of their value's share of the table."""
         if self._released.made != "generalised":  # a value says all there is, whoever's it is
             return -self.sizes * np.log2(np.maximum(self.cells[place].mass(), 1.0) / self.n)
-        column = self._released.table.quasi[place]
+        table = self._released.table
+        column = table.quasi[place]
         shares = column.frequencies / max(self.n, 1)
         with np.errstate(divide="ignore"):
             bits = -np.log2(np.where(shares > 0, shares, 1.0))
-        return group_sums(bits[column.codes], self._released.classes, self.sizes.size)
+        return group_sums(bits[table.codes[column.name]], self._released.classes, self.sizes.size)
 
     def whole_surprise(self, place: int, suppressed: bool) -> float:
         """The same over suppressed rows (or all), as if their cells covered everything."""
@@ -170,7 +177,7 @@ class PriceStats:
         shares = column.frequencies / max(self.n, 1)
         bits = -np.log2(np.where(shares > 0, shares, 1.0))
         rows = self._released.classes < 0 if suppressed else slice(None)
-        return float(bits[column.codes[rows]].sum())
+        return float(bits[self._released.table.codes[column.name][rows]].sum())
 
 
 def apply_recoding(table: Table, recoding: Recoding) -> Released:
@@ -199,18 +206,18 @@ def _apply_exact(table: Table, recoding: Rewritten | Bucketed) -> Released:
 
 def _generalise(table: Table, recoding: Grouping | FullDomain | Subtree) -> Released:
     if isinstance(recoding, Grouping):
-        cells = [_extent_cells(column, recoding) for column in table.quasi]
+        cells = [_extent_cells(column, table.codes[column.name], recoding) for column in table.quasi]
         return _merge(table, recoding.ids, recoding.groups, cells, None)
     if isinstance(recoding, Subtree):
-        codes = np.stack([_checked_nodes(column, recoding)[column.codes] for column in table.quasi])
+        codes = np.stack([_checked_nodes(column, recoding)[table.codes[column.name]] for column in table.quasi])
         ids, first, _ = group_rows(codes.astype(np.int32), codes.max(axis=1, initial=0) + 1)
         cells = [TreeCells.at_nodes(column, nodes) for column, nodes in zip(table.quasi, codes[:, first], strict=True)]
         made = _merge(table, ids, first.size, cells, None)
         return replace(made, written={name: _labels(table, name, nodes) for name, nodes in recoding.sensitive.items()})
     levels = {column.name: _checked_level(column, recoding) for column in table.quasi}
-    codes = np.stack([_codes_at(column, levels[column.name]) for column in table.quasi])
+    codes = np.stack([_codes_at(column, table.codes[column.name], levels[column.name]) for column in table.quasi])
     ids, first, _ = group_rows(codes, codes.max(axis=1, initial=0) + 1)
-    cells = [level_cells(column, column.codes[first], levels[column.name]) for column in table.quasi]
+    cells = [level_cells(column, table.codes[column.name][first], levels[column.name]) for column in table.quasi]
     return _merge(table, ids, first.size, cells, levels)
 
 
@@ -242,11 +249,11 @@ def _merge(
     )
 
 
-def _extent_cells(column: Column, grouping: Grouping) -> CellColumn:
+def _extent_cells(column: Column, codes: np.ndarray, grouping: Grouping) -> CellColumn:
     if column.kind == FLAT:
         column.check_sets(grouping.groups)
-        return SetCells.of(column, group_bits(column.codes, grouping.ids, grouping.groups, column.card))
-    low, high = group_ranges(column.codes, grouping.ids, grouping.groups)
+        return SetCells.of(column, group_bits(codes, grouping.ids, grouping.groups, column.card))
+    low, high = group_ranges(codes, grouping.ids, grouping.groups)
     return TreeCells.of(column, low, high) if column.kind == TREE else IntervalCells.of(column, low, high)
 
 
@@ -278,10 +285,10 @@ def _checked_nodes(column: Column, recoding: Subtree) -> np.ndarray:
     return nodes
 
 
-def _codes_at(column: Column, level: int) -> np.ndarray:
+def _codes_at(column: Column, codes: np.ndarray, level: int) -> np.ndarray:
     if column.kind == TREE:
-        return column.hierarchy.ancestors[level][column.codes]  # type: ignore[union-attr]
-    return column.codes if level == 0 else np.zeros_like(column.codes)
+        return column.hierarchy.ancestors[level][codes]  # type: ignore[union-attr]
+    return codes if level == 0 else np.zeros_like(codes)
 
 
 def level_cells(column: Column, leaves: np.ndarray, level: int) -> CellColumn:

@@ -16,7 +16,7 @@ from shoal.recoding.cell_text import format_set, interval_texts
 from shoal.recoding.snap import snap_outward
 from shoal.recoding.styles import midpoints
 from shoal.table.column import Column
-from shoal.table.table import number_texts
+from shoal.table.dictionaries import number_texts
 
 
 @dataclass(frozen=True, eq=False)

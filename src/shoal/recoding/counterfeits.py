@@ -9,9 +9,10 @@ import polars as pl
 
 from shoal.errors import ParameterError
 from shoal.recoding.recodings import Counterfeits, Grouping, Recoding
-from shoal.table.column import Column
+from shoal.table.column import counted
+from shoal.table.dictionaries import Coded, code_column
 from shoal.table.keys import key_hashes
-from shoal.table.table import Table, code_column
+from shoal.table.table import Table
 
 
 def refuse_counterfeits(table: Table) -> None:
@@ -40,10 +41,10 @@ def with_counterfeits(table: Table, recoding: Recoding) -> tuple[Table, Recoding
     rows = donor[made.ids]
     extra = table.frame[rows].with_columns(_made_up(table, made.column, made.texts))
     frame = pl.concat([table.frame, extra])
-    columns = {
-        name: replace(one, codes=np.concatenate([one.codes, one.codes[rows]])) for name, one in table.columns.items()
-    }
-    columns[made.column] = _valued(table, frame, made)
+    codes = {name: np.concatenate([mine, mine[rows]]) for name, mine in table.codes.items()}
+    columns = dict(table.columns)
+    columns[made.column], codes[made.column] = _valued(table, frame, made)
+    columns = {name: replace(one, frequencies=counted(codes[name], one.card)) for name, one in columns.items()}
     count = rows.size
     people = None
     if table.subjects is not None:
@@ -56,23 +57,26 @@ def with_counterfeits(table: Table, recoding: Recoding) -> tuple[Table, Recoding
     whole = replace(
         table,
         frame=frame,
-        columns=columns,
+        domain=replace(
+            table.domain, columns=columns, n=frame.height,
+            n_subjects=table.n_subjects + (count if people is not None else 0),
+        ),
+        codes=codes,
         row_keys=np.concatenate([table.row_keys, keys]),
         subjects=people,
-        n_subjects=table.n_subjects + (count if people is not None else 0),
         history=history,
         counterfeits=count,
     )
     return whole, replace(recoding, ids=np.concatenate([recoding.ids, made.ids]).astype(np.int32), counterfeits=None)
 
 
-def _valued(table: Table, frame: pl.DataFrame, made: Counterfeits) -> Column:
+def _valued(table: Table, frame: pl.DataFrame, made: Counterfeits) -> Coded:
     """The sensitive column with the made-up values; coded anew where nobody has one of them any more."""
     old = table.columns[made.column]
     place = {text: code for code, text in enumerate(old.texts.to_list())}
     if all(text in place for text in made.texts.unique().to_list()):
         codes = made.texts.replace_strict(place, return_dtype=pl.Int32).to_numpy()
-        return replace(old, codes=np.concatenate([old.codes, codes]))
+        return old, np.concatenate([table.codes[made.column], codes])
     return code_column(made.column, table.schema, frame[made.column], old.hierarchy)
 
 

@@ -18,7 +18,8 @@ from shoal.hierarchy.hierarchy import MISSING, ROOT, Hierarchy
 from shoal.recoding.foreign import Span, span
 from shoal.recoding.meeting import is_readable
 from shoal.table.coding import canonical_text
-from shoal.table.table import Table, in_order
+from shoal.table.dictionaries import in_order
+from shoal.table.table import Table
 
 Row = Sequence[str | None]
 

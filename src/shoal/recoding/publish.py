@@ -166,7 +166,7 @@ def true_values(table: Table, name: str) -> pl.Series:
     """A column as it is published where nothing changes it: canonical text for text sources, else its own type."""
     series = table.frame[name]
     column = table.columns.get(name)
-    return series if column is None or series.dtype != pl.String else values_of(table, column, column.codes)
+    return series if column is None or series.dtype != pl.String else values_of(table, column, table.codes[column.name])
 
 
 def _written(released: Released, name: str) -> pl.Series:

@@ -87,7 +87,7 @@ def describe_randomised(table: Table, recoding: Rewritten) -> Randomised:
 
 def entropy(column: Column) -> float:
     """Entropy of a column's values, natural logarithm."""
-    shares = column.frequencies[column.frequencies > 0] / max(column.codes.size, 1)
+    shares = column.frequencies[column.frequencies > 0] / max(int(column.frequencies.sum()), 1)
     return float(-(shares * np.log(shares)).sum())
 
 

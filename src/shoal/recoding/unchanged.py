@@ -57,7 +57,7 @@ def values_of(table: Table, column: Column, codes: np.ndarray) -> pl.Series:
     source = table.frame[column.name]
     if source.dtype != pl.String:
         row = np.zeros(column.card, dtype=np.int64)
-        row[column.codes] = np.arange(table.n)
+        row[table.codes[column.name]] = np.arange(table.n)
         return source.gather(row[codes])
     texts = column.texts
     if column.missing >= 0:

@@ -15,12 +15,15 @@ import polars as pl
 
 from shoal.catalogue import load
 from shoal.judging.feasible import whole_reference
-from shoal.kernels.count.grouping import group_rows
 from shoal.models.base import Model
-from shoal.models.judge import Judge
+from shoal.models.judge import Judge, Judgement
 from shoal.risk.cells import as_it_stands
+from shoal.risk.classes import group_table
 from shoal.risk.wildcard import wildcard_stats
-from shoal.table.stats import Attribute, GroupCounter, GroupStats
+from shoal.table.classmap import RowIds
+from shoal.table.domain import Domain
+from shoal.table.rows import ArrayRows
+from shoal.table.stats import GroupStats
 from shoal.table.table import Table
 
 
@@ -72,7 +75,6 @@ def audit(
     quasi: Sequence[str],
     sensitive: Sequence[str] = (),
     subject: str | None = None,
-    engine: GroupCounter | None = None,
 ) -> Audit:
     """Measure a table as it is.
 
@@ -83,9 +85,9 @@ def audit(
     1
     """
     table = as_it_stands(frame, quasi=quasi, sensitive=sensitive, subject=subject)
-    counter: GroupCounter = engine if engine is not None else load("engine", "memory")()
-    judge = _judge(table, counter)
-    ids, first, stats = _classes(table, judge, counter)
+    rows = load("engine", "memory")().open(table)
+    judge = _judge(rows)
+    ids, first, stats = _classes(rows, judge)
     wild = wildcard_stats(table, ids, first, stats, judge.attributes)
     return Audit(
         rows=table.n,
@@ -98,26 +100,26 @@ def audit(
 
 def audit_table(table: Table) -> tuple[AuditFigures, AuditFigures]:
     """Figures of a table that is coded already, missing cells values of their own; and of all its rows as one class."""
-    counter: GroupCounter = load("engine", "memory")()
-    judge = _judge(table, counter)
-    _, _, stats = _classes(table, judge, counter)
+    rows = load("engine", "memory")().open(table)
+    judge = _judge(rows)
+    _, _, stats = _classes(rows, judge)
     everybody = judge.reference.stats
     return _figures(judge, stats, stats.rows), _figures(judge, everybody, everybody.rows)
 
 
-def _judge(table: Table, counter: GroupCounter) -> Judge:
-    models = _probes(table)
-    return Judge(models, whole_reference(table, models, counter))
+def _judge(rows: ArrayRows) -> Judge:
+    models = _probes(rows.domain)
+    return Judge(models, whole_reference(rows, models))
 
 
-def _classes(table: Table, judge: Judge, counter: GroupCounter) -> tuple[np.ndarray, np.ndarray, GroupStats]:
-    ids, first, _ = group_rows(table.quasi_codes, np.array([column.card for column in table.quasi]))
-    return ids, first, counter.group_stats(table, ids, first.size, judge.attributes)
+def _classes(rows: ArrayRows, judge: Judge) -> tuple[np.ndarray, np.ndarray, GroupStats]:
+    ids, first, _ = group_table(rows.table)
+    return ids, first, rows.stats(RowIds(ids, first.size), judge.attributes)
 
 
-def _probes(table: Table) -> list[Model]:
+def _probes(domain: Domain) -> list[Model]:
     """Models that cannot fail, for the figures they compute."""
-    if not table.schema.sensitive:
+    if not domain.schema.sensitive:
         return []
     made: dict[str, dict[str, Any]] = {
         "distinct-l": {"l": 2},
@@ -127,7 +129,7 @@ def _probes(table: Table) -> list[Model]:
         "alpha-k-general": {"alpha": 1.0, "k": 2},
     }
     models = [load("model", name)(**parameters) for name, parameters in made.items()]
-    ranged = [column.name for column in table.sensitive if column.policy is not None]
+    ranged = [column.name for column in domain.sensitive if column.policy is not None]
     return models + [load("model", "range-confidence")(p=1.0, on=name) for name in ranged]
 
 
@@ -141,7 +143,7 @@ def _figures(judge: Judge, stats: GroupStats, rows: np.ndarray) -> AuditFigures:
             if judgement.model.name == "distinct-l":
                 entry["homogeneous"] = float(rows[judgement.values == 1].sum() / rows.sum())
             if judgement.model.name == "t-closeness":
-                entry["distance"] = judgement.model.distance_for(_attribute(judge, judgement.on))  # type: ignore[attr-defined]
+                entry["distance"] = _distance(judge, judgement)
     return AuditFigures(
         k=int(stats.sizes.min()),
         classes=int(stats.sizes.size),
@@ -150,8 +152,9 @@ def _figures(judge: Judge, stats: GroupStats, rows: np.ndarray) -> AuditFigures:
     )
 
 
-def _attribute(judge: Judge, names: tuple[str, ...]) -> Attribute:
-    return next(one for one in judge.attributes if one.names == names)
+def _distance(judge: Judge, judgement: Judgement) -> str:
+    one = next(one for one in judge.attributes if one.names == judgement.on)
+    return judgement.model.distance_for(one.names, one.column)  # type: ignore[attr-defined, no-any-return]
 
 
 def _sensitive(entry: dict[str, Any]) -> SensitiveFigures:

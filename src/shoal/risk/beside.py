@@ -15,6 +15,7 @@ from shoal.recoding.publish import Published
 from shoal.results import Risk
 from shoal.risk.classes import Classes, group_table, people
 from shoal.risk.reidentify import confidence, homogeneous, marketer_figures, prosecutor_figures
+from shoal.table.classmap import RowIds
 from shoal.table.styles import file_columns
 from shoal.table.table import Table, take_rows
 
@@ -69,9 +70,9 @@ def _known(table: Table, ids: np.ndarray, classes: int, sensitive: Sequence[str]
     """What classes tell about sensitive values, by models that cannot fail; all rows as one class are the baseline."""
     models = [load("model", "distinct-l")(l=2, on=name) for name in sensitive]
     models += [load("model", "alpha-k-general")(alpha=1.0, k=2, on=name) for name in sensitive]
-    counter = load("engine", "memory")()
-    judge = Judge(models, whole_reference(table, models, counter))
-    stats = counter.group_stats(table, ids.astype(np.int32), classes, judge.attributes)
+    rows = load("engine", "memory")().open(table)
+    judge = Judge(models, whole_reference(rows, models))
+    stats = rows.stats(RowIds(ids.astype(np.int32), classes), judge.attributes)
     found: dict[str, Risk] = {}
     for one, base in zip(judge.judge(stats), judge.judge(judge.reference.stats), strict=True):
         assert one.on is not None

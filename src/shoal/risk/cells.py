@@ -8,9 +8,10 @@ from typing import Any
 import polars as pl
 
 from shoal.errors import SchemaError
+from shoal.table.building import build_table
 from shoal.table.policies import set_policies
 from shoal.table.schema import ColumnSpec, Schema
-from shoal.table.table import Table, build_table
+from shoal.table.table import Table
 
 
 def as_it_stands(

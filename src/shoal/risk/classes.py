@@ -55,7 +55,9 @@ class Classes:
 def group_table(table: Table, columns: Sequence[Column] | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Class of every row, a row of every class, and its people; by all quasi-identifiers or by some columns."""
     chosen = table.quasi if columns is None else columns
-    codes = np.stack([column.codes for column in chosen]) if chosen else np.empty((0, table.n), dtype=np.int32)
+    codes = np.empty((len(chosen), table.n), dtype=np.int32)
+    for place, column in enumerate(chosen):
+        codes[place] = table.codes[column.name]
     ids, first, counts = group_rows(codes, np.array([column.card for column in chosen], dtype=np.int64))
     if table.subjects is not None:
         counts = people(ids, table.subjects, table.n_subjects, first.size)
@@ -77,7 +79,7 @@ def population_sizes(table: Table, population: Table, first: np.ndarray, sizes: 
 
     A population holds everybody the table holds, so no class may be smaller there than here.
     """
-    joint = [_joint_codes(column, population, first) for column in table.quasi]
+    joint = [_joint_codes(table, column, population, first) for column in table.quasi]
     for column in table.quasi:
         _refuse_unmet(column, population.columns[column.name])
     codes = np.stack([codes for codes, _ in joint])
@@ -108,7 +110,7 @@ def _refuse_unmet(column: Column, other: Column) -> None:
         )
 
 
-def _joint_codes(column: Column, population: Table, first: np.ndarray) -> tuple[np.ndarray, int]:
+def _joint_codes(table: Table, column: Column, population: Table, first: np.ndarray) -> tuple[np.ndarray, int]:
     """Codes of the classes' cells and behind them those of the population, in one dictionary."""
     if column.name not in population.columns:
         near = nearest(column.name, population.frame.columns)
@@ -117,7 +119,8 @@ def _joint_codes(column: Column, population: Table, first: np.ndarray) -> tuple[
     other = population.columns[column.name]
     texts = pl.concat([column.texts.alias("text"), other.texts.alias("text")])
     codes = texts.rank("dense").cast(pl.Int32).to_numpy() - 1
-    mine, theirs = codes[: column.card][column.codes[first]], codes[column.card :][other.codes]
+    mine = codes[: column.card][table.codes[column.name][first]]
+    theirs = codes[column.card :][population.codes[column.name]]
     return np.concatenate((mine, theirs)).astype(np.int32), int(codes.max()) + 1
 
 

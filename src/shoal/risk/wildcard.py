@@ -20,10 +20,10 @@ def wildcard_stats(
 ) -> GroupStats | None:
     """Statistics of everybody each combination could be, None when no quasi-identifier is ever missing."""
     columns = table.quasi
-    gone = np.stack([column.codes[first] == column.missing for column in columns])
+    codes = table.quasi_codes[:, first]
+    gone = codes == np.array([column.missing for column in columns])[:, None]
     if not gone.any():
         return None
-    codes = np.stack([column.codes[first] for column in columns])
     cards = np.array([column.card for column in columns])
     pattern = np.unique(gone, axis=1, return_inverse=True)[1].ravel()
     pairs = _matches(codes, cards, gone, pattern)
@@ -99,7 +99,7 @@ def _histogram(
 ) -> Histogram:
     if one.people and table.subjects is not None:
         group, row = _expand(pairs, ids, groups)
-        triples = np.unique(np.stack([group, one.codes[row], table.subjects[row]]), axis=1)
+        triples = np.unique(np.stack([group, table.values(one)[row], table.subjects[row]]), axis=1)
         known = np.unique(triples[:, one.unknown[triples[1]] == 0][[0, 2]], axis=1)
         return _compress(
             triples[0], triples[1], np.ones(triples.shape[1]), groups, np.bincount(known[0], minlength=groups)

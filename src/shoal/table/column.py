@@ -1,4 +1,4 @@
-"""One coded column: integer codes, a dictionary, and the geometry that prices its generalised cells."""
+"""The dictionary of one column, how often each value occurs, and the geometry that prices its generalised cells."""
 
 from __future__ import annotations
 
@@ -23,15 +23,17 @@ INTERVAL, TREE, FLAT = "interval", "tree", "flat"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Column:
-    """Codes and dictionary of one quasi-identifier or sensitive attribute.
+    """Dictionary of one quasi-identifier or sensitive attribute.
+
+    A code is the sorted rank of a value in ordered columns, its depth-first leaf number in tree columns. The missing
+    value, if there is one, has the last code.
 
     Attributes
     ----------
     kind
         ``"interval"`` (ordered, priced by width), ``"tree"`` (hierarchy) or ``"flat"`` (set of values).
-    codes
-        int32, one a row. Sorted rank for ordered columns, depth-first leaf number for tree columns. The missing
-        value, if there is one, has the last code.
+    frequencies
+        Rows of every code.
     texts
         Canonical text of every code (``"<missing>"`` for the missing one).
     numbers
@@ -53,7 +55,7 @@ class Column:
     role: str
     type: str
     kind: str
-    codes: np.ndarray
+    frequencies: np.ndarray
     texts: pl.Series
     numbers: np.ndarray | None
     missing: int
@@ -138,7 +140,7 @@ class Column:
         known = self.card - (self.missing >= 0)
         return (self.frequencies if self.people is None else self.people)[:known] < self.crowd
 
-    @cached_property
-    def frequencies(self) -> np.ndarray:
-        """Rows of every code."""
-        return np.bincount(self.codes, minlength=self.card)
+
+def counted(codes: np.ndarray, card: int) -> np.ndarray:
+    """Rows of every code, for whoever makes a dictionary or takes part of the rows."""
+    return np.bincount(codes, minlength=card)

@@ -28,12 +28,13 @@ def count_groups(table: Table, ids: np.ndarray, groups: int, attributes: Sequenc
 def _histogram(
     table: Table, attribute: Attribute, rows: np.ndarray, offsets: np.ndarray, tallies: np.ndarray
 ) -> Histogram:
+    values = table.values(attribute)
     if attribute.people and table.subjects is not None:
-        indptr, codes, counts = subject_histograms(rows, offsets, attribute.codes, table.subjects, table.n_subjects)
-        known = known_sizes(rows, offsets, table.subjects, attribute.unknown, attribute.codes)
+        indptr, codes, counts = subject_histograms(rows, offsets, values, table.subjects, table.n_subjects)
+        known = known_sizes(rows, offsets, table.subjects, attribute.unknown, values)
         return Histogram(indptr, codes, counts, known)
-    indptr, codes, counts = histograms(rows, offsets, attribute.codes, attribute.card)
+    indptr, codes, counts = histograms(rows, offsets, values, attribute.card)
     known = tallies
     if attribute.unknown.any():
-        known = known_sizes(rows, offsets, _NOBODY, attribute.unknown, attribute.codes)
+        known = known_sizes(rows, offsets, _NOBODY, attribute.unknown, values)
     return Histogram(indptr, codes, counts, known)

@@ -65,7 +65,7 @@ class Guards:
 
     def node_ids(self, released: np.ndarray) -> np.ndarray:
         """Node ids of the hierarchy for distinct nodes, an unknown value's own leaf for -1."""
-        return np.where(released < 0, self.column.codes, self.ids[released])
+        return np.where(released < 0, self.table.codes[self.column.name], self.ids[released])
 
     def widths(self, released: np.ndarray) -> np.ndarray:
         """Loss of every distinct node: leaves less one over the domain's, 0 for a value as it is."""
@@ -97,17 +97,18 @@ def guards_of(table: Table, on: str, level: int | None) -> Guards:
     if tree is None:
         raise ParameterError(f"Personalised anonymity needs a hierarchy of the sensitive column '{on}': give it one.")
     ids, place, parent = _distinct(tree)
-    leaf = place[column.codes]
+    codes = table.codes[on]
+    leaf = place[codes]
     first, leaves = tree.node_first[ids], tree.node_leaves[ids]
     nodes = kernel.Nodes(first, first + leaves, parent)
-    known = unknown_flags(column)[column.codes] == 0
+    known = unknown_flags(column)[codes] == 0
     if level is not None:
         if level > tree.height:
             raise ParameterError(f"The guard_level {level} is above the root of '{on}', which stands at {tree.height}.")
-        guard = place[tree.node_id(level, column.codes)]
+        guard = place[tree.node_id(level, codes)]
     else:
         guard = _declared(table, column, place)
-    _refuse_strangers(table, nodes, column.codes, guard)
+    _refuse_strangers(table, nodes, codes, guard)
     return Guards(
         table=table, column=column, ids=ids, nodes=nodes, leaf=np.where(known, leaf, -1),
         guard=np.where(known, guard, -1),

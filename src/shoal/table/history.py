@@ -38,10 +38,12 @@ class History:
         """The history of some rows."""
         return replace(self, signature=self.signature[rows])
 
-    def check(self, column: str, rows: int) -> None:
-        """Refuse a history of another column or table."""
-        if self.column != column or self.signature.size != rows:
-            raise ParameterError(f"The history given is not that of column '{column}' of this table: make it anew.")
+    def check(self, rows: int) -> None:
+        """Refuse a history of another table."""
+        if self.signature.size != rows:
+            raise ParameterError(
+                f"The history given is not that of column '{self.column}' of this table: make it anew."
+            )
 
     def codes(self, texts: pl.Series) -> np.ndarray:
         """int64 code of each member in a column's dictionary, -1 for values that it does not have."""

@@ -77,7 +77,7 @@ def set_policies(table: Table, given: Mapping[str, Any]) -> Table:
             hint = f"did you mean '{near}'?" if near else "remove it, or give the column that role."
             raise PolicyError(f"There is a policy for '{name}', which is not a sensitive column: {hint}")
         columns[name] = replace(columns[name], policy=make_policy(columns[name], entry))
-    return replace(table, columns=columns)
+    return table.knowing(columns=columns)
 
 
 def given_policy(plain: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,17 +7,18 @@ values a group, in compressed rows. `GroupStats` holds sizes and histograms of o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shoal.errors import InputError, SchemaError
 from shoal.hierarchy.values import format_number
-from shoal.kernels.count.grouping import group_rows
 from shoal.table.column import Column
-from shoal.table.table import Table, take_rows
+
+if TYPE_CHECKING:
+    from shoal.table.domain import Domain
 
 Key = tuple[tuple[str, ...], bool]
 
@@ -32,8 +33,6 @@ class Attribute:
         The columns it is made of.
     people
         Whether values are counted by distinct subjects (else by rows).
-    codes
-        int32 code of each row.
     card
         Number of codes.
     unknown
@@ -44,7 +43,6 @@ class Attribute:
 
     names: tuple[str, ...]
     people: bool
-    codes: np.ndarray
     card: int
     unknown: np.ndarray
     column: Column | None
@@ -97,43 +95,27 @@ class GroupStats:
     broken: Mapping[str, np.ndarray] | None = None
 
 
-class GroupCounter(Protocol):
-    """Whatever can compute group statistics; every engine can."""
+def attribute(domain: Domain, names: Sequence[str], *, people: bool | None = None) -> Attribute:
+    """The attribute made of the named sensitive columns; by people when the table has subjects.
 
-    def group_stats(
-        self, table: Table, ids: np.ndarray, groups: int, attributes: Sequence[Attribute]
-    ) -> GroupStats:
-        """Sizes and histograms of rows grouped by ``ids`` (negative: in no group)."""
-        ...
+    A tuple of columns has to have its dictionary in the domain.
+    """
+    people = domain.by_people if people is None else people
+    column, *others = sensitive_columns(domain, names)
+    if not others:
+        return Attribute((column.name,), people, column.card, unknown_flags(column), column)
+    joint = domain.joint[tuple(names)]
+    return Attribute(tuple(names), people, joint.card, joint.unknown, None)
 
 
-def attribute(table: Table, names: Sequence[str], *, people: bool | None = None) -> Attribute:
-    """The attribute made of the named sensitive columns; by people when the table has subjects."""
-    people = table.subjects is not None if people is None else people
-    columns = []
+def sensitive_columns(domain: Domain, names: Sequence[str]) -> list[Column]:
+    """The named columns, after refusing those that are not sensitive."""
     for name in names:
-        if name not in table.schema.sensitive:
+        if name not in domain.schema.sensitive:
             raise SchemaError(
                 f"A model is set on '{name}', which is not a sensitive attribute: give it that role."
             )
-        columns.append(table.columns[name])
-    if len(columns) == 1:
-        column = columns[0]
-        return Attribute((column.name,), people, column.codes, column.card, unknown_flags(column), column)
-    if tuple(names) in table.joint:
-        return Attribute(tuple(names), people, *table.joint[tuple(names)], None)
-    stacked = np.stack([column.codes for column in columns])
-    codes, first, _ = group_rows(stacked, np.array([column.card for column in columns]))
-    unknown = np.zeros(first.size, dtype=np.uint8)
-    for column in columns:
-        unknown |= unknown_flags(column)[column.codes[first]]
-    return Attribute(tuple(names), people, codes, first.size, unknown, None)
-
-
-def part_of(table: Table, rows: np.ndarray, attributes: Sequence[Attribute]) -> Table:
-    """Some rows of a table, in which tuples of columns are coded as in the whole."""
-    joint = {one.names: (one.codes[rows], one.card, one.unknown) for one in attributes if one.column is None}
-    return replace(take_rows(table, rows), joint=joint)
+    return [domain.columns[name] for name in names]
 
 
 def value_text(column: Column, value: object) -> str:

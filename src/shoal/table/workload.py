@@ -8,7 +8,7 @@ prefers groups that end at cuts.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
@@ -148,7 +148,7 @@ def set_workload(table: Table, workload: Workload | None) -> Table:
             _refuse(f"A boundary of {_OWNER}", name, table.schema.quasi, "a quasi-identifier")
         for value in given:
             boundary_cuts(table.columns[name], value)
-    return replace(table, workload=workload)
+    return table.knowing(workload=workload)
 
 
 def _refuse(what: str, name: str, options: Sequence[str], must: str) -> None:

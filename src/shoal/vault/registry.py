@@ -135,7 +135,7 @@ def least_values(models: Sequence[Model], table: Table) -> dict[str, int]:
     """The most distinct values that any model asks for, by sensitive column; tuples of columns are left out."""
     found: dict[str, int] = {}
     for model in models:
-        for names in model.targets(table) if model.distinct_needed() > 1 else []:
+        for names in model.targets(table.domain) if model.distinct_needed() > 1 else []:
             if len(names) == 1:
                 found[names[0]] = max(found.get(names[0], 1), model.distinct_needed())
     return found
@@ -148,12 +148,12 @@ def _teller(table: Table) -> str | None:
 def _values(release: Release, name: str) -> pl.Series:
     """The published sensitive value of each input row, null where it is no answer."""
     released = release.released
-    column = released.table.columns[name]
+    column, codes = released.table.columns[name], released.table.codes[name]
     if name in released.written:
         texts = released.written[name].cast(pl.String)
     else:
-        texts = column.texts.gather(column.codes)
-    unknown = pl.Series(unknown_flags(column)[column.codes] != 0)
+        texts = column.texts.gather(codes)
+    unknown = pl.Series(unknown_flags(column)[codes] != 0)
     return pl.DataFrame({"text": texts, "no": unknown}).select(pl.when(~pl.col("no")).then("text")).to_series()
 
 

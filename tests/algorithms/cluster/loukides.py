@@ -25,9 +25,9 @@ ENGINE = MemoryEngine()
 def problem_of(table: Table, specs: Sequence[dict[str, Any]], **keys: Any) -> Problem:
     """A table with models, its rows in their own order unless a seed is given."""
     models = [make("model", spec) for spec in specs]
-    judge = Judge(models, whole_reference(table, models, ENGINE))
+    judge = Judge(models, whole_reference(ENGINE.open(table), models))
     given = Keys.from_seed(keys["seed"]) if "seed" in keys else Keys.from_seed(1, identity=True)
-    return Problem(table=table, judge=judge, engine=ENGINE, keys=given)
+    return Problem(rows=ENGINE.open(table), judge=judge, keys=given)
 
 
 class Secret:

@@ -30,9 +30,9 @@ Cost = Callable[[Sequence[int]], int]
 def grouped(table: Table, specs: Sequence[dict[str, Any]], algorithm: Grouper, *, seed: int = 1) -> Grouping:
     """What a method alone makes of a table in its own order, before anything is mended."""
     models = [make("model", spec) for spec in specs]
-    judge = Judge(models, whole_reference(table, models, ENGINE))
+    judge = Judge(models, whole_reference(ENGINE.open(table), models))
     keys = Keys.from_seed(seed, identity=True)
-    return algorithm.group(Problem(table=table, judge=judge, engine=ENGINE, keys=keys))
+    return algorithm.group(Problem(rows=ENGINE.open(table), judge=judge, keys=keys))
 
 
 def as_sets(grouping: Grouping) -> set[frozenset[int]]:

@@ -14,7 +14,6 @@ import shoal
 from shoal.algorithms.cluster.alpha import AlphaK, smallest_class
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.source import read
-from shoal.table.stats import attribute
 from shoal.table.table import Table
 from tests.algorithms.cluster.naive import AlphaReference, as_sets, grouped, loss
 from tests.table.random_tables import Case, cases
@@ -34,8 +33,9 @@ def test_classes_equal_the_reference(case: Case, k: int, alphas: list[float]) ->
         return
     table = case.table()
     spec = {"name": "alpha-k-complete", "alpha": caps, "k": k}
-    one = attribute(table, ["s0"])
-    least = smallest_class(one, [caps.get(text, 1.0) for text in one.column.texts], k)  # type: ignore[union-attr,arg-type]
+    one = table.attribute(["s0"])
+    counts = table.columns["s0"].frequencies
+    least = smallest_class(one, counts, [caps.get(text, 1.0) for text in one.column.texts], k)  # type: ignore[union-attr,arg-type]
     reference = AlphaReference(least, loss(case, "penalty"), values, caps.__getitem__)
     expected = reference.run()
     if len(reference.suppressed) == case.n:

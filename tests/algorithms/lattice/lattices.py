@@ -20,6 +20,7 @@ from shoal.models.judge import Judge
 from shoal.recoding.applied import Released, apply_recoding, top_level
 from shoal.recoding.lattice import Lattice
 from shoal.recoding.recodings import FullDomain
+from shoal.table.classmap import RowIds
 from shoal.table.keys import Keys
 from shoal.table.table import Table
 
@@ -75,15 +76,15 @@ class Case:
 
     def __repr__(self) -> str:
         trees = {column.name: column.hierarchy.rows() for column in self.table.quasi if column.hierarchy}
-        return f"Case({self.specs}, {self.table.frame.to_dict(as_series=False)}, {trees}, {self.table.weights})"
+        return f"Case({self.specs}, {self.table.frame.to_dict(as_series=False)}, {trees}, {self.table.domain.weights})"
 
     @property
     def models(self) -> list[Model]:
-        return [one for spec in self.specs for one in make("model", spec).resolved(self.table)]
+        return [one for spec in self.specs for one in make("model", spec).resolved(self.table.domain)]
 
     def problem(self) -> Problem:
-        judge = Judge(self.models, whole_reference(self.table, self.models, ENGINE))
-        return Problem(table=self.table, judge=judge, engine=ENGINE, keys=Keys.from_seed(1))
+        judge = Judge(self.models, whole_reference(ENGINE.open(self.table), self.models))
+        return Problem(rows=ENGINE.open(self.table), judge=judge, keys=Keys.from_seed(1))
 
 
 @st.composite
@@ -160,7 +161,7 @@ def every_node(problem: Problem) -> list[Node]:
     for levels in lattice.decode(np.arange(lattice.size)).tolist():
         recoding = FullDomain(levels=dict(zip(table.schema.quasi, levels, strict=True)))
         released = apply_recoding(table, recoding)
-        stats = ENGINE.group_stats(table, released.classes, released.n_classes, judge.attributes)
+        stats = ENGINE.open(table).stats(RowIds(released.classes, released.n_classes), judge.attributes)
         stats = replace(stats, spreads=released.spreads)
         found.append(Node(tuple(levels), replace(released.suppress(~judge.ok(stats)), k=judge.k)))
     return found

@@ -66,7 +66,7 @@ def test_reference_optima(
     case = problem(adult, k, other)
     recoding = make("algorithm", {"name": "optimal", "measure": "arx-loss", "suppression_limit": limit}).run(case)
     assert (recoding.notes["levels"], recoding.notes["proven"]) == (levels, True)
-    checker, objective = Checker(case), Objective("arx-loss", case.table, k)
+    checker, objective = Checker(case), Objective("arx-loss", case.table.domain, k)
     check = checker.check(np.array(levels))
     assert (check.suppressed, check.classes) == (suppressed, classes)
     cost = objective.cost(np.array(levels), check, checker)

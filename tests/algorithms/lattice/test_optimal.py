@@ -24,9 +24,9 @@ ACCEPT = ["W-NO-K", "W-UNMODELLED:s", "W-UNMODELLED:x"]
 
 
 def search(checker: Checker, measure: str, limit: float, seconds: float | None = None) -> Found:
-    table = checker.table
-    objective = Objective(measure, table, checker.problem.judge.k)
-    allowed = int(limit * table.n + 1e-9)
+    domain = checker.problem.domain
+    objective = Objective(measure, domain, checker.problem.judge.k)
+    allowed = int(limit * domain.n + 1e-9)
     return best_node(checker, objective, allowed, seconds=seconds, progress=lambda step: None)
 
 
@@ -94,7 +94,7 @@ def test_out_of_time_the_gap_is_true(case: Case, listed: bool) -> None:
 def test_a_node_is_counted_and_priced_as_its_release_is(case: Case) -> None:
     problem = case.problem()
     checker, nodes = Checker(problem), every_node(problem)
-    objectives = {name: Objective(name, case.table, problem.judge.k) for name in MEASURES}
+    objectives = {name: Objective(name, case.table.domain, problem.judge.k) for name in MEASURES}
     for node in nodes:
         levels = np.array(node.levels)
         check = checker.check(levels)

@@ -17,6 +17,7 @@ from shoal.algorithms.links.roundrobin import deal
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.source import read
 from shoal.recoding.recodings import Bucketed
+from shoal.table.classmap import RowIds
 from shoal.table.keys import Keys
 from tests.algorithms.lattice.lattices import Case
 from tests.algorithms.lattice.lattices import cases as tree_cases
@@ -38,7 +39,7 @@ def histograms(problem: Problem, bucketed: Bucketed, name: str = "s") -> np.ndar
     """Groups by values."""
     column = problem.table.columns[name]
     counts = np.zeros((bucketed.groups, column.card), dtype=np.int64)
-    np.add.at(counts, (bucketed.ids, column.codes), 1)
+    np.add.at(counts, (bucketed.ids, problem.table.codes[name]), 1)
     return counts
 
 
@@ -61,7 +62,7 @@ def test_values_of_a_group_all_differ(values: list[str], l: int) -> None:  # noq
     assert counts.sum(axis=1).min() >= l
     assert (counts.max(axis=1) / counts.sum(axis=1)).max() <= 1 / l
     assert counts.sum() == len(values)
-    stats = problem.engine.group_stats(problem.table, found.ids, found.groups, problem.judge.attributes)
+    stats = problem.rows.stats(RowIds(found.ids, found.groups), problem.judge.attributes)
     assert problem.judge.ok(stats).all()
 
 

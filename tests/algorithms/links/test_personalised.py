@@ -25,6 +25,7 @@ from shoal.models.personalised import Personalised
 from shoal.pipeline import anonymize
 from shoal.recoding.recodings import Subtree
 from shoal.running import verify_release
+from shoal.table.classmap import RowIds
 from shoal.table.guards import guards_of
 from shoal.table.table import Table
 from shoal.verify.personalised import breach_probabilities
@@ -73,7 +74,7 @@ def assert_kept(
 
 def classes_of(table: Table, found: Subtree) -> np.ndarray:
     """Classes of equal quasi-identifier nodes."""
-    cells = np.stack([found.nodes[one.name][one.codes] for one in table.quasi])
+    cells = np.stack([found.nodes[one.name][table.codes[one.name]] for one in table.quasi])
     return np.unique(cells, axis=1, return_inverse=True)[1].ravel()
 
 
@@ -262,7 +263,7 @@ def test_the_model_judges_breaches_and_nothing_else() -> None:
     table = small(["flu", "flu", "ulcer", "none"], ["lungs", None, None, None])
     problem = Case(table, [{"name": "personalised", "p": 0.4}]).problem()
     ids = np.zeros(4, dtype=np.int32)
-    stats = problem.engine.group_stats(table, ids, 1, problem.judge.attributes)
+    stats = problem.rows.stats(RowIds(ids, 1), problem.judge.attributes)
     assert problem.judge.ok(stats).all()
     breaches = {("s", -1): guards_of(table, "s", None).worst(ids, 1)}
     (judgement,) = problem.judge.judge(replace(stats, breaches=breaches))

@@ -37,8 +37,8 @@ FRAME = pl.DataFrame(
 
 
 def problem(table: Table, seed: int | None = 1) -> Problem:
-    judge = Judge([], whole_reference(table, [], ENGINE))
-    return Problem(table=table, judge=judge, engine=ENGINE, keys=Keys.from_seed(seed))
+    judge = Judge([], whole_reference(ENGINE.open(table), []))
+    return Problem(rows=ENGINE.open(table), judge=judge, keys=Keys.from_seed(seed))
 
 
 def table(frame: pl.DataFrame = FRAME, **given: Any) -> Table:
@@ -77,10 +77,11 @@ def test_the_whole_table(data: Table, categories: int, bounds: str) -> None:
     assert found.notes["codes"] == ["W-PP-REV"]
     for secret in found.secrets:
         column, codes = data.columns[secret.column], found.columns[secret.column]
-        missing = column.codes == column.missing
+        own = data.codes[secret.column]
+        missing = own == column.missing
         assert codes.len() == data.n
         assert (codes.is_null().to_numpy() == missing).all()
-        assert codes.n_unique() == len(np.unique(column.codes))
+        assert codes.n_unique() == len(np.unique(own))
         back = secret.decode(codes)
         kept = data.frame[secret.column]
         if column.type == "numeric" and back.dtype != pl.String:
@@ -92,8 +93,8 @@ def test_the_whole_table(data: Table, categories: int, bounds: str) -> None:
         if column.name != "text":
             assert codes.dtype == pl.Float64
             assert found.notes["graded"][column.name]["categories"] <= categories
-            order = np.argsort(column.codes[~missing], kind="stable")
-            ranks, values = column.codes[~missing][order], codes.drop_nulls().to_numpy()[order]
+            order = np.argsort(own[~missing], kind="stable")
+            ranks, values = own[~missing][order], codes.drop_nulls().to_numpy()[order]
             assert ((np.diff(values) > 0) == (np.diff(ranks) > 0)).all()
         assert secret.encode(kept).equals(codes, check_names=False)
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from shoal.algorithms.base import Problem
 from shoal.catalogue import load, make
+from shoal.measures.association import pairs
 from shoal.recoding.applied import top_level
 from shoal.table.column import Column
 from tests.algorithms.lattice.lattices import LIMITS, MODELS, Case, Node, cases, every_node
@@ -31,7 +32,9 @@ class Valued:
 
     def level_values(self) -> list[np.ndarray]:
         table = self.case.table
-        return load("measure", "rv")(**self.value).level_values(table.quasi, table.quasi_weights)
+        return load("measure", "rv")(**self.value).level_values(
+            table.quasi, table.domain.quasi_weights, {names: table.joined(names) for names in pairs(table.quasi)}
+        )
 
     def ranked(self, problem: Problem) -> list[tuple[float, int, tuple[int, ...], Node]]:
         """Every string that passes: value, columns at their root, levels; best first."""

@@ -84,7 +84,7 @@ def test_pre_pruning_keeps_what_has_k_records_alone(case: Case) -> None:
     prune_levels(search)
     for column, kept in zip(case.table.quasi, search.kept, strict=True):
         assert column.hierarchy is not None
-        counts = [np.bincount(nodes[column.codes]) for nodes in column.hierarchy.ancestors]
+        counts = [np.bincount(nodes, weights=column.frequencies) for nodes in column.hierarchy.ancestors]
         assert kept == [level for level, mine in enumerate(counts) if mine[mine > 0].min() >= k]
 
 

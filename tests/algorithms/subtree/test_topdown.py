@@ -19,6 +19,7 @@ from shoal.catalogue import load
 from shoal.errors import InfeasibleError, ParameterError, SchemaError
 from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.recodings import Subtree
+from shoal.table.classmap import RowIds
 from tests.algorithms.lattice.lattices import ENGINE, LIMITS, UP, Case, cases
 
 Nodes = dict[str, np.ndarray]
@@ -27,7 +28,7 @@ Nodes = dict[str, np.ndarray]
 def release(problem: Problem, nodes: Nodes) -> tuple[Released, Released]:
     """The classes of a cut, and what is left of them when failing ones are suppressed."""
     released = apply_recoding(problem.table, Subtree(nodes=nodes))
-    stats = ENGINE.group_stats(problem.table, released.classes, released.n_classes, problem.judge.attributes)
+    stats = ENGINE.open(problem.table).stats(RowIds(released.classes, released.n_classes), problem.judge.attributes)
     return released, released.suppress(~problem.judge.ok(replace(stats, spreads=released.spreads)))
 
 
@@ -45,7 +46,7 @@ def steps(problem: Problem, nodes: Nodes) -> list[Nodes]:
     for column in problem.table.quasi:
         tree, mine = column.hierarchy, nodes[column.name]
         assert tree is not None
-        for node in np.unique(mine[column.codes]).tolist():
+        for node in np.unique(mine[column.frequencies > 0]).tolist():
             leaves = np.flatnonzero(mine == node)
             children = [level[leaves] for level in tree.ancestors if np.unique(level[leaves]).size > 1]
             if children:

@@ -66,7 +66,8 @@ def _correlation_runs(context: Context) -> pl.DataFrame:
     given = context.parameters
     rows = []
     for seed in context.each(context.seeds, lambda seed: f"seed {seed}"):
-        column = table_of(people(context, seed)).columns[NUMBER]
+        table = table_of(people(context, seed))
+        column, values = table.columns[NUMBER], table.codes[NUMBER]
         drawn = context.keys(seed).generator("papers/grades")
         for k in given["k"]:
             for widths in (UNIFORM, QUANTILE, CUTS):
@@ -74,7 +75,7 @@ def _correlation_runs(context: Context) -> pl.DataFrame:
                 for label, named in NAMES.items():
                     names = named(k, drawn)
                     if names[-1] <= _MOST:
-                        made = Graded(bounds=bounds, categories=k, names=names).grade(column)[2]
+                        made = Graded(bounds=bounds, categories=k, names=names).grade(column, values)[2]
                         rows.append({"k": k, "widths": widths, "names": label, "seed": seed,
                                      "correlation": made["correlation"]})  # fmt: skip
     return pl.DataFrame(rows)
@@ -133,8 +134,8 @@ def _timed(frame: pl.DataFrame, seed: int, repeats: int) -> tuple[float, float]:
     for _ in range(repeats):
         began = time.perf_counter()
         table = table_of(frame)
-        spec.map(table.columns[CATEGORY], keys)
-        spec.grade(table.columns[NUMBER])
+        spec.map(table.columns[CATEGORY], table.codes[CATEGORY], keys)
+        spec.grade(table.columns[NUMBER], table.codes[NUMBER])
         method.append(time.perf_counter() - began)
         began = time.perf_counter()
         release(table_of(frame), spec, seed=seed)

@@ -18,6 +18,7 @@ from shoal.models.judge import Judge
 from shoal.models.numeric import EpsM
 from shoal.pseudonyms.grades import GradingTable, correlation
 from shoal.risk.audit import AuditFigures, audit
+from shoal.table.classmap import Cells
 from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import checked, equals, info
 from shoal_papers.plots import Plot, Series
@@ -109,9 +110,10 @@ def _near(eps: float) -> list[float]:
     text: dict[str, Any] = {name: {"type": "categorical"} for name in QUASI}
     table = read(TABLE_4.drop("disease"), quasi=list(QUASI), sensitive=["income"], settings=text)
     model, engine = EpsM(eps=eps, m=2), load("engine", "memory")()
-    judge = Judge([model], whole_reference(table, [model], engine))
-    ids, first, _ = engine.frequency(table)
-    (found,) = judge.judge(engine.group_stats(table, ids, first.size, judge.attributes))
+    rows = engine.open(table)
+    judge = Judge([model], whole_reference(rows, [model]))
+    cells = rows.frequency([]).rows.size
+    (found,) = judge.judge(rows.stats(Cells(np.arange(cells), cells), judge.attributes))
     return [float(value) for value in found.values]
 
 

@@ -94,7 +94,8 @@ def _figure_2(context: Context) -> Outcome:
         codes[how] = _grading(pair)
         drawn[how] = pl.DataFrame({"age": pair.before[NUMBER], "code": pair.after[NUMBER]}).unique().sort("age")
     table = table_of(people(context, context.seeds[0]))
-    scanned = {k: Graded(categories=k, on=NUMBER).grade(table.columns[NUMBER])[1] for k in range(2, 16)}
+    ages = table.columns[NUMBER], table.codes[NUMBER]
+    scanned = {k: Graded(categories=k, on=NUMBER).grade(*ages)[1] for k in range(2, 16)}
     at_42 = {str(k): round(_code(grading, AGE), 4) for k, grading in scanned.items()}
     near = [k for k, code in at_42.items() if abs(code - THRESHOLD) < 0.05]
     fitted = GradingTable(NUMBER, bounds=[(Decimal(15), Decimal(45)), (Decimal(46), Decimal(91))], names=[1, 2],

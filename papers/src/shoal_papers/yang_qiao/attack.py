@@ -11,7 +11,7 @@ import polars as pl
 from shoal.algorithms.links.random import RandomAnonymisation
 from shoal.attacks.run import attack
 from shoal.io.source import read
-from shoal.measures.association import association
+from shoal.measures.association import association, pairs
 from shoal.measures.posterior import Posterior, candidates, posterior
 from shoal.measures.randomised import probabilistic_anonymity
 from shoal.recoding.randomised import Randomised, describe_randomised
@@ -38,7 +38,7 @@ def squared(frame: pl.DataFrame) -> dict[str, tuple[float, float]]:
         settings={"age": {"type": "categorical"}},
     )  # fmt: skip
     columns = [table.columns[name] for name in (*QUASI, SENSITIVE)]
-    strength = association(columns)[-1]
+    strength = association(columns, {names: table.joined(names) for names in pairs(columns)})[-1]
     sizes = [np.count_nonzero(column.frequencies) for column in columns]
     return {
         name: (float(v**2 * (min(size, sizes[-1]) - 1)), float(v))

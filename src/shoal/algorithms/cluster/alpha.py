@@ -78,7 +78,7 @@ class AlphaK(Clusterer):
         rule, k = _share_rule(problem), problem.judge.k
         one = rule.attribute
         assert one is not None
-        least = smallest_class(one, rule.ref, k)
+        least = smallest_class(one, _counts(problem, one), rule.ref, k)
         parts = self.parts(problem)
         problem.progress(f"merging {problem.table.n} rows" + parts.said)
         ids, count, done = self._cluster(problem, parts, one, rule.ref, least)
@@ -96,7 +96,7 @@ class AlphaK(Clusterer):
         prices = pack(quasi_prices(problem.table, "penalty"))
         records = Records(
             codes=np.ascontiguousarray(parts.codes.T, dtype=np.int32),
-            value=one.codes[parts.rows].astype(np.int32),
+            value=problem.table.values(one)[parts.rows].astype(np.int32),
             cap=np.asarray(caps, dtype=np.float64),
             known=(1 - one.unknown).astype(np.int64),
         )
@@ -130,15 +130,19 @@ def _share_rule(problem: Problem) -> Rule:
     return next(rule for rule in found[0][1] if rule.op == SHARE)
 
 
-def smallest_class(one: Attribute, caps: np.ndarray, k: int) -> int:
+def _counts(problem: Problem, one: Attribute) -> np.ndarray:
+    """Rows of every value."""
+    return np.bincount(problem.table.values(one), minlength=one.card)
+
+
+def smallest_class(one: Attribute, counts: np.ndarray, caps: np.ndarray, k: int) -> int:
     """Fewest records, k or more, that a class can have: values within their caps must fill it.
 
     Below that, rule 2 would refuse every merge. A class may be filled by unknown values as well.
     """
     if one.unknown.any():
         return k
-    counts = np.bincount(one.codes, minlength=one.card)
-    size = k
-    while size < one.codes.size and np.minimum(np.floor(np.minimum(caps, 1.0) * size + 1e-9), counts).sum() < size:
+    size, rows = k, int(counts.sum())
+    while size < rows and np.minimum(np.floor(np.minimum(caps, 1.0) * size + 1e-9), counts).sum() < size:
         size += 1
     return size

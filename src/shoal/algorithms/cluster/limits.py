@@ -90,7 +90,7 @@ def _by_column(problem: Problem, name: str) -> dict[str, float]:
     limits: dict[str, float] = {}
     for model in problem.judge.models:
         if model.name == name:
-            for (column,) in model.targets(problem.table):
+            for (column,) in model.targets(problem.domain):
                 limits[column] = min(limits.get(column, 1.0), _limit(model, "p"))
     return limits
 

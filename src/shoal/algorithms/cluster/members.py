@@ -36,7 +36,8 @@ class _Members(Clusterer):
         table = problem.table
         parts = self.parts(problem)
         priced = [*quasi_prices(table, self.loss), *sensitive_prices(sensitive)]
-        codes = np.concatenate([parts.codes.T.astype(np.int32), *(one.codes[parts.rows][None] for one in sensitive)])
+        secret = [table.codes[one.name][parts.rows][None] for one in sensitive]
+        codes = np.concatenate([parts.codes.T.astype(np.int32), *secret])
         problem.progress(f"clustering {table.n} rows" + parts.said)
         guide = make_guide(priced, sensitive, roles)
         plan = make_plan(parts, codes, priced)

@@ -51,10 +51,10 @@ def quasi_prices(table: Table, loss: str) -> list[ColumnPrices]:
     ``penalty`` NCP's leaves over domain; flat columns have no height, and take the penalty. One value costs nothing.
     Tolls of a workload come on top.
     """
-    weights = table.quasi_weights * lifts(table.quasi, table.cuts)
+    weights = table.domain.quasi_weights * lifts(table.quasi, table.domain.cuts)
     shares = weights / weights.sum()
     return [
-        _quasi(column, loss, ONE * share, table.cuts.get(column.name, NO_CUTS))
+        _quasi(column, loss, ONE * share, table.domain.cuts.get(column.name, NO_CUTS))
         for column, share in zip(table.quasi, shares.tolist(), strict=True)
     ]
 

@@ -81,7 +81,7 @@ def _codes(table: Table, order: np.ndarray, sensitive: Sequence[Column]) -> np.n
     whole = order.size == table.n
     rows = np.empty((order.size, len(columns)), dtype=narrow)
     for place, column in enumerate(columns):
-        codes = column.codes if whole else column.codes[order]
+        codes = table.codes[column.name] if whole else table.codes[column.name][order]
         if place >= len(table.quasi):
             known = np.where(unknown_flags(column) == 0, np.arange(column.card), -1).astype(narrow)
             codes = known[codes]
@@ -92,8 +92,8 @@ def _codes(table: Table, order: np.ndarray, sensitive: Sequence[Column]) -> np.n
 def _geometry(table: Table, sensitive: Sequence[Column]) -> Geometry:
     """Sensitive columns are published as they are, so nothing is snapped, and unknown values have no place."""
     quasi = len(table.quasi)
-    weights = np.concatenate((table.quasi_weights, np.zeros(len(sensitive))))
-    geo = column_geometry([*table.quasi, *sensitive], weights, table.cuts)
+    weights = np.concatenate((table.domain.quasi_weights, np.zeros(len(sensitive))))
+    geo = column_geometry([*table.quasi, *sensitive], weights, table.domain.cuts)
     for place, column in enumerate(sensitive, start=quasi):
         near = closeness(column, unknown_flags(column))
         geo.missing[place] = -1

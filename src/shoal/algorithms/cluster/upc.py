@@ -166,7 +166,7 @@ class _Run:
 
     def _geometry(self) -> Geometry:
         # Without tolls: U limits the prices themselves.
-        geo = column_geometry(self.problem.table.quasi, self.problem.table.quasi_weights)
+        geo = column_geometry(self.problem.table.quasi, self.problem.table.domain.quasi_weights)
         return geo._replace(weight=geo.weight / geo.weight.sum())
 
 

@@ -97,8 +97,8 @@ class _Work:
         column = table.columns[on]
         self.problem, self.m, self.on, self.fake = problem, m, on, fake
         order = problem.shuffled
-        self.known = order[unknown_flags(column)[column.codes[order]] == 0]
-        self.value = column.codes.astype(np.int64)
+        self.known = order[unknown_flags(column)[table.codes[on][order]] == 0]
+        self.value = table.codes[on].astype(np.int64)
         self.texts = column.texts.to_list()
         self.place = _projection(table)
 
@@ -217,7 +217,7 @@ class _Work:
 
 
 def _scale(table: Table) -> np.ndarray:
-    return table.quasi_weights / np.array([max(column.card - 1, 1) for column in table.quasi])
+    return table.domain.quasi_weights / np.array([max(column.card - 1, 1) for column in table.quasi])
 
 
 def _projection(table: Table) -> np.ndarray:

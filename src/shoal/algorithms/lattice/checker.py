@@ -11,16 +11,16 @@ import numpy as np
 from shoal.algorithms.base import Problem
 from shoal.errors import SchemaError
 from shoal.judging.settle import settled
-from shoal.kernels.count.grouping import group_rows, pack_keys
+from shoal.kernels.count.grouping import group_rows
 from shoal.kernels.judge.rules import EXTENT, SIZE, judge_rule
 from shoal.kernels.lattice import nodes as kernel
 from shoal.measures.base import Prices
 from shoal.models.judge import average_known, compare, compile_rules
 from shoal.recoding.applied import top_level
 from shoal.recoding.lattice import Lattice
+from shoal.table.classmap import Cells
 from shoal.table.column import TREE, Column
 from shoal.table.stats import GroupStats, Histogram
-from shoal.table.table import Table
 
 # Rolled-up tables share the levels of this many attributes, and together take no more than so much room.
 _ROLLED_ATTRIBUTES = 1
@@ -82,15 +82,13 @@ class Checker:
     Parameters
     ----------
     problem
-        Table, models and engine. Every quasi-identifier needs a hierarchy.
+        Rows and models. Every quasi-identifier needs a hierarchy.
     """
 
     def __init__(self, problem: Problem) -> None:
-        table = problem.table
-        refuse_flat(table.quasi)
         self.problem = problem
-        self.table: Table = table
-        self.columns = table.quasi
+        self.columns = problem.domain.quasi
+        refuse_flat(self.columns)
         self.lattice = Lattice(tuple(top_level(column) for column in self.columns))
         self.checked = 0
         self.numbered = 0
@@ -103,25 +101,24 @@ class Checker:
 
     def _combine(self) -> None:
         """The frequency table, sorted so that neighbours share classes."""
-        ids, first, counts = self.problem.engine.frequency(self.table)
-        leaf = self.table.quasi_codes[:, first]
-        # Keys in mixed radix sort as the codes themselves do.
-        order = np.argsort(pack_keys(leaf, np.array([column.card for column in self.columns])))
-        place = np.empty(order.size, dtype=np.int32)
-        place[order] = np.arange(order.size, dtype=np.int32)
-        self.combination = place[ids]
-        leaf = np.ascontiguousarray(leaf[:, order])
+        judge = self.problem.judge
+        self._by_row = self.problem.domain.by_people
+        looked_at = [] if self._by_row else judge.attributes
+        found = self.problem.rows.frequency(looked_at)
+        self._histograms = [
+            (h.indptr, h.codes, h.counts) for h in (found.histograms[one.key] for one in looked_at)
+        ]
         rows: list[np.ndarray] = []
         self._row_at: list[int] = []
         self._cards: list[list[int]] = []
-        for column, codes in zip(self.columns, leaf, strict=True):
+        for column, codes in zip(self.columns, found.codes, strict=True):
             self._row_at.append(len(rows))
             tree = _level_codes(column)
             rows.extend(level[codes] for level in tree)
             self._cards.append([int(level.max(initial=0)) + 1 for level in tree])
         card_at = np.cumsum([0, *(column.card for column in self.columns)], dtype=np.int64)
         self.frequency = kernel.Combinations(
-            np.ascontiguousarray(np.stack(rows), dtype=np.int32), leaf, counts[order].astype(np.int64), card_at
+            np.ascontiguousarray(np.stack(rows), dtype=np.int32), found.codes, found.rows, card_at
         )
         size = self.frequency.weight.size
         slots = max(kernel.DENSE, 1 << (2 * size - 1).bit_length())
@@ -144,7 +141,7 @@ class Checker:
 
     def _prepare_models(self) -> None:
         """Compile the models' rules together with the conditions that failing classes hand down."""
-        judge, table = self.problem.judge, self.table
+        judge = self.problem.judge
         sets = list(judge.sets)
         necessary = [
             (model, rules) for model in judge.models for rules in model.all_necessary(judge.reference) if rules
@@ -153,16 +150,8 @@ class Checker:
         flags = [1] * sum(len(rules) for _, rules in sets) + [2] * sum(len(rules) for _, rules in necessary)
         self._flags = np.array(flags, dtype=np.uint8)
         self.rows_only = bool((self.rules.op == SIZE).all())
-        self._by_row = table.subjects is not None
         self._relative = judge.reference.whole and any(model.relative for model in judge.models)
-        histograms = []
-        if not self.rows_only and not self._by_row:
-            size = self.frequency.weight.size
-            stats = self.problem.engine.group_stats(table, self.combination, size, judge.attributes)
-            histograms = [
-                (h.indptr, h.codes, h.counts) for h in (stats.histograms[one.key] for one in judge.attributes)
-            ]
-        self._leaves = Rolled(self.frequency.codes, self.frequency.weight, histograms, None)
+        self._leaves = Rolled(self.frequency.codes, self.frequency.weight, self._histograms, None)
         self._entries = self._leaves
 
     def check(self, levels: Sequence[int] | np.ndarray) -> NodeCheck:
@@ -191,6 +180,12 @@ class Checker:
         """Class of each combination of leaf codes at the node checked last."""
         mine = self._class_of[: self._entries.weight.size]
         return mine if self._entries.entry_of is None else mine[self._entries.entry_of]
+
+    @property
+    def classes(self) -> Cells:
+        """The classes of the node checked last."""
+        of = self.class_of
+        return Cells(of, int(of.max(initial=-1)) + 1)
 
     def _roll(self, levels: np.ndarray) -> Rolled:
         """The table rolled up to a node's own levels of the widest attributes; kept while there is room."""
@@ -282,11 +277,9 @@ class Checker:
 
     def _judge_people(self, found: int, spreads: np.ndarray | None) -> None:
         """Distinct people do not add up, so their classes are counted from the rows each time."""
-        judge = self.problem.judge
-        ids = self.class_of[self.combination]
-        stats = self.problem.engine.group_stats(self.table, ids, found, judge.attributes)
-        stats = replace(stats, spreads=spreads)
-        self._bad[:found] = ~settled(judge, stats, lambda: ids, self.problem.engine)
+        judge, classes = self.problem.judge, self.classes
+        stats = replace(self.problem.rows.stats(classes, judge.attributes), spreads=spreads)
+        self._bad[:found] = ~settled(judge, stats, classes, self.problem.rows)
         self._inherits[:found] = stats.sizes < judge.k
 
     def _judge_released(self, found: int, spreads: np.ndarray | None) -> None:
@@ -298,7 +291,7 @@ class Checker:
             for one, counts in zip(judge.attributes, self._entries.histograms, strict=True)
         }
         stats = GroupStats(sizes=sizes, rows=sizes, histograms=histograms, spreads=spreads)
-        good = settled(judge, stats, lambda: self.class_of[self.combination], self.problem.engine)
+        good = settled(judge, stats, self.classes, self.problem.rows)
         self._bad[:found] = ~good
         self._inherits[:found] = sizes < judge.k
 

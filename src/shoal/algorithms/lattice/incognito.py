@@ -58,12 +58,12 @@ class Incognito(Algorithm):
     def run(self, problem: Problem) -> FullDomain:
         """The best of all nodes that satisfy the models."""
         checker = Checker(problem)
-        allowed = int(self.suppression_limit * problem.table.n + 1e-9)
+        allowed = int(self.suppression_limit * problem.domain.n + 1e-9)
         refuse_unsound("Incognito", problem.judge, allowed)
         found = satisfying(checker, allowed)
         if not found.nodes.size:
             raise infeasible(problem, allowed)
-        best = _best(checker, found, Objective(self.measure, problem.table, problem.judge.k), allowed)
+        best = _best(checker, found, Objective(self.measure, problem.domain, problem.judge.k), allowed)
         notes = {
             "levels": list(best.levels), "suppressed": best.suppressed, "satisfying": int(found.nodes.size),
             "minimal": found.minimal_with_suppression(checker), "nodes": checker.lattice.size,
@@ -113,7 +113,7 @@ def satisfying(checker: Checker, allowed: int) -> Satisfying:
     although all its parts satisfy the models, or is minimal.
     """
     refuse_large("Incognito", checker.lattice)
-    allowed = min(allowed, checker.table.n - 1)
+    allowed = min(allowed, checker.problem.domain.n - 1)
     heights = checker.lattice.heights
     places = range(len(heights))
     survivors: dict[tuple[int, ...], np.ndarray] = {}

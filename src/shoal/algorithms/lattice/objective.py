@@ -13,7 +13,7 @@ from shoal.catalogue import load
 from shoal.errors import ParameterError
 from shoal.kernels.lattice.nodes import LOG, STORED, Search
 from shoal.measures.base import search_prices
-from shoal.table.table import Table
+from shoal.table.domain import Domain
 
 # Costs this near are equal: sums of some ten thousand prices in another order differ by less.
 TIE = 1e-9
@@ -51,20 +51,20 @@ class Objective:
         Its name; ``dm`` and ``c-avg`` are priced by classes, the others by records.
     """
 
-    def __init__(self, measure: str, table: Table, k: int) -> None:
+    def __init__(self, measure: str, domain: Domain, k: int) -> None:
         self.name = measure
-        self.n = table.n
+        self.n = domain.n
         self.k = k
         self.by_class = measure in CLASS_MEASURES
-        loss = search_prices(load("measure", "lm")(), table)
+        loss = search_prices(load("measure", "lm")(), domain)
         assert loss is not None
-        self._loss = PriceTable(loss, table.quasi)
+        self._loss = PriceTable(loss, domain.quasi)
         self.table: PriceTable | None = None
         if not self.by_class:
-            prices = search_prices(load("measure", measure)(), table)
+            prices = search_prices(load("measure", measure)(), domain)
             if prices is None:
                 raise ParameterError(f"The measure '{measure}' cannot guide a full-domain search: choose another.")
-            self.table = PriceTable(prices, table.quasi)
+            self.table = PriceTable(prices, domain.quasi)
 
     def unsuppressed(self) -> Objective:
         """The same, but suppressed rows cost what they would if they were kept; measures of classes do not change."""

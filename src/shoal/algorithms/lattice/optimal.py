@@ -85,10 +85,10 @@ class Optimal(Polishable):
         checker = Checker(problem)
         if self.node is not None:
             return _chosen(checker, self.node)
-        allowed = int(self.suppression_limit * problem.table.n + 1e-9)
+        allowed = int(self.suppression_limit * problem.domain.n + 1e-9)
         if self.repeat:
             return self.polished(problem, repeated(problem, self.measure, allowed, self.seconds))
-        objective = Objective(self.measure, problem.table, problem.judge.k)
+        objective = Objective(self.measure, problem.domain, problem.judge.k)
         found = best_node(checker, objective, allowed, seconds=self.seconds, progress=problem.progress)
         if found.best is None:
             raise infeasible(problem, allowed)

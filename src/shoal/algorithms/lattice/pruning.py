@@ -53,7 +53,7 @@ def infeasible(problem: Problem, allowed: int) -> InfeasibleError:
     top = "; ".join(_at_top(one) for one in failing)
     where = f" (one class of everybody: {top})" if top else ""
     return InfeasibleError(
-        f"No generalisation satisfies the models with at most {allowed} of {problem.table.n} rows "
+        f"No generalisation satisfies the models with at most {allowed} of {problem.domain.n} rows "
         f"suppressed{where}: raise the suppression_limit or relax the models."
     )
 

@@ -18,7 +18,7 @@ from shoal.models.judge import Judge
 from shoal.recoding.applied import top_level
 from shoal.recoding.lattice import Lattice
 from shoal.recoding.recodings import Grouping
-from shoal.table.stats import part_of
+from shoal.table.classmap import Cells
 
 # Every round releases at least this share of the rows that are left: less would lower the loss a little further, and
 # take many more rounds.
@@ -95,12 +95,12 @@ class _Repeated:
 
         Models compare with the whole table, whatever part of it is searched.
         """
-        part = part_of(self.problem.table, rows, self.problem.judge.attributes)
+        part = self.problem.memory.part(rows, self.problem.judge.attributes)
         whole = self.problem.judge.reference
-        reference = dataclasses.replace(whole, table=part, whole=whole.whole and part.n == self.problem.table.n)
-        judge = Judge(self.problem.judge.models, reference)
-        checker = Checker(dataclasses.replace(self.problem, table=part, judge=judge))
-        objective = Objective(self.measure, part, judge.k)
+        every = whole.whole and part.domain.n == self.problem.domain.n
+        judge = Judge(self.problem.judge.models, dataclasses.replace(whole, domain=part.domain, whole=every))
+        checker = Checker(dataclasses.replace(self.problem, rows=part, judge=judge))
+        objective = Objective(self.measure, part.domain, judge.k)
         if kept_only:
             objective = objective.unsuppressed()
         left = max(share * (self._deadline - time.monotonic()), 1e-3)
@@ -110,7 +110,8 @@ class _Repeated:
         if found.best is None:
             return None
         checker.check(np.array(found.best.levels))
-        return np.where(checker.failing[checker.class_of], -1, checker.class_of)[checker.combination]
+        classes = checker.classes
+        return part.ids(Cells(np.where(checker.failing[classes.of], -1, classes.of), classes.groups))
 
 
 def _grouping(ids: np.ndarray, notes: dict[str, int]) -> Grouping:

@@ -64,10 +64,10 @@ class Samarati(Algorithm):
     def run(self, problem: Problem) -> FullDomain:
         """A node of the smallest height."""
         checker = Checker(problem)
-        allowed = int(self.suppression_limit * problem.table.n + 1e-9)
+        allowed = int(self.suppression_limit * problem.domain.n + 1e-9)
         refuse_unsound("Samarati", problem.judge, allowed)
         refuse_large("Samarati", checker.lattice)
-        search = _Search(checker, min(allowed, problem.table.n - 1))
+        search = _Search(checker, min(allowed, problem.domain.n - 1))
         height = search.lowest_height()
         if height is None:
             raise infeasible(problem, allowed)
@@ -108,7 +108,7 @@ class _Search:
         problem = self.checker.problem
         # Nodes of one height differ in nothing but their suppression, then their loss.
         measure = prefer if prefer in MEASURES else "height"
-        objective = Objective(measure, problem.table, problem.judge.k)
+        objective = Objective(measure, problem.domain, problem.judge.k)
         best: Rank | None = None
         for levels in self._open(height):
             check = self._check(levels)

@@ -40,11 +40,11 @@ def survey(problem: Problem, *, measure: Measure, limit: float, max_nodes: int, 
     seconds
         Budget of the search in a large lattice.
     """
-    checker = _Recorder(problem, int(limit * problem.table.n + 1e-9))
-    objective = Objective(measure.name, problem.table, problem.judge.k)
-    prices = measure.prices(problem.table)
+    checker = _Recorder(problem, int(limit * problem.domain.n + 1e-9))
+    objective = Objective(measure.name, problem.domain, problem.judge.k)
+    prices = measure.prices(problem.domain)
     if prices is not None:  # with the measure's own parameters, which its name does not tell
-        objective.table = PriceTable(prices, problem.table.quasi)
+        objective.table = PriceTable(prices, problem.domain.quasi)
     lattice = checker.lattice
     if lattice.size <= max_nodes:
         proven = True
@@ -56,7 +56,7 @@ def survey(problem: Problem, *, measure: Measure, limit: float, max_nodes: int, 
     return Survey(
         measure=measure.name,
         better=measure.better,
-        rows=problem.table.n,
+        rows=problem.domain.n,
         limit=limit,
         columns=[column.name for column in checker.columns],
         heights=list(lattice.heights),

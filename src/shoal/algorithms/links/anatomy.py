@@ -18,7 +18,7 @@ from shoal.models.base import Model
 from shoal.params import choice, whole
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Bucketed, Grouping, Rewritten
-from shoal.table.stats import Attribute, attribute
+from shoal.table.stats import Attribute
 
 GROUPINGS = ("anatomy", "entropy-mondrian", "round-robin")
 
@@ -112,9 +112,9 @@ class Anatomy(Algorithm):
         refuse_repeated_people(problem.table, "Anatomy")
         assert isinstance(self.l, int)
         one = _target(problem, self.on)
-        order = problem.shuffled
-        known = order[one.unknown[one.codes[order]] == 0]
-        most = largest_l(one, known)
+        order, values = problem.shuffled, problem.table.values(one)
+        known = order[one.unknown[values[order]] == 0]
+        most = largest_l(values[known])
         if self.l > most:
             what = f"l = {most} is the largest that it allows" if most > 1 else "no l of at least 2 is possible"
             raise InfeasibleError(
@@ -123,17 +123,16 @@ class Anatomy(Algorithm):
             )
         problem.progress("drawing groups")
         ids = np.full(problem.table.n, -1, dtype=np.int32)
-        ids[known] = draw_groups(one.codes[known], one.card, self.l)
+        ids[known] = draw_groups(values[known], one.card, self.l)
         left = known[ids[known] < 0]
-        _place(ids, left, one, problem)
-        _spread_unknown(ids, order[one.unknown[one.codes[order]] != 0], problem)
+        _place(ids, left, values, problem)
+        _spread_unknown(ids, order[one.unknown[values[order]] != 0], problem)
         return ids, {"largest_l": most, "placed_last": int(left.size)}
 
 
-def largest_l(one: Attribute, rows: np.ndarray) -> int:
+def largest_l(values: np.ndarray) -> int:
     """The largest l for which Anatomy is eligible: no value has more than 1/l of these rows."""
-    counts = np.bincount(one.codes[rows], minlength=1)
-    return int(rows.size // counts.max()) if rows.size else 0
+    return int(values.size // np.bincount(values).max()) if values.size else 0
 
 
 def _target(problem: Problem, on: str | Sequence[str] | None) -> Attribute:
@@ -143,16 +142,16 @@ def _target(problem: Problem, on: str | Sequence[str] | None) -> Attribute:
             f"Anatomy groups by one sensitive attribute, and the table has {len(names)}: name one, or several to be "
             "taken together, in 'on'."
         )
-    return attribute(problem.table, names, people=False)
+    return problem.table.attribute(names, people=False)
 
 
-def _place(ids: np.ndarray, left: np.ndarray, one: Attribute, problem: Problem) -> None:
+def _place(ids: np.ndarray, left: np.ndarray, values: np.ndarray, problem: Problem) -> None:
     """Put each record left (fewer than l, all of different values) in a random group without its value."""
     groups = int(ids.max(initial=-1)) + 1
     bits = problem.keys.bits("anatomy residue", problem.table.row_keys[left])
     for row, draw in zip(left.tolist(), bits.tolist(), strict=True):
         taken = np.zeros(groups, dtype=bool)
-        mine = ids[one.codes == one.codes[row]]
+        mine = ids[values == values[row]]
         taken[mine[mine >= 0]] = True
         free = np.flatnonzero(~taken)
         ids[row] = free[draw % free.size]

@@ -72,7 +72,7 @@ class Grades:
                     hint = f" Did you mean '{near}'?" if near else ""
                     raise ParameterError(f"There are grades for '{name}', which is not a column to grade.{hint}")
 
-    def grade(self, column: Column) -> tuple[pl.Series, GradingTable, dict[str, Any]]:
+    def grade(self, column: Column, values: np.ndarray) -> tuple[pl.Series, GradingTable, dict[str, Any]]:
         """A column's codes, one a row, the secret behind them, and figures for the evidence; O(n + d log K).
 
         ``d`` is the number of distinct values: they are coded once, and rows only look their code up.
@@ -92,7 +92,7 @@ class Grades:
             type=column.type,
         )
         made = table.encode_numbers(numbers, counts)
-        series = look_up(column, pl.Series(made, dtype=pl.Float64), codes)
+        series = look_up(column, values, pl.Series(made, dtype=pl.Float64), codes)
         places = (numbers - numbers[0]).astype(np.float64) if len(numbers) else np.empty(0)
         notes = {"categories": len(bounds), "correlation": correlation(places, made, counts)}
         return series, table, notes
@@ -135,7 +135,7 @@ class Graded(Grades, Algorithm):
         chosen = columns_on(problem.table, self.on, self.name, numeric=True)
         self.check_columns([column.name for column in chosen])
         problem.progress("grading")
-        made = [self.grade(column) for column in chosen]
+        made = [self.grade(column, problem.table.codes[column.name]) for column in chosen]
         return rewritten({"graded": made})
 
 
@@ -155,13 +155,13 @@ def rewritten(parts: Mapping[str, Sequence[tuple[pl.Series, Any, dict[str, Any]]
     )
 
 
-def look_up(column: Column, made: pl.Series, codes: np.ndarray) -> pl.Series:
-    """What is published of every row, given what is published of some codes; missing where there is nothing."""
+def look_up(column: Column, values: np.ndarray, made: pl.Series, codes: np.ndarray) -> pl.Series:
+    """What is published of every row (of code ``values``), given what is published of some codes; else missing."""
     at = np.full(column.card, len(codes), dtype=np.int64)
     at[codes] = np.arange(len(codes))
     # Only where something is missing: a dictionary without gaps is looked up twice as fast.
     given = made if len(codes) == column.card else made.clone().extend_constant(None, 1)
-    return given.gather(at).gather(pl.Series(column.codes.view(np.uint32))).alias(column.name)
+    return given.gather(at).gather(pl.Series(values.view(np.uint32))).alias(column.name)
 
 
 def is_number(column: Column) -> bool:

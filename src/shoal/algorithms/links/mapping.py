@@ -30,7 +30,7 @@ class Prefixes:
 
     prefix: Any = field(default=None, hash=False)
 
-    def map(self, column: Column, keys: Keys) -> tuple[pl.Series, MappingTable, dict[str, Any]]:
+    def map(self, column: Column, values: np.ndarray, keys: Keys) -> tuple[pl.Series, MappingTable, dict[str, Any]]:
         """A column's codes, one a row, the secret behind them, and figures for the evidence; O(n + d log d).
 
         The numbers in the codes are a uniformly random permutation, so that they follow no order of the values.
@@ -40,14 +40,14 @@ class Prefixes:
         order = keys.private_order(f"mapping {column.name}", len(present))
         prefix = self._prefix(column.name)
         # Drawn values first: the table itself does not stand in any order of the values either.
-        values = column.texts.gather(present[order])
+        texts = column.texts.gather(present[order])
         names = pl.Series([f"{prefix}_{number}" for number in range(1, len(present) + 1)], dtype=pl.String)
         if names.is_in(column.texts.to_list()).any():
             raise ParameterError(f"Some values of column '{column.name}' look like its codes: choose another prefix.")
-        table = MappingTable(column.name, dict(zip(values.to_list(), names.to_list(), strict=True)))
+        table = MappingTable(column.name, dict(zip(texts.to_list(), names.to_list(), strict=True)))
         share = column.frequencies[present] / max(1, column.frequencies[present].sum())
         notes = {"values": len(present), "entropy": float(-(share * np.log(share)).sum())}
-        return look_up(column, names, present[order]), table, notes
+        return look_up(column, values, names, present[order]), table, notes
 
     def _prefix(self, column: str) -> str:
         given = self.prefix.get(column) if isinstance(self.prefix, Mapping) else self.prefix
@@ -82,4 +82,5 @@ class ValueMapping(Prefixes, Algorithm):
         """Map the columns asked for; all others stay as they are."""
         chosen = columns_on(problem.table, self.on, self.name, numeric=False)
         problem.progress("mapping")
-        return rewritten({"mapped": [self.map(column, problem.keys) for column in chosen]})
+        codes = problem.table.codes
+        return rewritten({"mapped": [self.map(column, codes[column.name], problem.keys) for column in chosen]})

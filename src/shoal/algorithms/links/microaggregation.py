@@ -20,6 +20,7 @@ from shoal.params import choice, whole
 from shoal.recoding.recodings import Rewritten
 from shoal.table.coding import code_dates, code_numbers
 from shoal.table.column import TREE, Column
+from shoal.table.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,14 +74,17 @@ class Microaggregation(Algorithm):
         problem.progress("grouping alike records")
         order = problem.shuffled
         if self.method == "univariate":
-            found = _along_one_column(table.quasi, numbers, order, k)
+            found = _along_one_column(table, numbers, order, k)
         else:
-            found = mdav(_records(table.quasi, numbers, table.quasi_weights, order), k)
+            found = mdav(_records(table, numbers, order), k)
         ids = np.empty(table.n, dtype=np.int32)
         ids[order] = found
         sizes = np.bincount(ids)
-        columns = {column.name: _centroids(column, numbers.get(column.name), ids, sizes) for column in table.quasi}
-        lost = _sse_share(table.quasi, numbers, columns)
+        columns = {
+            column.name: _centroids(column, table.codes[column.name], numbers.get(column.name), ids, sizes)
+            for column in table.quasi
+        }
+        lost = _sse_share(table, numbers, columns)
         notes = {
             "method": self.method, "groups": sizes.size, "cells_are_representatives": True, "sse_share": lost,
         }  # fmt: skip
@@ -116,36 +120,33 @@ def _refuse_unordered_missing(columns: Sequence[Column]) -> None:
             )
 
 
-def _along_one_column(
-    columns: Sequence[Column], numbers: dict[str, np.ndarray], order: np.ndarray, k: int
-) -> np.ndarray:
+def _along_one_column(table: Table, numbers: dict[str, np.ndarray], order: np.ndarray, k: int) -> np.ndarray:
+    columns = table.schema.quasi
     if len(columns) != 1 or len(numbers) != 1:
         raise ParameterError(
             f"The method 'univariate' needs a single quasi-identifier, of numbers or dates, and got {len(columns)}, "
             f"{len(numbers)} of them numbers: columns grouped one by one are not k-anonymous together; use 'mdav'."
         )
-    values = numbers[columns[0].name][columns[0].codes[order]]
+    values = numbers[columns[0]][table.codes[columns[0]][order]]
     ascending = np.argsort(values, kind="stable")
     found = np.empty(values.size, dtype=np.int32)
     found[ascending] = shortest_path(values[ascending] - values[ascending[0]], k)
     return found
 
 
-def _records(
-    columns: Sequence[Column], numbers: dict[str, np.ndarray], weights: np.ndarray, order: np.ndarray
-) -> Records:
+def _records(table: Table, numbers: dict[str, np.ndarray], order: np.ndarray) -> Records:
     """Coordinates and categories of the rows in keyed order; columns of one value say nothing and are left out."""
     spots, codes, trees, costs, cards = [], [], [], [], []
-    for column, weight in zip(columns, weights.tolist(), strict=True):
+    for column, weight in zip(table.quasi, table.domain.quasi_weights.tolist(), strict=True):
         if _is_number(column) or _is_ordered(column):
             values = numbers[column.name] if _is_number(column) else np.arange(column.card, dtype=np.float64)
-            mine = (values - values[0])[column.codes[order]]
+            mine = (values - values[0])[table.codes[column.name][order]]
             deviation = mine.std()
             if deviation > 0:
                 spots.append((mine - mine.mean()) * (weight**0.5 / deviation))
         elif column.card > 1:
             tree, cost = _category_distances(column, weight)
-            codes.append(column.codes[order])
+            codes.append(table.codes[column.name][order])
             trees.append(tree.ravel())
             costs.append(cost.ravel())
             cards.append(column.card)
@@ -169,50 +170,48 @@ def _category_distances(column: Column, weight: float) -> tuple[np.ndarray, np.n
     return column.hierarchy.ancestors, weight * width**2
 
 
-def _centroids(column: Column, numbers: np.ndarray | None, ids: np.ndarray, sizes: np.ndarray) -> pl.Series:
+def _centroids(
+    column: Column, values: np.ndarray, numbers: np.ndarray | None, ids: np.ndarray, sizes: np.ndarray
+) -> pl.Series:
     """What is published of one column, an entry a row."""
     if numbers is not None:
-        means = np.bincount(ids, weights=numbers[column.codes]) / sizes
+        means = np.bincount(ids, weights=numbers[values]) / sizes
         if column.type == "date":
             days = np.floor(means + 0.5).astype(np.int32)
             return pl.Series(column.name, days[ids]).cast(pl.Date)
         return pl.Series(column.name, means[ids])
-    codes = _medians(column, ids, sizes) if _is_ordered(column) else _modes(column, ids)
+    codes = _medians(values, ids, sizes) if _is_ordered(column) else _modes(values, column.card, ids)
     texts = column.texts.gather(codes[ids]).alias(column.name)
     return texts if column.missing < 0 else texts.set(pl.Series(codes[ids] == column.missing), None)
 
 
-def _sse_share(
-    columns: Sequence[Column], numbers: dict[str, np.ndarray], published: dict[str, pl.Series]
-) -> float | None:
+def _sse_share(table: Table, numbers: dict[str, np.ndarray], published: dict[str, pl.Series]) -> float | None:
     """SSE / SST over numbers and dates, each standardised: the share of their variance that publishing centroids loses.
 
     A column of one value has no variance and is left out; None where that leaves no column.
     """
     shares = []
-    for column in columns:
-        if column.name not in numbers:
-            continue
-        cells = published[column.name].to_physical().to_numpy().astype(np.float64)
+    for name, mine in numbers.items():
+        cells = published[name].to_physical().to_numpy().astype(np.float64)
         # Differences to one of the values: squares of large numbers would lose their digits.
-        origin = numbers[column.name][0]
-        true, made = numbers[column.name][column.codes] - origin, cells - origin
+        origin = mine[0]
+        true, made = mine[table.codes[name]] - origin, cells - origin
         total = float(((true - true.mean()) ** 2).sum())
         if total > 0:
             shares.append(float(((true - made) ** 2).sum()) / total)
     return float(np.mean(shares)) if shares else None
 
 
-def _medians(column: Column, ids: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+def _medians(values: np.ndarray, ids: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Lower median of every group."""
-    ordered = column.codes[np.lexsort((column.codes, ids))]
+    ordered = values[np.lexsort((values, ids))]
     return ordered[np.cumsum(sizes) - sizes + (sizes - 1) // 2]
 
 
-def _modes(column: Column, ids: np.ndarray) -> np.ndarray:
+def _modes(values: np.ndarray, card: int, ids: np.ndarray) -> np.ndarray:
     """Commonest code of every group, the first among equals."""
-    pairs, counts = np.unique(ids.astype(np.int64) * column.card + column.codes, return_counts=True)
-    groups, codes = np.divmod(pairs, column.card)
+    pairs, counts = np.unique(ids.astype(np.int64) * card + values, return_counts=True)
+    groups, codes = np.divmod(pairs, card)
     best = np.lexsort((codes, -counts, groups))
     first = np.flatnonzero(np.diff(groups[best], prepend=-1))
     return codes[best[first]]

@@ -15,6 +15,7 @@ from shoal.errors import InfeasibleError, ParameterError
 from shoal.models.base import Model
 from shoal.params import whole
 from shoal.recoding.recodings import Subtree
+from shoal.table.classmap import Cells
 from shoal.table.guards import Guards, guards_of
 
 UNIQUE = "k = 1: released rows may be unique on the quasi-identifiers, so people can be found; guards alone protect."
@@ -92,7 +93,7 @@ class GuardedCut(Cut):
     def __init__(self, problem: Problem, guards: Guards, p: float, allowed: int) -> None:
         self.guards, self.p, self.order = guards, p, problem.shuffled
         # A lifted cell costs what a quasi-identifier's cell of weight 1 does in the loss metric.
-        self.scale = 1.0 / (problem.table.n * float(problem.table.quasi_weights.sum()))
+        self.scale = 1.0 / (problem.table.n * float(problem.table.domain.quasi_weights.sum()))
         self.trial: np.ndarray = np.empty(0)
         super().__init__(problem, "lm", allowed)
         # Where people have several records, fewer of them share a smaller class, so that splitting may mend it.
@@ -101,7 +102,11 @@ class GuardedCut(Cut):
 
     def lift(self, classes: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Node released for each row, given classes of combinations, and the classes where no breach is too likely."""
-        return self.guards.lift(classes[self.combination], count, self.p, self.order)
+        return self.guards.lift(self.of_rows(classes), count, self.p, self.order)
+
+    def of_rows(self, cells: np.ndarray) -> np.ndarray:
+        """What each row's combination has."""
+        return self.problem.memory.ids(Cells(cells, cells.size))
 
     def _judge(self, classes: np.ndarray, count: int, spread: np.ndarray) -> np.ndarray:
         """Both the models and whether lifting works; remembers what it costs, combination by combination."""
@@ -109,9 +114,10 @@ class GuardedCut(Cut):
         released, worked = self.lift(classes, count)
         ok &= worked
         price = self.guards.widths(released) * self.scale
-        ids = classes[self.combination]
+        ids = self.of_rows(classes)
         price = np.where(ids < 0, 0.0, np.where(ok[ids], price, self.scale))
-        self.trial = np.bincount(self.combination, weights=price, minlength=classes.size)
+        cells = self.of_rows(np.arange(classes.size, dtype=np.int32))
+        self.trial = np.bincount(cells, weights=price, minlength=classes.size)
         return ok
 
     def _try(self, node: Node) -> Step:
@@ -134,7 +140,7 @@ def _guards(problem: Problem) -> tuple[Guards, float]:
             f"The algorithm 'personalised' needs the model of that name once, and there are {len(mine)}: set p and, "
             "where several columns are sensitive, on."
         )
-    ((on,),) = mine[0].targets(problem.table)
+    ((on,),) = mine[0].targets(problem.domain)
     return guards_of(problem.table, on, mine[0].guard_level), float(mine[0].p)
 
 
@@ -148,7 +154,7 @@ def _refuse_hopeless(cut: GuardedCut, worked: np.ndarray, p: float) -> None:
             "relax them or raise suppression_limit."
         )
     guards = cut.guards
-    classes = cut.classes[cut.combination]
+    classes = cut.of_rows(cut.classes)
     root = np.where(guards.leaf < 0, -1, int(np.flatnonzero(guards.nodes.parent < 0)[0]))
     least = np.nanmax(guards.worst(classes, worked.size, guards.node_ids(root)))
     raise InfeasibleError(

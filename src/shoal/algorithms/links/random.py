@@ -84,10 +84,10 @@ class RandomAnonymisation(Algorithm):
         problem.progress(f"redrawing {int(self.redraw)} of {drawn.size} columns a record")
         codes = np.empty((drawn.size, table.n), dtype=np.int32)
         for place, column in enumerate(columns):
-            codes[place] = column.codes
+            codes[place] = table.codes[column.name]
         counts = [column.frequencies for column in columns]
         redraw_cells(codes, table.row_keys, problem.keys.stream("redraw"), p[drawn], int(self.redraw), counts)
-        quasi = {column.name: column.codes for column in table.quasi}
+        quasi = {name: table.codes[name] for name in table.schema.quasi}
         quasi |= {column.name: codes[place] for place, column in enumerate(columns)}
         return Rewritten(kind="randomised", quasi=quasi, notes=self._notes(table, p, constant))
 

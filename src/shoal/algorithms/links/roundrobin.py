@@ -21,7 +21,8 @@ def round_robin(problem: Problem) -> tuple[np.ndarray, dict[str, Any]]:
     """
     crowd, rule, one = _crowding(problem)
     order, codes = shuffled_codes(problem)
-    known = one.unknown[one.codes[order]] == 0
+    values = problem.table.values(one)[order]
+    known = one.unknown[values] == 0
     n, m = int(known.sum()), round(1.0 / rule.limit)
     groups = max(crowd, 1)
     if n // groups < m:
@@ -29,7 +30,7 @@ def round_robin(problem: Problem) -> tuple[np.ndarray, dict[str, Any]]:
             f"Round robin cannot meet m = {m} on '{one.names[0]}': {crowd} of its {n} known values lie within eps of "
             f"one of them, so m = {n // groups} is the most; lower m or eps, or use 'mondrian' with the model 'eps-m'."
         )
-    ids = deal(rule.ref[one.codes[order]], known, groups)
+    ids = deal(rule.ref[values], known, groups)
     problem.progress("cutting the groups")
     by_group = np.argsort(ids, kind="stable")
     order, codes = order[by_group], codes[by_group]
@@ -68,5 +69,5 @@ def _crowding(problem: Problem) -> tuple[int, Rule, Attribute]:
     one = rule.attribute
     assert one is not None
     share = judge.judge(judge.reference.stats)[mine[0]].values[0]
-    known = int((one.unknown[one.codes] == 0).sum())
+    known = int((one.unknown[problem.table.values(one)] == 0).sum())
     return (0 if np.isnan(share) else round(share * known)), rule, one

@@ -40,6 +40,8 @@ class TableTransform(Grades, Prefixes, Algorithm):
         numbers = [column for column in sensitive if is_number(column)]
         self.check_columns([column.name for column in numbers])
         problem.progress("mapping")
-        mapped = [self.map(column, problem.keys) for column in sensitive if not is_number(column)]
+        codes = problem.table.codes
+        texts = [column for column in sensitive if not is_number(column)]
+        mapped = [self.map(column, codes[column.name], problem.keys) for column in texts]
         problem.progress("grading")
-        return rewritten({"mapped": mapped, "graded": [self.grade(column) for column in numbers]})
+        return rewritten({"mapped": mapped, "graded": [self.grade(column, codes[column.name]) for column in numbers]})

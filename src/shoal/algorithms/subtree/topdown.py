@@ -18,6 +18,7 @@ from shoal.measures.base import search_prices
 from shoal.models.base import Model
 from shoal.params import choice
 from shoal.recoding.recodings import Subtree
+from shoal.table.classmap import Cells
 from shoal.table.column import Column
 
 MEASURES = ("lm", "ncp", "entropy")
@@ -62,9 +63,9 @@ class TopDownSubtree(Algorithm):
 
     def run(self, problem: Problem) -> Subtree:
         """Specialise until nothing can be."""
-        refuse_flat(problem.table.quasi)
-        allowed = int(self.suppression_limit * problem.table.n + 1e-9)
-        cut = Cut(problem, self.measure, min(allowed, problem.table.n - 1))
+        refuse_flat(problem.domain.quasi)
+        allowed = int(self.suppression_limit * problem.domain.n + 1e-9)
+        cut = Cut(problem, self.measure, min(allowed, problem.domain.n - 1))
         steps = 0
         while (step := cut.best_step()) is not None:
             cut.take(step)
@@ -119,28 +120,27 @@ class Cut:
     """The nodes in use, the classes they make of the frequency table, and which of those fail."""
 
     def __init__(self, problem: Problem, measure: str, allowed: int) -> None:
-        table = problem.table
         self.problem, self.allowed = problem, allowed
-        self.columns = table.quasi
-        self.combination, first, counts = problem.engine.frequency(table)
-        self.codes = table.quasi_codes[:, first]
-        self.weight = counts.astype(np.float64)
+        self.columns = problem.domain.quasi
+        frequency = problem.rows.frequency([])
+        self.codes, size = frequency.codes, frequency.rows.size
+        self.weight = frequency.rows.astype(np.float64)
         self.monotone = suppression_is_monotone(problem.judge, allowed)
         self._prices = [_leaf_prices(problem, name) for name in (measure, "lm")]
         # What every record costs now and when it is suppressed, both as shares of the whole.
         self.full = sum(full[codes] for (_, full), codes in zip(self._prices[0], self.codes, strict=True))
         self.price = sum(leaf[-1, codes] for (leaf, _), codes in zip(self._prices[0], self.codes, strict=True))
-        self.classes = np.zeros(first.size, dtype=np.int32)
+        self.classes = np.zeros(size, dtype=np.int32)
         self.spread = _mean_spreads(self.columns, self.codes)
         self.judged = 0
-        self.bad = np.zeros(first.size, dtype=bool)
+        self.bad = np.zeros(size, dtype=bool)
         if not self._judge(self.classes, 1, self.spread)[0]:
             self.bad[:] = True
         self.suppressed = self._count(self.bad)
         self.open: list[Node] = []
         self.closed: list[tuple[int, int, int]] = []
         for place, column in enumerate(self.columns):
-            self._add(place, 0, column.card, np.arange(first.size))
+            self._add(place, 0, column.card, np.arange(size))
 
     def nodes(self) -> dict[str, np.ndarray]:
         """Column to the id of the node in use for every leaf, on the lowest level where it stands."""
@@ -212,8 +212,7 @@ class Cut:
         """Which classes of combinations (negative: in none) satisfy the models, given their members' spreads."""
         self.judged += 1
         judge = self.problem.judge
-        ids = classes[self.combination]
-        stats = self.problem.engine.group_stats(self.problem.table, ids, count, judge.attributes)
+        stats = self.problem.rows.stats(Cells(classes, count), judge.attributes)
         spreads = np.empty(count)
         spreads[classes[classes >= 0]] = spread
         return judge.ok(replace(stats, spreads=spreads))
@@ -261,8 +260,8 @@ def _mean_spreads(columns: Sequence[Column], codes: np.ndarray) -> np.ndarray:
 
 def _leaf_prices(problem: Problem, measure: str) -> list[tuple[np.ndarray, np.ndarray]]:
     """By column: what a record costs by level and code, and suppressed by code, as shares of the whole loss."""
-    columns = problem.table.quasi
-    prices = search_prices(load("measure", measure)(), problem.table)
+    columns = problem.domain.quasi
+    prices = search_prices(load("measure", measure)(), problem.domain)
     assert prices is not None
     weighted = [
         (weight * leaf, weight * full)

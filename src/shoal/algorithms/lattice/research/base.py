@@ -13,6 +13,7 @@ from shoal.algorithms.lattice.research.search import Search, prune_levels
 from shoal.catalogue import load
 from shoal.models.base import Model
 from shoal.recoding.recodings import FullDomain
+from shoal.table.rows import with_tuples
 from shoal.table.workload import kept_by_tolls
 
 
@@ -59,22 +60,18 @@ class ResearchSearch(Algorithm):
 
     def run(self, problem: Problem) -> FullDomain:
         """The best string found, with the other successful ones in the notes."""
-        table = problem.table
-        checker = Checker(problem)
-        values = [
-            mine * kept_by_tolls(column, table.cuts)
-            for mine, column in zip(
-                self._measure().level_values(table.quasi, table.quasi_weights), table.quasi, strict=True
-            )
-        ]
-        search = Search(checker, values, int(self.suppression_limit * table.n + 1e-9))
+        checker, measure = Checker(problem), self._measure()
+        domain = with_tuples(problem.rows, measure.tuples(problem.domain))
+        levels = measure.level_values(domain.quasi, domain.quasi_weights, domain.joint)
+        values = [mine * kept_by_tolls(one, domain.cuts) for mine, one in zip(levels, domain.quasi, strict=True)]
+        search = Search(checker, values, int(self.suppression_limit * domain.n + 1e-9))
         prune_levels(search)
         problem.progress(f"searching {search.size} strings")
         self.search(search)
         if not search.successes:
             raise infeasible(problem, search.allowed)
         best = search.ranked()[0]
-        named = {column.name: level for column, level in zip(table.quasi, best.levels, strict=True)}
+        named = {column.name: level for column, level in zip(domain.quasi, best.levels, strict=True)}
         return FullDomain(levels=named, notes=search.notes())
 
     def search(self, search: Search) -> None:

@@ -102,7 +102,7 @@ class Search:
     def test(self, levels: String) -> Tested:
         """Test a string on the data, without keeping it."""
         check = self.checker.check(levels)
-        gone = check.inherited >= self.checker.table.n
+        gone = check.inherited >= self.checker.problem.domain.n
         return Tested(
             passes=check.suppressed <= self.allowed and check.classes > 0,
             hopeless=gone or hopeless_below(self.checker, check, self.allowed),

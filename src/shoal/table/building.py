@@ -1,0 +1,129 @@
+"""From a frame and roles to a coded table: everything that is refused about a source is refused here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.errors import EmptyTableError, InputError, ParameterError, SchemaError
+from shoal.params import choice
+from shoal.table.coding import canonical_text, categories_as_text, code_texts
+from shoal.table.dictionaries import code_column
+from shoal.table.domain import Domain
+from shoal.table.invisible import refuse_lookalikes
+from shoal.table.keys import key_hashes
+from shoal.table.schema import Schema
+from shoal.table.styles import check_styles
+from shoal.table.table import Table
+
+
+def build_table(
+    frame: pl.DataFrame,
+    schema: Schema,
+    *,
+    hierarchies: Mapping[str, Any] | None = None,
+    missing: str = "error",
+    name: str | None = None,
+    backend: Any = None,
+    weights: Mapping[str, float] | None = None,
+) -> Table:
+    """Check roles and values, code every quasi-identifier and sensitive attribute, and return the table.
+
+    ``hierarchies`` maps a column to a `Hierarchy` or to a function from its distinct texts to one.
+    """
+    schema.check(frame.columns)
+    if frame.height == 0:
+        raise EmptyTableError("The table has no rows: there is nothing to publish.")
+    hierarchies = dict(hierarchies or {})
+    _check_names(schema, hierarchies, weights or {})
+    frame = categories_as_text(frame, schema.specs)
+    for counted in (*schema.sensitive, *([schema.subject] if schema.subject is not None else [])):
+        refuse_lookalikes(frame[counted], schema.spec(counted).non_answers)
+    kept = _handle_missing(
+        frame, schema, choice("the source", "missing", missing, ("error", "drop", "value"))
+    )
+    row_keys = _row_keys(frame, schema)
+    dropped = None
+    if kept is not None:
+        dropped = frame.filter(~kept)
+        frame, row_keys = frame.filter(kept), row_keys[kept.to_numpy()]
+    coded = {
+        column: code_column(column, schema, frame[column], hierarchies.get(column))
+        for column in [*schema.quasi, *schema.sensitive]
+    }
+    columns = {column: dictionary for column, (dictionary, _) in coded.items()}
+    check_styles(schema, frame.columns, columns)
+    subjects, n_subjects = _subjects(frame, schema)
+    return Table(
+        frame=frame,
+        domain=Domain(
+            schema=schema, columns=columns, n=frame.height, n_subjects=n_subjects, weights=dict(weights or {})
+        ),
+        codes={column: codes for column, (_, codes) in coded.items()},
+        row_keys=row_keys,
+        subjects=subjects,
+        n_read=frame.height if kept is None else kept.len(),
+        n_dropped=0 if kept is None else int((~kept).sum()),
+        name=name,
+        backend=backend,
+        dropped=dropped,
+    )
+
+
+def _check_names(schema: Schema, hierarchies: Mapping[str, Any], weights: Mapping[str, float]) -> None:
+    for column in hierarchies:
+        if schema.role(column) not in ("quasi", "sensitive"):
+            raise SchemaError(
+                f"There is a hierarchy for '{column}', which is neither quasi nor sensitive: remove it."
+            )
+    for column, weight in weights.items():
+        if schema.role(column) != "quasi":
+            raise SchemaError(
+                f"There is a weight for '{column}', which is not a quasi-identifier: remove it."
+            )
+        if not weight > 0:
+            raise ParameterError(f"The weight of '{column}' must be a number above 0. Got {weight}.")
+
+
+def _handle_missing(frame: pl.DataFrame, schema: Schema, policy: str) -> pl.Series | None:
+    """Rows to keep (None: all), after refusing missing cells that no policy covers."""
+    needed = [*schema.released]
+    for role in ("subject", "key", "weight"):
+        column = getattr(schema, role)
+        if column is not None and (count := frame[column].null_count()):
+            raise InputError(f"The {role} column '{column}' has {count} missing cells: fill them.")
+    counts = {column: frame[column].null_count() for column in needed}
+    found = {column: count for column, count in counts.items() if count}
+    if not found or policy == "value":
+        return None
+    if policy == "error":
+        listed = ", ".join(f"{column} ({count})" for column, count in found.items())
+        raise InputError(
+            f"There are missing cells in {listed}: set missing to 'drop' (leave those rows out) or 'value' "
+            "(keep missing as a value of its own)."
+        )
+    keep = frame.select(pl.all_horizontal(pl.col(list(found)).is_not_null()).alias("keep"))["keep"]
+    if not keep.any():
+        raise EmptyTableError(
+            "Every row has a missing cell, so dropping them leaves nothing: set missing to 'value'."
+        )
+    return keep
+
+
+def _row_keys(frame: pl.DataFrame, schema: Schema) -> np.ndarray:
+    if schema.key is None:
+        return np.arange(frame.height, dtype=np.uint64)
+    keys = canonical_text(frame[schema.key])
+    if keys.n_unique() != keys.len():
+        raise InputError(f"The key column '{schema.key}' repeats values: a key must name one row.")
+    return key_hashes(keys)
+
+
+def _subjects(frame: pl.DataFrame, schema: Schema) -> tuple[np.ndarray | None, int]:
+    if schema.subject is None:
+        return None, 0
+    codes, values = code_texts(schema.subject, frame[schema.subject], None)
+    return codes, len(values)

@@ -1,0 +1,95 @@
+"""What is known of a table without its rows: roles, dictionaries, hierarchies and counts.
+
+Everything that prices, judges, describes or formats needs this and no more; whoever needs rows asks an engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from shoal.table.column import Column
+from shoal.table.schema import Schema
+from shoal.table.workload import Cuts, Workload
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """The dictionary of a tuple of columns.
+
+    Attributes
+    ----------
+    codes
+        int32, shape (columns, combinations): the combinations that occur, in the order of their codes as one.
+    counts
+        int64, rows of each.
+    unknown
+        uint8 flag of each: whether it holds an unknown value.
+    """
+
+    codes: np.ndarray
+    counts: np.ndarray
+    unknown: np.ndarray
+
+    @property
+    def card(self) -> int:
+        """Number of combinations."""
+        return self.counts.size
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Domain:
+    """Schema and dictionaries of a table, and how many rows and people it has.
+
+    Attributes
+    ----------
+    columns
+        Dictionaries of the quasi-identifiers and sensitive attributes, by name.
+    n
+        Rows that take part.
+    n_subjects
+        Codes of subjects, 0 when rows are people.
+    weights
+        Attribute weights, where they are given.
+    workload
+        What the release is for, as declared.
+    cuts
+        What follows from it for groups, by column: where cells should end, and what it costs not to.
+    history
+        The sensitive column whose earlier releases count, None where there are none.
+    joint
+        Dictionaries of the tuples of columns that models look at.
+    """
+
+    schema: Schema
+    columns: Mapping[str, Column]
+    n: int
+    n_subjects: int = 0
+    weights: Mapping[str, float] = field(default_factory=dict)
+    workload: Workload | None = None
+    cuts: Mapping[str, Cuts] = field(default_factory=dict)
+    history: str | None = None
+    joint: Mapping[tuple[str, ...], Joint] = field(default_factory=dict)
+
+    @property
+    def quasi(self) -> list[Column]:
+        """Quasi-identifiers in schema order."""
+        return [self.columns[name] for name in self.schema.quasi]
+
+    @property
+    def sensitive(self) -> list[Column]:
+        """Sensitive attributes in schema order."""
+        return [self.columns[name] for name in self.schema.sensitive]
+
+    @property
+    def by_people(self) -> bool:
+        """Whether people are counted, by their subject column, and not rows."""
+        return self.schema.subject is not None
+
+    @cached_property
+    def quasi_weights(self) -> np.ndarray:
+        """Attribute weights of the quasi-identifiers, 1 where none is given."""
+        return np.array([float(self.weights.get(name, 1.0)) for name in self.schema.quasi])

@@ -1,0 +1,87 @@
+"""What an engine's open table can do: count, and hand out rows in batches; all else works on dictionaries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol, cast
+
+import numpy as np
+
+from shoal.errors import ParameterError
+from shoal.table.classmap import ClassMap
+from shoal.table.domain import Domain, Joint
+from shoal.table.stats import Attribute, GroupStats, Histogram, Key
+
+if TYPE_CHECKING:
+    from shoal.table.table import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Frequency:
+    """Distinct combinations of quasi-identifier codes: all that full-domain methods ever see of the rows.
+
+    Attributes
+    ----------
+    codes
+        int32, shape (m, cells): the combinations, in ascending order of the first code, then the second, ...
+    rows
+        int64, rows of each cell.
+    sizes
+        int64, people of each cell (rows, when there is no subject column). People do not add up over cells.
+    histograms
+        Counts of the attributes asked for in each cell, by attribute key.
+    """
+
+    codes: np.ndarray
+    rows: np.ndarray
+    sizes: np.ndarray
+    histograms: dict[Key, Histogram]
+
+
+class Rows(Protocol):
+    """An engine's open table."""
+
+    @property
+    def domain(self) -> Domain:
+        """Roles, dictionaries and counts."""
+        ...
+
+    def joined(self, names: tuple[str, ...]) -> Joint:
+        """The dictionary of a tuple of columns."""
+        ...
+
+    def frequency(self, attributes: Sequence[Attribute]) -> Frequency:
+        """Distinct combinations of quasi-identifier codes with weights and histograms."""
+        ...
+
+    def stats(self, classes: ClassMap, attributes: Sequence[Attribute]) -> GroupStats:
+        """Sizes and histograms of classes."""
+        ...
+
+
+class ArrayRows(Rows, Protocol):
+    """Rows whose codes are arrays of this process, for methods that look at records one by one."""
+
+    table: Table
+
+    def ids(self, classes: ClassMap) -> np.ndarray:
+        """int32 class of every row, negative for none."""
+        ...
+
+    def part(self, rows: np.ndarray, attributes: Sequence[Attribute]) -> ArrayRows:
+        """Some of the rows, in which tuples of columns are coded as in the whole."""
+        ...
+
+
+def in_memory(rows: Rows) -> ArrayRows:
+    """The rows as arrays; an engine that holds them elsewhere is refused."""
+    if not hasattr(rows, "table"):
+        raise ParameterError("This method looks at rows one by one, for which they must be in memory: use that engine.")
+    return cast(ArrayRows, rows)
+
+
+def with_tuples(rows: Rows, tuples: Iterable[tuple[str, ...]]) -> Domain:
+    """What is known of a table, with the dictionaries of some tuples of its columns."""
+    found = {names: rows.joined(names) for names in tuples if len(names) > 1}
+    return replace(rows.domain, joint={**rows.domain.joint, **found}) if found else rows.domain
