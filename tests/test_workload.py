@@ -98,7 +98,7 @@ def test_mistakes_are_said_in_one_sentence(workload: Any, error: type[UserError]
 def test_a_boundary_outside_the_domain_of_an_interval_column(outside: float) -> None:
     with pytest.raises(DomainError, match="outside its domain"):
         people({"boundaries": {"age": [outside]}}, interval=True)
-    assert people({"boundaries": {"age": [20.5, 59]}}, interval=True).workload is not None
+    assert people({"boundaries": {"age": [20.5, 59]}}, interval=True).domain.workload is not None
 
 
 def test_a_flat_column_has_no_boundaries() -> None:
@@ -128,7 +128,7 @@ def test_weights_of_a_target_by_hand() -> None:
     share = 39 / 120
     bits = -share * math.log2(share) - (1 - share) * math.log2(1 - share)
     classes = (table.frame["income"] == "high").to_numpy().astype(np.int64)
-    told_by_age, _, gains = told(table.columns["age"], classes)
+    told_by_age, _, gains = told(table.columns["age"], table.codes["age"], classes)
     chance = 1 / (2 * 120 * math.log(2))
     assert told_by_age == pytest.approx(bits - chance)
     assert gains.tolist() == pytest.approx([bits])
@@ -173,8 +173,8 @@ def test_the_users_weights_are_multiplied() -> None:
         table.frame, quasi=["age", "pet"], neutral=["income"], hierarchies={"pet": PETS}, weights={"age": 2},
         workload=shoal.Workload(queries=["pet = cat"]),
     )  # fmt: skip
-    assert with_preferences(doubled).quasi_weights.tolist() == pytest.approx([0.6, 1.7])
-    assert with_preferences(table).quasi_weights.tolist() == [1.0, 1.0]
+    assert with_preferences(doubled).domain.quasi_weights.tolist() == pytest.approx([0.6, 1.7])
+    assert with_preferences(table).domain.quasi_weights.tolist() == [1.0, 1.0]
 
 
 @given(st.lists(st.tuples(st.integers(1, 39), st.floats(0.01, 3.0)), min_size=1, max_size=5), st.booleans())

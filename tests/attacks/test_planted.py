@@ -260,18 +260,14 @@ def relinked(seed: int, share: float) -> AttackFigure:
     shown = rng.integers(0, 3, values.shape) if not share else np.zeros_like(values)
     leaking = rng.choice(groups, round(share * groups), replace=False)
     shown[leaking] = 1 + values[leaking]
-    q, s = (_column(one, codes) for one, codes in (("q", shown), ("s", values)))
-    table: Any = SimpleNamespace(quasi=[q])
-    return relinking(table, Bucketed(ids=_group_ids(groups, 4), groups=groups), s)
+    codes = {"q": shown.ravel().astype(np.int32), "s": values.ravel().astype(np.int32)}
+    table: Any = SimpleNamespace(quasi=[_letters("q")], codes=codes)
+    return relinking(table, Bucketed(ids=_group_ids(groups, 4), groups=groups), _letters("s"))
 
 
 @cache
 def _letters(name: str) -> Column:
     return shoal.read(pl.DataFrame({name: [f"{one:02d}" for one in range(21)]}), quasi=[name]).columns[name]
-
-
-def _column(name: str, codes: np.ndarray) -> Column:
-    return replace(_letters(name), codes=codes.ravel().astype(np.int32))
 
 
 @pytest.fixture(autouse=True)
