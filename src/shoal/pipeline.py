@@ -137,7 +137,7 @@ def anonymize(
     parameters = [model.parameters() for model in wanted]
     manifest = describe(
         table,
-        parameters,
+        wanted,
         version=VERSION,
         suppressed=suppressed,
         order=order,
@@ -148,7 +148,7 @@ def anonymize(
         joinable=token_key is not None,
         date=None if date is None else iso_date("the output", "date", date),
     )
-    report = _pass_gate(released, published, manifest, neutral_limit, acknowledge)
+    report = _pass_gate(released, published, manifest, wanted, neutral_limit, acknowledge)
     manifest |= {
         "verdicts": [_plain(verdict) for verdict in report.verdicts],
         "classes": dict(report.classes),
@@ -195,7 +195,7 @@ def refuse_misfits(released: Released, models: Sequence[Model], suppressed: str)
     """Say so where settings are for generalised cells and the method makes none, or models for values it lifted."""
     for model in models:
         lifted = [name for names in model.targets(released.table.domain) for name in names if name in _lifted(released)]
-        if lifted and model.name != "personalised":
+        if lifted and not model.of_nodes:
             raise ParameterError(
                 f"The model '{model.name}' is set on '{lifted[0]}', whose values are lifted: set it on other columns."
             )
@@ -207,8 +207,9 @@ def refuse_misfits(released: Released, models: Sequence[Model], suppressed: str)
     styled = [column.name for column in released.table.quasi if column.spec.style != "auto"]
     if styled:
         raise ParameterError(f"The style of column '{styled[0]}' is for generalised cells, and {what}: leave it out.")
-    if any(model.name == "worst-group-utility" for model in models):
-        raise ParameterError(f"The model 'worst-group-utility' is about generalised cells, and {what}: leave it out.")
+    of_cells = [model.name for model in models if model.of_cells]
+    if of_cells:
+        raise ParameterError(f"The model '{of_cells[0]}' is about generalised cells, and {what}: leave it out.")
 
 
 def _lifted(released: Released) -> Collection[str]:
@@ -220,6 +221,7 @@ def _pass_gate(
     released: Released,
     published: Published,
     manifest: dict[str, Any],
+    models: Sequence[Model],
     neutral_limit: float,
     acknowledge: Collection[str],
 ) -> GateReport:
@@ -239,7 +241,7 @@ def _pass_gate(
         acknowledged=sorted(acknowledge),
         apart=published.apart,
         values_from=published.values_from,
-        uncoded=uncoded_columns(released, manifest["models"]),
+        uncoded=uncoded_columns(released, models),
         guard=table.frame[roles.guard] if roles.guard is not None else None,
         history=None if table.history is None else table.history.lists(),
         counterfeits=table.counterfeits,

@@ -103,10 +103,7 @@ def verdicts(released: Released, models: Sequence[Model]) -> list[Verdict]:
     """What the gate says of a release, whether or not it would let it pass."""
     table = released.table
     frame, source = publish(released, Keys.from_seed(7), suppressed="drop", order="shuffled")
-    manifest = describe(
-        table, [model.parameters() for model in models], version="0", suppressed="drop", order="shuffled",
-        acknowledged=[],
-    )  # fmt: skip
+    manifest = describe(table, models, version="0", suppressed="drop", order="shuffled", acknowledged=[])
     report = gate(
         GateCase(
             original=table.frame.select(table.schema.released),

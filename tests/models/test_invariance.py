@@ -109,8 +109,8 @@ def test_both_judges_agree_with_the_definition(data: st.DataObject) -> None:
 def _gate_holds(table: Any, history: History, ids: np.ndarray) -> bool:
     released = apply_recoding(table, Grouping(ids=ids, groups=int(ids.max()) + 1))
     frame, source = publish(released, Keys.from_seed(7), suppressed="drop", order="shuffled")
-    model = MInvariance(m=2, on="s").parameters()
-    manifest = describe(table, [model], version="0", suppressed="drop", order="shuffled", acknowledged=[])
+    models = [MInvariance(m=2, on="s")]
+    manifest = describe(table, models, version="0", suppressed="drop", order="shuffled", acknowledged=[])
     case = GateCase(
         original=table.frame, released=frame, source=source, suppressed=np.empty(0, dtype=int), n_read=table.n,
         n_dropped=0, identifiers=table.frame.select([]), subject=None, manifest=manifest, history=history.lists(),

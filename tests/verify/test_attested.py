@@ -11,8 +11,8 @@ import pytest
 
 import shoal
 from shoal.verify import gate, recheck
-from shoal.verify.attested import flattest
 from shoal.verify.facts import Histogram
+from shoal.verify.known import flattest
 from tests.verify.cases import check_of, published, sensitive_case
 
 SIX = ["a", "b", "c", "d", "e", "f"]

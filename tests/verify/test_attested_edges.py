@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from shoal.verify.attested import _largest
+from shoal.verify.known import largest_allowed
 from shoal.verify.outcome import TOLERANCE
 from tests.verify.cases import manifest
 from tests.verify.refuting import told, told_of
@@ -231,4 +231,4 @@ def test_a_release_without_rows_refutes_nothing() -> None:
 
 @pytest.mark.parametrize("limit, times", [(0.25, 1.0), (1.0, 1.0), (1.5, 1.5), (4.0, 4.0)])
 def test_the_tolerance_grows_with_limits_above_one(limit: float, times: float) -> None:
-    assert float(_largest(limit)) - limit == pytest.approx(times * TOLERANCE, rel=0.01, abs=0)
+    assert float(largest_allowed(limit)) - limit == pytest.approx(times * TOLERANCE, rel=0.01, abs=0)

@@ -11,8 +11,9 @@ import pytest
 
 from shoal.verify.claims import read_claims
 from shoal.verify.classes import find_look
-from shoal.verify.extents import has_public_extent, worst_group_utility
 from shoal.verify.facts import Facts, Sample
+from shoal.verify.terms.worst_group_utility import has_public_extent
+from shoal.verify.terms.worst_group_utility import judge as worst_group_utility
 from tests.verify.cases import manifest
 
 NUMBER = {"type": "numeric", "cells": "interval"}

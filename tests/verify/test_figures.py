@@ -10,9 +10,12 @@ import pytest
 from shoal.verify import gate
 from shoal.verify.claims import read_claims
 from shoal.verify.classes import find_look
+from shoal.verify.diversity import entropy, recursive_ratio
 from shoal.verify.facts import Facts, Sample
-from shoal.verify.models import alpha_of, distinct_l, entropy, recursive_ratio
-from shoal.verify.numeric import eps_m, input_values
+from shoal.verify.numeric import input_values
+from shoal.verify.terms import alpha_k_complete, alpha_k_simple
+from shoal.verify.terms.distinct_l import judge as distinct_l
+from shoal.verify.terms.eps_m import judge as eps_m
 from tests.verify.cases import judged, sensitive_case
 from tests.verify.test_cells import column as described
 from tests.verify.test_distances import attribute, counted
@@ -56,7 +59,6 @@ def test_ratios_of_every_class() -> None:
 @pytest.mark.parametrize(
     "model, shares",
     [
-        ({"name": "alpha-k-general", "alpha": 0.3, "k": 2}, [0.3, 0.3, 0.3]),
         ({"name": "alpha-k-simple", "alpha": 0.3, "k": 2, "value": "b"}, [1, 0.3, 1]),
         ({"name": "alpha-k-complete", "alpha": {"a": 0.2, "c": 0.1}, "k": 2}, [0.2, 1, 0.1]),
         ({"name": "alpha-k-complete", "alpha": {"a": 0.2}, "default": 0.5, "k": 2}, [0.2, 0.5, 0.5]),
@@ -65,10 +67,12 @@ def test_ratios_of_every_class() -> None:
 def test_the_share_that_each_value_may_have(model: dict[str, Any], shares: list[float]) -> None:
     one = sample([["a", "b", "c"]], model)
     assert one.attribute.texts.to_list() == ["a", "b", "c"]
+    alpha_of = alpha_k_simple.alpha_of if model["name"] == "alpha-k-simple" else alpha_k_complete.alpha_of
     assert alpha_of(model, one).tolist() == shares
 
 
 def test_a_value_is_named_in_any_spelling() -> None:
+    alpha_of = alpha_k_simple.alpha_of
     model = {"name": "alpha-k-simple", "alpha": 0.3, "k": 1, "value": "3.0"}
     assert alpha_of(model, sample([[3, 30]], model, type="numeric")).tolist() == [0.3, 1]
     assert alpha_of(model, sample([["3", "3.0"]], model)).tolist() == [1, 0.3]

@@ -15,8 +15,8 @@ from shoal.verify import gate
 from shoal.verify.claims import read_claims
 from shoal.verify.classes import find_look
 from shoal.verify.facts import Facts, Sample
-from shoal.verify.guarded import personalised
 from shoal.verify.personalised import breach_probabilities
+from shoal.verify.terms.personalised import judge as personalised
 from tests.verify.cases import failed, judged, sensitive_case
 
 TREE = [["flu", "lungs", "*"], ["asthma", "lungs", "*"], ["ulcer", "stomach", "*"], ["polyp", "stomach", "*"],

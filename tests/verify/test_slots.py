@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from shoal.verify.claims import Claims, read_claims
-from shoal.verify.judge import Slot, _needs_input, judge, size_asked, slots, verdict_check
+from shoal.verify.judge import Slot, judge, slots, verdict_check
+from shoal.verify.terms.base import size_asked, term_of
 from shoal.verify.types import Verdict
 from tests.verify.cases import judged, manifest
 from tests.verify.test_facts import facts
@@ -107,9 +108,9 @@ def test_sizes_are_attested_where_rows_are_made_up(made_up: int, by: str) -> Non
 
 def test_what_a_model_measures_by() -> None:
     said = claims(K, ["age", "bounded", "sorted"])
-    assert _needs_input(said, "k", ()) is False
-    assert _needs_input(said, "max-range", ["bounded"]) is False
-    assert _needs_input(said, "max-range", ["sorted"]) is True
+    assert term_of(K).needs_input(said, ()) is False
+    assert term_of(RANGE).needs_input(said, [said.column("bounded")]) is False
+    assert term_of(RANGE).needs_input(said, [said.column("sorted")]) is True
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from shoal.errors import VerificationError
 from shoal.verify.judge import Slot
-from shoal.verify.terms import check_model, limit
+from shoal.verify.terms.base import check_model, limit
 
 COUNT = ([1, 5], [0, -1, 1.5, True, "2", None])
 AT_LEAST_0 = ([0, 0.0, 7.5], [-0.001, -1, math.nan, math.inf, "1", True])

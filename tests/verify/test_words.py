@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from shoal.catalogue import names
+from shoal.catalogue import make, names
+from shoal.errors import ParameterError
 from shoal.io.describe import statement as described
-from shoal.judging.refusals import IDENTITY
-from shoal.verify import words
 from shoal.verify.claims import Claims, Column
 from shoal.verify.words import needed_codes, statement
 
@@ -53,8 +52,7 @@ def claims(*models: dict[str, Any], kind: str = "generalised", made: str = "gene
 
 
 def test_every_model_has_words() -> None:
-    assert set(MODELS) == set(names("model")) == set(words._MODELS)
-    assert set(words._IDENTITY) == set(IDENTITY)
+    assert set(MODELS) == set(names("model"))
 
 
 @pytest.mark.parametrize("kind, made", KINDS)
@@ -62,8 +60,12 @@ def test_every_model_has_words() -> None:
 def test_both_say_the_same(name: str, kind: str, made: str) -> None:
     for on in ({}, {"on": "job"}, {"on": ["disease", "job"]}):
         model = {"name": name} | MODELS[name] | ({} if name in ("k", "worst-group-utility") else on)
+        try:
+            ours = [make("model", model), make("model", {"name": "k", "k": 7})]
+        except ParameterError:  # one that is about one column
+            continue
         said = statement(claims(model, {"name": "k", "k": 7}, kind=kind, made=made))
-        assert said == described([model, {"name": "k", "k": 7}], ["disease", "job"], kind, made)
+        assert said == described(ours, ["disease", "job"], kind, made)
     assert statement(claims(kind=kind, made=made)) == described([], ["disease"], kind, made)
 
 

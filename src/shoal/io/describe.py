@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from shoal.hierarchy.hierarchy import MISSING, ROOT
 from shoal.hierarchy.shown import shown_entry
 from shoal.hierarchy.values import format_date, format_number
-from shoal.io.kinds import not_protected_by_kind, public_figures, statement_of_kind, words_of_groups
+from shoal.io.kinds import not_protected_by_kind, public_figures, statement_of_kind
 from shoal.recoding.applied import Released
 from shoal.recoding.publish import Published, group_name, released_columns
 from shoal.recoding.recodings import Bucketed, Rewritten
@@ -19,30 +19,6 @@ from shoal.table.column import TREE, Column
 from shoal.table.styles import file_columns
 from shoal.table.table import Table
 
-_STATEMENTS = {
-    "k": "{k}-anonymous",
-    "distinct-l": "distinct {l}-diverse",
-    "entropy-l": "entropy {l:g}-diverse",
-    "recursive-cl": "recursive ({c:g},{l})-diverse",
-    "t-closeness": "{t:g}-close",
-    "alpha-k-simple": "simply ({alpha:g},{k})-anonymous for one value",
-    "alpha-k-general": "generally ({alpha:g},{k})-anonymous",
-    "alpha-k-complete": "completely (alpha,{k})-anonymous",
-    "p-sensitive": "{p}-sensitive {k}-anonymous",
-    "k-e": "({k},{e:g})-anonymous",
-    "variance": "of variance at least {v:g}",
-    "eps-m": "({eps:g},{m})-anonymous",
-    "max-range": "of mean S-diversity at most {limit:g}",
-    "range-diversity": "of range diversity at most {p:g}",
-    "range-confidence": "of range confidence at most {p:g}",
-    "personalised": "of a breach probability of at most {p:g}",
-    "m-invariance": "{m}-invariant",
-    "worst-group-utility": "of mean Q-diversity at most {u:g} in every class",
-}
-# Models that judge classes as such, not a sensitive attribute.
-_NO_TARGET = ("k", "worst-group-utility")
-# Models that nobody could check without the policy of their attribute; no other has a use for it.
-_RANGES = ("range-diversity", "range-confidence")
 _ALWAYS = (
     "Whether a person is in the data: nothing here hides membership.",
     "People who appear in other releases too: releases of overlapping people can be intersected.",
@@ -50,9 +26,34 @@ _ALWAYS = (
 )
 
 
+class Promised(Protocol):
+    """A model, as far as it is described: what it is called, what it says and what it leaves open."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def valued(self) -> bool: ...
+
+    @property
+    def ranged(self) -> bool: ...
+
+    @property
+    def leaves_open(self) -> str | None: ...
+
+    @property
+    def closed_by(self) -> tuple[str, ...]: ...
+
+    def parameters(self) -> dict[str, Any]: ...
+
+    def promise(self, *, groups: bool = False) -> str: ...
+
+    def columns(self, sensitive: Sequence[str]) -> list[str]: ...
+
+
 def describe(
     table: Table,
-    models: Sequence[dict[str, Any]],
+    models: Sequence[Promised],
     *,
     version: str,
     suppressed: str,
@@ -94,7 +95,7 @@ def describe(
         "order": order,
         "people": table.subjects is not None,
         "columns": [_released_column(table, name, models, released, published) for name in released_columns(table)],
-        "models": list(models),
+        "models": [model.parameters() for model in models],
         "acknowledged": sorted(acknowledged),
     }
     if released is not None and kind != "generalised":
@@ -119,7 +120,7 @@ def _of_kind(released: Released) -> dict[str, Any]:
     return found
 
 
-def uncoded_columns(released: Released, models: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def uncoded_columns(released: Released, models: Sequence[Promised]) -> dict[str, dict[str, Any]]:
     """What the manifest would say about coded columns if their values were published; for the gate alone."""
     return {
         name: _column(released.table, name, models, None) for name in released.coded if name in released.table.columns
@@ -138,7 +139,7 @@ def whole_hierarchies(table: Table) -> dict[str, list[list[str]]]:
 
 
 def statement(
-    models: Sequence[dict[str, Any]],
+    models: Sequence[Promised],
     sensitive: Sequence[str],
     kind: str = "generalised",
     made: str = "generalised",
@@ -146,45 +147,25 @@ def statement(
     """The models met, in words: "5-anonymous, entropy 3-diverse on occupation"."""
     parts = []
     for model in models:
-        text = _STATEMENTS[model["name"]].format(**model) if model["name"] in _STATEMENTS else model["name"]
-        if made == "bucketised":
-            text = words_of_groups(model) or text
-        on = _targets(model, sensitive)
+        text = model.promise(groups=made == "bucketised")
+        on = model.columns(sensitive)
         parts.append(f"{text} on {', '.join(on)}" if on else text)
     return statement_of_kind(kind, made, ", ".join(parts))
 
 
-def _targets(model: dict[str, Any], sensitive: Sequence[str]) -> list[str]:
-    """The sensitive attributes a model looks at."""
-    on = model.get("on", [] if model["name"] in _NO_TARGET else list(sensitive))
-    return [on] if isinstance(on, str) else list(on)
-
-
-def _averaged(models: Sequence[dict[str, Any]], sensitive: Sequence[str]) -> list[str]:
-    """What figures that average, or look at extremes alone, leave open."""
-
-    def on(name: str) -> list[str]:
-        return [one for model in models if model["name"] == name for one in _targets(model, sensitive)]
-
-    found = [
-        f"A likely guess at the range of '{name}': range diversity is a mean over pairs, so one sensitive range may "
-        "hold most of a class."
-        for name in on("range-diversity")
-        if name not in on("range-confidence")
-    ]
-    found += [
-        f"People who guard no value of '{name}', and hints at guards: where values were lifted, somebody asked for it."
-        for name in on("personalised")
-    ]
-    return found + [
-        f"What lies between the extremes of '{name}': one value may be all but certain in a class that spans it."
-        for name in on("max-range")
-    ]
+def _left_open(models: Sequence[Promised], sensitive: Sequence[str]) -> list[str]:
+    """What models leave open of their columns, in the order of the sentences, unless others close it."""
+    found = []
+    for model in sorted(models, key=lambda model: model.leaves_open or ""):
+        closed = {name for one in models if one.name in model.closed_by for name in one.columns(sensitive)}
+        if model.leaves_open is not None:
+            found += [model.leaves_open.format(name) for name in model.columns(sensitive) if name not in closed]
+    return found
 
 
 def _not_protected(
     table: Table,
-    models: Sequence[dict[str, Any]],
+    models: Sequence[Promised],
     acknowledged: Sequence[str],
     sensitive: Sequence[str],
     counterfeit: int,
@@ -205,15 +186,15 @@ def _not_protected(
         found.append("Counts: some records are counterfeit, and classes have the values promised with them only.")
     if table.schema.neutral:
         found.append("Links through the neutral columns, which are published as they are.")
-    if {model["name"] for model in models} <= set(_NO_TARGET) and sensitive:
+    if not any(model.valued for model in models) and sensitive:
         found.append("Sensitive values: a class whose members share one discloses it (homogeneity).")
-    return [*found, *_averaged(models, sensitive), *_ALWAYS]
+    return [*found, *_left_open(models, sensitive), *_ALWAYS]
 
 
 def _released_column(
     table: Table,
     name: str,
-    models: Sequence[dict[str, Any]],
+    models: Sequence[Promised],
     released: Released | None,
     published: Published | None,
 ) -> dict[str, Any]:
@@ -256,7 +237,7 @@ def _standing(released: Released | None, published: Published | None, name: str)
 
 
 def _column(
-    table: Table, name: str, models: Sequence[dict[str, Any]], standing: Collection[str] | None
+    table: Table, name: str, models: Sequence[Promised], standing: Collection[str] | None
 ) -> dict[str, Any]:
     column = table.columns.get(name)
     if column is None:
@@ -273,7 +254,7 @@ def _column(
         entry["order"] = [str(value) for value in column.spec.order or ()]
     if column.declared is not None:
         entry["domain"] = [_bound(column, bound) for bound in column.declared]
-    ranged = [name for model in models if model["name"] in _RANGES for name in _targets(model, table.schema.sensitive)]
+    ranged = [name for model in models if model.ranged for name in model.columns(table.schema.sensitive)]
     if name in ranged and column.policy is not None and column.policy.plain is not None:
         entry["policy"] = _shown_ranges(column.policy.plain, standing)
     if column.spec.non_answers:

@@ -5,16 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-# What models say of the groups of a bucketised release, where the usual words would promise too much.
-_GROUPS = {
-    "k": "groups of at least {k} records",
-    "alpha-k-simple": "one value with a share of at most {alpha:g} in groups of at least {k} records",
-    "alpha-k-general": "no value with a share above {alpha:g} in groups of at least {k} records",
-    "alpha-k-complete": "shares of values limited in groups of at least {k} records",
-    "p-sensitive": "at least {p} values in groups of at least {k} records",
-    "k-e": "groups of at least {k} numbers that span at least {e:g}",
-    "eps-m": "groups in which at most 1 in {m} lies within {eps:g} of any record",
-}
 _BESIDE = {
     "randomised": (
         "Links to people: all quasi-identifiers of a record but those redrawn are exact, and often all of them are.",
@@ -56,12 +46,6 @@ def statement_of_kind(kind: str, made: str, models: str) -> str:
     if not models:
         return f"{kind}; no model holds"
     return f"{kind}; {models}" if made != "bucketised" else f"{kind}, quasi-identifiers exact; {models}"
-
-
-def words_of_groups(model: Mapping[str, Any]) -> str | None:
-    """What a model says of groups whose members' quasi-identifiers are exact, None where the usual words do."""
-    found = _GROUPS.get(model["name"])
-    return None if found is None else found.format(**model)
 
 
 def not_protected_by_kind(made: str, coded: Mapping[str, str], joinable: bool = False) -> list[str]:

@@ -10,7 +10,6 @@ from shoal.models.base import Model
 from shoal.recoding.snap import is_tight
 from shoal.table.table import Table
 
-IDENTITY = ("k", "p-sensitive", "alpha-k-simple", "alpha-k-general", "alpha-k-complete", "m-invariance")
 CODES = (
     "W-NO-K", "W-ORDER", "W-TIGHT", "W-NEUTRAL", "W-RA-LINK", "W-PP-REV", "W-EXACT-QI", "W-TRAJECTORY", "W-REPEAT",
     "W-UNMODELLED", "W-TEXT", "W-NAMES",
@@ -50,7 +49,7 @@ def refuse_unprotected(
     stands for those that it implies.
     """
     implied = _IMPLIED.get(code or "", ())
-    if not any(model.name in IDENTITY for model in models) and "W-NO-K" not in (*acknowledged, *implied):
+    if not any(model.identity for model in models) and "W-NO-K" not in (*acknowledged, *implied):
         raise RefusalError(
             "No model protects identity, so people may be unique in the release: add model 'k'.", ["W-NO-K"]
         )
@@ -58,7 +57,7 @@ def refuse_unprotected(
     for model in models:
         targets = model.targets(table.domain)
         for names in targets:
-            on = names if model.name != "max-range" else tuple(name for one in targets for name in one)
+            on = tuple(name for one in targets for name in one) if model.together else names
             if (model, on) not in vacuous:
                 covered |= set(names)
     for name in table.schema.sensitive if "W-UNMODELLED" not in implied else ():

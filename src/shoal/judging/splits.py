@@ -50,13 +50,13 @@ def split_verdicts(released: Released, judge: Judge, rows: Rows) -> list[dict[st
 
 
 def other_references(released: Released, judge: Judge, rows: Rows) -> list[dict[str, Any]]:
-    """Worst class of every t-closeness against the reference that it does not name; nothing is required to hold here.
+    """Worst class of every model that compares, against the reference that it does not name; nothing need hold here.
 
     Private: a distance to the input tells about suppressed people.
     """
     classes, found = RowIds(released.classes, released.n_classes), []
     for model in judge.models:
-        if model.name != "t-closeness":
+        if not model.compares:
             continue
         among = Everybody() if model.relative else together(classes, np.ones(released.n_classes, dtype=bool))
         other = Judge([model], whole_reference(rows, [model], among))

@@ -20,6 +20,7 @@ from shoal.table.stats import Attribute, value_text
 @dataclass(frozen=True, kw_only=True)
 class _AlphaK(Model):
     main: ClassVar[str] = "alpha"
+    identity: ClassVar[bool] = True
     alpha: Any
     k: int
     on: str | Sequence[str] | None = None
@@ -65,6 +66,10 @@ class AlphaKSimple(_AlphaK):
     """One value's share is at most alpha in every class of at least k (Wong et al.)."""
 
     name: ClassVar[str] = "alpha-k-simple"
+    words: ClassVar[str] = "simply ({alpha:g},{k})-anonymous for one value"
+    group_words: ClassVar[str | None] = (
+        "one value with a share of at most {alpha:g} in groups of at least {k} records"
+    )
     value: Any = None
 
     def __post_init__(self) -> None:
@@ -83,6 +88,8 @@ class AlphaKGeneral(_AlphaK):
     """Every value's share is at most alpha in every class of at least k."""
 
     name: ClassVar[str] = "alpha-k-general"
+    words: ClassVar[str] = "generally ({alpha:g},{k})-anonymous"
+    group_words: ClassVar[str | None] = "no value with a share above {alpha:g} in groups of at least {k} records"
 
     def distinct_needed(self) -> int:
         """Shares of at most alpha need that many values."""
@@ -97,6 +104,8 @@ class AlphaKComplete(_AlphaK):
     """Each value has its own alpha (``default`` for those not named), in every class of at least k."""
 
     name: ClassVar[str] = "alpha-k-complete"
+    words: ClassVar[str] = "completely (alpha,{k})-anonymous"
+    group_words: ClassVar[str | None] = "shares of values limited in groups of at least {k} records"
     alpha: Mapping[str, float] = field(default_factory=dict)
     default: float = 1.0
 

@@ -21,21 +21,46 @@ class Model:
 
     Class attributes
     ----------------
-    name
-        As in recipes.
-    main
-        The parameter that ``NAME=VALUE`` on the command line sets.
+    name, main
+        As in recipes, and the parameter that ``NAME=VALUE`` on the command line sets.
     monotone
         ``"up"``: merging classes that satisfy it gives one that does; ``"down"``: splitting does; ``"none"``.
     inherited
         Whether every subset of a failing class fails too.
+    words, group_words
+        What it says of a release, with parameters in braces; and what it says of groups whose members'
+        quasi-identifiers are exact, where the usual words would promise too much.
+    leaves_open, closed_by
+        What it leaves open of a column, which stands in braces; and the models that do not, set on the same column.
+    identity
+        Whether it limits how few records or people share their quasi-identifiers.
+    valued, together
+        Whether it is judged on sensitive values; and if so, on all of its columns in one figure.
+    numeric, ranged
+        Whether it needs numbers; and the ranges of its column, without which nobody could check it.
+    of_cells, of_nodes
+        Whether it is about generalised cells; and about nodes above sensitive values, which may be lifted.
+    compares, remembers
+        Whether it compares classes with a reference that it names; and with earlier releases.
     """
 
     name: ClassVar[str]
     main: ClassVar[str]
+    words: ClassVar[str]
     monotone: ClassVar[str] = "up"
     inherited: ClassVar[bool] = False
+    group_words: ClassVar[str | None] = None
+    leaves_open: ClassVar[str | None] = None
+    closed_by: ClassVar[tuple[str, ...]] = ()
+    identity: ClassVar[bool] = False
+    valued: ClassVar[bool] = True
+    together: ClassVar[bool] = False
     numeric: ClassVar[bool] = False
+    ranged: ClassVar[bool] = False
+    of_cells: ClassVar[bool] = False
+    of_nodes: ClassVar[bool] = False
+    compares: ClassVar[bool] = False
+    remembers: ClassVar[bool] = False
 
     @property
     def relative(self) -> bool:
@@ -59,8 +84,20 @@ class Model:
         given = {key: list(value) if isinstance(value, tuple) else value for key, value in given.items()}
         return {"name": self.name} | {key: value for key, value in given.items() if value is not None}
 
+    def promise(self, *, groups: bool = False) -> str:
+        """What it says of a release, or of groups whose members' quasi-identifiers are exact."""
+        return ((self.group_words if groups else None) or self.words).format(**self.parameters())
+
+    def columns(self, sensitive: Sequence[str]) -> list[str]:
+        """The sensitive columns it looks at, of those that there are."""
+        on = getattr(self, "on", None)
+        every = list(sensitive) if self.valued else []
+        return every if on is None else [on] if isinstance(on, str) else list(on)
+
     def targets(self, domain: Domain) -> list[tuple[str, ...]]:
-        """The attributes it is judged on, each a tuple of column names; empty for size alone."""
+        """The attributes it is judged on, each a tuple of column names; empty where it looks at no values."""
+        if not self.valued:
+            return []
         on = getattr(self, "on", None)
         if on is not None:
             return [(on,) if isinstance(on, str) else tuple(on)]

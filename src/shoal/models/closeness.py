@@ -38,6 +38,8 @@ class TCloseness(Model):
 
     name: ClassVar[str] = "t-closeness"
     main: ClassVar[str] = "t"
+    words: ClassVar[str] = "{t:g}-close"
+    compares: ClassVar[bool] = True
     t: float
     distance: str | None = None
     reference: str = INPUT

@@ -20,6 +20,7 @@ class DistinctL(Model):
 
     name: ClassVar[str] = "distinct-l"
     main: ClassVar[str] = "l"
+    words: ClassVar[str] = "distinct {l}-diverse"
     inherited: ClassVar[bool] = True
     l: int  # noqa: E741
     on: str | Sequence[str] | None = None
@@ -43,6 +44,7 @@ class EntropyL(Model):
 
     name: ClassVar[str] = "entropy-l"
     main: ClassVar[str] = "l"
+    words: ClassVar[str] = "entropy {l:g}-diverse"
     l: float  # noqa: E741
     on: str | Sequence[str] | None = None
 
@@ -66,6 +68,7 @@ class RecursiveCL(Model):
 
     name: ClassVar[str] = "recursive-cl"
     main: ClassVar[str] = "l"
+    words: ClassVar[str] = "recursive ({c:g},{l})-diverse"
     c: float
     l: int  # noqa: E741
     on: str | Sequence[str] | None = None
@@ -92,6 +95,9 @@ class PSensitive(Model):
 
     name: ClassVar[str] = "p-sensitive"
     main: ClassVar[str] = "p"
+    words: ClassVar[str] = "{p}-sensitive {k}-anonymous"
+    group_words: ClassVar[str | None] = "at least {p} values in groups of at least {k} records"
+    identity: ClassVar[bool] = True
     inherited: ClassVar[bool] = True
     p: int
     k: int

@@ -32,6 +32,9 @@ class MInvariance(Model):
 
     name: ClassVar[str] = "m-invariance"
     main: ClassVar[str] = "m"
+    words: ClassVar[str] = "{m}-invariant"
+    identity: ClassVar[bool] = True
+    remembers: ClassVar[bool] = True
     monotone: ClassVar[str] = "none"
     m: int
     on: str | None = None

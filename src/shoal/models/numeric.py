@@ -21,6 +21,8 @@ class KE(Model):
 
     name: ClassVar[str] = "k-e"
     main: ClassVar[str] = "e"
+    words: ClassVar[str] = "({k},{e:g})-anonymous"
+    group_words: ClassVar[str | None] = "groups of at least {k} numbers that span at least {e:g}"
     inherited: ClassVar[bool] = True
     numeric: ClassVar[bool] = True
     k: int
@@ -69,6 +71,7 @@ class Variance(Model):
 
     name: ClassVar[str] = "variance"
     main: ClassVar[str] = "v"
+    words: ClassVar[str] = "of variance at least {v:g}"
     numeric: ClassVar[bool] = True
     v: float
     on: str | None = None
@@ -103,6 +106,8 @@ class EpsM(Model):
 
     name: ClassVar[str] = "eps-m"
     main: ClassVar[str] = "m"
+    words: ClassVar[str] = "({eps:g},{m})-anonymous"
+    group_words: ClassVar[str | None] = "groups in which at most 1 in {m} lies within {eps:g} of any record"
     monotone: ClassVar[str] = "none"
     numeric: ClassVar[bool] = True
     eps: float
@@ -157,6 +162,11 @@ class MaxRange(Model):
 
     name: ClassVar[str] = "max-range"
     main: ClassVar[str] = "limit"
+    words: ClassVar[str] = "of mean S-diversity at most {limit:g}"
+    leaves_open: ClassVar[str | None] = (
+        "What lies between the extremes of '{}': one value may be all but certain in a class that spans it."
+    )
+    together: ClassVar[bool] = True
     limit: float
     on: str | Sequence[str] | None = None
 

@@ -36,6 +36,11 @@ class Personalised(Model):
 
     name: ClassVar[str] = "personalised"
     main: ClassVar[str] = "p"
+    words: ClassVar[str] = "of a breach probability of at most {p:g}"
+    leaves_open: ClassVar[str | None] = (
+        "People who guard no value of '{}', and hints at guards: where values were lifted, somebody asked for it."
+    )
+    of_nodes: ClassVar[bool] = True
     monotone: ClassVar[str] = "none"
     p: float
     guard_level: int | None = None

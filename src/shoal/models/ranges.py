@@ -39,6 +39,13 @@ class RangeDiversity(Model):
 
     name: ClassVar[str] = "range-diversity"
     main: ClassVar[str] = "p"
+    words: ClassVar[str] = "of range diversity at most {p:g}"
+    leaves_open: ClassVar[str | None] = (
+        "A likely guess at the range of '{}': range diversity is a mean over pairs, so one sensitive range may hold "
+        "most of a class."
+    )
+    closed_by: ClassVar[tuple[str, ...]] = ("range-confidence",)
+    ranged: ClassVar[bool] = True
     p: float
     on: str | None = None
 
@@ -86,6 +93,8 @@ class RangeConfidence(Model):
 
     name: ClassVar[str] = "range-confidence"
     main: ClassVar[str] = "p"
+    words: ClassVar[str] = "of range confidence at most {p:g}"
+    ranged: ClassVar[bool] = True
     p: float
     on: str | None = None
 
@@ -124,16 +133,15 @@ class WorstGroupUtility(Model):
 
     name: ClassVar[str] = "worst-group-utility"
     main: ClassVar[str] = "u"
+    words: ClassVar[str] = "of mean Q-diversity at most {u:g} in every class"
+    valued: ClassVar[bool] = False
+    of_cells: ClassVar[bool] = True
     monotone: ClassVar[str] = "down"
     u: float
 
     def __post_init__(self) -> None:
         super().__post_init__()
         real("WorstGroupUtility", "u", self.u, low=0.0, high=1.0)
-
-    def targets(self, domain: Domain) -> list[tuple[str, ...]]:
-        """Nothing: cells alone."""
-        return []
 
     def all_rules(self, reference: Reference) -> list[list[Rule]]:
         """One rule, on no attribute."""

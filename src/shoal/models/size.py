@@ -8,7 +8,6 @@ from typing import ClassVar
 from shoal.models.base import Model
 from shoal.models.rules import Reference, Rule, size_rule
 from shoal.params import whole
-from shoal.table.domain import Domain
 from shoal.table.stats import Attribute
 
 
@@ -24,16 +23,16 @@ class KAnonymity(Model):
 
     name: ClassVar[str] = "k"
     main: ClassVar[str] = "k"
+    words: ClassVar[str] = "{k}-anonymous"
+    group_words: ClassVar[str | None] = "groups of at least {k} records"
+    identity: ClassVar[bool] = True
+    valued: ClassVar[bool] = False
     inherited: ClassVar[bool] = True
     k: int
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "k", whole("KAnonymity", "k", self.k, least=2))
-
-    def targets(self, domain: Domain) -> list[tuple[str, ...]]:
-        """Nothing: size alone."""
-        return []
 
     def size_limit(self) -> int:
         """k itself."""

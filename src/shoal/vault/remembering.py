@@ -70,7 +70,7 @@ class Memory:
 
     def history_of(self, table: Table, models: Sequence[Model]) -> History | None:
         """The history that the models need, None where none does."""
-        asked = [model for model in models if model.name == "m-invariance"]
+        asked = [model for model in models if model.remembers]
         return self.registry.history_of(table, getattr(asked[0], "on", None)) if asked else None
 
     def with_release(self, release: Release, models: Sequence[Model]) -> tuple[Memory, dict[str, Any]]:
@@ -81,7 +81,7 @@ class Memory:
         if not grown.past.releases[-1]["tracked"]:
             return replace(self, registry=grown), facts | {"note": _UNTRACKED}
         # The m of m-invariance counts records, counterfeits among them; its values are what is looked at.
-        k = max([1, *(model.size_limit() for model in models if model.name != "m-invariance")])
+        k = max([1, *(model.size_limit() for model in models if not model.remembers)])
         least = least_values(models, release.released.table)
         found = weakened(grown.past, k, least)
         if found.people and ACCEPTS not in release.manifest["acknowledged"]:

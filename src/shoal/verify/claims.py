@@ -16,7 +16,7 @@ import polars as pl
 
 from shoal.errors import VerificationError
 from shoal.verify.policies import Policy, read_policy
-from shoal.verify.terms import NO_TARGET, NUMERIC_ONLY, RANGES, check_model
+from shoal.verify.terms.base import check_model, term_of
 from shoal.verify.values import canonical
 
 ROLES = ("quasi", "sensitive", "neutral", "pseudonym")
@@ -139,7 +139,7 @@ def read_claims(manifest: Mapping[str, Any]) -> Claims:
         _check_target(claims, model)
     if claims.counterfeits < 0 or (rows is not None and claims.counterfeits > rows):
         raise VerificationError("The manifest's 'counterfeits' are not a number of rows of the release.")
-    if claims.counterfeits and all(model["name"] != "m-invariance" for model in claims.models):
+    if claims.counterfeits and not any(term_of(model).remembers for model in claims.models):
         raise VerificationError("The manifest has counterfeit rows, and no model that they could serve.")
     return claims
 
@@ -293,17 +293,13 @@ def lowest(row: Sequence[Any]) -> str:
     return next(label for label in row if label is not None)
 
 
-def _has_nodes(column: Column) -> bool:
-    return column.hierarchy is not None or column.coded is not None
-
-
 def _check_target(claims: Claims, model: Mapping[str, Any]) -> None:
     """Every model must judge something, and something it is defined for."""
-    name = model["name"]
-    if name in NO_TARGET:
+    name, term = model["name"], term_of(model)
+    if not term.valued:
         if not claims.role("quasi"):
             raise VerificationError(f"The manifest claims {name} but has no quasi-identifier.")
-        if name == "worst-group-utility" and claims.made != "generalised":
+        if term.of_cells and claims.made != "generalised":
             raise VerificationError(f"The manifest claims {name}, and a {claims.made} release generalises nothing.")
         return
     sensitive = {column.name: column for column in claims.role("sensitive")}
@@ -316,24 +312,11 @@ def _check_target(claims: Claims, model: Mapping[str, Any]) -> None:
     if len(set(names)) < len(names):
         raise VerificationError(f"The manifest's model '{name}' names a sensitive column twice.")
     joint = on is not None and len(names) > 1
-    if joint and name in ("alpha-k-simple", "alpha-k-complete", "m-invariance", *RANGES):
+    if joint and term.single:
         raise VerificationError(f"The manifest's model '{name}' is claimed on several columns together.")
-    if name in NUMERIC_ONLY and (
-        joint or any(sensitive[part].type not in ("numeric", "date") for part in names)
-    ):
+    columns = [sensitive[part] for part in names]
+    if term.numeric and (joint or any(column.type not in ("numeric", "date") for column in columns)):
         raise VerificationError(
             f"The manifest's model '{name}' is claimed on something that is not one numeric column."
         )
-    if name == "personalised" and (len(names) != 1 or not _has_nodes(sensitive[names[0]])):
-        raise VerificationError("The manifest's model 'personalised' is not claimed on one column with a hierarchy.")
-    distance = model.get("distance")
-    for part in names:
-        column = sensitive[part]
-        if distance == "ordered" and (joint or (column.type == "categorical")):
-            raise VerificationError(
-                f"The manifest claims an ordered distance on '{part}', which has no order."
-            )
-        if distance == "hierarchical" and (joint or (column.hierarchy is None and column.coded is None)):
-            raise VerificationError(
-                f"The manifest claims a hierarchical distance on '{part}', which has no hierarchy."
-            )
+    term.check(claims, model, columns, joint)

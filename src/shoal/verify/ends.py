@@ -9,7 +9,7 @@ import polars as pl
 
 from shoal.verify.cells import Cells
 from shoal.verify.claims import Claims, Column
-from shoal.verify.judge import size_asked
+from shoal.verify.terms.base import size_asked
 from shoal.verify.types import Check, GateCase
 from shoal.verify.values import read_values
 

@@ -15,6 +15,7 @@ import polars as pl
 
 from shoal.verify.claims import Claims, Column
 from shoal.verify.classes import Classes
+from shoal.verify.terms.base import term_of
 from shoal.verify.values import STAR, canonical, distinct, encode, read_together, read_values
 
 
@@ -173,7 +174,7 @@ class Facts:
     def _single(self, name: str) -> Attribute:
         column = self.claims.column(name)
         released = self.frame[name].gather(self.classes.rows)
-        compares = any(model["name"] in ("t-closeness", "max-range", "range-diversity") for model in self.claims.models)
+        compares = any(term_of(model).reads_input for model in self.claims.models)
         theirs = None
         if self.original is not None and compares:
             values, theirs = read_together(released, self.original[name], column.reads)

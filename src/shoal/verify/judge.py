@@ -2,59 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shoal.verify import closeness, extents, guarded, invariance, models, numeric, ranges
-from shoal.verify.claims import Claims, Column
+from shoal.verify.claims import Claims
 from shoal.verify.facts import Facts, Sample
-from shoal.verify.outcome import Outcome
-from shoal.verify.terms import ASKS_SIZE, COUNTS_PEOPLE, NO_TARGET, RANGES, limit
+from shoal.verify.terms.base import limit, size_asked, term_of
 from shoal.verify.types import Check, Verdict
 
-# The parameter that stands for the model in a sentence.
-_MAIN = {
-    "k": "k",
-    "distinct-l": "l",
-    "entropy-l": "l",
-    "recursive-cl": "c",
-    "t-closeness": "t",
-    "alpha-k-simple": "alpha",
-    "alpha-k-general": "alpha",
-    "p-sensitive": "p",
-    "k-e": "e",
-    "variance": "v",
-    "eps-m": "eps",
-    "max-range": "limit",
-    "range-diversity": "p",
-    "range-confidence": "p",
-    "worst-group-utility": "u",
-    "personalised": "p",
-    "m-invariance": "m",
-}
-_PREDICATES: dict[str, Callable[[Mapping[str, Any], Sample], Outcome]] = {
-    "k": models.k,
-    "distinct-l": models.distinct_l,
-    "entropy-l": models.entropy_l,
-    "recursive-cl": models.recursive_cl,
-    "t-closeness": closeness.t_closeness,
-    "alpha-k-simple": models.alpha_simple,
-    "alpha-k-general": models.alpha_general,
-    "alpha-k-complete": models.alpha_complete,
-    "p-sensitive": models.p_sensitive,
-    "k-e": numeric.k_e,
-    "variance": numeric.variance,
-    "eps-m": numeric.eps_m,
-    "max-range": numeric.max_range,
-    "range-diversity": ranges.range_diversity,
-    "range-confidence": ranges.range_confidence,
-    "worst-group-utility": extents.worst_group_utility,
-    "personalised": guarded.personalised,
-    "m-invariance": invariance.m_invariance,
-}
-# The model that is judged twice: by what is released, and by what only the publisher knows.
-_SIDES = {"m-invariance": ("released", "history")}
 _AGAINST = {"input": " against the input", "history": " against earlier releases"}
 
 
@@ -95,9 +51,9 @@ class Slot:
     @property
     def promise(self) -> str:
         """The label with its main parameter, such as ``entropy-l = 3 on occupation``."""
-        name = self.model["name"]
-        figure = self.model[_MAIN[name]] if name in _MAIN else ""
-        main = f" = {figure:g}" if isinstance(figure, float) else f" = {figure}" if name in _MAIN else ""
+        name, parameter = self.model["name"], term_of(self.model).main
+        figure = "" if parameter is None else self.model[parameter]
+        main = f" = {figure:g}" if isinstance(figure, float) else f" = {figure}" if parameter is not None else ""
         return name + main + self.label.removeprefix(name)
 
 
@@ -109,13 +65,14 @@ def slots(claims: Claims) -> list[Slot]:
     """
     found = []
     for model in claims.models:
-        name = model["name"]
+        term = term_of(model)
         for on, names in _targets(claims, model):
-            coded = any(claims.column(part).coded is not None for part in names)
-            needs_input = _needs_input(claims, name, names) or (claims.people and name in COUNTS_PEOPLE) or coded
-            needs_input |= claims.counterfeits > 0 and name in ASKS_SIZE  # who is real is not published
-            for side in (model.get("reference", "input"),) if name == "t-closeness" else _SIDES.get(name, ("",)):
-                by = "attested" if needs_input or side in _AGAINST else "rechecked"
+            columns = [claims.column(name) for name in names]
+            hidden = term.needs_input(claims, columns) or (claims.people and term.people)
+            hidden |= any(column.coded is not None for column in columns)
+            hidden |= claims.counterfeits > 0 and size_asked(model) > 0  # who is real is not published
+            for side in term.sides(model):
+                by = "attested" if hidden or side in _AGAINST else "rechecked"
                 found.append(Slot(model=model, on=on, names=names, side=side, by=by))
     return found
 
@@ -125,7 +82,7 @@ def judge(slot: Slot, facts: Facts) -> Verdict:
     bound = limit(slot.model)
     if not facts.classes.count:
         return Verdict(model=slot.model, on=slot.on, holds=False, by=slot.by, value=0.0, limit=bound)
-    outcome = _PREDICATES[slot.model["name"]](slot.model, Sample(facts, slot.names, slot.side))
+    outcome = term_of(slot.model).judge(slot.model, Sample(facts, slot.names, slot.side))
     failing = facts.classes.sizes[~outcome.passes]
     return Verdict(
         model=slot.model,
@@ -146,7 +103,7 @@ def verdict_check(slot: Slot, verdict: Verdict, people: bool) -> Check:
         detail = f"{slot.promise} holds in every class."
     elif not count:
         detail = f"{slot.promise} cannot hold: the release has no class."
-    elif slot.model["name"] == "k":
+    elif term_of(slot.model).sized:
         smallest = _rows(verdict.smallest)
         if people:
             smallest = "1 person" if verdict.value == 1 else f"{verdict.value:,.0f} people"
@@ -160,47 +117,20 @@ def verdict_check(slot: Slot, verdict: Verdict, people: bool) -> Check:
     return Check(name=slot.label, passed=verdict.holds, detail=detail)
 
 
-def size_asked(model: Mapping[str, Any]) -> int:
-    """The class size a model asks for, 0 when it asks for none."""
-    return int(model["k"]) if model["name"] in ASKS_SIZE else 0
-
-
 def _targets(
     claims: Claims, model: Mapping[str, Any]
 ) -> list[tuple[str | list[str] | None, tuple[str, ...]]]:
     on = model.get("on")
-    if model["name"] in NO_TARGET:
+    if not term_of(model).valued:
         return [(None, ())]
     if isinstance(on, str):
         return [(on, (on,))]
     if on is not None:
         return [(list(on), tuple(on))]
     every: Sequence[str] = [column.name for column in claims.role("sensitive")]
-    if model["name"] == "max-range":
+    if term_of(model).together:
         return [(list(every), tuple(every))]
     return [(name, (name,)) for name in every]
-
-
-def _needs_input(claims: Claims, model: str, names: Sequence[str]) -> bool:
-    """Whether a model measures by a domain that is not public."""
-    columns = [claims.column(name) for name in names]
-    if model == "personalised":  # guards are as sensitive as values
-        return True
-    if model == "worst-group-utility":
-        return not all(extents.has_public_extent(column) for column in claims.role("quasi"))
-    if model in RANGES and any(column.policy is not None and column.policy.part for column in columns):
-        return True
-    if model == "range-diversity":  # ranges of one value have no width to measure
-        columns = [column for column in columns if column.policy is not None]
-    elif model != "max-range":
-        return False
-    return not all(_has_public_domain(column) for column in columns)
-
-
-def _has_public_domain(column: Column) -> bool:
-    if column.hierarchy is not None:
-        return column.whole
-    return column.order is not None if column.type == "ordinal" else column.domain is not None
 
 
 def _rows(count: int) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from shoal.verify.claims import Column
 from shoal.verify.facts import Attribute, Sample
 from shoal.verify.numeric import input_values
 from shoal.verify.outcome import Outcome, at_most
@@ -92,6 +93,11 @@ def _outcome(model: Mapping[str, Any], sample: Sample, layout: Layout, figure: n
     figure = np.where(lost, 1.0, figure)
     passes = ~sample.judged | (at_most(figure, model["p"]) & ~lost)
     return Outcome(figure, passes, sample.judged, "high")
+
+
+def has_hidden_ranges(columns: Sequence[Column]) -> bool:
+    """Whether the manifest leaves out ranges of values that are not released."""
+    return any(column.policy is not None and column.policy.part for column in columns)
 
 
 def _layout(attribute: Attribute) -> Layout:

@@ -27,11 +27,11 @@ from shoal.verify.checks import (
 from shoal.verify.claims import Claims, field, read_claims
 from shoal.verify.classes import Classes, Look, find_look
 from shoal.verify.facts import Facts
-from shoal.verify.judge import Slot, judge, size_asked, slots, verdict_check
+from shoal.verify.judge import Slot, judge, slots, verdict_check
 from shoal.verify.measured import check_measured
 from shoal.verify.spelling import check_spelling
 from shoal.verify.styles import value_texts
-from shoal.verify.terms import limit
+from shoal.verify.terms.base import limit, size_asked
 from shoal.verify.types import Check, GateReport, Verdict
 from shoal.verify.words import check_words
 

@@ -10,39 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shoal.verify.claims import Claims
-from shoal.verify.terms import NO_TARGET
+from shoal.verify.terms.base import term_of
 from shoal.verify.types import Check
 
-_MODELS = {
-    "k": "{k}-anonymous",
-    "distinct-l": "distinct {l}-diverse",
-    "entropy-l": "entropy {l:g}-diverse",
-    "recursive-cl": "recursive ({c:g},{l})-diverse",
-    "t-closeness": "{t:g}-close",
-    "alpha-k-simple": "simply ({alpha:g},{k})-anonymous for one value",
-    "alpha-k-general": "generally ({alpha:g},{k})-anonymous",
-    "alpha-k-complete": "completely (alpha,{k})-anonymous",
-    "p-sensitive": "{p}-sensitive {k}-anonymous",
-    "k-e": "({k},{e:g})-anonymous",
-    "variance": "of variance at least {v:g}",
-    "eps-m": "({eps:g},{m})-anonymous",
-    "max-range": "of mean S-diversity at most {limit:g}",
-    "range-diversity": "of range diversity at most {p:g}",
-    "range-confidence": "of range confidence at most {p:g}",
-    "personalised": "of a breach probability of at most {p:g}",
-    "m-invariance": "{m}-invariant",
-    "worst-group-utility": "of mean Q-diversity at most {u:g} in every class",
-}
-# Of groups whose members' quasi-identifiers are exact nobody can say "anonymous".
-_GROUPS = {
-    "k": "groups of at least {k} records",
-    "alpha-k-simple": "one value with a share of at most {alpha:g} in groups of at least {k} records",
-    "alpha-k-general": "no value with a share above {alpha:g} in groups of at least {k} records",
-    "alpha-k-complete": "shares of values limited in groups of at least {k} records",
-    "p-sensitive": "at least {p} values in groups of at least {k} records",
-    "k-e": "groups of at least {k} numbers that span at least {e:g}",
-    "eps-m": "groups in which at most 1 in {m} lies within {eps:g} of any record",
-}
 _KINDS = {
     "randomised": (
         "Links to people: all quasi-identifiers of a record but those redrawn are exact, and often all of them are.",
@@ -83,7 +53,6 @@ _ALWAYS = (
     "People who appear in other releases too: releases of overlapping people can be intersected.",
     "An intruder with more knowledge than the quasi-identifiers: no differential privacy is claimed.",
 )
-_IDENTITY = ("k", "p-sensitive", "alpha-k-simple", "alpha-k-general", "alpha-k-complete", "m-invariance")
 # Every warning code there is beside those about a column: what is none would be read as one all the same.
 _CODES = (
     "W-NO-K", "W-ORDER", "W-TIGHT", "W-NEUTRAL", "W-RA-LINK", "W-PP-REV", "W-EXACT-QI", "W-TRAJECTORY", "W-REPEAT",
@@ -119,8 +88,9 @@ def statement(claims: Claims) -> str:
     """The models in words, behind the kind of release where it is not generalised."""
     parts = []
     for model in claims.models:
-        words = _GROUPS.get(model["name"]) if claims.made == "bucketised" else None
-        text = (words or _MODELS[model["name"]]).format(**model)
+        term = term_of(model)
+        words = term.group_words if claims.made == "bucketised" else None
+        text = (words or term.words).format(**model)
         on = _targets(model, claims)
         parts.append(f"{text} on {', '.join(on)}" if on else text)
     models = ", ".join(parts)
@@ -148,52 +118,36 @@ def not_protected(claims: Claims, codes: Sequence[str], *, joinable: bool = Fals
         found.append("Counts: some records are counterfeit, and classes have the values promised with them only.")
     if claims.role("neutral"):
         found.append("Links through the neutral columns, which are published as they are.")
-    if all(model["name"] in NO_TARGET for model in claims.models) and claims.role("sensitive"):
+    if not any(term_of(model).valued for model in claims.models) and claims.role("sensitive"):
         found.append("Sensitive values: a class whose members share one discloses it (homogeneity).")
     return [*found, *_left_open(claims), *_ALWAYS]
 
 
 def _left_open(claims: Claims) -> list[str]:
-    on = {
-        name: [one for model in claims.models if model["name"] == name for one in _targets(model, claims)]
-        for name in ("range-diversity", "range-confidence", "personalised", "max-range")
-    }
-    likely = [name for name in on["range-diversity"] if name not in on["range-confidence"]]
-    return [
-        *(f"A likely guess at the range of '{name}': range diversity is a mean over pairs, so one sensitive range may "
-          "hold most of a class." for name in likely),
-        *(f"People who guard no value of '{name}', and hints at guards: where values were lifted, somebody asked "
-          "for it." for name in on["personalised"]),
-        *(f"What lies between the extremes of '{name}': one value may be all but certain in a class that spans it."
-          for name in on["max-range"]),
-    ]  # fmt: skip
+    """What models leave open of their columns, in the order of the sentences."""
+    found = []
+    for model in sorted(claims.models, key=lambda model: term_of(model).leaves_open or ""):
+        term = term_of(model)
+        closed = [name for one in claims.models if one["name"] in term.closed_by for name in _targets(one, claims)]
+        if term.leaves_open is not None:
+            found += [term.leaves_open.format(name) for name in _targets(model, claims) if name not in closed]
+    return found
 
 
 def needed_codes(claims: Claims) -> list[str]:
     """Warning codes without which such a release is refused, as far as the manifest tells."""
     found = ["W-ORDER"] if claims.order == "kept" else []
     exact = claims.made in ("randomised", "pseudonymised")
-    if not exact and claims.made != "bucketised" and not any(model["name"] in _IDENTITY for model in claims.models):
+    if not exact and claims.made != "bucketised" and not any(term_of(model).identity for model in claims.models):
         found.append("W-NO-K")
-    covered = {name for model in claims.models if _can_fail(model) for name in _targets(model, claims)}
+    covered = {name for model in claims.models if term_of(model).can_fail(model) for name in _targets(model, claims)}
     if not exact:
         found += [f"W-UNMODELLED:{one.name}" for one in claims.role("sensitive") if one.name not in covered]
     return found
 
 
-def _can_fail(model: Mapping[str, Any]) -> bool:
-    """Whether some table could fail it; at least 1, or a share of at most 1, is true of every class."""
-    name = model["name"]
-    if name == "t-closeness":
-        return model.get("distance") == "kl" or model["t"] < 1
-    if name in ("alpha-k-simple", "alpha-k-general"):
-        return bool(model["alpha"] < 1)
-    least = {"distinct-l": "l", "entropy-l": "l", "p-sensitive": "p"}.get(name)
-    return least is None or model[least] > 1
-
-
 def _targets(model: Mapping[str, Any], claims: Claims) -> list[str]:
-    if model["name"] in NO_TARGET:
+    if not term_of(model).valued:
         return []
     on = model.get("on", [column.name for column in claims.role("sensitive")])
     return [on] if isinstance(on, str) else list(on)

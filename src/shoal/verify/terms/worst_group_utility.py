@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import polars as pl
 
 from shoal.verify.cells import Cells, parse_set, read_cells
 from shoal.verify.claims import Column
 from shoal.verify.facts import Facts, Sample
+from shoal.verify.known import Known
 from shoal.verify.outcome import Outcome, at_most
 from shoal.verify.policies import exact, ranks
-from shoal.verify.values import STAR, Values, canonical, read_values
+from shoal.verify.terms.base import Model, Term
+from shoal.verify.terms.parameters import share
+from shoal.verify.values import MISSING, STAR, Values, canonical, read_values
 
 
-def worst_group_utility(model: Mapping[str, Any], sample: Sample) -> Outcome:
+def judge(model: Model, sample: Sample) -> Outcome:
     """The mean over the quasi-identifiers, each counting the same, of the Q-diversity of a class's cells."""
     facts = sample.facts
     columns = facts.claims.role("quasi")
@@ -127,3 +127,34 @@ def _members_spread(facts: Facts, column: Column, values: Values, domain: float)
     np.fmin.at(low, facts.classes.of_row, mine)
     np.fmax.at(high, facts.classes.of_row, mine)
     return np.where(high >= low, np.minimum((high - low) / domain, 1.0), 0.0)
+
+
+def necessary(model: Model, known: Known) -> np.ndarray:
+    """A cell that covers a whole domain of several values has lost all that there is."""
+    return at_most(_stars(known.facts), model["u"])
+
+
+def _stars(facts: Facts) -> np.ndarray:
+    """The share of a class's quasi-identifiers that cover a whole domain of several values."""
+    total = np.zeros(facts.classes.count)
+    columns = facts.claims.role("quasi")
+    for column in columns:
+        code, texts = facts.classes.cells[column.name]
+        if len(set(texts.to_list()) - {STAR, MISSING}) > 1:
+            total += (texts == STAR).to_numpy()[code]
+    return total / len(columns)
+
+
+TERM = Term(
+    name="worst-group-utility",
+    main="u",
+    words="of mean Q-diversity at most {u:g} in every class",
+    required={"u": share},
+    limit=lambda model: model["u"],
+    judge=judge,
+    valued=False,
+    of_cells=True,
+    people=False,
+    needs_input=lambda claims, columns: not all(has_public_extent(column) for column in claims.role("quasi")),
+    necessary=necessary,
+)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
 
 from shoal.errors import VerificationError
-from shoal.verify.claims import Column
+from shoal.verify.claims import Claims, Column
 from shoal.verify.facts import Facts, Sample
+from shoal.verify.known import Known
 from shoal.verify.outcome import Outcome, at_most
 from shoal.verify.personalised import breach_probabilities
+from shoal.verify.terms.base import Model, Term
+from shoal.verify.terms.parameters import count, positive_share
 from shoal.verify.values import STAR, canonical
 
 
-def personalised(model: Mapping[str, Any], sample: Sample) -> Outcome:
+def judge(model: Model, sample: Sample) -> Outcome:
     """The likeliest breach of each class; records of unknown value take no part."""
     facts, (name,) = sample.facts, sample.names
     column = facts.claims.column(name)
@@ -44,7 +46,7 @@ def _known(values: pl.Series, column: Column) -> pl.Series:
     return frame.select(pl.when(known).then("text")).to_series()
 
 
-def _guards(model: Mapping[str, Any], facts: Facts, paths: Sequence[Sequence[str]], truth: pl.Series) -> pl.Series:
+def _guards(model: Model, facts: Facts, paths: Sequence[Sequence[str]], truth: pl.Series) -> pl.Series:
     """The label that each record guards, null for none: as its owner wrote it, or at one level above its value."""
     level = model.get("guard_level")
     if level is not None:
@@ -56,3 +58,42 @@ def _guards(model: Mapping[str, Any], facts: Facts, paths: Sequence[Sequence[str
     frame = pl.DataFrame({"guard": guards, "truth": truth})
     asked = (pl.col("guard") != "") & pl.col("truth").is_not_null()
     return frame.select(pl.when(asked).then("guard")).to_series()
+
+
+def check(claims: Claims, model: Model, columns: Sequence[Column], joint: bool) -> None:
+    """Guards are nodes of one hierarchy."""
+    if len(columns) != 1 or (columns[0].hierarchy is None and columns[0].coded is None):
+        raise VerificationError("The manifest's model 'personalised' is not claimed on one column with a hierarchy.")
+
+
+def necessary(model: Model, known: Known) -> np.ndarray:
+    """Where everybody guards something and all of a class have one value, that value is out.
+
+    A ``*`` beside it is a value that was lifted all the way, no missing answer, so cells count as they stand.
+    """
+    column, view = known.sample.attribute.columns[0], known.view
+    if model.get("guard_level") is None or column.hierarchy is None or model["p"] >= 1:
+        return np.ones(view.classes, dtype=bool)
+    leaves = {row[0] for row in column.hierarchy}
+    leaf = np.array([text in leaves for text in known.sample.attribute.texts.to_list()], dtype=bool)
+    bare = np.bincount(view.group, weights=leaf[view.value], minlength=view.classes)
+    cells = np.bincount(known.whole.group, minlength=view.classes)
+    return ~((bare == 1) & (cells == 1))
+
+
+TERM = Term(
+    name="personalised",
+    main="p",
+    words="of a breach probability of at most {p:g}",
+    leaves_open=(
+        "People who guard no value of '{}', and hints at guards: where values were lifted, somebody asked for it."
+    ),
+    required={"p": positive_share},
+    optional={"guard_level": lambda value: value == 0 or count(value)},
+    limit=lambda model: model["p"],
+    judge=judge,
+    people=False,
+    needs_input=lambda claims, columns: True,  # guards are as sensitive as values
+    check=check,
+    necessary=necessary,
+)

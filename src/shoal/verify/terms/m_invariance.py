@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import polars as pl
 
 from shoal.verify.facts import Sample
 from shoal.verify.outcome import Outcome
+from shoal.verify.terms.base import Model, Term
+from shoal.verify.terms.parameters import count
 from shoal.verify.values import canonical
 
 
-def m_invariance(model: Mapping[str, Any], sample: Sample) -> Outcome:
+def judge(model: Model, sample: Sample) -> Outcome:
     """Distinct answers of each class, 0 where they are not equally frequent, or not those of earlier releases."""
     answers = sample.histogram.answers()
     distinct = np.bincount(answers.group, minlength=answers.classes).astype(float)
@@ -44,3 +43,20 @@ def _strange(sample: Sample) -> np.ndarray:
     other = pairs.filter(pl.col("before") != pl.col("now"))
     strange[other["class"].to_numpy()] = True
     return strange
+
+
+TERM = Term(
+    name="m-invariance",
+    main="m",
+    words="{m}-invariant",
+    required={"m": count},
+    limit=lambda model: model["m"],
+    judge=judge,
+    identity=True,
+    single=True,
+    remembers=True,
+    people=False,
+    # Judged twice: by what is released, and by what only the publisher knows.
+    sides=lambda model: ("released", "history"),
+    necessary=lambda model, known: known.distinct >= model["m"],
+)
