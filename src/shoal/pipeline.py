@@ -265,7 +265,8 @@ def _pass_gate(
 def _plain(verdict: Any) -> dict[str, Any]:
     """A verdict for the manifest; an attested figure would tell something about the input, so it stays private."""
     on = verdict.on if verdict.on is None or isinstance(verdict.on, str) else list(verdict.on)
-    return {
+    vouched = {} if verdict.vouched_by is None else {"vouched_by": verdict.vouched_by}
+    return vouched | {
         "model": dict(verdict.model),
         "on": on,
         "holds": verdict.holds,

@@ -79,10 +79,10 @@ def slots(claims: Claims) -> list[Slot]:
 
 def judge(slot: Slot, facts: Facts) -> Verdict:
     """The verdict of one slot. A release without any class has nothing to hold on, so nothing holds."""
-    bound = limit(slot.model)
+    term, bound = term_of(slot.model), limit(slot.model)
     if not facts.classes.count:
         return Verdict(model=slot.model, on=slot.on, holds=False, by=slot.by, value=0.0, limit=bound)
-    outcome = term_of(slot.model).judge(slot.model, Sample(facts, slot.names, slot.side))
+    outcome = term.judge(slot.model, Sample(facts, slot.names, slot.side))
     failing = facts.classes.sizes[~outcome.passes]
     return Verdict(
         model=slot.model,
@@ -93,6 +93,7 @@ def judge(slot: Slot, facts: Facts) -> Verdict:
         limit=bound,
         classes=len(failing),
         smallest=int(failing.min()) if len(failing) else 0,
+        vouched_by=term.vouched_by,
     )
 
 

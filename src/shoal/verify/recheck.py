@@ -31,7 +31,7 @@ from shoal.verify.judge import Slot, judge, slots, verdict_check
 from shoal.verify.measured import check_measured
 from shoal.verify.spelling import check_spelling
 from shoal.verify.styles import value_texts
-from shoal.verify.terms.base import limit, size_asked
+from shoal.verify.terms.base import limit, size_asked, term_of
 from shoal.verify.types import Check, GateReport, Verdict
 from shoal.verify.words import check_words
 
@@ -188,8 +188,8 @@ def _check_figures(
 
 def _check_list(wanted: Sequence[Slot], claimed: Sequence[Mapping[str, Any]]) -> Check:
     """There is one verdict for each model and attribute, none missing, added or altered."""
-    asked = [(_plain(slot.model), _plain(slot.on), slot.by) for slot in wanted]
-    given = [(_plain(entry["model"]), _plain(entry["on"]), entry["by"]) for entry in claimed]
+    asked = [(_plain(slot.model), _plain(slot.on), slot.by, term_of(slot.model).vouched_by) for slot in wanted]
+    given = [(_plain(entry["model"]), _plain(entry["on"]), entry["by"], entry.get("vouched_by")) for entry in claimed]
     right = asked == given
     detail = (
         f"The manifest has the {len(asked)} verdicts its models ask for."

@@ -59,7 +59,7 @@ _BELONGS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
 }
 _BUILDERS = ({"prefix", "mask"}, {"widths", "origin"}, {"intervals"}, {"dates"}, {"quantiles"})
 _BUCKETISED, _RANDOMISED = ("group", "publication"), ("redraw",)
-_VERDICT = ("model", "on", "holds", "by", "value", "limit")
+_VERDICT = ("model", "on", "holds", "by", "value", "limit", "vouched_by")
 _MEASURED = ("name", "value", "interval", "baseline", "sentence")
 
 

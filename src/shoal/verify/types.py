@@ -53,6 +53,8 @@ class Verdict:
         Number of classes that fail.
     smallest
         Rows in the smallest failing class, 0 when none fails.
+    vouched_by
+        The package whose term of the model was judged by, None for the verifier's own.
     """
 
     model: Mapping[str, Any]
@@ -63,6 +65,7 @@ class Verdict:
     limit: float
     classes: int = 0
     smallest: int = 0
+    vouched_by: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
