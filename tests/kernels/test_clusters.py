@@ -53,7 +53,7 @@ def test_prices_are_those_of_snapped_cells(dtype: type) -> None:
     geo = geometry(table)
     ids = (np.arange(2000) // 5).astype(np.int32)
     spread = apply_recoding(table, Grouping(ids=ids, groups=400))
-    codes = table.quasi[0].codes
+    codes = table.quasi_codes[0]
     for g in (0, 17, 399):
         mine = codes[ids == g]
         (row,) = np.unique(spread.classes[ids == g])
