@@ -12,6 +12,7 @@ from shoal.attacks.classes import Background
 from shoal.attacks.views import identified_people, people_frame, release_view
 from shoal.census.generate import generate
 from shoal.io.source import read
+from shoal.kinds.generalised import GENERALISED
 from shoal.models.diversity import DistinctL
 from shoal.pipeline import anonymize
 from shoal.results import Release
@@ -65,7 +66,7 @@ def background() -> Comparison:
     release = released()
     view = release_view(release)
     people = identified_people(view, people_frame(release))
-    whole = AttackCase(kind="generalised", made="generalised", view=view, keys=Keys.from_seed(1), people=people)
+    whole = AttackCase(kind=GENERALISED, made=GENERALISED, view=view, keys=Keys.from_seed(1), people=people)
     return Comparison(lambda: Background().run(whole), yardstick=scan(release), limit=10_000.0)
 
 

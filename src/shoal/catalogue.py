@@ -196,6 +196,13 @@ _TABLE: dict[str, dict[str, tuple[str, ...]]] = {
         "boundaries": ("shoal.evaluation.boundaries:Boundaries", "Share of released cells that keep boundaries which analysts need."),
         "distributions": ("shoal.evaluation.distributions:Distributions", "Distances of columns' distributions and of their associations."),
     },
+    "kind": {
+        "generalised": ("shoal.kinds.generalised:GENERALISED", "Cells that cover the values behind them."),
+        "bucketised": ("shoal.kinds.bucketised:BUCKETISED", "Exact quasi-identifiers, and sensitive values known by group only."),
+        "randomised": ("shoal.kinds.randomised:RANDOMISED", "Quasi-identifiers redrawn at random."),
+        "pseudonymised": ("shoal.kinds.pseudonymised:PSEUDONYMISED", "Codes in the place of values."),
+        "microaggregated": ("shoal.kinds.microaggregated:MICROAGGREGATED", "Means, medians or modes of classes."),
+    },
     "engine": {
         "memory": ("shoal.engines.memory:MemoryEngine", "Everything in this process, with compiled kernels."),
     },
@@ -285,7 +292,7 @@ def _odd(kind: str, name: str, found: Any) -> str:
     called = getattr(found, "name", name)
     if called != name:
         return f"calls itself '{called}'"
-    if kind == "paper":
+    if kind in ("paper", "kind"):  # objects, not classes
         return ""
     specified = kind == "engine" or dataclasses.is_dataclass(found)
     return "" if isinstance(found, type) and specified else f"is no {'class' if kind == 'engine' else 'dataclass'}"

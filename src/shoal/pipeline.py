@@ -42,7 +42,7 @@ from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.counterfeits import with_counterfeits
 from shoal.recoding.overlaps import overlap_report
 from shoal.recoding.publish import Published, behind_representatives, publish_tables
-from shoal.recoding.recodings import Recoding, Subtree
+from shoal.recoding.recodings import Recoding
 from shoal.recoding.snap import grids
 from shoal.reports.release import release_html
 from shoal.results import Gated, Release
@@ -109,18 +109,18 @@ def anonymize(
     rows = opened.open(table)
     judge = Judge(wanted, whole_reference(rows, wanted))
     empty = vacuous(judge, chosen.suppression_limit)
-    refuse_unprotected(table, wanted, empty, acknowledge, chosen.code)
+    refuse_unprotected(table, wanted, empty, acknowledge, chosen.kind)
     refuse_settings(table, order, acknowledge)
-    refuse_neutral(table, neutral_limit, chosen.suppression_limit, acknowledge, chosen.code)
+    refuse_neutral(table, neutral_limit, chosen.suppression_limit, acknowledge, chosen.kind)
     refuse_idle_key(table, token_key)
-    if not getattr(chosen, "counterfeits", False):  # records that are made up can make up for those that are lacking
+    if not chosen.invents:
         refuse_infeasible(judge, chosen.suppression_limit)
 
     # A workload guides the algorithm alone: measures and gate see the table as it is.
     given, preferred = table, with_preferences(table)
     guided = rows if preferred is given else opened.open(preferred)
     recoding = chosen.run(Problem(rows=guided, judge=judge, keys=keys, progress=progress))
-    if getattr(recoding, "counterfeits", None) is not None:
+    if recoding.counterfeits is not None:
         table, recoding = with_counterfeits(table, recoding)
         rows = opened.open(table)
         judge = Judge(wanted, whole_reference(rows, wanted))
@@ -175,7 +175,7 @@ def anonymize(
         released=released,
         table=table,
         source=_frozen(published.source),
-        secrets=(*getattr(recoding, "secrets", ()), *keys_used),
+        secrets=(*recoding.secrets, *keys_used),
     )
 
 
@@ -199,7 +199,7 @@ def refuse_misfits(released: Released, models: Sequence[Model], suppressed: str)
             raise ParameterError(
                 f"The model '{model.name}' is set on '{lifted[0]}', whose values are lifted: set it on other columns."
             )
-    if released.made == "generalised":
+    if released.made.generalises:
         return
     what = f"a {released.made} release has none"
     if suppressed == "star":
@@ -214,7 +214,7 @@ def refuse_misfits(released: Released, models: Sequence[Model], suppressed: str)
 
 def _lifted(released: Released) -> Collection[str]:
     """Sensitive columns that are published as nodes above their values."""
-    return released.recoding.sensitive if isinstance(released.recoding, Subtree) else ()
+    return released.recoding.lifted
 
 
 def _pass_gate(
@@ -291,7 +291,7 @@ def _facts(released: Released, recoding: Recoding, measured: Measured) -> dict[s
             "clusters": released.groups,
         },
         "measures": {name: load("measure", name)().score(released.price_stats()) for name in working("measure")},
-        "overlaps": overlap_report(released) if released.made == "generalised" else [],
+        "overlaps": overlap_report(released) if released.made.generalises else [],
         "attacks": list(measured.figures),
         "attack_notes": list(measured.notes),
     }

@@ -84,7 +84,7 @@ def _keeper(recipe: Recipe, key: Key | None, replace: bool) -> Keeper | None:
 
 def _is_coded(recipe: Recipe) -> bool:
     """Whether the method itself makes secrets."""
-    return bool(load("algorithm", recipe.algorithm["name"]).code == "W-PP-REV")
+    return bool(load("algorithm", recipe.algorithm["name"]).kind.undone)
 
 
 def refuse_unkept(recipe: Recipe) -> None:

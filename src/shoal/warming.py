@@ -28,7 +28,6 @@ _SETTINGS: dict[str, list[dict[str, Any]]] = {
     "personalised": [{"p": 0.9, "guard_level": 0}], "m-invariant": [{"m": 2}], "auto": [{"sample": 100}],
     "rv-distributed": [{"max_strings": 9}],
 }  # fmt: skip
-_CODES = ["W-NO-K", "W-RA-LINK", "W-PP-REV", "W-EXACT-QI", "W-NEUTRAL", "W-TIGHT", "W-TRAJECTORY"]
 _KINDS = ("trees", "flat", "people", "numbers", "one")
 _SMALL, _LARGE = 400, 70_000  # the large one is past what a single block of rows holds
 _FAST = ("mondrian", "random", "toc", "anatomy", "microaggregation")
@@ -97,9 +96,10 @@ def _table(kind: str) -> Any:
 
 def _release(name: str, settings: dict[str, Any], table: Any, models: Sequence[dict[str, Any]] = _MODELS) -> Any:
     """A release, None where a method does not go with a table or models: the next has what it needs."""
+    from shoal.judging.refusals import plain_codes
     from shoal.pipeline import anonymize
 
-    codes = [*_CODES, *(f"W-UNMODELLED:{one.name}" for one in table.sensitive)]
+    codes = [*plain_codes(), *(f"W-UNMODELLED:{one.name}" for one in table.sensitive)]
     if settings.get("grouping") == "round-robin":
         models = [{"name": "eps-m", "eps": 1.0, "m": 2}]
     elif name in ("graded", "mapping", "table-transform", "random", "anatomy"):

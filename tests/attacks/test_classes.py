@@ -16,6 +16,7 @@ from shoal.attacks.run import attack
 from shoal.attacks.views import own_people, release_view
 from shoal.catalogue import load
 from shoal.errors import ParameterError
+from shoal.kinds.generalised import GENERALISED
 from shoal.table.keys import Keys
 from tests.attacks.cases import INTERVAL, NUMBER, TEXT, attacked, case_of, figures
 
@@ -227,7 +228,7 @@ def test_own_records_and_the_input_give_the_same_figures() -> None:
     # Cells of one column that is cut strictly do not overlap, so that people are in the class that covers them.
     view = release_view(release)
     case = AttackCase(
-        kind="generalised", made="generalised", view=view, keys=Keys.from_seed(1), people=own_people(view)
+        kind=GENERALISED, made=GENERALISED, view=view, keys=Keys.from_seed(1), people=own_people(view)
     )
     assert case.people.n == 200
     mine, by_input = figures(Background().run(case)), figures(attack(release, only=["background"], seed=1)[0])

@@ -15,7 +15,7 @@ from shoal.attacks.run import attack, make_case, run_attacks
 from shoal.attacks.views import people_frame, public_view
 from shoal.catalogue import make
 from shoal.recoding.randomised import describe_randomised
-from shoal.recoding.recodings import Bucketed, Rewritten
+from shoal.recoding.recodings import Bucketed, Redrawn
 from shoal.results import Release
 from shoal.table.keys import Keys
 from tests.attacks.cases import figures
@@ -44,7 +44,7 @@ def test_randomised_releases() -> None:
     results = by_name(release)
     assert list(results) == ["linkage", "posterior", "ra-linkage"]
     recoding = release.released.recoding
-    assert isinstance(recoding, Rewritten)
+    assert isinstance(recoding, Redrawn)
     described = describe_randomised(release.table, recoding)
     assert figures(results["posterior"])["posterior"].value == recover_vectors(described)[0].value
     linked = figures(results["ra-linkage"])["ra-linkage:disease"]
@@ -92,7 +92,7 @@ def test_what_does_not_apply_says_what_does() -> None:
     release = release_of({"name": "anatomy", "l": 2}, ["W-EXACT-QI"])
     found = by_name(release, "posterior")["posterior"]
     assert not found.figures
-    assert "does not apply to a bucketised release; these do: linkage" in found.note
+    assert "these do: linkage" in found.note
     assert "relinking" in found.note
 
 

@@ -31,7 +31,7 @@ from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
 from shoal.models.judge import Judge
 from shoal.pipeline import anonymize
-from shoal.recoding.recodings import Rewritten
+from shoal.recoding.recodings import Coded
 from shoal.table.keys import Keys
 from shoal.table.table import Table
 from tests.golden.test_adult import COLUMNS, DROPPED
@@ -43,7 +43,7 @@ def generator() -> np.random.Generator:
     return np.random.default_rng(1)
 
 
-def transformed(table: Table) -> Rewritten:
+def transformed(table: Table) -> Coded:
     judge = Judge([], whole_reference(ENGINE.open(table), []))
     return TableTransform().run(Problem(rows=ENGINE.open(table), judge=judge, keys=Keys.from_seed(1)))
 

@@ -68,7 +68,7 @@ def test_classes_are_attacked_by_their_records() -> None:
     result = attacked(case, "homogeneity")
     assert figures(result)["homogeneity:s"].value == pytest.approx(2 / 4)
     assert "Everybody's class is taken to be known here" in result.note
-    assert "does not apply to a microaggregated release; these do: nearest" in attacked(case, "linkage").note
+    assert "which cover no set of values; these do: nearest" in attacked(case, "linkage").note
 
 
 def test_k_keeps_the_attacker_within_one_in_k() -> None:

@@ -111,7 +111,8 @@ def test_two_releases_are_intersected(shoal: Shoal, recipe: Path, folder: Path) 
 def test_an_attack_that_does_not_apply_names_those_that_do(shoal: Shoal, folder: Path) -> None:
     result = shoal("attack", folder, "--only", "ra-linkage")
     assert result.code == 0
-    assert "'ra-linkage' does not apply to a generalised release; these do: linkage, homogeneity" in result.out
+    assert "'ra-linkage' does not apply to a generalised release, where nothing was redrawn at random" in result.out
+    assert "; these do: linkage, homogeneity" in result.out
 
 
 def test_the_page_is_private_and_whole(shoal: Shoal, recipe: Path, tmp_path: Path) -> None:
@@ -224,7 +225,7 @@ def test_centroids_are_found_by_the_nearest(shoal: Shoal, recipe: Path) -> None:
     found = {one["name"]: one for one in near["figures"]}
     assert 0 < found["nearest"]["value"] <= 1 / 3
     assert found["nearest:disease"]["control"] is not None
-    assert "'linkage' does not apply to a microaggregated release; these do: nearest" in linked["note"]
+    assert "'linkage' does not apply to a microaggregated release, where cells are centroids" in linked["note"]
     assert shoal("run", recipe).code == 0
     source, folder = recipe.parent / "people.csv", recipe.parent / "out"
     flags = ["--against", source, "--only", "nearest", "--seed", "1", "--json"]

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from shoal.catalogue import load
 from shoal.errors import ParameterError
 from shoal.io.source import read
+from shoal.kinds.randomised import RANDOMISED
 from shoal.measures import posterior as exact
 from shoal.measures.amplification import amplification, amplification_with_prior
 from shoal.measures.bias import confidence, lift, relative_bias, support
@@ -78,7 +79,7 @@ class Naive:
 
 
 def stats_of(described: Any, suppressed: int = 0) -> Any:
-    return SimpleNamespace(rewritten=described, n=described.table.n, n_suppressed=suppressed)
+    return SimpleNamespace(kind=RANDOMISED, channel=described, n=described.table.n, n_suppressed=suppressed)
 
 
 def score(described: Randomised, name: str, **parameters: Any) -> Score:
@@ -215,7 +216,7 @@ def test_optimal_p_has_the_largest_pa() -> None:
 def test_other_kinds_of_release_have_no_figure_but_a_reason(name: str) -> None:
     released = apply_recoding(small(), FullDomain(levels={}))
     found = load("measure", name)().score(released.price_stats())
-    assert (found.value, found.reason) == (None, "only a randomised release has it")
+    assert (found.value, found.reason) == (None, "nothing was redrawn at random")
 
 
 def test_what_is_undefined_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

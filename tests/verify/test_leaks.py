@@ -16,9 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from shoal.catalogue import make
+from shoal.catalogue import make, names
 from shoal.io.output import read_tables
 from shoal.io.sayable import read_columns, sayable
+from shoal.kinds.base import named
+from shoal.kinds.codings import CODINGS
 from shoal.results import Release
 from shoal.verify.leaks import check_leaks
 from shoal.verify.types import Check
@@ -248,13 +250,22 @@ def literals(path: Path) -> list[str]:
 @pytest.mark.parametrize(
     "module",
     [
-        "io/describe.py", "io/kinds.py", "reports/release.py", "attacks/required.py", "attacks/gaps.py",
+        "io/describe.py", "reports/release.py", "attacks/required.py", "attacks/gaps.py",
         "attacks/randomised.py", "attacks/relinking.py", "attacks/trajectories.py", "attacks/decoding.py",
         "measures/posterior.py",
     ],
 )  # fmt: skip
 def test_our_words_are_known(module: str) -> None:
     unknown = {word for text in literals(SOURCE / module) for word in words(text)} - OURS
+    assert not unknown, f"add to verify/vocabulary.py: {' '.join(sorted(unknown))}"
+
+
+def test_the_words_of_kinds_are_known() -> None:
+    kinds = [named(name) for name in names("kind")]
+    said = [text for kind in kinds for text in (kind.name, kind.exact or "", kind.known, kind.remark)]
+    said += [text for kind in kinds for text in kind.not_protected]
+    said += [text or "" for one in CODINGS.values() for text in (one.name, one.words, one.not_protected, one.joinable)]
+    unknown = {word for text in said for word in words(text)} - OURS
     assert not unknown, f"add to verify/vocabulary.py: {' '.join(sorted(unknown))}"
 
 

@@ -9,6 +9,7 @@ import pytest
 from shoal.catalogue import make, names
 from shoal.errors import ParameterError
 from shoal.io.describe import statement as described
+from shoal.kinds.base import named
 from shoal.verify.claims import Claims, Column
 from shoal.verify.words import needed_codes, statement
 
@@ -65,8 +66,8 @@ def test_both_say_the_same(name: str, kind: str, made: str) -> None:
         except ParameterError:  # one that is about one column
             continue
         said = statement(claims(model, {"name": "k", "k": 7}, kind=kind, made=made))
-        assert said == described(ours, ["disease", "job"], kind, made)
-    assert statement(claims(kind=kind, made=made)) == described([], ["disease"], kind, made)
+        assert said == described(ours, ["disease", "job"], named(kind), named(made))
+    assert statement(claims(kind=kind, made=made)) == described([], ["disease"], named(kind), named(made))
 
 
 @pytest.mark.parametrize(

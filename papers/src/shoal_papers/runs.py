@@ -11,7 +11,7 @@ import polars as pl
 
 from shoal.algorithms.base import Algorithm
 from shoal.errors import ParameterError
-from shoal.judging.refusals import BY_COLUMN, CODES
+from shoal.judging.refusals import plain_codes
 from shoal.models.base import Model
 from shoal.pipeline import anonymize
 from shoal.results import Release
@@ -39,7 +39,7 @@ def release(
     """
     columns = {name: replace(one, spec=replace(one.spec, snap="off")) for name, one in table.columns.items()}
     table = table.knowing(columns=columns)
-    accepted = [code for code in CODES if code not in BY_COLUMN]
+    accepted = plain_codes()
     accepted += [f"W-UNMODELLED:{name}" for name in table.schema.sensitive]
     return anonymize(
         table, algorithm=algorithm, models=models, seed=seed, acknowledge=accepted, neutral_limit=1.0, **settings

@@ -101,7 +101,7 @@ class Auto(Algorithm):
             if spec.get("name") == self.name:
                 raise ParameterError("Auto cannot be its own candidate: name the methods it should choose from.")
             made.append(make("algorithm", {"suppression_limit": self.suppression_limit, **spec}))
-            if made[-1].code is not None or made[-1].name == "microaggregation":
+            if not made[-1].kind.generalises:
                 raise ParameterError(f"Auto chooses among methods that generalise, and '{spec['name']}' does not.")
         return made
 

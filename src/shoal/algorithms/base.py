@@ -14,6 +14,8 @@ from shoal.kernels.price.geometry import FLAT as FLAT_KIND
 from shoal.kernels.price.geometry import INTERVAL as INTERVAL_KIND
 from shoal.kernels.price.geometry import TREE as TREE_KIND
 from shoal.kernels.price.geometry import Geometry, list_pairs
+from shoal.kinds.base import Kind
+from shoal.kinds.generalised import GENERALISED
 from shoal.models.base import Model
 from shoal.models.judge import Judge
 from shoal.params import real
@@ -72,17 +74,22 @@ class Algorithm:
 
     Class attributes
     ----------------
-    code
-        The warning code that a release of this method needs, whatever models hold; None for most.
+    kind
+        Kind of the releases that it makes, which says what warning code they need.
     """
 
     name: ClassVar[str]
     shorthand: ClassVar[Sequence[str]] = ()
-    code: ClassVar[str | None] = None
+    kind: ClassVar[Kind] = GENERALISED
     suppression_limit: float = 0.0
 
     def __post_init__(self) -> None:
         real(type(self).__name__, "suppression_limit", self.suppression_limit, low=0.0, high=1.0)
+
+    @property
+    def invents(self) -> bool:
+        """Whether it may make records up, which can make up for those that are lacking."""
+        return False
 
     def parameters(self) -> dict[str, Any]:
         """The algorithm as a recipe writes it."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from shoal.kinds.base import Trait
 from shoal.measures.intervals import wilson
 
 if TYPE_CHECKING:
@@ -181,15 +182,15 @@ class Attack:
     ----------------
     name
         As in ``shoal attack --only``.
-    kinds
-        Kinds of release it applies to.
+    aim
+        What of a release it is about: kinds that lack it are not attacked so.
     needs
         What it needs beside the release: ``"people"`` (an identified table), ``"input"`` (the publisher's side, as a
         recipe gives it), ``"sensitive"`` (a sensitive column), ``"others"`` (further releases).
     """
 
     name: ClassVar[str]
-    kinds: ClassVar[Sequence[str]] = ("generalised",)
+    aim: ClassVar[Trait] = Trait.GENERALISED
     needs: ClassVar[Sequence[str]] = ()
 
     def run(self, case: AttackCase) -> AttackResult:

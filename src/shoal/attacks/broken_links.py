@@ -18,19 +18,20 @@ from shoal.attacks.case import AttackCase
 from shoal.attacks.decoding import SHARES, frequency_matching, rank_matching, sample_sizes
 from shoal.attacks.randomised import link_values, recover_vectors
 from shoal.attacks.relinking import relinking
+from shoal.attacks.required import released_groups
+from shoal.kinds.base import Trait
+from shoal.kinds.codings import CODINGS
 from shoal.measures.posterior import posterior, too_many
 from shoal.measures.scale import is_numeric, places
 from shoal.params import real, whole
-from shoal.recoding.randomised import Randomised, describe_randomised
-from shoal.recoding.recodings import Bucketed, Rewritten
+from shoal.recoding.randomised import Randomised
 from shoal.table.column import Column
 
 
 def _channel(case: AttackCase) -> Randomised:
     assert case.release is not None
-    recoding = case.release.released.recoding
-    assert isinstance(recoding, Rewritten)
-    return describe_randomised(case.release.table, recoding)
+    assert case.release.released.channel is not None
+    return case.release.released.channel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +42,7 @@ class PosteriorAttack(Attack):
     """
 
     name: ClassVar = "posterior"
-    kinds: ClassVar = ("randomised",)
+    aim: ClassVar = Trait.NOISE
     needs: ClassVar = ("input",)
 
     def run(self, case: AttackCase) -> AttackResult:
@@ -66,7 +67,7 @@ class RandomisedLinkage(Attack):
     """
 
     name: ClassVar = "ra-linkage"
-    kinds: ClassVar = ("randomised",)
+    aim: ClassVar = Trait.NOISE
     needs: ClassVar = ("input", "sensitive")
 
     def run(self, case: AttackCase) -> AttackResult:
@@ -95,7 +96,7 @@ class _CodeAttack(Attack):
         Sizes of the attacker's samples, as shares of the rows.
     """
 
-    kinds: ClassVar = ("pseudonymised",)
+    aim: ClassVar = Trait.CODES
     needs: ClassVar = ("input",)
     shares: Sequence[float] = SHARES
 
@@ -117,7 +118,7 @@ class _CodeAttack(Attack):
         """The largest sample first."""
         assert case.release is not None
         released, table = case.release.released, case.release.table
-        coded = [name for name, how in released.coded.items() if how in ("graded", "mapping") and name in table.columns]
+        coded = [name for name, how in released.coded.items() if CODINGS[how].of_values and name in table.columns]
         fitting = [table.columns[name] for name in coded if self.reads(table.columns[name])]
         generator = case.keys.generator(f"attack {self.name}")
         found: list[AttackFigure] = []
@@ -186,7 +187,7 @@ class Relinking(Attack):
     """
 
     name: ClassVar = "relinking"
-    kinds: ClassVar = ("bucketised",)
+    aim: ClassVar = Trait.GROUPS
     needs: ClassVar = ("input", "sensitive")
     rounds: int = 5
 
@@ -196,12 +197,9 @@ class Relinking(Attack):
     def run(self, case: AttackCase) -> AttackResult:
         """One figure a sensitive column."""
         assert case.release is not None
-        released, table = case.release.released, case.release.table
-        assert isinstance(released.recoding, Bucketed)
-        # Groups that the models suppressed are not in the release.
-        recoding = replace(released.recoding, ids=released.classes, groups=released.n_classes)
+        table, groups = case.release.table, released_groups(case.release.released)
         found = [
-            relinking(table, recoding, column, rounds=self.rounds, name=f"relinking:{column.name}")
+            relinking(table, groups, column, rounds=self.rounds, name=f"relinking:{column.name}")
             for column in table.sensitive
         ]
         return self.result(found, "The control guesses without the person's group and without the person's record.")

@@ -13,12 +13,10 @@ from shoal.attacks.candidates import Matcher
 from shoal.attacks.centroids import Centroids, Nearby
 from shoal.attacks.subjects import Subjects
 from shoal.errors import InternalError
+from shoal.kinds.base import Kind, Trait
 from shoal.results import Release
 from shoal.table.column import Column
 from shoal.table.keys import Keys
-
-# Kinds whose released sensitive values are the true ones, by class or group.
-TRUE_VALUES = ("generalised", "microaggregated", "bucketised")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -182,8 +180,8 @@ class AttackCase:
         Further releases about the same people.
     """
 
-    kind: str
-    made: str
+    kind: Kind
+    made: Kind
     view: View
     keys: Keys
     people: People
@@ -194,3 +192,7 @@ class AttackCase:
     release: Release | None = None
     input_rows: np.ndarray | None = None
     others: Sequence[Other] = field(default_factory=list)
+
+    def has(self, trait: Trait) -> bool:
+        """Whether the release has something, by what it is called or by how it was made."""
+        return self.kind.has(trait) or self.made.has(trait)

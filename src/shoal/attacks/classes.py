@@ -8,10 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.attacks.base import Attack, AttackFigure, AttackResult
-from shoal.attacks.case import TRUE_VALUES, AttackCase, People
+from shoal.attacks.case import AttackCase, People
 from shoal.attacks.guessing import Answer, Pool, Rule, attack_with, attacked, has_code, nothing, only_value
 from shoal.attacks.own import in_own_class
 from shoal.attacks.sure import attack_both
+from shoal.kinds.base import Trait
 from shoal.params import real, whole
 from shoal.table.column import TREE, Column, counted
 from shoal.table.policies import Policy
@@ -27,7 +28,7 @@ class ClassAttack(Attack):
     that figure stands beside as ``NAME-pooled:COLUMN``.
     """
 
-    kinds: ClassVar = TRUE_VALUES
+    aim: ClassVar = Trait.CLASSES
     needs: ClassVar = ("sensitive",)
 
     def applies(self, column: Column) -> bool:

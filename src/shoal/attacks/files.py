@@ -11,16 +11,17 @@ from shoal.attacks.base import AttackResult
 from shoal.attacks.case import AttackCase, View
 from shoal.attacks.run import make_case, refuse_overlap, run_attacks
 from shoal.attacks.views import public_view
+from shoal.catalogue import names
 from shoal.errors import InputError, ParameterError, SchemaError
 from shoal.hierarchy.files import build
+from shoal.kinds.base import Trait, named
+from shoal.kinds.generalised import GENERALISED
 from shoal.params import choice, nearest
 from shoal.recoding.foreign import foreign_cover
 from shoal.table.coding import canonical_text, infer_type
 from shoal.table.keys import Keys
 from shoal.table.schema import ColumnSpec, Schema
 
-# What a file can be taken for; other kinds cannot be attacked without what their publisher knows.
-KINDS = ("generalised", "microaggregated")
 _TYPES = ("numeric", "date", "categorical")
 
 
@@ -32,7 +33,7 @@ def attack_frame(
     subject: str | None = None,
     hierarchies: Mapping[str, Any] | None = None,
     types: Mapping[str, str] | None = None,
-    kind: str = "generalised",
+    kind: str = GENERALISED.name,
     against: pl.DataFrame | None = None,
     control: pl.DataFrame | None = None,
     only: Sequence[str] = (),
@@ -77,13 +78,13 @@ def file_case(
     subject: str | None = None,
     hierarchies: Mapping[str, Any] | None = None,
     types: Mapping[str, str] | None = None,
-    kind: str = "generalised",
+    kind: str = GENERALISED.name,
     against: pl.DataFrame | None = None,
     control: pl.DataFrame | None = None,
     others: Sequence[tuple[pl.DataFrame, Mapping[str, Any]]] = (),
 ) -> AttackCase:
     """Put people beside a file; parameters are those of `attack_frame`."""
-    choice("a file", "kind", kind, KINDS)
+    choice("a file", "kind", kind, [name for name in names("kind") if named(name).foreign])
     roles = Schema(quasi=list(quasi), sensitive=list(sensitive), subject=subject)
     used = list(roles.roles())
     roles.check(used if set(used) <= set(frame.columns) else frame.columns)
@@ -130,7 +131,8 @@ def _described(
                 near = nearest(name, known)
                 hint = f"did you mean '{near}'?" if near else "remove it."
                 raise SchemaError(f"There is a {what} for '{name}', which is neither quasi nor sensitive: {hint}")
-    if kind == "microaggregated" and any(name in hierarchies for name in roles.quasi):
+    centroids = named(kind).has(Trait.CENTROIDS)
+    if centroids and any(name in hierarchies for name in roles.quasi):
         raise ParameterError("Centroids are no labels, so their columns have no hierarchies here: leave these out.")
     entries = []
     for name in known:
@@ -138,7 +140,7 @@ def _described(
         entry: dict[str, Any] = {"name": name, "role": role, "type": types.get(name), "cells": "value"}
         if entry["type"] is not None:
             choice(f"column '{name}'", "type", entry["type"], _TYPES)
-        elif role == "quasi" and kind == "microaggregated":
+        elif role == "quasi" and centroids:
             entry["type"] = infer_type(name, frame[name], ColumnSpec())
         if name in hierarchies:
             tables = [one for one in (frame if role == "sensitive" else None, *people) if one is not None]

@@ -12,6 +12,7 @@ from shoal.attacks.case import AttackCase, People
 from shoal.attacks.guessing import attacked, commonest
 from shoal.attacks.subjects import alone, own_records
 from shoal.attacks.sure import attack_both
+from shoal.kinds.base import Trait
 from shoal.measures.intervals import wilson
 
 _BOUNDS = (0, 1, 2, 3, 5, 10, 20, 50, 100, 1000)
@@ -27,7 +28,7 @@ class Linkage(Attack):
     """
 
     name: ClassVar = "linkage"
-    kinds: ClassVar = ("generalised", "randomised", "pseudonymised", "bucketised")
+    aim: ClassVar = Trait.COVERING
     needs: ClassVar = ("people", "cells")
 
     def run(self, case: AttackCase) -> AttackResult:
@@ -35,7 +36,7 @@ class Linkage(Attack):
         vectors, vector = case.people.places
         counts = case.view.cells.counts(vectors)[vector]
         found: list[AttackFigure] = [self._linked(case, counts), self._unique(case)]
-        for column in attacked(case) if case.made in ("generalised", "bucketised") else ():
+        for column in attacked(case) if case.made.has(Trait.COVERING, Trait.CLASSES) else ():
             found += attack_both(
                 case, "linkage", column, commonest,
                 f"The '{column.name}' of {{share}} of {{people}} people is guessed right by the commonest value of the "
@@ -94,11 +95,10 @@ def own_is_there(case: AttackCase, counts: np.ndarray) -> np.ndarray:
     """
     if case.release is None or case.input_rows is None:
         return counts > 0
-    released, table = case.release.released, case.release.table
+    released = case.release.released
     there = released.classes >= 0
-    if released.made == "randomised":
-        after = getattr(released.recoding, "quasi", {})
-        there = there & np.logical_and.reduce([after[name] == table.codes[name] for name in table.schema.quasi])
+    if released.channel is not None:
+        there = there & (released.channel.before == released.channel.after).all(axis=0)
     return there[case.input_rows]
 
 

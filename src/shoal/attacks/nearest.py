@@ -11,6 +11,7 @@ from shoal.attacks.base import Attack, AttackFigure, AttackResult, clustered, fi
 from shoal.attacks.case import AttackCase
 from shoal.attacks.guessing import attacked, commonest
 from shoal.attacks.sure import attack_both
+from shoal.kinds.base import Trait
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +24,7 @@ class Nearest(Attack):
     """
 
     name: ClassVar = "nearest"
-    kinds: ClassVar = ("microaggregated",)
+    aim: ClassVar = Trait.CENTROIDS
     needs: ClassVar = ("people",)
 
     def run(self, case: AttackCase) -> AttackResult:

@@ -16,8 +16,7 @@ from shoal.attacks.trajectories import trajectories
 from shoal.measures.posterior import too_many
 from shoal.pseudonyms.columns import dates_of
 from shoal.recoding.applied import Released
-from shoal.recoding.randomised import describe_randomised
-from shoal.recoding.recodings import Bucketed, Rewritten
+from shoal.recoding.recodings import Bucketed, Coded
 from shoal.table.keys import Keys
 from shoal.table.table import take_rows
 
@@ -42,34 +41,9 @@ class Measured:
 
 
 def attack_release(released: Released, keys: Keys) -> Measured:
-    """Run the attacks that belong to the kind of a release; none where cells are generalised or centroids."""
-    figures: list[AttackFigure] = []
-    telling: dict[str, str] = {}
-    notes: list[str] = []
-    recoding = released.recoding
-    if isinstance(recoding, Bucketed):
-        # Groups that the models suppressed are not in the release.
-        recoding = replace(recoding, ids=released.classes, groups=released.n_classes)
-        figures += attack_bucketised(released.table, recoding)
-        telling["W-EXACT-QI"] = _largest(figures, "relinking", "uniqueness")
-    elif isinstance(recoding, Rewritten) and recoding.kind == "randomised":
-        described = describe_randomised(released.table, recoding)
-        reason = too_many(described)
-        figures += unchanged(described) if reason else attack_randomised(described)
-        notes += [f"Only unchanged records were counted: {reason}."] if reason else []
-        telling["W-RA-LINK"] = _largest(figures, "recovered", "unchanged")
-    elif isinstance(recoding, Rewritten) and recoding.kind == "pseudonymised":
-        rows = np.flatnonzero(released.classes >= 0)
-        coded = {name: values.gather(rows) for name, values in recoding.columns.items()}
-        by_column = attack_pseudonymised(take_rows(released.table, rows), coded, keys.generator("attack"))
-        linked = by_column.pop("")
-        read = [
-            replace(one, name=f"{one.name}: {name}", sentence=f"Column '{name}': {one.sentence}")
-            for name, several in by_column.items()
-            for one in several
-        ]
-        figures += [*linked, *read]
-        telling["W-PP-REV"] = f"{linked[0].sentence} {_largest(read)}".rstrip()
+    """Run the attacks that belong to the kind of a release, and those on what links the records of a person."""
+    own = Measured() if released.made.attack is None else released.made.part("attack")(released, keys)
+    figures, telling = list(own.figures), dict(own.telling)
     for name in released.table.schema.pseudonym:
         figures.append(trajectories(released, released.written[name]))
         telling["W-TRAJECTORY"] = figures[-1].sentence
@@ -79,7 +53,51 @@ def attack_release(released: Released, keys: Keys) -> Measured:
         limit = min(spec.shift["gap_limit"] for spec in specs if spec.shift is not None)
         if figures[-1].value > limit:
             telling.setdefault("W-TRAJECTORY", figures[-1].sentence)
-    return Measured(figures=figures, telling=telling, notes=notes)
+    return Measured(figures=figures, telling=telling, notes=own.notes)
+
+
+def on_groups(released: Released, keys: Keys) -> Measured:
+    """What published groups give away."""
+    figures = attack_bucketised(released.table, released_groups(released))
+    return _measured(released, figures, _largest(figures, "relinking", "uniqueness"))
+
+
+def released_groups(released: Released) -> Bucketed:
+    """The groups that are in the release, without those that the models suppressed."""
+    assert isinstance(released.recoding, Bucketed)
+    return replace(released.recoding, ids=released.classes, groups=released.n_classes)
+
+
+def on_noise(released: Released, keys: Keys) -> Measured:
+    """What noise leaves as it was."""
+    assert released.channel is not None
+    reason = too_many(released.channel)
+    figures = unchanged(released.channel) if reason else attack_randomised(released.channel)
+    notes = [f"Only unchanged records were counted: {reason}."] if reason else []
+    return _measured(released, figures, _largest(figures, "recovered", "unchanged"), notes)
+
+
+def on_codes(released: Released, keys: Keys) -> Measured:
+    """What codes give away, and exact quasi-identifiers beside them."""
+    assert isinstance(released.recoding, Coded)
+    rows = np.flatnonzero(released.classes >= 0)
+    coded = {name: values.gather(rows) for name, values in released.recoding.columns.items()}
+    by_column = attack_pseudonymised(take_rows(released.table, rows), coded, keys.generator("attack"))
+    linked = by_column.pop("")
+    read = [
+        replace(one, name=f"{one.name}: {name}", sentence=f"Column '{name}': {one.sentence}")
+        for name, several in by_column.items()
+        for one in several
+    ]
+    return _measured(released, [*linked, *read], f"{linked[0].sentence} {_largest(read)}".rstrip())
+
+
+def _measured(
+    released: Released, figures: Sequence[AttackFigure], sentence: str, notes: Sequence[str] = ()
+) -> Measured:
+    """Figures, with the sentence that tells most under the code of the kind."""
+    assert released.made.code is not None
+    return Measured(figures=figures, telling={released.made.code: sentence}, notes=notes)
 
 
 def _gaps(released: Released) -> AttackFigure:

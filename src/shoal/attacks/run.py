@@ -18,6 +18,7 @@ from shoal.attacks.views import release_view as see
 from shoal.catalogue import load, make, working
 from shoal.errors import InputError, ParameterError
 from shoal.grammar import parse_attack
+from shoal.kinds.base import kind_of, made_of
 from shoal.recoding.labels import readers_manifest
 from shoal.results import Release
 from shoal.table.coding import canonical_text
@@ -116,7 +117,7 @@ def make_case(
             found.append(Other(view=other, people=identified_people(other, against, subject), control=mine))
     rows = np.arange(people.n) if aligned and release is not None and seen else None
     return AttackCase(
-        kind=manifest["kind"], made=manifest.get("made", manifest["kind"]), view=view, keys=keys, people=people,
+        kind=kind_of(manifest), made=made_of(manifest), view=view, keys=keys, people=people,
         identified=seen, control=beside, no_control=why, outside=control, release=release, input_rows=rows,
         others=found,
     )  # fmt: skip
@@ -125,7 +126,7 @@ def make_case(
 def run_attacks(case: AttackCase, only: Sequence[str | Mapping[str, Any]] = ()) -> list[AttackResult]:
     """Run the attacks asked for, or all that apply to the kind of release; what cannot run says what it lacks."""
     results = []
-    for one in only or applicable(case.kind, case.made):
+    for one in only or applicable(case):
         spec = parse_attack(one) if isinstance(one, str) else dict(one)
         mine = _only_on(case, spec.pop("on", None))
         made: Attack = make("attack", spec)
@@ -156,16 +157,17 @@ def _only_on(case: AttackCase, on: str | Sequence[str] | None) -> AttackCase:
     return replace(case, view=replace(case.view, sensitive={name: case.view.sensitive[name] for name in columns}))
 
 
-def applicable(*kinds: str) -> list[str]:
-    """Names of the attacks on any of some kinds of release."""
-    return [name for name in working("attack") if set(kinds) & set(load("attack", name).kinds)]
+def applicable(case: AttackCase) -> list[str]:
+    """Names of the attacks that are about something that the release has."""
+    return [name for name in working("attack") if case.has(load("attack", name).aim)]
 
 
 def _lacking(attack: Attack, case: AttackCase) -> str:
     """Why an attack cannot run here, in a sentence; empty where it can."""
-    if not {case.kind, case.made} & set(attack.kinds):
-        others = ", ".join(applicable(case.kind, case.made)) or "none"
-        return f"'{attack.name}' does not apply to a {case.kind} release; these do: {others}."
+    if not case.has(attack.aim):
+        others = ", ".join(applicable(case)) or "none"
+        why = case.made.lacks[attack.aim]
+        return f"'{attack.name}' does not apply to a {case.kind} release, where {why}; these do: {others}."
     have = {
         "people": case.identified,
         "cells": case.view.matcher is not None,

@@ -14,6 +14,7 @@ from shoal.attacks.centroids import Centroids
 from shoal.attacks.subjects import Subjects
 from shoal.errors import InputError
 from shoal.hierarchy.hierarchy import MISSING, ROOT, Hierarchy
+from shoal.kinds.base import Trait, either_has
 from shoal.recoding.cover import Cover, cover_column, not_suppressed
 from shoal.recoding.labels import publisher_manifest
 from shoal.results import Release
@@ -205,7 +206,7 @@ def _positions(column: Column) -> np.ndarray:
 
 def _covering(manifest: Mapping[str, Any]) -> bool:
     """Whether cells cover the values of the people behind them: centroids do not."""
-    return "microaggregated" not in (manifest["kind"], manifest.get("made"))
+    return not either_has(manifest, Trait.CENTROIDS)
 
 
 def _distinct(columns: Sequence[pl.Series]) -> np.ndarray:
@@ -254,7 +255,7 @@ def _group_ids(frame: pl.DataFrame, rows: pl.DataFrame, manifest: Mapping[str, A
 
 
 def _group_numbers(release: Release) -> np.ndarray | None:
-    return release.released.classes[release.source] if release.released.made == "bucketised" else None
+    return release.released.classes[release.source] if release.released.made.has(Trait.GROUPS) else None
 
 
 def _polars(frame: Any) -> pl.DataFrame:

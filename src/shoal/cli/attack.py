@@ -26,6 +26,7 @@ from shoal.cli.options import (
 from shoal.cli.show import say, share, show_json, show_table, steps
 from shoal.errors import InputError, ParameterError
 from shoal.grammar import pairs, parse_attack, parse_hierarchy, separator_character, split_columns
+from shoal.kinds.generalised import GENERALISED
 
 if TYPE_CHECKING:
     import polars as pl
@@ -133,9 +134,9 @@ def attack(
         if place is not None:
             from shoal.reports.attack import attack_html
 
-            write_private(place, attack_html(data, title=target.name, kind=case.kind, statement=statement))
+            write_private(place, attack_html(data, title=target.name, kind=case.kind.name, statement=statement))
     if as_json:
-        show_json({"target": str(target), "kind": case.kind, "statement": statement, "attacks": data})
+        show_json({"target": str(target), "kind": case.kind.name, "statement": statement, "attacks": data})
     else:
         _show(results, f"{target}: a {case.kind} release, {statement}", html)
 
@@ -179,7 +180,7 @@ def _file_case(
     case = file_case(
         read(path), quasi=given.quasi, sensitive=given.sensitive, subject=subject,
         hierarchies={name: parse_hierarchy(text) for name, text in given.hierarchies.items()}, types=given.types,
-        kind=given.kind or "generalised", against=people, control=outside, keys=Keys.from_seed(seed),
+        kind=given.kind or GENERALISED.name, against=people, control=outside, keys=Keys.from_seed(seed),
         others=[read_release(one) for one in also],
     )  # fmt: skip
     doubts = [] if people is None else strangers(case.view, people, list(given.hierarchies))

@@ -167,17 +167,17 @@ def _problems(
     if recipe.roles.pseudonym and "W-TRAJECTORY" not in accepted:
         what = "Tokens link the records of a person, which may single people out; a run measures how many."
         found.append(RefusalError(what, ["W-TRAJECTORY"]))
-    if algorithm.code is not None and algorithm.code not in accepted:
+    if algorithm.kind.code is not None and algorithm.kind.code not in accepted:
         what = f"A release of the method '{algorithm.name}' protects less than it seems to; a run measures how much."
-        found.append(RefusalError(what, [algorithm.code]))
+        found.append(RefusalError(what, [algorithm.kind.code]))
     found += _named(table, accepted)
     while True:
         try:
-            refuse_unprotected(table, judge.models, empty, accepted, algorithm.code)
+            refuse_unprotected(table, judge.models, empty, accepted, algorithm.kind)
             refuse_settings(table, recipe.output.order, accepted)
             limit = recipe.output.neutral_limit
-            refuse_neutral(table, limit, algorithm.suppression_limit, accepted, algorithm.code)
-            if not getattr(algorithm, "counterfeits", False):
+            refuse_neutral(table, limit, algorithm.suppression_limit, accepted, algorithm.kind)
+            if not algorithm.invents:
                 refuse_infeasible(judge, algorithm.suppression_limit)
         except RefusalError as error:
             found.append(error)

@@ -139,8 +139,9 @@ def _released(folder: Path) -> tuple[Table, list[str]]:
 
     from shoal.hierarchy.hierarchy import Hierarchy
     from shoal.io.output import read_release
+    from shoal.kinds.base import Trait, made_of
+    from shoal.kinds.codings import class_figures
     from shoal.risk.cells import as_it_stands
-    from shoal.risk.kinds import what_classes_mean
     from shoal.table.policies import given_policy
     from shoal.table.schema import ColumnSpec
 
@@ -151,7 +152,7 @@ def _released(folder: Path) -> tuple[Table, list[str]]:
         frame = frame.filter(~pl.all_horizontal(pl.all().cast(pl.String) == "*").fill_null(False))
     frame = frame.with_columns(pl.when(text != _MISSING).then(text).name.keep())
     quasi, sensitive = (_columns(manifest, role, frame.columns) for role in ("quasi", "sensitive"))
-    if manifest.get("made", manifest["kind"]) == "bucketised":
+    if made_of(manifest).has(Trait.GROUPS):
         sensitive = []  # the value beside a record need not be its own
     # Codes, and labels above values, are compared as they stand like any text.
     plain = {
@@ -174,7 +175,8 @@ def _released(folder: Path) -> tuple[Table, list[str]]:
         },
         policies={name: given_policy(entry["policy"]) for name, entry in plain.items() if entry.get("policy")},
     )  # fmt: skip
-    return table, what_classes_mean(manifest)
+    codes = {column["coded"] for column in manifest["columns"] if "coded" in column}
+    return table, class_figures(made_of(manifest), codes)
 
 
 def _columns(manifest: Mapping[str, Any], role: str, present: Sequence[str]) -> list[str]:

@@ -20,6 +20,7 @@ from shoal.evaluation.reading import Feature, Reading
 from shoal.hierarchy.hierarchy import MISSING
 from shoal.kernels.count.estimates import cell_chances, exact_counts, expected_counts
 from shoal.kernels.count.grouping import group_rows
+from shoal.kinds.base import Trait
 from shoal.table.keys import Keys
 
 # Queries at a time, so that chances of all cells fit into memory that is used again from one part to the next.
@@ -202,7 +203,7 @@ def answer(reading: Reading, queries: Sequence[Query]) -> Answers:
     """Answer queries on the original rows and on the release."""
     asked = _asked(reading, queries)
     features = [one.feature for one in asked]
-    rows, groups = _Rows(features), _Groups.of(features, reading.groups if reading.made == "bucketised" else None)
+    rows, groups = _Rows(features), _Groups.of(features, reading.groups if reading.made.has(Trait.GROUPS) else None)
     alone = [np.bincount(one.original, minlength=len(one.values)) / reading.n for one in features]
     step = max(_CELLS // max(sum(len(one.texts) for one in features), sum(len(one.values) for one in features)), 1)
     found = np.empty((3, len(queries)))

@@ -13,6 +13,7 @@ import polars as pl
 from shoal.errors import InputError
 from shoal.evaluation.domains import Domain, column_domain
 from shoal.kernels.count.grouping import group_rows
+from shoal.kinds.base import Kind, Trait, either_has, kind_of, made_of
 from shoal.recoding.cover import cover_column, not_suppressed
 from shoal.recoding.labels import publisher_manifest, readers_manifest
 from shoal.recoding.meeting import refuse_unmet, refuse_unmet_values
@@ -104,8 +105,8 @@ class Reading:
         Person of each original row, where rows of one person are known to be; else rows are people.
     """
 
-    kind: str
-    made: str
+    kind: Kind
+    made: Kind
     n: int
     rows: int
     source: np.ndarray | None
@@ -197,10 +198,10 @@ def read_published(
     if values is not None:
         frame = _paired(frame, values, manifest["group"], keys)
     entries = [entry for entry in manifest["columns"] if entry["role"] in ROLES]
-    made = manifest.get("made", manifest["kind"])
+    made = made_of(manifest)
     features = {entry["name"]: _feature(entry, frame, original, made) for entry in entries if "coded" not in entry}
     return Reading(
-        kind=manifest["kind"], made=made, n=original.height, rows=frame.height, source=source, features=features,
+        kind=kind_of(manifest), made=made, n=original.height, rows=frame.height, source=source, features=features,
         groups=_groups(frame, features, manifest), suppression=1.0 - real / original.height,
         left_out=[entry["name"] for entry in manifest["columns"] if "coded" in entry], keys=keys,
         people=people,
@@ -212,7 +213,7 @@ def refuse_other_rows(frame: pl.DataFrame, manifest: Mapping[str, Any], original
 
     What that means is in :mod:`shoal.recoding.meeting`.
     """
-    centroids = "microaggregated" in (manifest["kind"], manifest.get("made"))
+    centroids = either_has(manifest, Trait.CENTROIDS)
     for entry in manifest["columns"]:
         name = entry["name"]
         if entry["role"] not in ROLES or "coded" in entry or name not in original.columns:
@@ -224,14 +225,14 @@ def refuse_other_rows(frame: pl.DataFrame, manifest: Mapping[str, Any], original
             refuse_unmet_values(name, entry.get("type") or "categorical", frame[name], original[name], "the original")
 
 
-def _feature(entry: Mapping[str, Any], frame: pl.DataFrame, original: pl.DataFrame, made: str) -> Feature:
+def _feature(entry: Mapping[str, Any], frame: pl.DataFrame, original: pl.DataFrame, made: Kind) -> Feature:
     name, role = entry["name"], entry["role"]
     if name not in original.columns:
         raise InputError(f"The original has no column '{name}', which the release has: name the file it was made from.")
     if role == "neutral":  # a manifest does not say what neutral columns hold
         entry = {**entry, "type": infer_type(name, original[name], ColumnSpec())}
     # Centroids and representatives stand for the people of a class, and cover nothing.
-    stands = entry["cells"] == "representative" or (made == "microaggregated" and role == "quasi")
+    stands = entry["cells"] == "representative" or (made.has(Trait.CENTROIDS) and role == "quasi")
     domain = column_domain(entry, frame, original[name], stands=stands)
     return Feature(name=name, role=role, type=entry["type"], **vars(domain))
 

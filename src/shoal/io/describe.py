@@ -10,10 +10,11 @@ import numpy as np
 from shoal.hierarchy.hierarchy import MISSING, ROOT
 from shoal.hierarchy.shown import shown_entry
 from shoal.hierarchy.values import format_date, format_number
-from shoal.io.kinds import not_protected_by_kind, public_figures, statement_of_kind
+from shoal.kinds.base import Kind, Trait
+from shoal.kinds.codings import left_open
+from shoal.kinds.generalised import GENERALISED
 from shoal.recoding.applied import Released
-from shoal.recoding.publish import Published, group_name, released_columns
-from shoal.recoding.recodings import Bucketed, Rewritten
+from shoal.recoding.publish import Published, released_columns
 from shoal.table.coding import canonical_text
 from shoal.table.column import TREE, Column
 from shoal.table.styles import file_columns
@@ -78,8 +79,8 @@ def describe(
     joinable
         Whether the key of its tokens is used for other releases too.
     """
-    made, kind = ("generalised", "generalised") if released is None else (released.made, released.kind)
-    coded = {} if released is None else released.coded
+    made, kind = (GENERALISED, GENERALISED) if released is None else (released.made, released.kind)
+    coded = () if released is None else set(released.coded.values())
     # In the order of the file, from which anybody can write the same sentence.
     sensitive = [name for name in released_columns(table) if name in table.schema.sensitive]
     counterfeit = 0 if released is None else int((released.classes[table.n - table.counterfeits :] >= 0).sum())
@@ -87,10 +88,10 @@ def describe(
     found = {
         "shoal": version,
         "manifest": 1,
-        "kind": kind,
+        "kind": kind.name,
         "source": table.name,
         "statement": statement(models, sensitive, kind, made),
-        "not_protected": not_protected_by_kind(made, coded, joinable) + open_left,
+        "not_protected": left_open(made, coded, joinable) + open_left,
         "suppressed": suppressed,
         "order": order,
         "people": table.subjects is not None,
@@ -98,10 +99,10 @@ def describe(
         "models": [model.parameters() for model in models],
         "acknowledged": sorted(acknowledged),
     }
-    if released is not None and kind != "generalised":
-        found |= _of_kind(released)
+    if released is not None:
+        found |= _of_kind(released, published)
     if figures:
-        found["measured"] = public_figures(figures)
+        found["measured"] = _public_figures(figures)
     if date is not None:
         found["date"] = date
     if counterfeit:
@@ -109,15 +110,26 @@ def describe(
     return found
 
 
-def _of_kind(released: Released) -> dict[str, Any]:
+def _of_kind(released: Released, published: Published | None) -> dict[str, Any]:
     """What somebody needs to know to check a kind that is not generalised."""
-    found: dict[str, Any] = {} if released.kind == released.made else {"made": released.made}
-    recoding = released.recoding
-    if isinstance(recoding, Bucketed):
-        found |= {"group": group_name(released.table), "publication": recoding.publication}
-    elif isinstance(recoding, Rewritten) and recoding.kind == "randomised":
-        found["redraw"] = int(recoding.notes["redraw"])
-    return found
+    found: dict[str, Any] = {} if released.kind == released.made else {"made": released.made.name}
+    if published is not None and published.group is not None:
+        found["group"] = published.group
+    return {**found, **released.recoding.public}
+
+
+def _public_figures(figures: Sequence[Any]) -> list[dict[str, Any]]:
+    """Attack figures for the manifest, rounded: what was found, not every digit of it."""
+    return [
+        {
+            "name": one.name,
+            "value": round(one.value, 4),
+            "interval": [round(one.low, 4), round(one.high, 4)],
+            "baseline": None if one.baseline is None else round(one.baseline, 4),
+            "sentence": one.sentence,
+        }
+        for one in figures
+    ]
 
 
 def uncoded_columns(released: Released, models: Sequence[Promised]) -> dict[str, dict[str, Any]]:
@@ -141,16 +153,16 @@ def whole_hierarchies(table: Table) -> dict[str, list[list[str]]]:
 def statement(
     models: Sequence[Promised],
     sensitive: Sequence[str],
-    kind: str = "generalised",
-    made: str = "generalised",
+    kind: Kind = GENERALISED,
+    made: Kind = GENERALISED,
 ) -> str:
     """The models met, in words: "5-anonymous, entropy 3-diverse on occupation"."""
     parts = []
     for model in models:
-        text = model.promise(groups=made == "bucketised")
+        text = model.promise(groups=made.has(Trait.GROUPS))
         on = model.columns(sensitive)
         parts.append(f"{text} on {', '.join(on)}" if on else text)
-    return statement_of_kind(kind, made, ", ".join(parts))
+    return kind.statement(made, ", ".join(parts))
 
 
 def _left_open(models: Sequence[Promised], sensitive: Sequence[str]) -> list[str]:
@@ -212,13 +224,13 @@ def _released_column(
         return found if shift is None else found | {"type": "date", "days": shift["days"]}
     if entry["role"] == "sensitive" and name in released.written:
         return entry | {"cells": "label"}
-    if entry["role"] != "quasi" or released.made == "generalised":
+    if entry["role"] != "quasi" or released.made.generalises:
         return entry
     column = table.columns[name]
     kept = ("name", "role", "type", "order", "domain")
     exact = {key: entry[key] for key in kept if key in entry} | {"cells": "value"}
     modes = column.kind == TREE and column.type not in ("numeric", "date")
-    if released.made == "microaggregated" and modes and column.hierarchy is not None:
+    if released.made.has(Trait.CENTROIDS) and modes and column.hierarchy is not None:
         # Tells modes from the medians of ordered categories.
         exact |= shown_entry(column.hierarchy, standing or ())
     return exact

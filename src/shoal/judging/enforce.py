@@ -11,7 +11,6 @@ from shoal.judging.settle import settled
 from shoal.models.judge import Judge
 from shoal.models.rules import BREACH
 from shoal.recoding.applied import Released
-from shoal.recoding.recodings import Subtree
 from shoal.table.classmap import RowIds
 from shoal.table.guards import guards_of
 from shoal.table.history import broken_classes
@@ -48,13 +47,12 @@ def enforce(released: Released, judge: Judge, rows: Rows, limit: float) -> Relea
 
 def _breaches(released: Released, judge: Judge) -> dict[tuple[str, int], np.ndarray]:
     """The likeliest breach of each class, by sensitive column and guard level, of values or nodes above them."""
-    lifted = released.recoding.sensitive if isinstance(released.recoding, Subtree) else {}
     found = {}
     for _, rules in judge.sets:
         if rules[0].op == BREACH:
             name, level = rules[0].names[0], int(rules[0].p0)
             guards = guards_of(released.table, name, None if level < 0 else level)
-            found[name, level] = guards.worst(released.classes, released.n_classes, lifted.get(name))
+            found[name, level] = guards.worst(released.classes, released.n_classes, released.recoding.lifted.get(name))
     return found
 
 

@@ -5,34 +5,32 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 
+from shoal.catalogue import names
 from shoal.errors import ParameterError, RefusalError
+from shoal.kinds.base import Kind, named
 from shoal.models.base import Model
 from shoal.recoding.snap import is_tight
 from shoal.table.table import Table
 
-CODES = (
-    "W-NO-K", "W-ORDER", "W-TIGHT", "W-NEUTRAL", "W-RA-LINK", "W-PP-REV", "W-EXACT-QI", "W-TRAJECTORY", "W-REPEAT",
-    "W-UNMODELLED", "W-TEXT", "W-NAMES",
-)  # fmt: skip
+_SETTINGS = ("W-NO-K", "W-ORDER", "W-TIGHT", "W-NEUTRAL")
 # Codes that accept something of one column, which they name.
 BY_COLUMN = ("W-UNMODELLED", "W-TEXT", "W-NAMES")
-# Codes that others are implied by: who publishes noise or codes knows that no model protects them, and exact
-# quasi-identifiers protect nobody's identity.
-_IMPLIED = {"W-RA-LINK": ("W-NO-K", "W-UNMODELLED"), "W-PP-REV": ("W-NO-K", "W-UNMODELLED"), "W-EXACT-QI": ("W-NO-K",)}
-_MEANING = {
-    "W-RA-LINK": "Random anonymisation is noise, not anonymity",
-    "W-PP-REV": "Codes are pseudonymisation, not anonymisation",
-    "W-EXACT-QI": "Quasi-identifiers are published exactly, so nobody's identity is protected",
-    "W-TRAJECTORY": "What links the records of a person singles people out",
-}
+_LINKS = "What links the records of a person singles people out"
+
+
+def plain_codes() -> list[str]:
+    """Warning codes that name no column: those of settings and those of the kinds of release."""
+    kinds = [named(name).code for name in names("kind")]
+    return [*_SETTINGS, *(code for code in kinds if code is not None), "W-TRAJECTORY", "W-REPEAT"]
 
 
 def refuse_unknown_codes(acknowledged: Collection[str]) -> None:
     """Say so when a code accepts nothing, instead of letting a slip pass for consent."""
+    plain = plain_codes()
     for code in acknowledged:
-        name, mark, column = code.partition(":")
-        if name not in CODES or (name in BY_COLUMN) != bool(mark and column):
-            known = [f"{one}:column" if one in BY_COLUMN else one for one in CODES]
+        name, _, column = code.partition(":")
+        if code not in plain and not (name in BY_COLUMN and column):
+            known = [*plain, *(f"{one}:column" for one in BY_COLUMN)]
             raise ParameterError(f"There is no warning code '{code}': there are {', '.join(known)}.")
 
 
@@ -41,14 +39,14 @@ def refuse_unprotected(
     models: Sequence[Model],
     vacuous: Sequence[tuple[Model, tuple[str, ...] | None]],
     acknowledged: Collection[str],
-    code: str | None = None,
+    kind: Kind,
 ) -> None:
     """Refuse a release without an identity model, or with a sensitive column that no model protects.
 
-    ``code`` is the one that the method's kind of release needs: it is asked for later, with what was measured, and
-    stands for those that it implies.
+    The code that the kind of release needs is asked for later, with what was measured, and stands for those that it
+    implies.
     """
-    implied = _IMPLIED.get(code or "", ())
+    implied = kind.implies
     if not any(model.identity for model in models) and "W-NO-K" not in (*acknowledged, *implied):
         raise RefusalError(
             "No model protects identity, so people may be unique in the release: add model 'k'.", ["W-NO-K"]
@@ -56,10 +54,10 @@ def refuse_unprotected(
     covered: set[str] = set()
     for model in models:
         targets = model.targets(table.domain)
-        for names in targets:
-            on = tuple(name for one in targets for name in one) if model.together else names
+        for one in targets:
+            on = tuple(name for several in targets for name in several) if model.together else one
             if (model, on) not in vacuous:
-                covered |= set(names)
+                covered |= set(one)
     for name in table.schema.sensitive if "W-UNMODELLED" not in implied else ():
         code = f"W-UNMODELLED:{name}"
         if name not in covered and code not in acknowledged:
@@ -90,15 +88,15 @@ def refuse_neutral(
     neutral_limit: float,
     suppression_limit: float,
     acknowledged: Collection[str],
-    code: str | None = None,
+    kind: Kind,
 ) -> None:
     """Refuse neutral columns that no release can bring below their limit.
 
     Whoever is unique on them alone is unique in every release, and only suppression makes such rows fewer. Where
-    quasi-identifiers are published as they are (``code``) the gate counts otherwise, and shifted dates may meet.
+    quasi-identifiers are published as they are the gate counts otherwise, and shifted dates may meet.
     """
     columns = [name for name in table.schema.neutral if name not in table.schema.shifted]
-    if not columns or code is not None or "W-NEUTRAL" in acknowledged:
+    if not columns or kind.code is not None or "W-NEUTRAL" in acknowledged:
         return
     unique = int(table.frame.select(columns).is_unique().sum())
     gone = min(unique, math.ceil(suppression_limit * table.n))
@@ -118,6 +116,7 @@ def refuse_measured(found: Mapping[str, str], acknowledged: Collection[str]) -> 
     found
         The most telling finding, by the warning code that accepts it.
     """
+    meaning = {kind.code: kind.meaning for kind in map(named, names("kind"))}
     for code, sentence in found.items():
         if code not in acknowledged:
-            raise RefusalError(f"{_MEANING[code]}: {sentence}", [code])
+            raise RefusalError(f"{meaning.get(code, _LINKS)}: {sentence}", [code])

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from shoal.kinds.base import Trait
 from shoal.recoding.applied import PriceStats, level_cells, top_level
 from shoal.recoding.column_cells import CellColumn
 from shoal.results import Score
@@ -58,21 +59,21 @@ class Measure:
         As in recipes and on the command line.
     better
         ``"down"`` when smaller is better.
-    of_cells
-        Whether it prices what the cells of quasi-identifiers cover; centroids cover nothing, so they have no price.
+    needs
+        What it looks at that not every kind of release has; None for what classes and counts give.
     """
 
     name: ClassVar[str]
     better: ClassVar[str] = "down"
-    of_cells: ClassVar[bool] = False
+    needs: ClassVar[Trait | None] = None
 
     def score(self, stats: PriceStats) -> Score:
         """Price a release."""
-        unpriced = self.of_cells and not stats.cells
-        low, high = (0.0, math.inf) if unpriced else self.bounds(stats)
+        lacking = None if self.needs is None else stats.kind.lacks.get(self.needs)
+        low, high = (0.0, math.inf) if lacking else self.bounds(stats)
         value: float | None
         also: dict[str, float | None] = {}
-        reason = CENTROIDS if unpriced else self.undefined(stats)
+        reason = lacking or self.undefined(stats)
         if reason is None:
             value, also = self.value(stats)
         else:
@@ -134,7 +135,6 @@ def search_prices(measure: Measure, domain: Domain) -> Prices | None:
 
 
 NOTHING_RELEASED = "the release is empty"
-CENTROIDS = "cells are centroids, which cover no set of values"
 
 
 def leaf_prices(columns: Sequence[Column], price: Callable[[CellColumn], np.ndarray]) -> list[np.ndarray]:

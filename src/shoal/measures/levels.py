@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from shoal.kinds.base import Trait
 from shoal.measures.base import Measure, Prices, additive, leaf_prices
 from shoal.recoding.applied import PriceStats, level_cells
 from shoal.recoding.column_cells import CellColumn, IntervalCells
@@ -47,7 +48,7 @@ class GeneralisationCost(Measure):
     """Sum over records and columns of level over height; a suppressed record costs 1 a column (Def. 2.1.4)."""
 
     name: ClassVar[str] = "genc"
-    of_cells: ClassVar[bool] = True
+    needs: ClassVar[Trait | None] = Trait.COVERING
 
     def prices(self, domain: Domain) -> Prices:
         """Level over height."""
@@ -72,7 +73,7 @@ class Precision(Measure):
     """One minus the normalised generalisation cost (Sweeney)."""
 
     name: ClassVar[str] = "precision"
-    of_cells: ClassVar[bool] = True
+    needs: ClassVar[Trait | None] = Trait.COVERING
     better: ClassVar[str] = "up"
 
     def prices(self, domain: Domain) -> Prices:
@@ -93,7 +94,7 @@ class Height(Measure):
     """Sum of the levels of a full-domain recoding (Samarati)."""
 
     name: ClassVar[str] = "height"
-    of_cells: ClassVar[bool] = True
+    needs: ClassVar[Trait | None] = Trait.COVERING
 
     def prices(self, domain: Domain) -> Prices:
         """The levels themselves, whatever is suppressed."""

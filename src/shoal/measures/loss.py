@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from shoal.kinds.base import Trait
 from shoal.measures.base import NOTHING_RELEASED, Measure, Prices, additive, leaf_prices
 from shoal.recoding.applied import PriceStats
 from shoal.recoding.column_cells import CellColumn
@@ -31,7 +32,7 @@ class NormalisedCertaintyPenalty(Measure):
     """NCP (Xu et al.): weighted share of the domain that each cell covers, 0 for a single value."""
 
     name: ClassVar[str] = "ncp"
-    of_cells: ClassVar[bool] = True
+    needs: ClassVar[Trait | None] = Trait.COVERING
 
     def prices(self, domain: Domain) -> Prices:
         """Weighted penalties."""
@@ -53,7 +54,7 @@ class LossMetric(Measure):
     """Mean loss of a cell (Iyengar): width or leaves less one over the domain's; 1 for a suppressed record."""
 
     name: ClassVar[str] = "lm"
-    of_cells: ClassVar[bool] = True
+    needs: ClassVar[Trait | None] = Trait.COVERING
 
     def prices(self, domain: Domain) -> Prices:
         """Weighted spreads, averaged."""
@@ -77,7 +78,7 @@ class InformationLoss(Measure):
     """Weighted sum over cells of (values covered - 1) / domain size (Xiao & Tao)."""
 
     name: ClassVar[str] = "ilm"
-    of_cells: ClassVar[bool] = True
+    needs: ClassVar[Trait | None] = Trait.COVERING
 
     def prices(self, domain: Domain) -> Prices:
         """Weighted leaf prices."""
@@ -124,7 +125,7 @@ class Ambiguity(Measure):
     """Mean number of value combinations that a record's cells could stand for (Loukides, Sec. 2.1.1)."""
 
     name: ClassVar[str] = "am"
-    of_cells: ClassVar[bool] = True
+    needs: ClassVar[Trait | None] = Trait.COVERING
 
     def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
         """Mean product of values covered; its share of the whole domain and its log10 beside it."""
@@ -160,7 +161,7 @@ class UtilityMeasure(Measure):
     """
 
     name: ClassVar[str] = "um"
-    of_cells: ClassVar[bool] = True
+    needs: ClassVar[Trait | None] = Trait.COVERING
 
     def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
         """Unweighted and record-weighted mean."""
@@ -178,7 +179,7 @@ class WorstGroupLoss(Measure):
     """WGU (Loukides, Def. 5.2.2): the largest mean Q-diversity of a class; at least UM."""
 
     name: ClassVar[str] = "wgu"
-    of_cells: ClassVar[bool] = True
+    needs: ClassVar[Trait | None] = Trait.COVERING
 
     def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
         """The worst class."""
@@ -194,7 +195,7 @@ class NonUniformEntropy(Measure):
     """Bits that cells hide: minus log2 of a value's share among all rows whose value its cell covers."""
 
     name: ClassVar[str] = "entropy"
-    of_cells: ClassVar[bool] = True
+    needs: ClassVar[Trait | None] = Trait.COVERING
 
     def prices(self, domain: Domain) -> Prices:
         """Bits a value at a level; a suppressed record hides all there were."""
@@ -228,7 +229,7 @@ class ArxLoss(Measure):
     """
 
     name: ClassVar[str] = "arx-loss"
-    of_cells: ClassVar[bool] = True
+    needs: ClassVar[Trait | None] = Trait.COVERING
 
     def prices(self, domain: Domain) -> Prices:
         """Covered shares, normalised, under a logarithm."""

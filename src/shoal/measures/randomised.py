@@ -1,6 +1,6 @@
 """Measures of random anonymisation (Yang & Qiao 2010); for a release of another kind they have no value.
 
-They read ``stats.rewritten``, a :class:`~shoal.recoding.randomised.Randomised`.
+They read ``stats.channel``, a :class:`~shoal.recoding.randomised.Randomised`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.errors import ParameterError
+from shoal.kinds.base import Trait
 from shoal.measures.amplification import amplification, amplification_with_prior, countable
 from shoal.measures.base import Measure
 from shoal.measures.bias import association_bias, relative_bias
@@ -21,8 +22,6 @@ from shoal.measures.posterior import posterior, too_many
 from shoal.recoding.applied import PriceStats
 from shoal.recoding.randomised import Randomised, entropy
 from shoal.results import Score
-
-_OTHER_KIND = "only a randomised release has it"
 
 
 def probabilistic_anonymity(described: Randomised) -> float:
@@ -43,9 +42,12 @@ def largest_anonymity(described: Randomised) -> float:
 class _Randomised(Measure):
     """A figure of the channel."""
 
+    needs: ClassVar[Trait | None] = Trait.NOISE
+
     def undefined(self, stats: PriceStats) -> str | None:
-        """It needs a randomised release."""
-        return _OTHER_KIND if stats.rewritten is None else self.missing(stats.rewritten)
+        """What this channel lacks, if anything."""
+        assert stats.channel is not None
+        return self.missing(stats.channel)
 
     def missing(self, described: Randomised) -> str | None:
         """Why this randomised release has no figure, or None."""
@@ -53,8 +55,8 @@ class _Randomised(Measure):
 
     def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
         """The figure of the channel."""
-        assert stats.rewritten is not None
-        return self.figure(stats.rewritten)
+        assert stats.channel is not None
+        return self.figure(stats.channel)
 
     def figure(self, described: Randomised) -> tuple[float, dict[str, float | None]]:
         """The figure, and related figures to show beside it."""

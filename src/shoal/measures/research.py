@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.errors import ParameterError
+from shoal.kinds.base import Trait
 from shoal.measures.association import Joints, association_weights, pairs
 from shoal.measures.base import NOTHING_RELEASED, Measure, Prices
 from shoal.measures.constraints import Constraint, named_column
@@ -45,7 +46,7 @@ class ResearchValue(Measure):
     """
 
     name: ClassVar[str] = "rv"
-    of_cells: ClassVar[bool] = True
+    needs: ClassVar[Trait | None] = Trait.COVERING
     better: ClassVar[str] = "up"
     rules: Sequence[Any] = ()
     weights: str = "given"

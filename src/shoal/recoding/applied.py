@@ -12,10 +12,12 @@ import polars as pl
 from shoal.errors import ParameterError
 from shoal.kernels.count.extents import group_bits, group_ranges, group_sums
 from shoal.kernels.count.grouping import group_rows
+from shoal.kinds.base import Kind
+from shoal.kinds.codings import called
+from shoal.kinds.generalised import GENERALISED
 from shoal.recoding.column_cells import CellColumn, IntervalCells, SetCells, TreeCells, all_bits, one_bit
 from shoal.recoding.randomised import Randomised, describe_randomised
-from shoal.recoding.recodings import Bucketed, FullDomain, Grouping, Recoding, Rewritten, Subtree
-from shoal.recoding.unchanged import exact_classes
+from shoal.recoding.recodings import FullDomain, Grouping, Recoding, Redrawn, Subtree
 from shoal.table.column import FLAT, TREE, Column
 from shoal.table.counting import count_groups
 from shoal.table.domain import Joint
@@ -42,12 +44,11 @@ class Released:
     k
         Smallest class the models allow; the unit of average class size.
     made
-        How quasi-identifiers are published: ``"generalised"``, ``"randomised"``, ``"pseudonymised"`` (as they are),
-        ``"microaggregated"`` or ``"bucketised"`` (as they are, with a group number; classes are the groups).
+        How quasi-identifiers are published.
     written
         Column to what is published instead of its cells or values, one entry a row.
     coded
-        Column to how what is written stands for its values: ``"graded"``, ``"mapping"``, ``"token"`` or ``"shifted"``.
+        Column to the name of its coding (:mod:`shoal.kinds.codings`).
     recoding
         What the algorithm handed over.
     """
@@ -59,15 +60,20 @@ class Released:
     levels: Mapping[str, int] | None
     groups: int
     k: int = 1
-    made: str = "generalised"
+    made: Kind = GENERALISED
     written: Mapping[str, pl.Series] = field(default_factory=dict)
     coded: Mapping[str, str] = field(default_factory=dict)
-    recoding: Recoding | None = None
+    recoding: Recoding = field(default_factory=Recoding)
 
     @property
-    def kind(self) -> str:
-        """What the release is called: pseudonymised as soon as a column of it is coded, however the rest was made."""
-        return "pseudonymised" if any(how != "shifted" for how in self.coded.values()) else self.made
+    def kind(self) -> Kind:
+        """What the release is called, which may be another kind than the one it was made as."""
+        return called(self.made, self.coded.values())
+
+    @cached_property
+    def channel(self) -> Randomised | None:
+        """What redrew the quasi-identifiers, None where nothing did."""
+        return describe_randomised(self.table, self.recoding) if isinstance(self.recoding, Redrawn) else None
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -123,13 +129,15 @@ class PriceStats:
         self.domain = released.table.domain
         self.sensitive = list(self.domain.schema.sensitive)
 
-    @cached_property
-    def rewritten(self) -> Randomised | None:
-        """The channel of a randomised release, None for any other."""
-        recoding = self._released.recoding
-        if not isinstance(recoding, Rewritten) or recoding.kind != "randomised":
-            return None
-        return describe_randomised(self._released.table, recoding)
+    @property
+    def kind(self) -> Kind:
+        """How quasi-identifiers are published."""
+        return self._released.made
+
+    @property
+    def channel(self) -> Randomised | None:
+        """What redrew the quasi-identifiers, None where nothing did."""
+        return self._released.channel
 
     @property
     def spreads(self) -> np.ndarray:
@@ -162,7 +170,7 @@ class PriceStats:
 
     def surprise(self, place: int) -> np.ndarray:
         """Sum over each class's rows of minus log2 of their value's share of the table."""
-        if self._released.made != "generalised":  # a value says all there is, whoever's it is
+        if not self.kind.generalises:  # a value says all there is, whoever's it is
             return -self.sizes * np.log2(np.maximum(self.cells[place].mass(), 1.0) / self.n)
         table = self._released.table
         column = table.quasi[place]
@@ -181,30 +189,13 @@ class PriceStats:
 
 
 def apply_recoding(table: Table, recoding: Recoding) -> Released:
-    """Recode every record, then number the classes of equal cells (of a bucketised release: its groups)."""
-    if isinstance(recoding, Rewritten | Bucketed):
-        return _apply_exact(table, recoding)
-    return replace(_generalise(table, recoding), recoding=recoding)
+    """Recode every record and number the classes, as the kind of the recoding does."""
+    made: Released = recoding.kind.part("classes")(table, recoding)
+    return replace(made, made=recoding.kind, recoding=recoding)
 
 
-def _apply_exact(table: Table, recoding: Rewritten | Bucketed) -> Released:
-    found = exact_classes(table, recoding)
-    coded = {method: how for how, method in (("graded", "graded"), ("mapping", "mapped"))}
-    return Released(
-        table=table,
-        classes=found.classes,
-        n_classes=found.n_classes,
-        cells={name: level_cells(table.columns[name], leaves, 0) for name, leaves in found.leaves.items()},
-        levels=None,
-        groups=recoding.groups if isinstance(recoding, Bucketed) else found.n_classes,
-        made="bucketised" if isinstance(recoding, Bucketed) else recoding.kind,
-        written=found.written,
-        coded={name: coded[method] for method in coded for name in recoding.notes.get(method, ())},
-        recoding=recoding,
-    )
-
-
-def _generalise(table: Table, recoding: Grouping | FullDomain | Subtree) -> Released:
+def generalised(table: Table, recoding: Grouping | FullDomain | Subtree) -> Released:
+    """Generalise every record; classes are what has equal cells."""
     if isinstance(recoding, Grouping):
         cells = [_extent_cells(column, table.codes[column.name], recoding) for column in table.quasi]
         return _merge(table, recoding.ids, recoding.groups, cells, None)

@@ -11,9 +11,8 @@ from shoal.hierarchy.hierarchy import MISSING, ROOT
 from shoal.recoding.applied import Released
 from shoal.recoding.cell_text import escape
 from shoal.recoding.column_cells import CellColumn, IntervalCells
-from shoal.recoding.recodings import Bucketed
+from shoal.recoding.exact import values_of
 from shoal.recoding.styles import inner_bounds, typed
-from shoal.recoding.unchanged import values_of
 from shoal.table.keys import Keys
 from shoal.table.styles import file_columns
 from shoal.table.table import Table
@@ -49,44 +48,15 @@ def released_columns(table: Table) -> list[str]:
 
 
 def publish_tables(released: Released, keys: Keys, *, suppressed: str, order: str) -> Published:
-    """What may be published of any kind of release."""
+    """What may be published of a release, as its kind does."""
+    found: Published = released.made.part("publish")(released, keys, suppressed=suppressed, order=order)
+    return found
+
+
+def in_one_table(released: Released, keys: Keys, *, suppressed: str, order: str) -> Published:
+    """A table in which every value stands beside its record."""
     frame, source = publish(released, keys, suppressed=suppressed, order=order)
-    bucketed = released.recoding
-    if not isinstance(bucketed, Bucketed):
-        return Published(frame=frame, source=source, apart=None, values_from=source)
-    group = group_name(released.table)
-    sensitive = [name for name in frame.columns if name in released.table.schema.sensitive]
-    numbers = pl.Series(group, released.classes.astype(np.int64) + 1)
-    if bucketed.publication == "permuted":
-        values_from = _permuted(released, keys, source)
-        moved = [_written(released, name).gather(values_from).alias(name) for name in sensitive]
-        frame = frame.with_columns(*moved, numbers.gather(source))
-        return Published(frame=frame, source=source, apart=None, values_from=values_from, group=group)
-    # Another order than the first table's, or rows would still stand side by side.
-    rows = keys.shuffle("sensitive order", released.table.row_keys)
-    rows = rows[released.classes[rows] >= 0]
-    apart = pl.DataFrame([numbers.gather(rows), *(_written(released, name).gather(rows) for name in sensitive)])
-    frame = frame.drop(sensitive).with_columns(numbers.gather(source))
-    return Published(frame=frame, source=source, apart=apart, values_from=rows, group=group)
-
-
-def group_name(table: Table) -> str:
-    """A name for the column of group numbers that no column of the table has."""
-    taken, name = set(table.frame.columns), "group"
-    while name in taken:
-        name = f"{name}_"
-    return name
-
-
-def _permuted(released: Released, keys: Keys, source: np.ndarray) -> np.ndarray:
-    """For each released row a row of its group, each once, in an order that says nothing about the first."""
-    drawn = keys.shuffle("permuted values", released.table.row_keys)
-    drawn = drawn[released.classes[drawn] >= 0]
-    by_group = drawn[np.argsort(released.classes[drawn], kind="stable")]
-    places = np.argsort(released.classes[source], kind="stable")
-    values_from = np.empty_like(source)
-    values_from[places] = by_group
-    return values_from
+    return Published(frame=frame, source=source, apart=None, values_from=source)
 
 
 def publish(
@@ -105,10 +75,10 @@ def publish(
     kept, index = np.where(star, 0, rows), np.where(star, 0, released.classes[rows])
     columns: list[pl.Series] = []
     for name in released_columns(table):
-        if name in released.cells and released.made == "generalised":
+        if name in released.cells and released.made.generalises:
             columns += [part.gather(index) for part in styled(released.cells[name], table.frame[name].dtype)]
         else:
-            columns.append(_written(released, name).gather(kept).alias(name))
+            columns.append(written(released, name).gather(kept).alias(name))
     return pl.DataFrame([_stars(values, star) for values in columns] if star.any() else columns), rows
 
 
@@ -147,7 +117,7 @@ def behind_representatives(released: Released) -> pl.DataFrame:
         [
             cells.texts().gather(index).alias(name)
             for name, cells in released.cells.items()
-            if cells.column.cells == "representative" and released.made == "generalised"
+            if cells.column.cells == "representative" and released.made.generalises
         ]
     )
 
@@ -169,7 +139,7 @@ def true_values(table: Table, name: str) -> pl.Series:
     return series if column is None or series.dtype != pl.String else values_of(table, column, table.codes[column.name])
 
 
-def _written(released: Released, name: str) -> pl.Series:
+def written(released: Released, name: str) -> pl.Series:
     """What is published of a column, one entry an input row."""
     return released.written[name] if name in released.written else true_values(released.table, name)
 

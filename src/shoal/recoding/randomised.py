@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.errors import ParameterError
 from shoal.params import nearest
-from shoal.recoding.recodings import Rewritten
+from shoal.recoding.recodings import Redrawn
 from shoal.table.column import Column
 from shoal.table.table import Table
 
@@ -73,14 +73,13 @@ class Randomised:
         return np.stack([factor[j] * self.shares[j][codes[j]] for j in self.drawn], axis=1)
 
 
-def describe_randomised(table: Table, recoding: Rewritten) -> Randomised:
-    """The channel of a randomised recoding, from what the algorithm noted, with the codes it made."""
-    noted: Mapping[str, float] = recoding.notes["p"]
+def describe_randomised(table: Table, recoding: Redrawn) -> Randomised:
+    """The channel of a randomised recoding, with the codes it made."""
     names = table.schema.quasi
     return Randomised(
         table=table,
-        p=np.array([noted[name] for name in names], dtype=np.float64),
-        redraw=int(recoding.notes["redraw"]),
+        p=np.array([recoding.chances[name] for name in names], dtype=np.float64),
+        redraw=recoding.redraw,
         after=np.stack([recoding.quasi[name] for name in names]),
     )
 

@@ -9,9 +9,48 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.kinds.base import Kind
+from shoal.kinds.bucketised import BUCKETISED
+from shoal.kinds.generalised import GENERALISED
+from shoal.kinds.microaggregated import MICROAGGREGATED
+from shoal.kinds.pseudonymised import PSEUDONYMISED
+from shoal.kinds.randomised import RANDOMISED
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recoding:
+    """What every recoding says.
+
+    Attributes
+    ----------
+    kind
+        Kind of the release that it makes.
+    notes
+        What the algorithm says about its own work, for the evidence.
+    secrets
+        What undoes it. It goes to a vault, never into a release.
+    counterfeits
+        Records that the algorithm made up, None for none.
+    """
+
+    kind: Kind = field(default=GENERALISED, repr=False, compare=False)
+    notes: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    secrets: Sequence[Any] = field(default=(), repr=False, compare=False)
+    counterfeits: Counterfeits | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def lifted(self) -> Mapping[str, np.ndarray]:
+        """Sensitive columns released as nodes above their values: column to node ids, one a row."""
+        return {}
+
+    @property
+    def public(self) -> Mapping[str, Any]:
+        """What readers need to know about it to check the release, for the manifest."""
+        return {}
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Grouping:
+class Grouping(Recoding):
     """Records in groups; each group is generalised to the extent of its members.
 
     Attributes
@@ -20,16 +59,10 @@ class Grouping:
         int32 group of each row, -1 for a suppressed one.
     groups
         Number of groups.
-    notes
-        What the algorithm says about its own work, for the evidence.
-    counterfeits
-        Records that the algorithm made up, None for none.
     """
 
     ids: np.ndarray
     groups: int
-    notes: Mapping[str, Any] = field(default_factory=dict)
-    counterfeits: Counterfeits | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -50,23 +83,20 @@ class Counterfeits:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FullDomain:
+class FullDomain(Recoding):
     """One level a column, the same for every record.
 
     Attributes
     ----------
     levels
         Column to level; 0 leaves values as they are. Columns without a hierarchy have levels 0 and 1 (``*``).
-    notes
-        What the algorithm says about its own work, for the evidence.
     """
 
     levels: Mapping[str, int]
-    notes: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Subtree:
+class Subtree(Recoding):
     """One node a value of every column, and the same node for all values below it (full-subtree recoding).
 
     Attributes
@@ -75,45 +105,78 @@ class Subtree:
         Column to int64 node ids of its hierarchy, one a leaf code.
     sensitive
         Sensitive columns released as nodes: column to int64 node ids of its hierarchy, one a row.
-    notes
-        What the algorithm says about its own work, for the evidence.
     """
 
     nodes: Mapping[str, np.ndarray]
     sensitive: Mapping[str, np.ndarray] = field(default_factory=dict)
-    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def lifted(self) -> Mapping[str, np.ndarray]:
+        """Sensitive columns released as nodes."""
+        return self.sensitive
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Rewritten:
-    """Values replaced record by record; nothing is generalised.
+class Redrawn(Recoding):
+    """Quasi-identifiers redrawn at random, record by record.
 
     Attributes
     ----------
-    kind
-        ``"randomised"``, ``"pseudonymised"`` or ``"microaggregated"``.
     quasi
-        Randomised quasi-identifiers: column to int32 codes of its own dictionary, one a row.
-    columns
-        Column to what is published instead of its values, one entry a row.
-    ids
-        Microaggregated: int32 group of each row, -1 for a suppressed one; else None.
-    secrets
-        What undoes the rewriting. It goes to a vault, never into a release.
-    notes
-        What the algorithm says about its own work, for the evidence.
+        Quasi-identifier to int32 codes of its own dictionary, one a row.
+    chances
+        Quasi-identifier to the probability that it is the first one redrawn.
+    redraw
+        How many are redrawn in every record.
     """
 
-    kind: str
-    quasi: Mapping[str, np.ndarray] = field(default_factory=dict)
-    columns: Mapping[str, pl.Series] = field(default_factory=dict)
-    ids: np.ndarray | None = None
-    secrets: Sequence[Any] = ()
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    kind: Kind = field(default=RANDOMISED, repr=False, compare=False)
+    quasi: Mapping[str, np.ndarray]
+    chances: Mapping[str, float]
+    redraw: int
+
+    @property
+    def public(self) -> Mapping[str, Any]:
+        """How many are redrawn."""
+        return {"redraw": self.redraw}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Bucketed:
+class Coded(Recoding):
+    """Codes in the place of values; quasi-identifiers stay as they are, unless they are coded.
+
+    Attributes
+    ----------
+    columns
+        Column to what is published instead of its values, one entry a row.
+    coded
+        Column to the name of its coding (:mod:`shoal.kinds.codings`).
+    """
+
+    kind: Kind = field(default=PSEUDONYMISED, repr=False, compare=False)
+    columns: Mapping[str, pl.Series]
+    coded: Mapping[str, str]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Averaged(Recoding):
+    """Means, medians or modes of groups in the place of quasi-identifiers.
+
+    Attributes
+    ----------
+    ids
+        int32 group of each row, -1 for a suppressed one.
+    columns
+        Quasi-identifier to what is published instead of its values, one entry a row.
+    """
+
+    kind: Kind = field(default=MICROAGGREGATED, repr=False, compare=False)
+    ids: np.ndarray
+    columns: Mapping[str, pl.Series]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Bucketed(Recoding):
     """Records in groups whose quasi-identifiers stay exact and whose sensitive values are separated from them.
 
     Attributes
@@ -125,14 +188,14 @@ class Bucketed:
     publication
         ``"tables"``: quasi-identifiers with group numbers, and sensitive values with group numbers;
         ``"permuted"``: one table, sensitive values shuffled within each group.
-    notes
-        What the algorithm says about its own work, for the evidence.
     """
 
+    kind: Kind = field(default=BUCKETISED, repr=False, compare=False)
     ids: np.ndarray
     groups: int
     publication: str = "tables"
-    notes: Mapping[str, Any] = field(default_factory=dict)
 
-
-Recoding = Grouping | FullDomain | Subtree | Rewritten | Bucketed
+    @property
+    def public(self) -> Mapping[str, Any]:
+        """How the two sides are published."""
+        return {"publication": self.publication}

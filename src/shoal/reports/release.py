@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from shoal.kinds.base import made_of
+from shoal.kinds.codings import CODINGS
 from shoal.reports.pages import render
 
 _CELLS = {
@@ -14,19 +16,6 @@ _CELLS = {
     "value": "as it was collected",
     "bounds": "the lowest and the highest possible value",
     "representative": "one value for the whole class, in the middle of what is possible, not the person's own",
-}
-# Quasi-identifiers of the kinds that publish values.
-_VALUES = {
-    "randomised": "a value; in every record one or several were drawn anew, and nothing says which",
-    "pseudonymised": "exactly as it was collected",
-    "bucketised": "exactly as it was collected",
-    "microaggregated": "the mean, median or mode of the class, nobody's own",
-}
-_CODED = {
-    "graded": "a code that rises with the value",
-    "mapping": "a code, the same for equal values",
-    "token": "a token, the same for equal values",
-    "shifted": "a date, moved by a secret number of days that is the same for all of a person",
 }
 
 
@@ -49,14 +38,14 @@ def release_html(manifest: Mapping[str, Any]) -> str:
 
 
 def _column(column: Mapping[str, Any], manifest: Mapping[str, Any]) -> dict[str, str]:
-    made = manifest.get("made", manifest["kind"])
+    made = made_of(manifest)
     cells = _CELLS[column["cells"]]
     if "coded" in column:
-        cells = _CODED[column["coded"]]
+        cells = CODINGS[column["coded"]].words
     elif column["role"] == "quasi" and column["cells"] == "value":
-        cells = _VALUES.get(made, cells)
-    elif column["role"] == "sensitive" and made == "bucketised":
-        cells += ", but known by group only"
+        cells = made.exact or cells
+    elif column["role"] == "sensitive":
+        cells += made.known
     if "null" in column:
         cells += "; null (in CSV <missing>) where anything is possible"
     return {"name": ", ".join(column.get("columns", [column["name"]])), "role": column["role"], "cells": cells}

@@ -9,6 +9,7 @@ import polars as pl
 
 from shoal.catalogue import load
 from shoal.judging.feasible import whole_reference
+from shoal.kinds.base import Trait
 from shoal.models.judge import Judge
 from shoal.recoding.applied import Released
 from shoal.recoding.publish import Published
@@ -40,7 +41,7 @@ def before_and_after(released: Released, published: Published) -> dict[str, dict
         starred = published.frame.select(pl.all_horizontal((pl.all() == _STAR).fill_null(False))).to_series()
         kept &= ~starred.to_numpy()
     names = list(table.schema.sensitive)
-    told = [] if released.made == "bucketised" else [name for name in names if name not in released.written]
+    told = [] if released.made.has(Trait.GROUPS) else [name for name in names if name not in released.written]
     return {
         "before": _figures(table, read, np.arange(real), names),
         "after": _figures(table, shown[kept], published.source[kept], told),

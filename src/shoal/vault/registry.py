@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import InputError, ParameterError
+from shoal.kinds.base import Trait
 from shoal.models.base import Model
 from shoal.pseudonyms.tokens import KEY_BYTES, tokens
 from shoal.results import Release
@@ -21,7 +22,6 @@ from shoal.table.table import Table
 from shoal.vault.known_before import Past, Seen, with_release
 
 # Kinds whose classes are what a reader sees; noise and codes have none that could be followed.
-_FOLLOWED = ("generalised", "bucketised", "microaggregated")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -96,7 +96,7 @@ class Registry:
         """The registry with a release added to it; the file is not touched."""
         released = release.released
         table, schema = released.table, released.table.schema
-        if released.made not in _FOLLOWED:
+        if not released.made.has(Trait.CLASSES):
             raise ParameterError(f"The registry follows classes, and a {released.made} release has none: remove it.")
         kept = np.flatnonzero(released.classes >= 0)
         told = self.tokens(table)

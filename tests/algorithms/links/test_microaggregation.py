@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from shoal.algorithms.links.microaggregation import Microaggregation
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.source import read
-from shoal.recoding.recodings import Rewritten
+from shoal.recoding.recodings import Averaged
 from shoal.table.table import Table
 from shoal.verify.kinds.microaggregated import check_microaggregated
 from tests.algorithms.lattice.lattices import Case
@@ -25,7 +25,7 @@ from tests.test_adult import COLUMNS
 SIX = ["age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"]
 
 
-def run(table: Table, **parameters: Any) -> Rewritten:
+def run(table: Table, **parameters: Any) -> Averaged:
     algorithm = Microaggregation(**parameters)
     return algorithm.run(Case(table, [model.parameters() for model in algorithm.models()]).problem())
 
@@ -37,7 +37,7 @@ def table_of(data: dict[str, Any], **roles: Any) -> Table:
     return read(frame, **({"quasi": list(data), "sensitive": ["s"], "missing": "value"} | roles))
 
 
-def verified(table: Table, found: Rewritten) -> bool:
+def verified(table: Table, found: Averaged) -> bool:
     """What the verifier says of the rows as they would be released."""
     columns = [
         {"name": one.name, "role": one.role, "type": one.type, "order": one.spec.order, "hierarchy": one.hierarchy}
@@ -114,7 +114,7 @@ def test_cells_by_type() -> None:
     assert found.columns["day"].to_list() == [dt.date(2020, 1, 3)] * 3 + [dt.date(2020, 1, 23)] * 3
     assert found.columns["size"].to_list() == ["M"] * 3 + ["L"] * 3
     assert found.columns["town"].to_list() == ["Aby"] * 3 + [None] * 3
-    assert found.kind == "microaggregated"
+    assert found.kind.name == "microaggregated"
     assert verified(table, found)
 
 

@@ -20,7 +20,7 @@ from shoal.errors import DomainError, ParameterError
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
 from shoal.models.judge import Judge
-from shoal.recoding.recodings import Rewritten
+from shoal.recoding.recodings import Coded
 from shoal.table.keys import Keys
 from shoal.table.table import Table, take_rows
 from tests.golden.test_adult import COLUMNS, DROPPED
@@ -46,7 +46,7 @@ def table(frame: pl.DataFrame = FRAME, **given: Any) -> Table:
     return read(frame, **{**roles, **given})
 
 
-def run(algorithm: Any, data: Table | None = None, seed: int | None = 1) -> Rewritten:
+def run(algorithm: Any, data: Table | None = None, seed: int | None = 1) -> Coded:
     return algorithm.run(problem(data or table(), seed))
 
 
@@ -72,7 +72,7 @@ def columns(draw: st.DrawFn) -> Table:
 @given(columns(), st.integers(1, 7), st.sampled_from(["equal_width", "quantile"]))
 def test_the_whole_table(data: Table, categories: int, bounds: str) -> None:
     found = run(TableTransform(categories=categories, bounds=bounds), data)
-    assert found.kind == "pseudonymised"
+    assert found.kind.name == "pseudonymised"
     assert set(found.columns) == {secret.column for secret in found.secrets} == set(data.schema.sensitive)
     assert found.notes["codes"] == ["W-PP-REV"]
     for secret in found.secrets:

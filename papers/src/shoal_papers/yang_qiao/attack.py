@@ -15,7 +15,7 @@ from shoal.measures.association import association, pairs
 from shoal.measures.posterior import Posterior, candidates, posterior
 from shoal.measures.randomised import probabilistic_anonymity
 from shoal.recoding.randomised import Randomised, describe_randomised
-from shoal.recoding.recodings import Rewritten
+from shoal.recoding.recodings import Redrawn
 from shoal.results import Release
 from shoal.table.table import Table
 from shoal_papers.base import Claim, Context, Item, Outcome
@@ -89,7 +89,7 @@ def _data(context: Context) -> Outcome:
 
 def _channel(made: Release) -> Randomised:
     recoding = made.released.recoding
-    assert isinstance(recoding, Rewritten)
+    assert isinstance(recoding, Redrawn)
     return describe_randomised(made.table, recoding)
 
 

@@ -13,6 +13,7 @@ from shoal.evaluation.estimate import answer
 from shoal.evaluation.queries import Condition, Query
 from shoal.evaluation.reading import read_published
 from shoal.io.source import read
+from shoal.kinds.bucketised import BUCKETISED
 from shoal.measures.bias import confidence, lift, relative_bias, support
 from shoal.measures.posterior import candidates, posterior
 from shoal.measures.randomised import largest_anonymity, probabilistic_anonymity
@@ -124,7 +125,7 @@ def _permuted() -> bool:
 def _estimate() -> float:
     entries = [{"name": name, "role": "sensitive" if name == "disease" else "quasi", "type": "categorical",
                 "cells": "value"} for name in FIG_1.columns]  # fmt: skip
-    manifest = {"kind": "bucketised", "suppressed": "drop", "columns": entries, "group": "group"}
+    manifest = {"kind": BUCKETISED.name, "suppressed": "drop", "columns": entries, "group": "group"}
     query = Query((Condition("job", ("clerk",)), Condition("disease", (H,))))
     return float(answer(read_published(FIG_4, manifest, FIG_1), [query]).estimate[0])
 

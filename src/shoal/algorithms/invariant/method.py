@@ -59,6 +59,11 @@ class MInvariant(Algorithm):
         if not isinstance(self.counterfeits, bool):
             raise ParameterError("The 'counterfeits' of MInvariant must be true or false.")
 
+    @property
+    def invents(self) -> bool:
+        """Where counterfeits are allowed."""
+        return self.counterfeits
+
     def models(self) -> list[Model]:
         """The model that ``m`` stands for."""
         return [] if self.m is None else [load("model", "m-invariance")(m=self.m)]

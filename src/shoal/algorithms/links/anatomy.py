@@ -14,10 +14,12 @@ from shoal.algorithms.links.roundrobin import round_robin
 from shoal.catalogue import load, make
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kernels.links.anatomy import draw_groups
+from shoal.kinds.base import Kind
+from shoal.kinds.bucketised import BUCKETISED
 from shoal.models.base import Model
 from shoal.params import choice, whole
 from shoal.recoding.applied import apply_recoding
-from shoal.recoding.recodings import Bucketed, Grouping, Rewritten
+from shoal.recoding.recodings import Bucketed, Grouping
 from shoal.table.stats import Attribute
 
 GROUPINGS = ("anatomy", "entropy-mondrian", "round-robin")
@@ -49,7 +51,7 @@ class Anatomy(Algorithm):
     """
 
     name: ClassVar[str] = "anatomy"
-    code: ClassVar[str | None] = "W-EXACT-QI"
+    kind: ClassVar[Kind] = BUCKETISED
     l: float | None = None  # noqa: E741
     grouping: str | Mapping[str, Any] = "anatomy"
     publication: str = "tables"
@@ -167,7 +169,7 @@ def _spread_unknown(ids: np.ndarray, rows: np.ndarray, problem: Problem) -> None
 def _classes(grouper: Algorithm, problem: Problem) -> tuple[np.ndarray, dict[str, Any]]:
     """Groups of another method: its own, or the classes of equal cells where it generalises whole columns."""
     recoding = grouper.run(problem)
-    if isinstance(recoding, Rewritten | Bucketed):
+    if not recoding.kind.generalises:
         raise ParameterError(
             f"The 'grouping' of Anatomy must be a method that generalises, and '{grouper.name}' does not."
         )

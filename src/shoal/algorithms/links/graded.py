@@ -13,22 +13,25 @@ import polars as pl
 
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.errors import ParameterError
+from shoal.kinds.base import Kind
+from shoal.kinds.codings import GRADED, MAPPING
+from shoal.kinds.pseudonymised import PSEUDONYMISED
 from shoal.params import choice, nearest, whole
 from shoal.pseudonyms.grades import RULES, GradingTable, correlation
-from shoal.recoding.recodings import Rewritten
+from shoal.recoding.recodings import Coded
 from shoal.table.coding import code_dates, code_numbers
 from shoal.table.column import Column
 from shoal.table.schema import ColumnSpec
 from shoal.table.table import Table
 
 BINNINGS = ("equal_width", "quantile")
-CODE = "W-PP-REV"
 WARNING = (
     "Pseudonymised, not anonymised: quasi-identifiers are untouched, so every link to a person stays, and the codes "
     "can be read back by rank or by frequency."
 )
 _EPOCH = date(1970, 1, 1).toordinal()
 _FEW = 3
+_CODINGS = {"graded": GRADED, "mapped": MAPPING}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,14 +126,14 @@ class Graded(Grades, Algorithm):
     """
 
     name: ClassVar[str] = "graded"
-    code: ClassVar[str | None] = "W-PP-REV"
+    kind: ClassVar[Kind] = PSEUDONYMISED
     on: Any = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
         Algorithm.__post_init__(self)
         Grades.__post_init__(self)
 
-    def run(self, problem: Problem) -> Rewritten:
+    def run(self, problem: Problem) -> Coded:
         """Grade the columns asked for; all others stay as they are."""
         chosen = columns_on(problem.table, self.on, self.name, numeric=True)
         self.check_columns([column.name for column in chosen])
@@ -139,7 +142,7 @@ class Graded(Grades, Algorithm):
         return rewritten({"graded": made})
 
 
-def rewritten(parts: Mapping[str, Sequence[tuple[pl.Series, Any, dict[str, Any]]]]) -> Rewritten:
+def rewritten(parts: Mapping[str, Sequence[tuple[pl.Series, Any, dict[str, Any]]]]) -> Coded:
     """A pseudonymised recoding of coded columns, by the method that made them."""
     made = [one for several in parts.values() for one in several]
     notes: dict[str, Any] = {method: {one[0].name: one[2] for one in several} for method, several in parts.items()}
@@ -147,11 +150,11 @@ def rewritten(parts: Mapping[str, Sequence[tuple[pl.Series, Any, dict[str, Any]]
     few = [name for name, note in notes.get("graded", {}).items() if note["categories"] < _FEW]
     if few:
         warnings.append(f"Column '{few[0]}' has fewer than {_FEW} categories: its codes are close to a straight line.")
-    return Rewritten(
-        kind="pseudonymised",
+    return Coded(
         columns={series.name: series for series, _, _ in made},
+        coded={one[0].name: _CODINGS[method].name for method, several in parts.items() for one in several},
         secrets=[secret for _, secret, _ in made],
-        notes={"codes": [CODE], "warnings": warnings, **notes},
+        notes={"codes": [PSEUDONYMISED.code], "warnings": warnings, **notes},
     )
 
 

@@ -12,8 +12,10 @@ import polars as pl
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.links.graded import columns_on, look_up, rewritten
 from shoal.errors import ParameterError
+from shoal.kinds.base import Kind
+from shoal.kinds.pseudonymised import PSEUDONYMISED
 from shoal.pseudonyms.secrets import MappingTable
-from shoal.recoding.recodings import Rewritten
+from shoal.recoding.recodings import Coded
 from shoal.table.column import Column
 from shoal.table.keys import Keys
 
@@ -75,10 +77,10 @@ class ValueMapping(Prefixes, Algorithm):
     """
 
     name: ClassVar[str] = "mapping"
-    code: ClassVar[str | None] = "W-PP-REV"
+    kind: ClassVar[Kind] = PSEUDONYMISED
     on: Any = field(default=None, hash=False)
 
-    def run(self, problem: Problem) -> Rewritten:
+    def run(self, problem: Problem) -> Coded:
         """Map the columns asked for; all others stay as they are."""
         chosen = columns_on(problem.table, self.on, self.name, numeric=False)
         problem.progress("mapping")

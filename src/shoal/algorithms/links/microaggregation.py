@@ -15,9 +15,11 @@ from shoal.catalogue import load
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kernels.links.mdav import Records, mdav
 from shoal.kernels.links.univariate import shortest_path
+from shoal.kinds.base import Kind
+from shoal.kinds.microaggregated import MICROAGGREGATED
 from shoal.models.base import Model
 from shoal.params import choice, whole
-from shoal.recoding.recodings import Rewritten
+from shoal.recoding.recodings import Averaged
 from shoal.table.coding import code_dates, code_numbers
 from shoal.table.column import TREE, Column
 from shoal.table.table import Table
@@ -47,6 +49,7 @@ class Microaggregation(Algorithm):
     """
 
     name: ClassVar[str] = "microaggregation"
+    kind: ClassVar[Kind] = MICROAGGREGATED
     shorthand: ClassVar[tuple[str, ...]] = ("k",)
     method: str = "mdav"
     k: int | None = None
@@ -61,7 +64,7 @@ class Microaggregation(Algorithm):
         """The model that ``k`` stands for."""
         return [] if self.k is None else [load("model", "k")(k=self.k)]
 
-    def run(self, problem: Problem) -> Rewritten:
+    def run(self, problem: Problem) -> Averaged:
         """Group the records and compute what each group publishes."""
         table, k = problem.table, problem.judge.k
         if k < 2:
@@ -88,7 +91,7 @@ class Microaggregation(Algorithm):
         notes = {
             "method": self.method, "groups": sizes.size, "cells_are_representatives": True, "sse_share": lost,
         }  # fmt: skip
-        return Rewritten(kind="microaggregated", columns=columns, ids=ids, notes=notes)
+        return Averaged(columns=columns, ids=ids, notes=notes)
 
 
 def _is_number(column: Column) -> bool:

@@ -11,9 +11,11 @@ import numpy as np
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kernels.links.redraw import redraw_cells
+from shoal.kinds.base import Kind
+from shoal.kinds.randomised import RANDOMISED
 from shoal.params import choice, nearest, real, whole
 from shoal.recoding.randomised import entropy
-from shoal.recoding.recodings import Rewritten
+from shoal.recoding.recodings import Redrawn
 from shoal.table.column import Column
 from shoal.table.table import Table
 
@@ -44,7 +46,7 @@ class RandomAnonymisation(Algorithm):
     """
 
     name: ClassVar[str] = "random"
-    code: ClassVar[str | None] = "W-RA-LINK"
+    kind: ClassVar[Kind] = RANDOMISED
     redraw: int = 1
     p: str | Mapping[str, float] = "uniform"
     keep_constant: bool = False
@@ -75,7 +77,7 @@ class RandomAnonymisation(Algorithm):
         """The algorithm as a recipe writes it."""
         return super().parameters() | {"p": dict(self.p) if isinstance(self.p, Mapping) else self.p}
 
-    def run(self, problem: Problem) -> Rewritten:
+    def run(self, problem: Problem) -> Redrawn:
         """Draw, in time linear in the number of cells; every draw belongs to its row key."""
         table = problem.table
         p, constant = self.chances(table)
@@ -89,7 +91,8 @@ class RandomAnonymisation(Algorithm):
         redraw_cells(codes, table.row_keys, problem.keys.stream("redraw"), p[drawn], int(self.redraw), counts)
         quasi = {name: table.codes[name] for name in table.schema.quasi}
         quasi |= {column.name: codes[place] for place, column in enumerate(columns)}
-        return Rewritten(kind="randomised", quasi=quasi, notes=self._notes(table, p, constant))
+        notes = self._notes(table, p, constant)
+        return Redrawn(quasi=quasi, chances=notes["p"], redraw=notes["redraw"], notes=notes)
 
     def chances(self, table: Table) -> tuple[np.ndarray, list[str]]:
         """Probability of each quasi-identifier to be the first redrawn, and names of those with a single value."""

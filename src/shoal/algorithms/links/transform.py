@@ -9,7 +9,9 @@ from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.links.graded import Grades, is_number, rewritten
 from shoal.algorithms.links.mapping import Prefixes
 from shoal.errors import ParameterError
-from shoal.recoding.recodings import Rewritten
+from shoal.kinds.base import Kind
+from shoal.kinds.pseudonymised import PSEUDONYMISED
+from shoal.recoding.recodings import Coded
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,13 +28,13 @@ class TableTransform(Grades, Prefixes, Algorithm):
     """
 
     name: ClassVar[str] = "table-transform"
-    code: ClassVar[str | None] = "W-PP-REV"
+    kind: ClassVar[Kind] = PSEUDONYMISED
 
     def __post_init__(self) -> None:
         Algorithm.__post_init__(self)
         Grades.__post_init__(self)
 
-    def run(self, problem: Problem) -> Rewritten:
+    def run(self, problem: Problem) -> Coded:
         """Transform every sensitive column."""
         sensitive = problem.table.sensitive
         if not sensitive:

@@ -1,0 +1,77 @@
+"""Recodings that generalise nothing: which released rows look the same, and what is published instead of values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from shoal.kernels.count.grouping import group_rows
+from shoal.recoding.applied import Released, level_cells
+from shoal.recoding.recodings import Averaged, Bucketed, Coded, Redrawn
+from shoal.table.column import Column
+from shoal.table.table import Table
+
+
+def unchanged(table: Table, recoding: Coded) -> Released:
+    """Quasi-identifiers as they are; classes are what agrees on all of them."""
+    return replace(_alike(table, table.quasi_codes), written=dict(recoding.columns), coded=dict(recoding.coded))
+
+
+def redrawn(table: Table, recoding: Redrawn) -> Released:
+    """Quasi-identifiers as they were redrawn; classes are what agrees on all of them."""
+    codes = np.stack([recoding.quasi[name] for name in table.schema.quasi])
+    written = {column.name: values_of(table, column, codes[at]) for at, column in enumerate(table.quasi)}
+    return replace(_alike(table, codes), written=written)
+
+
+def groups(table: Table, recoding: Bucketed) -> Released:
+    """Quasi-identifiers as they are; classes are the published groups, each with the cells of one member."""
+    found, first, at = np.unique(recoding.ids, return_index=True, return_inverse=True)
+    dropped = int((found < 0).sum())
+    made = _exact(table, table.quasi_codes, (at - dropped).astype(np.int32), first[dropped:])
+    return replace(made, groups=recoding.groups)
+
+
+def centroids(table: Table, recoding: Averaged) -> Released:
+    """Centroids, which are no codes; classes are what publishes the same ones, whatever groups they came from."""
+    published = pl.DataFrame([recoding.columns[name] for name in table.schema.quasi])
+    ranks = published.select(pl.all().rank("dense").fill_null(0).cast(pl.Int32)).to_numpy().T
+    ids, _, _ = group_rows(np.ascontiguousarray(ranks), ranks.max(axis=1, initial=0) + 1)
+    kept = recoding.ids >= 0
+    _, ids[kept] = np.unique(ids[kept], return_inverse=True)
+    classes = np.where(kept, ids, -1).astype(np.int32)
+    count = int(classes.max(initial=-1)) + 1
+    return Released(
+        table=table, classes=classes, n_classes=count, cells={}, levels=None, groups=count,
+        written=dict(recoding.columns),
+    )  # fmt: skip
+
+
+def _alike(table: Table, codes: np.ndarray) -> Released:
+    """Rows of equal codes as classes."""
+    ids, first, _ = group_rows(codes, np.array([column.card for column in table.quasi]))
+    return _exact(table, codes, ids.astype(np.int32), first)
+
+
+def _exact(table: Table, codes: np.ndarray, classes: np.ndarray, first: np.ndarray) -> Released:
+    """Classes that publish the codes of one of their rows."""
+    cells = {column.name: level_cells(column, codes[at][first], 0) for at, column in enumerate(table.quasi)}
+    return Released(
+        table=table, classes=classes, n_classes=first.size, cells=cells, levels=None, groups=first.size
+    )  # fmt: skip
+
+
+def values_of(table: Table, column: Column, codes: np.ndarray) -> pl.Series:
+    """Values of codes that occur, as true values are published: in the column's own type, text as canonical text."""
+    source = table.frame[column.name]
+    if source.dtype != pl.String:
+        row = np.zeros(column.card, dtype=np.int64)
+        row[table.codes[column.name]] = np.arange(table.n)
+        return source.gather(row[codes])
+    texts = column.texts
+    if column.missing >= 0:
+        texts = texts.clone()
+        texts[column.missing] = None
+    return texts.gather(codes).alias(column.name)
