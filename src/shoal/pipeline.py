@@ -109,9 +109,9 @@ def anonymize(
     rows = opened.open(table)
     judge = Judge(wanted, whole_reference(rows, wanted))
     empty = vacuous(judge, chosen.suppression_limit)
-    refuse_unprotected(table, wanted, empty, acknowledge, chosen.kind)
-    refuse_settings(table, order, acknowledge)
-    refuse_neutral(table, neutral_limit, chosen.suppression_limit, acknowledge, chosen.kind)
+    refuse_unprotected(table.domain, wanted, empty, acknowledge, chosen.kind)
+    refuse_settings(table.domain, order, acknowledge)
+    refuse_neutral(rows, neutral_limit, chosen.suppression_limit, acknowledge, chosen.kind)
     refuse_idle_key(table, token_key)
     if not chosen.invents:
         refuse_infeasible(judge, chosen.suppression_limit)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from shoal.algorithms.links.random import RandomAnonymisation
+from shoal.engines.memory import MemoryRows
 from shoal.io.source import read
 from shoal.kernels.attack.posterior import reach
 from shoal.measures.bias import confidence, lift, relative_bias, support
@@ -95,12 +96,12 @@ def test_ra_18_two_columns() -> None:
 @pytest.mark.parametrize("name", RULES)
 def test_confidence_of_rules(name: str) -> None:
     given, then, expected = RULES[name]
-    assert confidence(TABLE, given, then) == pytest.approx(float(expected), abs=1e-12)
+    assert confidence(MemoryRows(TABLE), given, then) == pytest.approx(float(expected), abs=1e-12)
 
 
 def test_ra_22_and_23_the_leak_is_a_half_not_a_sixth() -> None:
     """The paper multiplies p = 1/3 by the rule's confidence, 1/2; by its own eq. (6) the probability is 1/2."""
-    rule = confidence(TABLE, {"job": "clerk", "country": "USA"}, {"age": "30-40"})
+    rule = confidence(MemoryRows(TABLE), {"job": "clerk", "country": "USA"}, {"age": "30-40"})
     assert described().p[0] * rule == pytest.approx(1 / 6, abs=1e-12)
     assert candidates(described(), OBSERVED)["probability"].max() == pytest.approx(1 / 2, abs=1e-12)
 
@@ -114,10 +115,10 @@ def test_posterior(name: str) -> None:
 
 
 def test_ra_25_proposition_10_bounds_nothing() -> None:
-    shares = [support(TABLE, {name: value}) for name, value in OBSERVED.items()]
-    rests = [support(TABLE, {k: v for k, v in OBSERVED.items() if k != name}) for name in OBSERVED]
+    shares = [support(MemoryRows(TABLE), {name: value}) for name, value in OBSERVED.items()]
+    rests = [support(MemoryRows(TABLE), {k: v for k, v in OBSERVED.items() if k != name}) for name in OBSERVED]
     # Of the two candidates' terms only the second is not 0: age is what they differ in.
-    bound = max(support(TABLE, OBSERVED) / min(one for one in rests if one), shares[0] / sum(shares))
+    bound = max(support(MemoryRows(TABLE), OBSERVED) / min(one for one in rests if one), shares[0] / sum(shares))
     assert bound == pytest.approx(1 / 11, abs=1e-12)
     assert candidates(described(), OBSERVED)["probability"].max() > 5 * bound
 
@@ -132,7 +133,7 @@ def test_exact_bias(name: str) -> None:
 
 
 def test_ra_27_equation_10() -> None:
-    lifts = lift(TABLE, CLERKS, "job")
+    lifts = lift(MemoryRows(TABLE), CLERKS, "job")
     assert lifts is not None
     assert (1 / lifts - 1) / 3 == pytest.approx(-7 / 45, abs=1e-12)
 
@@ -141,8 +142,8 @@ def test_ra_30_and_31_the_variance_is_not_equation_11() -> None:
     found = relative_bias(described(), PAIR)
     assert found is not None
     assert found.variance == pytest.approx(214 / 2025, abs=1e-12)
-    whole = support(TABLE, PAIR)
-    shares = {name: support(TABLE, {name: value}) for name, value in PAIR.items()}
+    whole = support(MemoryRows(TABLE), PAIR)
+    shares = {name: support(MemoryRows(TABLE), {name: value}) for name, value in PAIR.items()}
     rest = {"age": shares["job"], "job": shares["age"]}
     printed_one = sum((rest[name] / whole) ** 2 * (p - p * p) for name, p in shares.items()) / 9
     assert printed_one == pytest.approx(64 / 675, abs=1e-6)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from shoal.attacks.base import AttackFigure, figure
 from shoal.errors import ParameterError
-from shoal.kernels.attack.posterior import guess_values, guess_without, spread_scores
+from shoal.kernels.attack.posterior import guess_values, guess_without, own_chances, spread_scores
 from shoal.kernels.count.grouping import group_rows
 from shoal.measures.intervals import wilson
 from shoal.measures.posterior import Posterior, posterior, sets
@@ -60,6 +61,38 @@ def unchanged(described: Randomised) -> list[AttackFigure]:
     ]  # fmt: skip
 
 
+@dataclass(frozen=True, eq=False)
+class Recovered:
+    """What exact Bayes makes of each released record.
+
+    Attributes
+    ----------
+    truth
+        Posterior of the true vector.
+    recovered
+        Chance that a guess among the likeliest vectors is the true one.
+    own
+        Probability that the record became what it was released as.
+    """
+
+    truth: np.ndarray
+    recovered: np.ndarray
+    own: np.ndarray
+
+
+def recover(described: Randomised, known: Posterior) -> Recovered:
+    """Hold the posterior of every released vector against the truth, record by record."""
+    drawn, released = described.drawn, described.released_of
+    own = own_chances(
+        known.vectors.weights, described.before[drawn], described.after[drawn], released, described.redraw,
+        described.scale,
+    )  # fmt: skip
+    weight = own * known.vectors.counts[described.original_of]
+    hit = weight >= known.best[released] * (1.0 - 1e-12)
+    truth = np.minimum(weight / known.total[released], 1.0)
+    return Recovered(truth=truth, recovered=np.where(hit, 1.0 / known.tied[released], 0.0), own=own)
+
+
 def recover_vectors(described: Randomised, known: Posterior | None = None) -> list[AttackFigure]:
     """Guess each record's original quasi-identifiers by exact Bayes.
 
@@ -68,9 +101,9 @@ def recover_vectors(described: Randomised, known: Posterior | None = None) -> li
     likeliest original has a posterior above 0.5, above 0.9, and of 1.
     """
     known = known or posterior(described)
-    n, best = described.table.n, known.of_records
+    n, found_out = described.table.n, recover(described, known)
     naive = float(known.vectors.counts.max() / n)
-    share, mean = float(known.recovered.mean()), float(known.truth.mean())
+    share, mean = float(found_out.recovered.mean()), float(found_out.truth.mean())
     found = [
         figure(
             "recovered", share, n,
@@ -82,9 +115,10 @@ def recover_vectors(described: Randomised, known: Posterior | None = None) -> li
             f"On average the true quasi-identifiers of a released record have a probability of {mean:.1%}.",
         ),
     ]  # fmt: skip
-    limits = [("above-half", best > 0.5, "above 50%"), ("above-0.9", best > CONFIDENT, "above 90%")]
-    for name, flags, words in [*limits, ("certain", best >= 1.0 - 1e-12, "of 100%")]:
-        share = float(flags.mean())
+    top = known.top
+    limits = [("above-half", top > 0.5, "above 50%"), ("above-0.9", top > CONFIDENT, "above 90%")]
+    for name, flags, words in [*limits, ("certain", top >= 1.0 - 1e-12, "of 100%")]:
+        share = known.share(flags)
         sentence = f"For {share:.1%} of the records one original has a probability {words}."
         found.append(figure(name, share, n, sentence))
     return found
@@ -147,15 +181,15 @@ def _expected_unchanged(described: Randomised) -> float:
 
 def _guess_everybody(described: Randomised, column: Column, known: Posterior) -> tuple[np.ndarray, np.ndarray, float]:
     """Confidence and records guessed right of each original vector, and the control's share."""
-    found, n_vectors = known.vectors, known.vectors.counts.size
+    original, n_vectors = described.original_of, known.vectors.counts.size
     confidence, right = np.empty(n_vectors), np.empty(n_vectors)
     most = column.frequencies == column.frequencies.max()
     prior = np.where(most, 1.0 / most.sum(), 0.0)
     others, votes = np.empty(described.table.n), math.comb(described.drawn.size, described.redraw)
     for part in _parts(n_vectors, column.card):
         people = np.arange(part.start, part.stop)
-        rows = np.flatnonzero((found.original >= part.start) & (found.original < part.stop))
-        person, values = found.original[rows] - part.start, described.table.codes[column.name][rows]
+        rows = np.flatnonzero((original >= part.start) & (original < part.stop))
+        person, values = original[rows] - part.start, described.table.codes[column.name][rows]
         hits = np.bincount(person * column.card + values, minlength=people.size * column.card)
         hits = hits.reshape(people.size, column.card)
         scores, similar = _scores(described, column, known, people)
@@ -174,14 +208,14 @@ def _scores(
         ours, theirs, count = found.buckets(chosen)
         gains = described.scale * found.weights[:, list(chosen)].prod(axis=1) / known.total
         slot_of = np.full(count, -1, dtype=np.int32)
-        spread_scores(ours[people], slot_of, theirs, gains, found.released, values, scores)
-        spread_scores(ours[people], slot_of, ours, np.ones(ours.size), found.original, values, similar)
+        spread_scores(ours[people], slot_of, theirs, gains, described.released_of, values, scores)
+        spread_scores(ours[people], slot_of, ours, np.ones(ours.size), described.original_of, values, similar)
     return scores, similar
 
 
 def _raw(known: Posterior, column: Column) -> float:
     """Records guessed right by the commonest value among those with equal quasi-identifiers."""
-    original = known.vectors.original
+    original = known.vectors.described.original_of
     codes = known.vectors.described.table.codes[column.name]
     _, first, counts = group_rows(
         np.stack([original, codes]), np.array([known.vectors.counts.size, column.card])

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from shoal.algorithms.base import Algorithm
     from shoal.io.recipes import Recipe
     from shoal.models.judge import Judge
+    from shoal.table.rows import Rows
     from shoal.table.table import Table
 
 
@@ -96,7 +97,7 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
     rows = load("engine", recipe.engine.name)().open(table)
     judge = Judge(models, whole_reference(rows, models))
     empty = vacuous(judge, algorithm.suppression_limit)
-    problems += _problems(recipe, table, algorithm, judge, empty)
+    problems += _problems(recipe, table, rows, algorithm, judge, empty)
     if not any(isinstance(one, InfeasibleError) for one in problems):
         tried(lambda: _begin(recipe, table, algorithm, judge))
     refusals = [problem for problem in problems if isinstance(problem, RefusalError)]
@@ -156,7 +157,7 @@ def _problem(error: ShoalError) -> dict[str, Any]:
 
 
 def _problems(
-    recipe: Recipe, table: Table, algorithm: Algorithm, judge: Judge, empty: list[Any]
+    recipe: Recipe, table: Table, rows: Rows, algorithm: Algorithm, judge: Judge, empty: list[Any]
 ) -> list[ShoalError]:
     """Every refusal, as if those before it had been acknowledged, then infeasibility; as a run meets them."""
     from shoal.judging.feasible import refuse_infeasible
@@ -173,10 +174,10 @@ def _problems(
     found += _named(table, accepted)
     while True:
         try:
-            refuse_unprotected(table, judge.models, empty, accepted, algorithm.kind)
-            refuse_settings(table, recipe.output.order, accepted)
+            refuse_unprotected(table.domain, judge.models, empty, accepted, algorithm.kind)
+            refuse_settings(table.domain, recipe.output.order, accepted)
             limit = recipe.output.neutral_limit
-            refuse_neutral(table, limit, algorithm.suppression_limit, accepted, algorithm.kind)
+            refuse_neutral(rows, limit, algorithm.suppression_limit, accepted, algorithm.kind)
             if not algorithm.invents:
                 refuse_infeasible(judge, algorithm.suppression_limit)
         except RefusalError as error:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from shoal.kernels.count.grouping import group_rows, pack_keys
-from shoal.table.classmap import Cells, ClassMap, RowIds
+from shoal.table.classmap import Cells, ClassMap, Everybody, Grouped, Nodes, RowIds, Split, Together
 from shoal.table.counting import count_groups
 from shoal.table.domain import Domain, Joint
+from shoal.table.guards import guards_of
+from shoal.table.history import broken_classes
 from shoal.table.rows import Frequency
-from shoal.table.stats import Attribute, GroupStats
+from shoal.table.stats import Attribute, GroupStats, unknown_flags
 from shoal.table.table import Table, part_of
 
 
@@ -42,22 +45,68 @@ class MemoryRows:
     def frequency(self, attributes: Sequence[Attribute]) -> Frequency:
         """Distinct combinations of quasi-identifier codes with weights and histograms."""
         of, codes, counts = self._cells
-        stats = self.stats(Cells(np.arange(counts.size, dtype=np.int32), counts.size), attributes) if (
-            attributes or self.domain.by_people
-        ) else GroupStats(sizes=counts, rows=counts, histograms={})
+        if not attributes and not self.domain.by_people:
+            return Frequency(codes=codes, rows=counts, sizes=counts, histograms={})
+        stats = count_groups(self.table, of, counts.size, attributes)
         return Frequency(codes=codes, rows=counts, sizes=stats.sizes, histograms=dict(stats.histograms))
 
     def stats(self, classes: ClassMap, attributes: Sequence[Attribute]) -> GroupStats:
         """Sizes and histograms of classes."""
-        return count_groups(self.table, self.ids(classes), classes.groups, attributes)
+        ids, groups = self._split(classes) if isinstance(classes, Split) else (self.ids(classes), classes.groups)
+        return count_groups(self.table, ids, groups, attributes)
 
-    def ids(self, classes: ClassMap) -> np.ndarray:
+    def of_people(
+        self, stats: GroupStats, classes: Grouped, guarded: Sequence[tuple[str, int]], lifted: Mapping[str, np.ndarray]
+    ) -> GroupStats:
+        """The same statistics with what is known of the people behind the rows."""
+        table, ids = self.table, self.ids(classes)
+        if guarded:
+            breaches = {}
+            for name, level in guarded:
+                guards = guards_of(table, name, None if level < 0 else level)
+                breaches[name, level] = guards.worst(ids, classes.groups, lifted.get(name))
+            stats = replace(stats, breaches=breaches)
+        if table.counterfeits:  # methods that make records up have one row a person
+            real = ids[: table.n - table.counterfeits]
+            stats = replace(stats, sizes=np.bincount(real[real >= 0], minlength=classes.groups))
+        if table.history is not None:
+            column, codes = table.columns[table.history.column], table.codes[table.history.column]
+            broken = broken_classes(table.history, column.texts, ids, classes.groups, codes, unknown_flags(column))
+            stats = replace(stats, broken={column.name: broken})
+        return stats
+
+    def alone(self, columns: Sequence[str]) -> int:
+        """Rows that no other row equals on some columns as they were read."""
+        return int(self.table.frame.select(columns).is_unique().sum())
+
+    def ids(self, classes: Grouped | Everybody | Together) -> np.ndarray:
         """int32 class of every row, negative for none: what only rows in memory can tell."""
         if isinstance(classes, RowIds):
             return classes.ids
         if isinstance(classes, Cells):
             return classes.of[self._cells[0]]
+        if isinstance(classes, Nodes):
+            return self._of_nodes(classes)[self._cells[0]]
+        if isinstance(classes, Together):
+            return np.minimum(self.ids(classes.classes), 0)
         return np.zeros(self.table.n, dtype=np.int32)
+
+    def _of_nodes(self, classes: Nodes) -> np.ndarray:
+        """Class of every cell, by the nodes above its codes."""
+        codes = self._cells[1]
+        mine = np.stack([classes.nodes[name][codes[at]] for at, name in enumerate(self.table.schema.quasi)])
+        both = np.concatenate([classes.keys, mine.astype(np.int32)], axis=1)
+        found, _, _ = group_rows(both, both.max(axis=1, initial=0) + 1)
+        listed, cells = found[: classes.groups], found[classes.groups :]
+        number = np.full(int(found.max(initial=-1)) + 1, -1, dtype=np.int32)
+        number[listed] = np.arange(classes.groups, dtype=np.int32)
+        return number[cells]
+
+    def _split(self, classes: Split) -> tuple[np.ndarray, int]:
+        ids, column = self.ids(classes.classes), self.table.columns[classes.name]
+        cards = np.array([classes.classes.groups + 1, column.card])
+        found, first, _ = group_rows(np.stack([ids + 1, self.table.codes[classes.name]]), cards)
+        return np.where(ids >= 0, found, -1).astype(np.int32), first.size
 
     def part(self, rows: np.ndarray, attributes: Sequence[Attribute]) -> MemoryRows:
         """Some of the rows, in which tuples of columns are coded as in the whole."""

@@ -10,7 +10,8 @@ from shoal.errors import ParameterError, RefusalError
 from shoal.kinds.base import Kind, named
 from shoal.models.base import Model
 from shoal.recoding.snap import is_tight
-from shoal.table.table import Table
+from shoal.table.domain import Domain
+from shoal.table.rows import Rows
 
 _SETTINGS = ("W-NO-K", "W-ORDER", "W-TIGHT", "W-NEUTRAL")
 # Codes that accept something of one column, which they name.
@@ -35,7 +36,7 @@ def refuse_unknown_codes(acknowledged: Collection[str]) -> None:
 
 
 def refuse_unprotected(
-    table: Table,
+    domain: Domain,
     models: Sequence[Model],
     vacuous: Sequence[tuple[Model, tuple[str, ...] | None]],
     acknowledged: Collection[str],
@@ -53,12 +54,12 @@ def refuse_unprotected(
         )
     covered: set[str] = set()
     for model in models:
-        targets = model.targets(table.domain)
+        targets = model.targets(domain)
         for one in targets:
             on = tuple(name for several in targets for name in several) if model.together else one
             if (model, on) not in vacuous:
                 covered |= set(one)
-    for name in table.schema.sensitive if "W-UNMODELLED" not in implied else ():
+    for name in domain.schema.sensitive if "W-UNMODELLED" not in implied else ():
         code = f"W-UNMODELLED:{name}"
         if name not in covered and code not in acknowledged:
             void = [model.name for model, on in vacuous if on and name in on]
@@ -70,11 +71,11 @@ def refuse_unprotected(
             raise RefusalError(f"The sensitive column '{name}' has {why}: add one that protects it.", [code])
 
 
-def refuse_settings(table: Table, order: str, acknowledged: Collection[str]) -> None:
+def refuse_settings(domain: Domain, order: str, acknowledged: Collection[str]) -> None:
     """Refuse settings that give the source's order or the classes' exact extremes away."""
     if order == "kept" and "W-ORDER" not in acknowledged:
         raise RefusalError('order = "kept" publishes the rows in the order of the source.', ["W-ORDER"])
-    tight = [column for column in table.quasi if is_tight(column)]
+    tight = [column for column in domain.quasi if is_tight(column)]
     if tight and "W-TIGHT" not in acknowledged:
         given = tight[0].spec.snap
         shown = '"off"' if given == "off" else f"{given:g}"
@@ -84,7 +85,7 @@ def refuse_settings(table: Table, order: str, acknowledged: Collection[str]) -> 
 
 
 def refuse_neutral(
-    table: Table,
+    rows: Rows,
     neutral_limit: float,
     suppression_limit: float,
     acknowledged: Collection[str],
@@ -95,15 +96,16 @@ def refuse_neutral(
     Whoever is unique on them alone is unique in every release, and only suppression makes such rows fewer. Where
     quasi-identifiers are published as they are the gate counts otherwise, and shifted dates may meet.
     """
-    columns = [name for name in table.schema.neutral if name not in table.schema.shifted]
+    schema, n = rows.domain.schema, rows.domain.n
+    columns = [name for name in schema.neutral if name not in schema.shifted]
     if not columns or kind.code is not None or "W-NEUTRAL" in acknowledged:
         return
-    unique = int(table.frame.select(columns).is_unique().sum())
-    gone = min(unique, math.ceil(suppression_limit * table.n))
-    if unique > gone and (unique - gone) / (table.n - gone) > neutral_limit:
+    unique = rows.alone(columns)
+    gone = min(unique, math.ceil(suppression_limit * n))
+    if unique > gone and (unique - gone) / (n - gone) > neutral_limit:
         named = ", ".join(f"'{name}'" for name in columns)
         raise RefusalError(
-            f"{unique / table.n:.1%} of the rows are unique on the neutral columns alone ({named}), so every release "
+            f"{unique / n:.1%} of the rows are unique on the neutral columns alone ({named}), so every release "
             f"is above the neutral_limit of {neutral_limit:.1%}.", ["W-NEUTRAL"],
         )  # fmt: skip
 

@@ -10,12 +10,12 @@ from shoal.judging.feasible import whole_reference
 from shoal.models.base import Model
 from shoal.models.judge import Judge
 from shoal.models.rules import Reference
-from shoal.table.classmap import ClassMap, together
+from shoal.table.classmap import ClassMap, Grouped, Together
 from shoal.table.rows import Rows
 from shoal.table.stats import GroupStats, Histogram
 
 
-def settled(judge: Judge, stats: GroupStats, classes: ClassMap, rows: Rows) -> np.ndarray:
+def settled(judge: Judge, stats: GroupStats, classes: Grouped, rows: Rows) -> np.ndarray:
     """Flags of the classes that hold when all others are suppressed.
 
     Models that compare with the input are judged once. Those that compare with the released rows are judged against
@@ -34,7 +34,7 @@ def settled(judge: Judge, stats: GroupStats, classes: ClassMap, rows: Rows) -> n
         if judgement.model not in relative:
             good &= judgement.ok
     while relative and good.any():
-        among = Judge(relative, _released(judge, relative, stats, good, together(classes, good), rows))
+        among = Judge(relative, _released(judge, relative, stats, good, Together(classes.keep(good)), rows))
         left = good & among.ok(stats)
         if left.sum() == good.sum():
             break

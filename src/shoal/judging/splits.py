@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from shoal.judging.feasible import whole_reference
-from shoal.kernels.count.grouping import group_rows
 from shoal.models.judge import Judge
 from shoal.recoding.applied import Released
-from shoal.table.classmap import Everybody, RowIds, together
+from shoal.table.classmap import Everybody, RowIds, Split, Together
 from shoal.table.rows import Rows
 
 
@@ -21,14 +20,9 @@ def split_verdicts(released: Released, judge: Judge, rows: Rows) -> list[dict[st
     Nothing is required to hold here; reports show it so that a publisher sees what an intruder who knows one
     attribute still faces.
     """
-    table = released.table
-    found = []
-    for column in table.sensitive:
-        ids, first, _ = group_rows(
-            np.stack([released.classes + 1, table.codes[column.name]]), np.array([released.n_classes + 1, column.card])
-        )
-        ids = np.where(released.classes >= 0, ids, -1).astype(np.int32)
-        stats = rows.stats(RowIds(ids, first.size), judge.attributes)
+    classes, found = RowIds(released.classes, released.n_classes), []
+    for column in rows.domain.sensitive:
+        stats = rows.stats(Split(classes, column.name), judge.attributes)
         kept = stats.rows > 0
         for judgement in judge.judge(stats):
             if judgement.on is None or column.name in judgement.on:
@@ -58,7 +52,7 @@ def other_references(released: Released, judge: Judge, rows: Rows) -> list[dict[
     for model in judge.models:
         if not model.compares:
             continue
-        among = Everybody() if model.relative else together(classes, np.ones(released.n_classes, dtype=bool))
+        among = Everybody() if model.relative else Together(classes)
         other = Judge([model], whole_reference(rows, [model], among))
         stats = rows.stats(classes, other.attributes)
         found += [

@@ -29,13 +29,13 @@ class Amplification:
         Largest ratio among originals that can become the vector.
     infinite
         Whether an original of the table cannot (with the prior: whether the vector itself is no original).
-    of_rows
-        Released vector of each row.
+    records
+        Released records of the vector.
     """
 
     finite: np.ndarray
     infinite: np.ndarray
-    of_rows: np.ndarray
+    records: np.ndarray
 
     @property
     def worst(self) -> float:
@@ -51,8 +51,8 @@ def countable(described: Randomised) -> bool:
 def amplification(described: Randomised) -> Amplification:
     """Largest ratio of the probabilities with which two vectors of the input become a released one (Def. 8)."""
     found = vectors(described)
-    high, low = np.zeros(found.first_released.size), np.full(found.first_released.size, np.inf)
-    able = np.zeros(found.first_released.size, dtype=np.int64)
+    high, low = np.zeros(found.released.size), np.full(found.released.size, np.inf)
+    able = np.zeros(found.released.size, dtype=np.int64)
     exact: dict[tuple[int, ...], np.ndarray] = {}
     for chosen in sets(described):
         ours, theirs, count = found.buckets(chosen)
@@ -67,7 +67,7 @@ def amplification(described: Randomised) -> Amplification:
         high[here] = np.maximum(high[here], chances[here])
         low[here] = np.minimum(low[here], chances[here])
         able += kinds
-    return Amplification(finite=high / low, infinite=able < found.counts.size, of_rows=found.released)
+    return Amplification(finite=high / low, infinite=able < found.counts.size, records=found.released)
 
 
 def amplification_with_prior(described: Randomised) -> Amplification:
@@ -88,7 +88,7 @@ def amplification_with_prior(described: Randomised) -> Amplification:
         step = found.weights[:, place]
         up, down = own[near] / (least[near] * step[near]), most[near] * step[near] / own[near]
         finite[near] = np.maximum(finite[near], np.maximum(up, down))
-    return Amplification(finite=finite, infinite=~known, of_rows=found.released)
+    return Amplification(finite=finite, infinite=~known, records=found.released)
 
 
 def _others(found: Vectors, place: int, records: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import ParameterError
-from shoal.kernels.attack.posterior import own_chances, reach, summarise, weigh
+from shoal.kernels.attack.posterior import reach, summarise, weigh
 from shoal.kernels.count.grouping import group_rows
 from shoal.recoding.randomised import Randomised, quasi_vector
 
@@ -30,29 +30,25 @@ class Vectors:
 
     Attributes
     ----------
-    original, released
-        int32, vector of each row before and after.
-    counts
-        Records of each original vector.
-    first_original, first_released
-        A row of each vector.
+    before, counts
+        Original vectors, shape (m, vectors), and the records of each.
+    after, released
+        The same of released vectors.
     weights
         Shape (released vectors, drawn columns), see :meth:`Randomised.weights`.
     """
 
     described: Randomised
-    original: np.ndarray
+    before: np.ndarray
     counts: np.ndarray
-    first_original: np.ndarray
+    after: np.ndarray
     released: np.ndarray
-    first_released: np.ndarray
     weights: np.ndarray
 
     @cached_property
     def codes(self) -> np.ndarray:
         """Shape (m, original + released vectors)."""
-        before, after = self.described.before[:, self.first_original], self.described.after[:, self.first_released]
-        return np.concatenate([before, after], axis=1)
+        return np.concatenate([self.before, self.after], axis=1)
 
     def buckets(self, without: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, int]:
         """Bucket of each original and each released vector, agreeing outside some drawn columns; how many there are."""
@@ -70,19 +66,9 @@ class Vectors:
 
 
 def vectors(described: Randomised) -> Vectors:
-    """Number the distinct vectors of a randomised release."""
-    cards = np.array([column.card for column in described.columns])
-    original, first, counts = group_rows(described.before, cards)
-    released, first_released, _ = group_rows(described.after, cards)
-    return Vectors(
-        described=described,
-        original=original,
-        counts=counts,
-        first_original=first,
-        released=released,
-        first_released=first_released,
-        weights=described.weights(described.after[:, first_released]),
-    )
+    """The distinct vectors of a randomised release."""
+    (before, counts), (after, released) = described.originals, described.results
+    return Vectors(described, before, counts, after, released, described.weights(after))
 
 
 def sets(described: Randomised, smallest: int = 0) -> Iterator[tuple[int, ...]]:
@@ -106,40 +92,33 @@ def too_many(described: Randomised) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """What exact Bayes makes of each released record.
+    """What exact Bayes makes of each released vector.
 
     Attributes
     ----------
     top
-        Largest posterior of one original vector, a released vector each.
+        Largest posterior of one original vector.
     tied
         Original vectors that share it.
+    best
+        Weight of each of these: records times the probability to become the released vector.
     total
-        Sum of the weights of all candidates of a released vector: n times the probability to release it.
-    truth
-        Posterior of the true vector, a record each.
-    recovered
-        Chance that a guess among the likeliest vectors is the true one, a record each.
-    own
-        Probability that each record became what it was released as.
+        Sum of the weights of all candidates: n times the probability to release the vector.
     """
 
     vectors: Vectors
     top: np.ndarray
     tied: np.ndarray
+    best: np.ndarray
     total: np.ndarray
-    truth: np.ndarray
-    recovered: np.ndarray
-    own: np.ndarray
 
-    @property
-    def of_records(self) -> np.ndarray:
-        """The largest posterior, a record each."""
-        return self.top[self.vectors.released]
+    def share(self, flags: np.ndarray) -> float:
+        """Share of the released records whose vector is flagged."""
+        return float(self.vectors.released[flags].sum() / self.vectors.released.sum())
 
 
 def posterior(described: Randomised) -> Posterior:
-    """Exact posterior of every released record, by grouping once for every set of up to ``redraw`` columns.
+    """Exact posterior of every released vector, by grouping once for every set of up to ``redraw`` columns.
 
     Raises
     ------
@@ -151,28 +130,14 @@ def posterior(described: Randomised) -> Posterior:
         raise ParameterError(f"With redraw = {described.redraw} {reason}: measure a release with fewer columns.")
     found = vectors(described)
     redraw, scale = described.redraw, described.scale
-    n_released = found.first_released.size
+    n_released = found.released.size
     total, top, tied = np.zeros(n_released), np.zeros(n_released), np.zeros(n_released, dtype=np.int64)
     # When every column is redrawn all candidates are as likely, whatever they differ in: their set is the only one.
     for chosen in sets(described, redraw if redraw == described.drawn.size else 0):
         ours, theirs, count = found.buckets(chosen)
         summary = summarise(ours, found.counts, count)
         weigh(found.weights, found.inside(chosen), redraw, scale, theirs, summary, total, top, tied)
-    drawn = described.drawn
-    own = own_chances(
-        found.weights, described.before[drawn], described.after[drawn], found.released, redraw, scale
-    )
-    weight, best = own * found.counts[found.original], top[found.released]
-    hit = weight >= best * (1.0 - 1e-12)
-    return Posterior(
-        vectors=found,
-        top=np.minimum(top / total, 1.0),
-        tied=tied,
-        total=total,
-        truth=np.minimum(weight / total[found.released], 1.0),
-        recovered=np.where(hit, 1.0 / tied[found.released], 0.0),
-        own=own,
-    )
+    return Posterior(vectors=found, top=np.minimum(top / total, 1.0), tied=tied, best=top, total=total)
 
 
 def candidates(described: Randomised, vector: Mapping[str, object]) -> pl.DataFrame:
@@ -189,9 +154,7 @@ def candidates(described: Randomised, vector: Mapping[str, object]) -> pl.DataFr
         Quasi-identifiers as text, and ``probability``, likeliest first; no rows when nothing can become the vector.
     """
     codes = quasi_vector(described, vector)
-    cards = np.array([column.card for column in described.columns])
-    _, first, counts = group_rows(described.before, cards)
-    originals = described.before[:, first]
+    originals, counts = described.originals
     differs = originals != codes
     fixed = np.ones(len(described.columns), dtype=bool)
     fixed[described.drawn] = False

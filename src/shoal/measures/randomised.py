@@ -114,7 +114,7 @@ class Gamma(_Randomised):
     def figure(self, described: Randomised) -> tuple[float, dict[str, float | None]]:
         """The largest ratio, the largest finite one, and the share of records whose vector has an infinite one."""
         found = amplification_with_prior(described) if self.prior else amplification(described)
-        lost = float(found.infinite[found.of_rows].mean())
+        lost = float(found.records[found.infinite].sum() / found.records.sum())
         return found.worst, {"finite": float(found.finite.max()), "infinite records": lost}
 
 
@@ -130,8 +130,9 @@ class InferenceProbability(_Randomised):
 
     def figure(self, described: Randomised) -> tuple[float, dict[str, float | None]]:
         """The worst record, the mean over records, and the share of records where it is above one half."""
-        found = posterior(described).of_records
-        return float(found.max()), {"mean": float(found.mean()), "above half": float((found > 0.5).mean())}
+        found = posterior(described)
+        mean = float(found.top @ found.vectors.released / found.vectors.released.sum())
+        return float(found.top.max()), {"mean": mean, "above half": found.share(found.top > 0.5)}
 
     def bounds(self, stats: PriceStats) -> tuple[float, float]:
         """A probability."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from shoal.errors import ParameterError
+from shoal.kernels.count.grouping import group_rows
 from shoal.params import nearest
 from shoal.recoding.recodings import Redrawn
 from shoal.table.column import Column
@@ -47,6 +48,43 @@ class Randomised:
     def before(self) -> np.ndarray:
         """int32, shape (m, n): codes of the quasi-identifiers of the input."""
         return self.table.quasi_codes
+
+    @cached_property
+    def original_of(self) -> np.ndarray:
+        """Original vector of each row, by its number."""
+        return self._grouped[0][0]
+
+    @cached_property
+    def released_of(self) -> np.ndarray:
+        """Released vector of each row, by its number."""
+        return self._grouped[1][0]
+
+    @property
+    def originals(self) -> tuple[np.ndarray, np.ndarray]:
+        """Distinct vectors before, shape (m, vectors), and the rows of each."""
+        _, first, counts = self._grouped[0]
+        return self.before[:, first], counts
+
+    @property
+    def results(self) -> tuple[np.ndarray, np.ndarray]:
+        """Distinct vectors after, shape (m, vectors), and the rows of each."""
+        _, first, counts = self._grouped[1]
+        return self.after[:, first], counts
+
+    @cached_property
+    def _grouped(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        cards = np.array([column.card for column in self.columns])
+        return [group_rows(codes, cards) for codes in (self.before, self.after)]
+
+    def together(self, names: Sequence[str], after: Collection[str] = ()) -> tuple[np.ndarray, np.ndarray]:
+        """Values that some columns have together, shape (columns, combinations), those of ``after`` as released."""
+        quasi = list(self.table.schema.quasi)
+        codes = [self.after[quasi.index(name)] if name in after else self.table.codes[name] for name in names]
+        if not names:
+            return np.empty((0, 1), dtype=np.int32), np.array([self.table.n])
+        cards = np.array([self.table.columns[name].card for name in names])
+        _, first, counts = group_rows(np.stack(codes), cards)
+        return np.stack(codes)[:, first], counts
 
     @cached_property
     def shares(self) -> list[np.ndarray]:

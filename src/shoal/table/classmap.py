@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 
 @dataclass(frozen=True, eq=False)
-class RowIds:
-    """The class of every row (int32, negative: in none), for rows in memory."""
+class Nodes:
+    """Classes of equal nodes, as full-domain and subtree recodings make them.
 
-    ids: np.ndarray
-    groups: int
+    A row whose nodes are listed nowhere is in no class.
+
+    Attributes
+    ----------
+    nodes
+        Quasi-identifier to the node of every leaf code.
+    keys
+        int32, shape (m, classes): the nodes of every class, in schema order.
+    """
+
+    nodes: Mapping[str, np.ndarray]
+    keys: np.ndarray
+
+    @property
+    def groups(self) -> int:
+        """Number of classes."""
+        return self.keys.shape[1]
+
+    def keep(self, good: np.ndarray) -> Nodes:
+        """The good classes alone, numbered without gaps."""
+        return Nodes(self.nodes, self.keys[:, good])
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +42,22 @@ class Cells:
     of: np.ndarray
     groups: int
 
+    def keep(self, good: np.ndarray) -> Cells:
+        """The good classes alone, numbered without gaps."""
+        return Cells(_numbered(self.of, good), int(good.sum()))
+
+
+@dataclass(frozen=True, eq=False)
+class RowIds:
+    """The class of every row (int32, negative: in none), for rows in memory."""
+
+    ids: np.ndarray
+    groups: int
+
+    def keep(self, good: np.ndarray) -> RowIds:
+        """The good classes alone, numbered without gaps."""
+        return RowIds(_numbered(self.ids, good), int(good.sum()))
+
 
 @dataclass(frozen=True)
 class Everybody:
@@ -30,17 +66,26 @@ class Everybody:
     groups: int = 1
 
 
-ClassMap = RowIds | Cells | Everybody
+@dataclass(frozen=True)
+class Together:
+    """The rows of all classes as one class, those in none left out."""
+
+    classes: Grouped
+    groups: int = 1
 
 
-def together(classes: ClassMap, good: np.ndarray) -> ClassMap:
-    """The rows of the flagged classes as one class, all others in none."""
-    if isinstance(classes, Everybody):
-        return classes
-    if isinstance(classes, Cells):
-        return Cells(_first_or_none(classes.of, good), 1)
-    return RowIds(_first_or_none(classes.ids, good), 1)
+@dataclass(frozen=True)
+class Split:
+    """Every class split by the values of one column; the parts that occur, in no particular order."""
+
+    classes: Grouped
+    name: str
 
 
-def _first_or_none(of: np.ndarray, good: np.ndarray) -> np.ndarray:
-    return np.where(np.append(good, False)[of], 0, -1).astype(np.int32)
+Grouped = Nodes | Cells | RowIds
+ClassMap = Grouped | Everybody | Together | Split
+
+
+def _numbered(of: np.ndarray, good: np.ndarray) -> np.ndarray:
+    number = np.where(good, np.cumsum(good) - 1, -1)
+    return np.append(number, -1)[of].astype(np.int32)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.table.classmap import ClassMap
+from shoal.table.classmap import ClassMap, Everybody, Grouped, Together
 from shoal.table.domain import Domain, Joint
 from shoal.table.stats import Attribute, GroupStats, Histogram, Key
 
@@ -59,13 +59,28 @@ class Rows(Protocol):
         """Sizes and histograms of classes."""
         ...
 
+    def of_people(
+        self, stats: GroupStats, classes: Grouped, guarded: Sequence[tuple[str, int]], lifted: Mapping[str, np.ndarray]
+    ) -> GroupStats:
+        """The same statistics with what is known of the people behind the rows.
+
+        Sizes leave out counterfeits, breaches are those of the nodes that people guard (``guarded``: by sensitive
+        column and level, -1 for the guard column; ``lifted``: nodes that stand for its values, one a row), and classes
+        are broken where somebody was among other values in an earlier release.
+        """
+        ...
+
+    def alone(self, columns: Sequence[str]) -> int:
+        """Rows that no other row equals on some columns as they were read."""
+        ...
+
 
 class ArrayRows(Rows, Protocol):
     """Rows whose codes are arrays of this process, for methods that look at records one by one."""
 
     table: Table
 
-    def ids(self, classes: ClassMap) -> np.ndarray:
+    def ids(self, classes: Grouped | Everybody | Together) -> np.ndarray:
         """int32 class of every row, negative for none."""
         ...
 

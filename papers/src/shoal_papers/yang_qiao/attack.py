@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms.links.random import RandomAnonymisation
+from shoal.attacks.randomised import recover
 from shoal.attacks.run import attack
 from shoal.io.source import read
 from shoal.measures.association import association, pairs
@@ -215,11 +216,12 @@ class _Bins:
 
     def add(self, known: Posterior) -> None:
         """Count the records of a run."""
-        top = known.of_records
+        described = known.vectors.described
+        top = known.top[described.released_of]
         place = np.minimum((top * _BINS).astype(int), _BINS - 1)
         self.count += np.bincount(place, minlength=_BINS)
         self.said += np.bincount(place, top, _BINS)
-        self.right += np.bincount(place, known.recovered, _BINS)
+        self.right += np.bincount(place, recover(described, known).recovered, _BINS)
 
     def series(self, name: str) -> Series:
         """Share right against the posterior, where there are enough records."""

@@ -9,6 +9,8 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms.links.random import RandomAnonymisation
+from shoal.attacks.randomised import recover
+from shoal.engines.memory import MemoryRows
 from shoal.evaluation.estimate import answer
 from shoal.evaluation.queries import Condition, Query
 from shoal.evaluation.reading import read_published
@@ -132,9 +134,10 @@ def _estimate() -> float:
 
 def _anonymity(table: Table) -> Found:
     """Pa, rules, and the leak of section 6."""
+    rows = MemoryRows(table)
     one, best = channel(table), channel(table, p="optimal")
     behind = candidates(one, OBSERVED)
-    clerk_usa = confidence(table, {"job": "clerk", "country": "USA"}, {"age": "30-40"}) or 0.0
+    clerk_usa = confidence(rows, {"job": "clerk", "country": "USA"}, {"age": "30-40"}) or 0.0
     alpha, top = one.p[0] * clerk_usa, float(behind["probability"].to_numpy().max())
     two = {row[:3]: 36 * row[3] for row in candidates(channel(table, redraw=2), OBSERVED).rows()}
     pairs = {row[:3]: row[3] for row in behind.rows()}
@@ -149,8 +152,8 @@ def _anonymity(table: Table) -> Found:
         ("RA-18", equals("Pa with two columns redrawn", probabilistic_anonymity(channel(table, redraw=2)), 42.5526,
                          tolerance=1e-4)),
         ("RA-19", equals("Confidence of clerk -> hypertension",
-                         confidence(table, {"job": "clerk"}, {"disease": H}), 3 / 4, tolerance=_TINY)),
-        ("RA-20", equals("Confidence of 30-40, clerk -> hypertension", confidence(table, PAIR, {"disease": H}), 2 / 3,
+                         confidence(rows, {"job": "clerk"}, {"disease": H}), 3 / 4, tolerance=_TINY)),
+        ("RA-20", equals("Confidence of 30-40, clerk -> hypertension", confidence(rows, PAIR, {"disease": H}), 2 / 3,
                          tolerance=_TINY)),
         ("RA-21", equals("Confidence of clerk, USA -> 30-40", clerk_usa, 1 / 2, tolerance=_TINY)),
         ("RA-22", equals("The document's alpha: p times that confidence", alpha, 1 / 6, tolerance=_TINY)),
@@ -170,21 +173,23 @@ def _rounded(values: Mapping[Any, float]) -> dict[Any, float]:
 
 def _bound(table: Table) -> float:
     """Proposition 10 as printed; of its second term only age counts, in which both candidates differ."""
-    shares = [support(table, {name: value}) for name, value in OBSERVED.items()]
-    rests = [support(table, {key: one for key, one in OBSERVED.items() if key != name}) for name in OBSERVED]
-    return max(support(table, OBSERVED) / min(one for one in rests if one), shares[0] / sum(shares))
+    rows = MemoryRows(table)
+    shares = [support(rows, {name: value}) for name, value in OBSERVED.items()]
+    rests = [support(rows, {key: one for key, one in OBSERVED.items() if key != name}) for name in OBSERVED]
+    return max(support(rows, OBSERVED) / min(one for one in rests if one), shares[0] / sum(shares))
 
 
 def _bias(table: Table) -> Found:
     """Bias and variance of counts, and Prop. 13."""
+    rows = MemoryRows(table)
     one = channel(table)
     single, clerks, pair = (relative_bias(one, query) for query in ({"job": "clerk"}, CLERKS, PAIR))
     assert single is not None
     assert clerks is not None
     assert pair is not None
-    formula = (1 / (lift(table, CLERKS, "job") or 1.0) - 1) / 3
-    shares = {name: support(table, {name: value}) for name, value in PAIR.items()}
-    ratio = {"age": shares["job"] / support(table, PAIR), "job": shares["age"] / support(table, PAIR)}
+    formula = (1 / (lift(rows, CLERKS, "job") or 1.0) - 1) / 3
+    shares = {name: support(rows, {name: value}) for name, value in PAIR.items()}
+    ratio = {"age": shares["job"] / support(rows, PAIR), "job": shares["age"] / support(rows, PAIR)}
     printed = sum(ratio[name] ** 2 * (p - p * p) for name, p in shares.items()) / 9
     long, short = _reach(["a1", "b1"], constant=0), _reach(["a1"], constant=2)
     return [
@@ -216,7 +221,8 @@ def _reach(values: list[str], *, constant: int) -> list[float]:
     after = table.quasi_codes.copy()
     after[0, 0] = table.quasi_codes[0, 1]
     ways = range(1, len(values) + constant + 1)
-    return [float(posterior(channel(table, redraw=redraw, after=after)).own[0]) for redraw in ways]
+    made = [channel(table, redraw=redraw, after=after) for redraw in ways]
+    return [float(recover(one, posterior(one)).own[0]) for one in made]
 
 
 def _run(context: Context) -> Outcome:
