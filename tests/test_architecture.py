@@ -71,6 +71,11 @@ ALLOWED: dict[str, set[str]] = {
     "web": OPEN | BELOW_PIPELINE | {"pipeline", "running", "comparing", "census", "vault"},
 }
 
+# Parts that any engine must be able to serve, exceptions to them, and what only rows in memory have.
+WITHOUT_ROWS = ("models/", "measures/", "judging/", "algorithms/lattice/", "algorithms/subtree/", "algorithms/none.py")
+WITH_ROWS = {"algorithms/lattice/repeat.py"}  # searches parts of the rows
+ROWS = {"frame", "quasi_codes", "row_keys", "subjects", "table", "memory", "original_of", "released_of"}
+
 # Libraries that only these parts may load.
 ONLY_IN = {
     "numba": {"kernels/caching.py"},
@@ -159,6 +164,27 @@ def test_imports_follow_the_table() -> None:
         for path in FILES if package(path) for target in ours(path) if not allowed(package(path), target)
     ]  # fmt: skip
     assert not wrong, "\n".join(wrong)
+
+
+def test_only_engines_and_methods_of_single_rows_see_rows() -> None:
+    """Models, measures and judging work on statistics, full-domain methods on the frequency table."""
+    wrong = [
+        f"{where(path)}:{node.lineno} {seen}"
+        for path in FILES if where(path).startswith(WITHOUT_ROWS) and where(path) not in WITH_ROWS
+        for node in ast.walk(parsed(path)) if (seen := rows_seen(node)) is not None
+    ]  # fmt: skip
+    assert not wrong, "\n".join(wrong)
+
+
+def rows_seen(node: ast.AST) -> str | None:
+    """What a piece of code touches that only rows in memory have."""
+    if isinstance(node, ast.Attribute) and node.attr in ROWS:
+        return f"reads .{node.attr}"
+    if isinstance(node, ast.ImportFrom) and node.module in ("shoal.table.table", "shoal.table.counting"):
+        return f"imports {node.module}"
+    if isinstance(node, ast.ImportFrom) and any(alias.name in ("in_memory", "ArrayRows") for alias in node.names):
+        return "asks for rows in memory"
+    return None
 
 
 def test_imports_are_absolute_and_never_from_the_top() -> None:

@@ -125,9 +125,9 @@ def anonymize(
         rows = opened.open(table)
         judge = Judge(wanted, whole_reference(rows, wanted))
     progress("judging the classes")
-    recoded = apply_recoding(table, recoding)
+    recoded = apply_recoding(rows, recoding)
     refuse_misfits(recoded, wanted, suppressed)
-    released, keys_used = pseudonymise(enforce(recoded, judge, rows, chosen.suppression_limit), keys, token_key)
+    released, keys_used = pseudonymise(enforce(recoded, judge, chosen.suppression_limit), keys, token_key)
     published = publish_tables(released, keys, suppressed=suppressed, order=order)
     progress("attacking it")
     measured = attack_release(released, keys)
@@ -162,8 +162,8 @@ def anonymize(
         **_facts(released, recoding, measured),
         **preference_facts(given, preferred),
         "risk": before_and_after(released, published),
-        "split_verdicts": split_verdicts(released, judge, rows),
-        "other_references": other_references(released, judge, rows),
+        "split_verdicts": split_verdicts(released, judge),
+        "other_references": other_references(released, judge),
         "vacuous": [{"model": model.parameters(), "on": list(on or ())} for model, on in empty],
         "seconds": time.perf_counter() - started,
     }

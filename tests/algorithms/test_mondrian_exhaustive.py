@@ -12,7 +12,7 @@ import pytest
 
 from shoal.algorithms.base import Problem
 from shoal.algorithms.partition.mondrian import Mondrian
-from shoal.engines.memory import MemoryEngine
+from shoal.engines.memory import MemoryEngine, MemoryRows
 from shoal.errors import InfeasibleError
 from shoal.judging.enforce import enforce
 from shoal.judging.feasible import refuse_infeasible, whole_reference
@@ -78,7 +78,7 @@ def check(rows: np.ndarray, models: list[Model], algorithm: Mondrian, k: int, l:
         return
     assert feasible, rows
     grouping = algorithm.run(Problem(rows=ENGINE.open(table), judge=judge, keys=KEYS))
-    released = enforce(apply_recoding(table, grouping), judge, ENGINE.open(table), 0.0)
+    released = enforce(apply_recoding(MemoryRows(table), grouping), judge, 0.0)
     interval, chosen = released.cells["a"], released.cells["b"]
     low, high, bits = interval.low.tolist(), interval.high.tolist(), chosen.bits[:, 0].tolist()
     classes = defaultdict(list)

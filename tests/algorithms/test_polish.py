@@ -17,6 +17,7 @@ from shoal.algorithms.base import Problem, geometry
 from shoal.algorithms.mend import mend
 from shoal.algorithms.polish import POLISHED, polish
 from shoal.catalogue import load, make
+from shoal.engines.memory import MemoryRows
 from shoal.errors import ParameterError
 from shoal.kernels.cluster.neighbours import offer_neighbours, offer_windows, pair_price
 from shoal.kernels.cores import use_cores
@@ -61,7 +62,7 @@ def passing(problem: Problem, grouping: Grouping) -> bool:
 
 
 def _cells(problem: Problem, grouping: Grouping) -> list[Any]:
-    released = apply_recoding(problem.table, grouping)
+    released = apply_recoding(MemoryRows(problem.table), grouping)
     rows = np.array([np.flatnonzero(grouping.ids == g)[0] for g in range(grouping.groups)])
     return [cells.take(released.classes[rows]) for cells in released.cells.values()]
 
@@ -93,7 +94,7 @@ def test_models_hold_and_the_measure_falls(
     assert np.unique(found.ids[found.ids >= 0]).tolist() == list(range(found.groups))
     assert passing(problem, found)
     score = load("measure", measure)().score
-    prices = [score(apply_recoding(problem.table, one).price_stats()).value for one in (start, found)]
+    prices = [score(apply_recoding(MemoryRows(problem.table), one).price_stats()).value for one in (start, found)]
     assert found.notes["polish"]["before"] == prices[0]
     assert found.notes["polish"]["after"] == prices[1]
     if measure != "arx-loss":  # its weights are derivatives, so a small step can miss

@@ -29,6 +29,7 @@ from shoal.attacks.minimality import Minimality
 from shoal.attacks.randomised import link_values, recover_vectors
 from shoal.attacks.relinking import relinking
 from shoal.catalogue import names
+from shoal.engines.memory import MemoryRows
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.randomised import Randomised
 from shoal.recoding.recodings import Bucketed, FullDomain, Grouping
@@ -135,7 +136,7 @@ def forbidden(seed: int, share: float) -> AttackFigure:
     levels = {name: int(name != "r") for name in table.schema.quasi}
     model = shoal.AlphaKSimple(alpha=0.5 if share else 0.6, k=2, value="1 ill", on="s")
     evidence = {"algorithm": shoal.Optimal().parameters(), "models": [model.parameters()]}
-    released = apply_recoding(table, FullDomain(levels=levels))
+    released = apply_recoding(MemoryRows(table), FullDomain(levels=levels))
     case: Any = SimpleNamespace(
         release=SimpleNamespace(table=table, released=released, evidence=evidence), control=None, no_control="",
         outside=None, keys=Keys.from_seed(seed),
@@ -165,13 +166,13 @@ def narrowed(seed: int, share: float) -> AttackFigure:
     low = rng.permutation(100)[:groups, None]  # two groups of the same cells would be one class
     ages = low + rng.choice([30, 60], (groups, size))
     ages[:, :2] = low + [0, 99]
-    released = apply_recoding(_ages(ages.ravel()), Grouping(ids=_group_ids(groups, size), groups=groups))
+    released = apply_recoding(MemoryRows(_ages(ages.ravel())), Grouping(ids=_group_ids(groups, size), groups=groups))
     if not share:
         other = _ages((low + rng.integers(0, 100, (groups, size))).ravel())
         cells = released.cells["age"]
         place = np.searchsorted(cells.column.numbers, other.columns["age"].numbers)  # type: ignore[arg-type]
         codes = place[other.codes["age"]].astype(np.int32)
-        released = replace(released, table=replace(released.table, codes={"age": codes}))
+        released = replace(released, rows=MemoryRows(replace(released.table, codes={"age": codes})))
     case: Any = SimpleNamespace(release=SimpleNamespace(released=released))
     return Downcoding().run(case).figures[0]
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from shoal.catalogue import load, make
-from shoal.engines.memory import MemoryEngine
+from shoal.engines.memory import MemoryEngine, MemoryRows
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
 from shoal.models.judge import Judge, Judgement
@@ -63,7 +63,7 @@ def release(table: Table, groups: Sequence[Sequence[int]]) -> Released:
     ids = np.full(table.n, -1, dtype=np.int32)
     for group, rows in enumerate(groups):
         ids[list(rows)] = group
-    return apply_recoding(table, Grouping(ids=ids, groups=len(groups)))
+    return apply_recoding(MemoryRows(table), Grouping(ids=ids, groups=len(groups)))
 
 
 def printed_release(

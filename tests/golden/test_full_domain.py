@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from shoal.engines.memory import MemoryRows
 from shoal.hierarchy.builders import prefix
 from shoal.io.source import read
 from shoal.recoding.applied import apply_recoding
@@ -47,9 +48,8 @@ def sizes() -> dict[tuple[int, ...], np.ndarray]:
     lattice = Lattice((3, 1, 2))
     found = {}
     for levels in lattice.decode(np.arange(lattice.size)).tolist():
-        released = apply_recoding(
-            table, FullDomain(levels=dict(zip(table.schema.quasi, levels, strict=True)))
-        )
+        recoding = FullDomain(levels=dict(zip(table.schema.quasi, levels, strict=True)))
+        released = apply_recoding(MemoryRows(table), recoding)
         found[tuple(levels)] = released.sizes[released.classes]
     return found
 

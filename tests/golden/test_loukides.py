@@ -15,6 +15,7 @@ from shoal.algorithms.cluster.heuristics import delta_candidates
 from shoal.algorithms.cluster.toc import TOC
 from shoal.algorithms.cluster.upc import UPC
 from shoal.catalogue import make
+from shoal.engines.memory import MemoryRows
 from shoal.errors import InfeasibleError
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
@@ -114,7 +115,7 @@ def test_the_tables_worst_case_keeps_within_the_bound() -> None:
     options: dict[str, Any] = {"delta": 1.0, "size": 2, "scale": "raw", "leftover": "suppress"}
     found = TOC(**options).group(problem_of(TABLE, KAnonymity(k=2)))
     assert groups_of(found.ids) == data.TABLE_3_9
-    released = [apply_recoding(TABLE, found), release(TABLE, data.TABLE_3_10)]
+    released = [apply_recoding(MemoryRows(TABLE), found), release(TABLE, data.TABLE_3_10)]
     with_it, without = (score(one, "um").value for one in released)
     assert with_it / without == pytest.approx(9)
     assert with_it / without <= bound(8, 2, 3)

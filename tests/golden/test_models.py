@@ -141,9 +141,9 @@ def suppression(groups: list[list[str]]) -> tuple[Any, Judge]:
 
 def test_al_20_suppressing_the_homogeneous_class_is_enough() -> None:
     released, judge = suppression([["a", "b"], ["a"] * 100])
-    assert enforce(released, judge, ENGINE.open(released.table), limit=100 / 102).n_suppressed == 100
+    assert enforce(released, judge, limit=100 / 102).n_suppressed == 100
     with pytest.raises(InfeasibleError, match="100 of 102 rows"):
-        enforce(released, judge, ENGINE.open(released.table), limit=99 / 102)
+        enforce(released, judge, limit=99 / 102)
 
 
 def test_al_21_one_level_up_everything_would_go() -> None:
@@ -151,7 +151,7 @@ def test_al_21_one_level_up_everything_would_go() -> None:
     stats = ENGINE.open(released.table).stats(RowIds(released.classes, released.n_classes), judge.attributes)
     assert int(stats.rows[~judge.ok(stats)].sum()) == 102
     with pytest.raises(InfeasibleError, match="No class satisfies the models"):
-        enforce(released, judge, ENGINE.open(released.table), limit=1.0)
+        enforce(released, judge, limit=1.0)
 
 
 def test_k_of_a_release_counts_merged_classes() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from shoal.algorithms.base import Problem
 from shoal.algorithms.partition.mondrian import Mondrian
+from shoal.engines.memory import MemoryRows
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
 from shoal.models.judge import Judge
@@ -47,6 +48,6 @@ def test_partition(name: str) -> None:
 
 def test_al_05_gives_table_3_2() -> None:
     problem, _, recoding = partition(data.LO_TABLE_3_1, 4)
-    released = apply_recoding(problem.table, recoding)  # type: ignore[arg-type]
+    released = apply_recoding(MemoryRows(problem.table), recoding)  # type: ignore[arg-type]
     assert cells(released, "age") == ["[30,40]", "[45,60]"]
     assert cells(released, "postcode") == ["[10,15]", "[20,30]"]

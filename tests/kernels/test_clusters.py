@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.algorithms.base import geometry
+from shoal.engines.memory import MemoryRows
 from shoal.io.source import read
 from shoal.kernels.price.clusters import extend, open_group, pair_prices, price_each, price_with, prices, reprice
 from shoal.kernels.price.geometry import price
@@ -52,7 +53,7 @@ def test_prices_are_those_of_snapped_cells(dtype: type) -> None:
     table = with_crowd(read(pl.DataFrame({"a": values}), quasi=["a"]), 5)
     geo = geometry(table)
     ids = (np.arange(2000) // 5).astype(np.int32)
-    spread = apply_recoding(table, Grouping(ids=ids, groups=400))
+    spread = apply_recoding(MemoryRows(table), Grouping(ids=ids, groups=400))
     codes = table.quasi_codes[0]
     for g in (0, 17, 399):
         mine = codes[ids == g]

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.algorithms.cluster.prices import ColumnPrices, pack, quasi_prices
+from shoal.engines.memory import MemoryRows
 from shoal.io.source import read
 from shoal.kernels.compiled import kernel
 from shoal.kernels.price.ticks import (
@@ -55,7 +56,7 @@ def price_groups(p: Prices, codes: np.ndarray, ids: np.ndarray, count: int) -> t
 def published(table: Table, ids: np.ndarray, loss: str) -> np.ndarray:
     """Weighted price of a record of each group, as the cells that would be published cost it."""
     groups = int(ids.max()) + 1
-    released = apply_recoding(table, Grouping(ids=ids.astype(np.int32), groups=groups))
+    released = apply_recoding(MemoryRows(table), Grouping(ids=ids.astype(np.int32), groups=groups))
     first = np.array([released.classes[np.flatnonzero(ids == group)[0]] for group in range(groups)])
     total = np.zeros(groups)
     for name, weight in zip(table.schema.quasi, table.domain.quasi_weights, strict=True):
@@ -113,7 +114,8 @@ def test_the_widest_column_is_the_one_that_costs_most() -> None:
     starts = np.array([0, 1, 8, 100, 300])
     prices = pack(quasi_prices(table, "penalty"))
     found = widest_columns(prices, np.ascontiguousarray(table.quasi_codes), starts)
-    released = apply_recoding(table, Grouping(ids=np.repeat(np.arange(4), np.diff(starts)).astype(np.int32), groups=4))
+    ids = np.repeat(np.arange(4), np.diff(starts)).astype(np.int32)
+    released = apply_recoding(MemoryRows(table), Grouping(ids=ids, groups=4))
     costs = np.stack(
         [
             np.rint(weight * released.cells[name].penalty()[released.classes[starts[:-1]]] * 1e6)

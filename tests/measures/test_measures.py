@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.catalogue import load, names
+from shoal.engines.memory import MemoryRows
 from shoal.errors import ParameterError
 from shoal.io.source import read
 from shoal.recoding.applied import Released, apply_recoding, top_level
@@ -34,7 +35,7 @@ def price(released: Released, name: str, **parameters: Any) -> Score:
 
 
 def grouped(case: Case, ids: np.ndarray) -> Released:
-    return apply_recoding(case.table(), Grouping(ids=ids, groups=int(ids.max(initial=-1)) + 1))
+    return apply_recoding(MemoryRows(case.table()), Grouping(ids=ids, groups=int(ids.max(initial=-1)) + 1))
 
 
 @st.composite
@@ -108,7 +109,7 @@ def test_full_domain_releases(data: st.DataObject) -> None:
     case = data.draw(cases())
     table = case.table()
     levels = {column.name: data.draw(st.integers(0, top_level(column))) for column in table.quasi}
-    released = apply_recoding(table, FullDomain(levels=levels))
+    released = apply_recoding(MemoryRows(table), FullDomain(levels=levels))
     for name in MEASURES:
         assert_bounded(price(released, name))
     found = price(released, "height")
@@ -126,7 +127,7 @@ def test_full_domain_releases(data: st.DataObject) -> None:
 @pytest.mark.parametrize("name", DEFINED)
 def test_one_row_and_exact_cells_cost_nothing(name: str) -> None:
     table = read(pl.DataFrame({"a": [3], "b": ["x"], "s": ["flu"]}), quasi=["a", "b"], sensitive=["s"])
-    found = price(apply_recoding(table, FullDomain(levels={})), name)
+    found = price(apply_recoding(MemoryRows(table), FullDomain(levels={})), name)
     best = {"dm": 1.0, "c-avg": 1.0, "precision": 1.0, "am": 1.0}
     assert found.value == best.get(name, 0.0)
 
@@ -135,7 +136,7 @@ def test_one_row_and_exact_cells_cost_nothing(name: str) -> None:
 def test_constant_columns(name: str) -> None:
     frame = pl.DataFrame({"a": [7] * 4, "b": ["x"] * 4, "c": [1.5] * 4, "s": list("aabb")})
     table = read(frame, quasi=["a", "b", "c"], sensitive=["s"])
-    found = price(apply_recoding(table, Grouping(ids=np.zeros(4, dtype=np.int32), groups=1)), name)
+    found = price(apply_recoding(MemoryRows(table), Grouping(ids=np.zeros(4, dtype=np.int32), groups=1)), name)
     assert_bounded(found)
     expected = {"dm": 16.0, "c-avg": 4.0, "precision": 1.0, "cm": 0.5, "am": None, "height": None}
     assert found.value == expected.get(name, 0.0)
@@ -145,7 +146,7 @@ def test_constant_columns(name: str) -> None:
 def test_everything_suppressed(name: str) -> None:
     frame = pl.DataFrame({"a": [1, 2, 3, 9], "b": list("xyzz"), "s": list("aabb")})
     table = read(frame, quasi=["a", "b"], sensitive=["s"], weights={"a": 3.0})
-    found = price(apply_recoding(table, Grouping(ids=np.full(4, -1, dtype=np.int32), groups=0)), name)
+    found = price(apply_recoding(MemoryRows(table), Grouping(ids=np.full(4, -1, dtype=np.int32), groups=0)), name)
     assert_bounded(found)
     assert found.suppression == 1.0
     worst = {
@@ -161,7 +162,7 @@ def test_everything_suppressed(name: str) -> None:
 def test_everything_suppressed_of_real_numbers(name: str, expected: float | None) -> None:
     """Whether values can be counted is a matter of the column, not of the classes that are left."""
     table = read(pl.DataFrame({"a": [1.5, 2.25]}), quasi=["a"])
-    released = apply_recoding(table, Grouping(ids=np.full(2, -1, dtype=np.int32), groups=0))
+    released = apply_recoding(MemoryRows(table), Grouping(ids=np.full(2, -1, dtype=np.int32), groups=0))
     assert price(released, name).value == expected
 
 
@@ -184,7 +185,7 @@ def test_suppressing_a_record_more_never_pays(drawn: tuple[Case, np.ndarray]) ->
 
 def test_real_numbers_have_no_ambiguity_but_a_reason() -> None:
     table = read(pl.DataFrame({"a": [1.5, 2.25, 3.0]}), quasi=["a"])
-    released = apply_recoding(table, Grouping(ids=np.zeros(3, dtype=np.int32), groups=1))
+    released = apply_recoding(MemoryRows(table), Grouping(ids=np.zeros(3, dtype=np.int32), groups=1))
     found = price(released, "am")
     assert (found.value, found.reason) == (
         None, "column 'a' has real numbers, whose intervals cover no countable set",
@@ -195,20 +196,20 @@ def test_real_numbers_have_no_ambiguity_but_a_reason() -> None:
 
 def test_intervals_without_a_hierarchy_have_no_level() -> None:
     table = read(pl.DataFrame({"a": [1, 2, 3, 3]}), quasi=["a"])
-    mixed = apply_recoding(table, Grouping(ids=np.array([0, 0, 1, 1], dtype=np.int32), groups=2))
+    mixed = apply_recoding(MemoryRows(table), Grouping(ids=np.array([0, 0, 1, 1], dtype=np.int32), groups=2))
     for name in ("genc", "precision"):
         assert "no hierarchy" in (price(mixed, name).reason or "")
 
 
 def test_only_full_domain_recodings_have_a_height() -> None:
     table = read(pl.DataFrame({"a": [1, 2]}), quasi=["a"])
-    released = apply_recoding(table, Grouping(ids=np.zeros(2, dtype=np.int32), groups=1))
+    released = apply_recoding(MemoryRows(table), Grouping(ids=np.zeros(2, dtype=np.int32), groups=1))
     assert price(released, "height").reason == "only a full-domain recoding has a height"
 
 
 def test_average_class_size_counts_the_input_and_shows_the_released_rows() -> None:
     table = read(pl.DataFrame({"a": [1, 1, 2, 2, 3]}), quasi=["a"])
-    released = apply_recoding(table, Grouping(ids=np.array([0, 0, 1, 1, -1], dtype=np.int32), groups=2))
+    released = apply_recoding(MemoryRows(table), Grouping(ids=np.array([0, 0, 1, 1, -1], dtype=np.int32), groups=2))
     found = price(released, "c-avg", k=2)
     assert (found.value, found.also["released"]) == (5 / 4, 1.0)
     with pytest.raises(ParameterError, match="whole number of at least 1"):
@@ -217,7 +218,7 @@ def test_average_class_size_counts_the_input_and_shows_the_released_rows() -> No
 
 def test_classification_takes_a_target_and_refuses_a_strange_one() -> None:
     frame = pl.DataFrame({"a": [1, 1, 1, 1], "s": list("aabb"), "t": list("xxxy")})
-    released = apply_recoding(read(frame, quasi=["a"], sensitive=["s", "t"]), FullDomain(levels={}))
+    released = apply_recoding(MemoryRows(read(frame, quasi=["a"], sensitive=["s", "t"])), FullDomain(levels={}))
     assert [price(released, "cm").value, price(released, "cm", target="t").value] == [0.5, 0.25]
     with pytest.raises(ParameterError, match="not a sensitive attribute"):
         price(released, "cm", target="a")
@@ -227,7 +228,7 @@ def test_weights_move_the_weighted_measures_only() -> None:
     frame = pl.DataFrame({"a": [0, 5, 10, 10], "b": list("xxyz")})
     ids = np.array([0, 0, 1, 1], dtype=np.int32)
     plain, heavy = (
-        apply_recoding(read(frame, quasi=["a", "b"], weights=weights), Grouping(ids=ids, groups=2))
+        apply_recoding(MemoryRows(read(frame, quasi=["a", "b"], weights=weights)), Grouping(ids=ids, groups=2))
         for weights in ({}, {"a": 3.0})
     )
     assert price(plain, "ncp").value == pytest.approx(2 * 0.5 + 2 * 2 / 3)
@@ -242,15 +243,15 @@ def test_snapped_columns_stay_in_bounds(name: str) -> None:
     values = np.arange(400) * 7 + 3
     table = with_crowd(read(pl.DataFrame({"a": values, "b": values / 8}), quasi=["a", "b"]), 5)
     ids = (np.arange(400) // 9).astype(np.int32)
-    released = apply_recoding(table, Grouping(ids=ids, groups=int(ids.max()) + 1))
+    released = apply_recoding(MemoryRows(table), Grouping(ids=ids, groups=int(ids.max()) + 1))
     assert_bounded(price(released, name))
-    lone = apply_recoding(table, Grouping(ids=np.zeros(400, dtype=np.int32), groups=1))
+    lone = apply_recoding(MemoryRows(table), Grouping(ids=np.zeros(400, dtype=np.int32), groups=1))
     assert price(lone, "lm").value == 1.0
 
 
 def test_a_declared_domain_is_what_widths_are_shares_of() -> None:
     table = read(pl.DataFrame({"a": [10, 20]}), quasi=["a"], settings={"a": {"domain": [0, 99]}})
-    released = apply_recoding(table, Grouping(ids=np.zeros(2, dtype=np.int32), groups=1))
+    released = apply_recoding(MemoryRows(table), Grouping(ids=np.zeros(2, dtype=np.int32), groups=1))
     assert price(released, "lm").value == pytest.approx(10 / 99)
     assert price(released, "am").also["normalised"] == pytest.approx(11 / 100)
 
@@ -258,6 +259,6 @@ def test_a_declared_domain_is_what_widths_are_shares_of() -> None:
 @pytest.mark.parametrize("kind", ["number", "text"])
 def test_a_starred_constant_column_costs_nothing(kind: str) -> None:
     frame = pl.DataFrame({"a": [5, 5] if kind == "number" else ["x", "x"]})
-    released = apply_recoding(read(frame, quasi=["a"]), FullDomain(levels={"a": 1}))
+    released = apply_recoding(MemoryRows(read(frame, quasi=["a"])), FullDomain(levels={"a": 1}))
     for name in ("lm", "ncp", "um", "ilm", "genc", "entropy"):
         assert price(released, name).value == 0.0, name

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.catalogue import load
+from shoal.engines.memory import MemoryRows
 from shoal.io.source import read
 from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.recodings import FullDomain, Grouping
@@ -31,7 +32,7 @@ def price(released: Released, name: str) -> Score:
 
 def grouped(table: Any, ids: list[int] | np.ndarray) -> Released:
     ids = np.asarray(ids, dtype=np.int32)
-    return apply_recoding(table, Grouping(ids=ids, groups=int(ids.max(initial=-1)) + 1))
+    return apply_recoding(MemoryRows(table), Grouping(ids=ids, groups=int(ids.max(initial=-1)) + 1))
 
 
 def known_values(case: Case, name: str) -> list[Any]:
@@ -129,9 +130,9 @@ def test_one_outlier_repairs_a_class_that_is_all_but_exposed() -> None:
     table = read(
         pl.DataFrame({"q": ["a"] * 5 + ["b"] * 5, "s": [0, 40, 40, 40, 40] + [40] * 5}), quasi=["q"], sensitive=["s"]
     )
-    found = price(apply_recoding(table, FullDomain(levels={})), "mpm")
+    found = price(apply_recoding(MemoryRows(table), FullDomain(levels={})), "mpm")
     assert (found.value, found.also) == (0.5, {"worst class": 1.0, "exposed records": 0.5})
-    assert price(apply_recoding(table, FullDomain(levels={})), "range-diversity").also == {
+    assert price(apply_recoding(MemoryRows(table), FullDomain(levels={})), "range-diversity").also == {
         "worst range confidence": 1.0
     }
 

@@ -218,7 +218,7 @@ def test_optimal_p_has_the_largest_pa() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_other_kinds_of_release_have_no_figure_but_a_reason(name: str) -> None:
-    released = apply_recoding(small(), FullDomain(levels={}))
+    released = apply_recoding(MemoryRows(small()), FullDomain(levels={}))
     found = load("measure", name)().score(released.price_stats())
     assert (found.value, found.reason) == (None, "nothing was redrawn at random")
 

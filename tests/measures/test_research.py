@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.catalogue import make
+from shoal.engines.memory import MemoryRows
 from shoal.errors import ParameterError
 from shoal.io.source import read
 from shoal.measures.association import Joints, association, association_weights, pairs
@@ -212,7 +213,7 @@ def test_cramers_v_from_its_table(rows: list[tuple[str, str]]) -> None:
 
 def test_the_measure_adds_up_columns() -> None:
     table = town()
-    released = apply_recoding(table, FullDomain(levels={"age": 1, "town": 1}))
+    released = apply_recoding(MemoryRows(table), FullDomain(levels={"age": 1, "town": 1}))
     found = make("measure", {"name": "rv"}).score(released.price_stats())
     assert found.also == pytest.approx({"age": 0.05, "town": 0.5 * 2 / 3})
     assert found.value == pytest.approx(sum(value for value in found.also.values() if value is not None))
@@ -223,9 +224,9 @@ def test_the_measure_adds_up_columns() -> None:
 
 def test_only_full_domain_releases_with_rows_have_a_research_value() -> None:
     table = town()
-    grouped = apply_recoding(table, Grouping(ids=np.zeros(6, dtype=np.int32), groups=1))
+    grouped = apply_recoding(MemoryRows(table), Grouping(ids=np.zeros(6, dtype=np.int32), groups=1))
     assert ResearchValue().score(grouped.price_stats()).reason == "only a full-domain recoding has a research value"
-    whole = apply_recoding(table, FullDomain(levels={}))
+    whole = apply_recoding(MemoryRows(table), FullDomain(levels={}))
     empty = whole.suppress(np.ones(whole.n_classes, dtype=bool))
     assert ResearchValue().score(empty.price_stats()).reason == "the release is empty"
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from shoal.catalogue import make
-from shoal.engines.memory import MemoryEngine
+from shoal.engines.memory import MemoryEngine, MemoryRows
 from shoal.io.describe import describe
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
@@ -123,4 +123,4 @@ def verdicts(released: Released, models: Sequence[Model]) -> list[Verdict]:
 
 def grouped(table: Table, ids: np.ndarray) -> Released:
     """Rows in groups, each generalised to its extent."""
-    return apply_recoding(table, Grouping(ids=ids, groups=int(ids.max(initial=-1)) + 1))
+    return apply_recoding(MemoryRows(table), Grouping(ids=ids, groups=int(ids.max(initial=-1)) + 1))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.attacks.run import attack
+from shoal.engines.memory import MemoryRows
 from shoal.errors import ParameterError
 from shoal.io.describe import describe
 from shoal.judging.enforce import enforce
@@ -26,7 +27,7 @@ from shoal.vault.registry import Registry
 from shoal.verify import gate
 from shoal.verify.claims import read_claims
 from shoal.verify.types import GateCase
-from tests.models.judging import ENGINE, judge_of, judged
+from tests.models.judging import judge_of, judged
 
 
 @pytest.mark.parametrize(
@@ -107,7 +108,7 @@ def test_both_judges_agree_with_the_definition(data: st.DataObject) -> None:
 
 
 def _gate_holds(table: Any, history: History, ids: np.ndarray) -> bool:
-    released = apply_recoding(table, Grouping(ids=ids, groups=int(ids.max()) + 1))
+    released = apply_recoding(MemoryRows(table), Grouping(ids=ids, groups=int(ids.max()) + 1))
     frame, source = publish(released, Keys.from_seed(7), suppressed="drop", order="shuffled")
     models = [MInvariance(m=2, on="s")]
     manifest = describe(table, models, version="0", suppressed="drop", order="shuffled", acknowledged=[])
@@ -125,8 +126,8 @@ def test_failing_classes_are_suppressed_within_the_limit() -> None:
     table = shoal.read(frame, quasi=["q"], sensitive=["s"])
     history = history_of([["a", "b"], None, ["a", "c"], None])
     table = table.remembering(history)
-    released = apply_recoding(table, Grouping(ids=np.array([0, 0, 1, 1], dtype=np.int32), groups=2))
-    kept = enforce(released, judge_of(table, MInvariance(m=2, on="s")), ENGINE.open(table), 0.5)
+    released = apply_recoding(MemoryRows(table), Grouping(ids=np.array([0, 0, 1, 1], dtype=np.int32), groups=2))
+    kept = enforce(released, judge_of(table, MInvariance(m=2, on="s")), 0.5)
     assert kept.classes.tolist() == [0, 0, -1, -1]
 
 

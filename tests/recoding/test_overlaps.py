@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.cli.summary import release_data
+from shoal.engines.memory import MemoryRows
 from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.cell_text import Interval, Label, Missing, Set, Star, Value, parse
 from shoal.recoding.overlaps import Overlap, overlap_report
@@ -99,7 +100,7 @@ def test_the_report_is_that_of_all_pairs(kind: str, data: st.DataObject) -> None
     used = sorted({one for one in ids if one >= 0})
     ids = [used.index(one) if one >= 0 else -1 for one in ids]
     released = apply_recoding(
-        table_of(kind, cells), Grouping(ids=np.array(ids, dtype=np.int32), groups=len(used))
+        MemoryRows(table_of(kind, cells)), Grouping(ids=np.array(ids, dtype=np.int32), groups=len(used))
     )
     (found,) = overlap_report(released)
     expected = naive(released, "q")
@@ -117,7 +118,7 @@ def test_the_report_is_that_of_all_pairs(kind: str, data: st.DataObject) -> None
 @given(st.lists(st.sampled_from([row[0] for row in TREE]), min_size=1, max_size=20), st.integers(0, 2))
 def test_cells_of_a_full_domain_recoding_never_overlap(cells: list[str], level: int) -> None:
     table = table_of("tree", cells)
-    released = apply_recoding(table, FullDomain(levels={"q": level}))
+    released = apply_recoding(MemoryRows(table), FullDomain(levels={"q": level}))
     (found,) = overlap_report(released)
     assert found.overlapping == 0
     shown = released.cells["q"].texts().gather(released.classes).to_list()

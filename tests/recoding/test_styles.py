@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal.engines.memory import MemoryRows
 from shoal.errors import InfeasibleError, SchemaError
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Grouping
@@ -33,7 +34,7 @@ def one_column(values: Any, dtype: Any = None, **settings: Any) -> Table:
 
 
 def released_in_groups(table: Table, ids: list[int]) -> Any:
-    return apply_recoding(table, Grouping(ids=np.array(ids, dtype=np.int32), groups=max(ids) + 1))
+    return apply_recoding(MemoryRows(table), Grouping(ids=np.array(ids, dtype=np.int32), groups=max(ids) + 1))
 
 
 def anonymized(table: Table, **options: Any) -> shoal.Release:

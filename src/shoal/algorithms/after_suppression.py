@@ -10,16 +10,14 @@ from shoal.catalogue import load
 from shoal.judging.settle import settled
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Recoding
-from shoal.table.classmap import RowIds
 
 
 def outcome(problem: Problem, recoding: Recoding, measure: str, allowed: int) -> float:
     """The measure's figure, less being better; infinite when more than ``allowed`` rows would be suppressed."""
     judge = problem.judge
-    released = apply_recoding(problem.table, recoding)
-    classes = RowIds(released.classes, released.n_classes)
-    stats = dataclasses.replace(problem.rows.stats(classes, judge.attributes), spreads=released.spreads)
-    good = settled(judge, stats, classes, problem.rows)
+    released = apply_recoding(problem.rows, recoding)
+    stats = problem.rows.stats(released.classmap, judge.attributes)
+    good = settled(judge, dataclasses.replace(stats, spreads=released.spreads), released.classmap, problem.rows)
     released = dataclasses.replace(released.suppress(~good), k=judge.k)
     if released.n_classes == 0 or released.n_suppressed > allowed:
         return math.inf

@@ -81,7 +81,7 @@ def polish(
 
 
 def _figure(problem: Problem, measure: Measure, grouping: Grouping) -> float | None:
-    return measure.score(apply_recoding(problem.table, grouping).price_stats()).value
+    return measure.score(apply_recoding(problem.rows, grouping).price_stats()).value
 
 
 def _neighbours(codes: np.ndarray, geo: Geometry, rng: np.random.Generator) -> np.ndarray:

@@ -67,7 +67,7 @@ class World:
             # Parts of classes that are too small are too small.
             if any(all(levels[name] <= level for name, level in one.items()) for one in hopeless):
                 continue
-            below = apply_recoding(release.table, FullDomain(levels=levels))
+            below = apply_recoding(release.released.rows, FullDomain(levels=levels))
             kept, ids = np.unique(below.classes[rows], return_inverse=True)
             spreads = below.spreads[kept] if why.judge.needs_spreads else None
             every = np.full(release.table.n, -1, dtype=np.int32)

@@ -9,14 +9,13 @@ from shoal.judging.settle import settled
 from shoal.models.judge import Judge
 from shoal.models.rules import BREACH
 from shoal.recoding.applied import Released
-from shoal.table.classmap import RowIds
-from shoal.table.rows import Rows
 
 
-def enforce(released: Released, judge: Judge, rows: Rows, limit: float) -> Released:
+def enforce(released: Released, judge: Judge, limit: float) -> Released:
     """Suppress failing classes until all hold, each model against the reference that it names."""
+    rows = released.rows
     while True:
-        classes = RowIds(released.classes, released.n_classes)
+        classes = released.classmap
         stats = rows.stats(classes, judge.attributes)
         if judge.needs_spreads:
             stats = replace(stats, spreads=released.spreads)

@@ -10,19 +10,18 @@ import numpy as np
 from shoal.judging.feasible import whole_reference
 from shoal.models.judge import Judge
 from shoal.recoding.applied import Released
-from shoal.table.classmap import Everybody, RowIds, Split, Together
-from shoal.table.rows import Rows
+from shoal.table.classmap import Everybody, Split, Together
 
 
-def split_verdicts(released: Released, judge: Judge, rows: Rows) -> list[dict[str, Any]]:
+def split_verdicts(released: Released, judge: Judge) -> list[dict[str, Any]]:
     """Worst class of every model after splitting each class by each other sensitive attribute.
 
     Nothing is required to hold here; reports show it so that a publisher sees what an intruder who knows one
     attribute still faces.
     """
-    classes, found = RowIds(released.classes, released.n_classes), []
+    rows, found = released.rows, []
     for column in rows.domain.sensitive:
-        stats = rows.stats(Split(classes, column.name), judge.attributes)
+        stats = rows.stats(Split(released.classmap, column.name), judge.attributes)
         kept = stats.rows > 0
         for judgement in judge.judge(stats):
             if judgement.on is None or column.name in judgement.on:
@@ -43,18 +42,18 @@ def split_verdicts(released: Released, judge: Judge, rows: Rows) -> list[dict[st
     return found
 
 
-def other_references(released: Released, judge: Judge, rows: Rows) -> list[dict[str, Any]]:
+def other_references(released: Released, judge: Judge) -> list[dict[str, Any]]:
     """Worst class of every model that compares, against the reference that it does not name; nothing need hold here.
 
     Private: a distance to the input tells about suppressed people.
     """
-    classes, found = RowIds(released.classes, released.n_classes), []
+    rows, found = released.rows, []
     for model in judge.models:
         if not model.compares:
             continue
-        among = Everybody() if model.relative else Together(classes)
+        among = Everybody() if model.relative else Together(released.classmap)
         other = Judge([model], whole_reference(rows, [model], among))
-        stats = rows.stats(classes, other.attributes)
+        stats = rows.stats(released.classmap, other.attributes)
         found += [
             {
                 "model": model.name,

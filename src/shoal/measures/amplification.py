@@ -45,7 +45,7 @@ class Amplification:
 
 def countable(described: Randomised) -> bool:
     """Whether the sets of columns are few enough for :func:`amplification`."""
-    return count_sets(described) * described.table.n <= _CELLS
+    return count_sets(described) * described.domain.n <= _CELLS
 
 
 def amplification(described: Randomised) -> Amplification:

@@ -78,8 +78,8 @@ def relative_bias(described: Randomised, query: Query) -> Bias | None:
     With one column redrawn and p uniform the mean is eq. (10), (1/m) times the sum over quasi-identifier items of
     1/lift - 1.
     """
-    domain = described.table.domain
-    items, n = _items(domain, query), described.table.n
+    domain = described.domain
+    items, n = _items(domain, query), domain.n
     drawn = {described.columns[place].name for place in described.drawn}
     names = [name for name in items if name not in drawn] + [name for name in items if name in drawn]
     moving = {name: code for name, code in items.items() if name in drawn}
@@ -107,7 +107,7 @@ def association_bias(described: Randomised, quasi: str, sensitive: str) -> float
 
     B of a pair is the probability that the quasi-identifier is redrawn times the absolute value of 1/lift - 1.
     """
-    domain = described.table.domain
+    domain = described.domain
     one, other = domain.columns[quasi], domain.columns[sensitive]
     codes, counts = described.together([quasi, sensitive])
     alone = one.frequencies[codes[0]] * other.frequencies[codes[1]] / float(domain.n) ** 2

@@ -210,14 +210,17 @@ class NonUniformEntropy(Measure):
         """Sum over all cells; a suppressed record's cells cover everything."""
         bits = 0.0
         for place, cells in enumerate(stats.cells):
-            hidden = stats.surprise(place) + stats.sizes * np.log2(np.maximum(cells.mass(), 1.0) / stats.n)
-            bits += float(hidden.sum()) + stats.whole_surprise(place, suppressed=True)
+            if stats.kind.generalises:
+                shown = stats.sizes @ np.log2(np.maximum(cells.mass(), 1.0) / stats.n)
+                bits += float(shown) + stats.surprise(place)
+            else:  # a value says all there is, whoever's it is
+                bits += stats.surprise(place, suppressed=True)
         most = self.bounds(stats)[1]
         return max(0.0, min(bits, most)), {"normalised": bits / most if most > 0 else 0.0}
 
     def bounds(self, stats: PriceStats) -> tuple[float, float]:
         """Nothing hidden to everything hidden."""
-        return 0.0, sum(stats.whole_surprise(place, suppressed=False) for place in range(len(stats.cells)))
+        return 0.0, sum(stats.surprise(place) for place in range(len(stats.cells)))
 
 
 @dataclass(frozen=True, kw_only=True)

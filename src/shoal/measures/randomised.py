@@ -164,7 +164,7 @@ class RelativeBias(_Randomised):
         """A query needs support, and pairs need a sensitive attribute."""
         if self.query is not None:
             return None if relative_bias(described, self.query) else "no record has the query's values"
-        return None if described.table.sensitive else "there is no sensitive attribute"
+        return None if described.domain.sensitive else "there is no sensitive attribute"
 
     def figure(self, described: Randomised) -> tuple[float, dict[str, float | None]]:
         """B(q) with the signed mean, the variance and this release's own difference; or the mean and worst pair."""
@@ -176,8 +176,8 @@ class RelativeBias(_Randomised):
             }  # fmt: skip
         pairs = [
             association_bias(described, quasi, sensitive)
-            for quasi in described.table.schema.quasi
-            for sensitive in described.table.schema.sensitive
+            for quasi in described.domain.schema.quasi
+            for sensitive in described.domain.schema.sensitive
         ]
         return float(np.mean(pairs)), {"worst pair": float(max(pairs))}
 

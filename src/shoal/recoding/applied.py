@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import ParameterError
-from shoal.kernels.count.extents import group_bits, group_ranges, group_sums
+from shoal.kernels.count.extents import group_bits, group_ranges
 from shoal.kernels.count.grouping import group_rows
 from shoal.kinds.base import Kind
 from shoal.kinds.codings import called
@@ -18,9 +18,10 @@ from shoal.kinds.generalised import GENERALISED
 from shoal.recoding.column_cells import CellColumn, IntervalCells, SetCells, TreeCells, all_bits, one_bit
 from shoal.recoding.randomised import Randomised, describe_randomised
 from shoal.recoding.recodings import FullDomain, Grouping, Recoding, Redrawn, Subtree
+from shoal.table.classmap import Grouped, Nodes, RowIds, Together
 from shoal.table.column import FLAT, TREE, Column
-from shoal.table.counting import count_groups
-from shoal.table.domain import Joint
+from shoal.table.domain import Domain, Joint
+from shoal.table.rows import Rows, in_memory
 from shoal.table.stats import Attribute, GroupStats, Histogram, attribute
 from shoal.table.table import Table
 
@@ -31,10 +32,10 @@ class Released:
 
     Attributes
     ----------
-    classes
-        int32 class of each input row, -1 for a suppressed one. Groups with equal cells are one class.
-    n_classes
-        Number of classes.
+    rows
+        The input, as its engine holds it.
+    classmap
+        Which class a row is in; a suppressed one is in none. Groups with equal cells are one class.
     cells
         Quasi-identifier to its cells, one a class; none where centroids are published, which cover nothing.
     levels
@@ -53,9 +54,8 @@ class Released:
         What the algorithm handed over.
     """
 
-    table: Table
-    classes: np.ndarray
-    n_classes: int
+    rows: Rows
+    classmap: Grouped
     cells: Mapping[str, CellColumn]
     levels: Mapping[str, int] | None
     groups: int
@@ -64,6 +64,26 @@ class Released:
     written: Mapping[str, pl.Series] = field(default_factory=dict)
     coded: Mapping[str, str] = field(default_factory=dict)
     recoding: Recoding = field(default_factory=Recoding)
+
+    @property
+    def domain(self) -> Domain:
+        """Roles, dictionaries and counts of the input."""
+        return self.rows.domain
+
+    @property
+    def table(self) -> Table:
+        """The input, where it is in memory."""
+        return in_memory(self.rows).table
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.classmap.groups
+
+    @cached_property
+    def classes(self) -> np.ndarray:
+        """int32 class of each input row, -1 for a suppressed one, where rows are in memory."""
+        return in_memory(self.rows).ids(self.classmap)
 
     @property
     def kind(self) -> Kind:
@@ -78,7 +98,7 @@ class Released:
     @cached_property
     def sizes(self) -> np.ndarray:
         """Rows of each class."""
-        return np.bincount(self.classes[self.classes >= 0], minlength=self.n_classes)
+        return self.rows.stats(self.classmap, []).rows
 
     @cached_property
     def spreads(self) -> np.ndarray:
@@ -90,23 +110,21 @@ class Released:
     @cached_property
     def sensitive_stats(self) -> GroupStats:
         """Counts of every sensitive attribute in every class."""
-        attributes = [attribute(self.table.domain, [name]) for name in self.table.schema.sensitive]
-        return count_groups(self.table, self.classes, self.n_classes, attributes)
+        attributes = [attribute(self.domain, [name]) for name in self.domain.schema.sensitive]
+        return self.rows.stats(self.classmap, attributes)
 
     @property
     def n_suppressed(self) -> int:
         """Rows in no class."""
-        return int((self.classes < 0).sum())
+        return self.domain.n - int(self.sizes.sum())
 
     def suppress(self, bad: np.ndarray) -> Released:
         """The same release without the flagged classes."""
         if not bad.any():
             return self
-        number = np.where(bad, -1, np.cumsum(~bad) - 1).astype(np.int32)
-        classes = np.where(self.classes >= 0, number[self.classes], -1).astype(np.int32)
         kept = np.flatnonzero(~bad)
         cells = {name: column.take(kept) for name, column in self.cells.items()}
-        return replace(self, classes=classes, n_classes=kept.size, cells=cells)
+        return replace(self, classmap=self.classmap.keep(~bad), cells=cells)
 
     def price_stats(self) -> PriceStats:
         """What measures see."""
@@ -118,15 +136,15 @@ class PriceStats:
 
     def __init__(self, released: Released) -> None:
         self._released = released
-        self.n = released.table.n
+        self.domain = released.domain
+        self.n = self.domain.n
         self.sizes = released.sizes
         self.n_suppressed = released.n_suppressed
         self.n_released = self.n - self.n_suppressed
         self.cells: Sequence[CellColumn] = list(released.cells.values())
-        self.weights = released.table.domain.quasi_weights
+        self.weights = self.domain.quasi_weights
         self.levels = released.levels
         self.k = released.k
-        self.domain = released.table.domain
         self.sensitive = list(self.domain.schema.sensitive)
 
     @property
@@ -146,75 +164,84 @@ class PriceStats:
 
     def joined(self, names: tuple[str, ...]) -> Joint:
         """What values a tuple of columns has in the input, and how often."""
-        return self._released.table.joined(names)
+        return self._released.rows.joined(names)
 
     def counts(self, name: str) -> tuple[Attribute, Histogram]:
         """A sensitive attribute, and how often each of its values occurs in each class."""
-        one = attribute(self._released.table.domain, [name])
+        one = attribute(self.domain, [name])
         return one, self._released.sensitive_stats.histograms[one.key]
 
     def majority(self, name: str) -> np.ndarray:
         """Rows of each class that carry its commonest value of a sensitive attribute."""
-        table = self._released.table
-        if name not in table.schema.sensitive:
+        if name not in self.sensitive:
             raise ParameterError(
                 f"'{name}' is not a sensitive attribute of the table: choose another target."
             )
-        column = table.columns[name]
-        ids, first, counts = group_rows(
-            np.stack([self._released.classes + 1, table.codes[name]]), np.array([self.sizes.size + 1, column.card])
-        )
-        best = np.zeros(self.sizes.size + 1, dtype=np.int64)
-        np.maximum.at(best, self._released.classes[first] + 1, counts)
-        return best[1:]
+        one = attribute(self.domain, [name], people=False)
+        found = self._released.rows.stats(self._released.classmap, [one]).histograms[one.key]
+        best = np.zeros(self.sizes.size, dtype=np.int64)
+        np.maximum.at(best, np.repeat(np.arange(best.size), np.diff(found.indptr)), found.counts)
+        return best
 
-    def surprise(self, place: int) -> np.ndarray:
-        """Sum over each class's rows of minus log2 of their value's share of the table."""
-        if not self.kind.generalises:  # a value says all there is, whoever's it is
-            return -self.sizes * np.log2(np.maximum(self.cells[place].mass(), 1.0) / self.n)
-        table = self._released.table
-        column = table.quasi[place]
+    def surprise(self, place: int, *, suppressed: bool = False) -> float:
+        """Sum over all rows (or those in no class) of minus log2 of the share of the table that has their value."""
+        column = self.domain.quasi[place]
+        rows = column.frequencies
+        if suppressed:
+            one = Attribute((column.name,), False, column.card, np.zeros(column.card, dtype=np.uint8), column)
+            kept = self._released.rows.stats(Together(self._released.classmap), [one]).histograms[one.key]
+            rows = rows - np.bincount(kept.codes, kept.counts, minlength=column.card)
         shares = column.frequencies / max(self.n, 1)
-        with np.errstate(divide="ignore"):
-            bits = -np.log2(np.where(shares > 0, shares, 1.0))
-        return group_sums(bits[table.codes[column.name]], self._released.classes, self.sizes.size)
-
-    def whole_surprise(self, place: int, suppressed: bool) -> float:
-        """The same over suppressed rows (or all), as if their cells covered everything."""
-        column = self._released.table.quasi[place]
-        shares = column.frequencies / max(self.n, 1)
-        bits = -np.log2(np.where(shares > 0, shares, 1.0))
-        rows = self._released.classes < 0 if suppressed else slice(None)
-        return float(bits[self._released.table.codes[column.name][rows]].sum())
+        return float(-np.log2(np.where(shares > 0, shares, 1.0)) @ rows)
 
 
-def apply_recoding(table: Table, recoding: Recoding) -> Released:
+def apply_recoding(rows: Rows, recoding: Recoding) -> Released:
     """Recode every record and number the classes, as the kind of the recoding does."""
-    made: Released = recoding.kind.part("classes")(table, recoding)
+    made: Released = recoding.kind.part("classes")(rows, recoding)
     return replace(made, made=recoding.kind, recoding=recoding)
 
 
-def generalised(table: Table, recoding: Grouping | FullDomain | Subtree) -> Released:
+def generalised(rows: Rows, recoding: Grouping | FullDomain | Subtree) -> Released:
     """Generalise every record; classes are what has equal cells."""
     if isinstance(recoding, Grouping):
-        cells = [_extent_cells(column, table.codes[column.name], recoding) for column in table.quasi]
-        return _merge(table, recoding.ids, recoding.groups, cells, None)
+        return _grouped(rows, recoding)
+    columns = rows.domain.quasi
     if isinstance(recoding, Subtree):
-        codes = np.stack([_checked_nodes(column, recoding)[table.codes[column.name]] for column in table.quasi])
-        ids, first, _ = group_rows(codes.astype(np.int32), codes.max(axis=1, initial=0) + 1)
-        cells = [TreeCells.at_nodes(column, nodes) for column, nodes in zip(table.quasi, codes[:, first], strict=True)]
-        made = _merge(table, ids, first.size, cells, None)
-        return replace(made, written={name: _labels(table, name, nodes) for name, nodes in recoding.sensitive.items()})
-    levels = {column.name: _checked_level(column, recoding) for column in table.quasi}
-    codes = np.stack([_codes_at(column, table.codes[column.name], levels[column.name]) for column in table.quasi])
-    ids, first, _ = group_rows(codes, codes.max(axis=1, initial=0) + 1)
-    cells = [level_cells(column, table.codes[column.name][first], levels[column.name]) for column in table.quasi]
-    return _merge(table, ids, first.size, cells, levels)
+        found = _by_nodes(rows, {column.name: _checked_nodes(column, recoding) for column in columns})
+        trees = [TreeCells.at_nodes(column, nodes) for column, nodes in zip(columns, found.keys, strict=True)]
+        lifted = {name: _labels(rows.domain, name, nodes) for name, nodes in recoding.sensitive.items()}
+        return replace(_released(rows, found, trees, None), written=lifted)
+    levels = {column.name: _checked_level(column, recoding) for column in columns}
+    found = _by_nodes(rows, {column.name: _nodes_at(column, levels[column.name]) for column in columns})
+    leaves = [_leaf_below(found.nodes[column.name], nodes) for column, nodes in zip(columns, found.keys, strict=True)]
+    cells = [level_cells(column, mine, levels[column.name]) for column, mine in zip(columns, leaves, strict=True)]
+    return _released(rows, found, cells, levels)
 
 
-def _labels(table: Table, name: str, nodes: np.ndarray) -> pl.Series:
+def _by_nodes(rows: Rows, nodes: Mapping[str, np.ndarray]) -> Nodes:
+    """Classes of equal nodes, in the order in which the frequency table has them first."""
+    cells = rows.frequency([]).codes
+    codes = np.stack([nodes[name][mine] for name, mine in zip(rows.domain.schema.quasi, cells, strict=True)])
+    codes = codes.astype(np.int32)
+    _, first, _ = group_rows(codes, codes.max(axis=1, initial=0) + 1)
+    return Nodes(nodes, codes[:, first])
+
+
+def _leaf_below(nodes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """A leaf code below each of some nodes."""
+    leaf = np.zeros(int(nodes.max(initial=0)) + 1, dtype=np.int32)
+    leaf[nodes] = np.arange(nodes.size, dtype=np.int32)
+    return leaf[wanted]
+
+
+def _released(rows: Rows, classes: Grouped, cells: Sequence[CellColumn], levels: Mapping[str, int] | None) -> Released:
+    named = {column.column.name: column for column in cells}
+    return Released(rows=rows, classmap=classes, cells=named, levels=levels, groups=classes.groups)
+
+
+def _labels(domain: Domain, name: str, nodes: np.ndarray) -> pl.Series:
     """Labels of a sensitive column's nodes, missing ones null."""
-    column = table.columns[name]
+    column = domain.columns[name]
     tree = column.hierarchy
     if tree is None or column.kind != TREE:
         raise ParameterError(f"The sensitive column '{name}' has no hierarchy, so its values have no nodes above them.")
@@ -222,22 +249,15 @@ def _labels(table: Table, name: str, nodes: np.ndarray) -> pl.Series:
     return labels if column.missing < 0 else labels.set(pl.Series(nodes == column.missing), None)
 
 
-def _merge(
-    table: Table, ids: np.ndarray, groups: int, cells: list[CellColumn], levels: Mapping[str, int] | None
-) -> Released:
-    keys = (
-        np.stack([column.keys for column in cells]) if groups else np.zeros((len(cells), 0), dtype=np.int32)
-    )
+def _grouped(rows: Rows, recoding: Grouping) -> Released:
+    """Groups by the extent of their members; those with equal cells are one class."""
+    table, groups = in_memory(rows).table, recoding.groups
+    cells = [_extent_cells(column, table.codes[column.name], recoding) for column in table.quasi]
+    keys = np.stack([column.keys for column in cells]) if groups else np.zeros((len(cells), 0), dtype=np.int32)
     class_of, first, _ = group_rows(keys, keys.max(axis=1, initial=0) + 1)
-    lookup = np.append(class_of, -1).astype(np.int32)
-    return Released(
-        table=table,
-        classes=lookup[ids],
-        n_classes=first.size,
-        cells={column.column.name: column.merge(class_of, first) for column in cells},
-        levels=levels,
-        groups=groups,
-    )
+    classes = RowIds(np.append(class_of, -1).astype(np.int32)[recoding.ids], first.size)
+    made = _released(rows, classes, [column.merge(class_of, first) for column in cells], None)
+    return replace(made, groups=groups)
 
 
 def _extent_cells(column: Column, codes: np.ndarray, grouping: Grouping) -> CellColumn:
@@ -276,10 +296,11 @@ def _checked_nodes(column: Column, recoding: Subtree) -> np.ndarray:
     return nodes
 
 
-def _codes_at(column: Column, codes: np.ndarray, level: int) -> np.ndarray:
+def _nodes_at(column: Column, level: int) -> np.ndarray:
+    """Node of every leaf code on one level."""
     if column.kind == TREE:
-        return column.hierarchy.ancestors[level][codes]  # type: ignore[union-attr]
-    return codes if level == 0 else np.zeros_like(codes)
+        return column.hierarchy.ancestors[level]  # type: ignore[union-attr]
+    return np.arange(column.card, dtype=np.int32) * (level == 0)
 
 
 def level_cells(column: Column, leaves: np.ndarray, level: int) -> CellColumn:

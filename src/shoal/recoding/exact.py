@@ -10,33 +10,37 @@ import polars as pl
 from shoal.kernels.count.grouping import group_rows
 from shoal.recoding.applied import Released, level_cells
 from shoal.recoding.recodings import Averaged, Bucketed, Coded, Redrawn
+from shoal.table.classmap import RowIds
 from shoal.table.column import Column
+from shoal.table.rows import Rows, in_memory
 from shoal.table.table import Table
 
 
-def unchanged(table: Table, recoding: Coded) -> Released:
+def unchanged(rows: Rows, recoding: Coded) -> Released:
     """Quasi-identifiers as they are; classes are what agrees on all of them."""
-    return replace(_alike(table, table.quasi_codes), written=dict(recoding.columns), coded=dict(recoding.coded))
+    made = _alike(rows, in_memory(rows).table.quasi_codes)
+    return replace(made, written=dict(recoding.columns), coded=dict(recoding.coded))
 
 
-def redrawn(table: Table, recoding: Redrawn) -> Released:
+def redrawn(rows: Rows, recoding: Redrawn) -> Released:
     """Quasi-identifiers as they were redrawn; classes are what agrees on all of them."""
+    table = in_memory(rows).table
     codes = np.stack([recoding.quasi[name] for name in table.schema.quasi])
     written = {column.name: values_of(table, column, codes[at]) for at, column in enumerate(table.quasi)}
-    return replace(_alike(table, codes), written=written)
+    return replace(_alike(rows, codes), written=written)
 
 
-def groups(table: Table, recoding: Bucketed) -> Released:
+def groups(rows: Rows, recoding: Bucketed) -> Released:
     """Quasi-identifiers as they are; classes are the published groups, each with the cells of one member."""
     found, first, at = np.unique(recoding.ids, return_index=True, return_inverse=True)
     dropped = int((found < 0).sum())
-    made = _exact(table, table.quasi_codes, (at - dropped).astype(np.int32), first[dropped:])
+    made = _exact(rows, in_memory(rows).table.quasi_codes, (at - dropped).astype(np.int32), first[dropped:])
     return replace(made, groups=recoding.groups)
 
 
-def centroids(table: Table, recoding: Averaged) -> Released:
+def centroids(rows: Rows, recoding: Averaged) -> Released:
     """Centroids, which are no codes; classes are what publishes the same ones, whatever groups they came from."""
-    published = pl.DataFrame([recoding.columns[name] for name in table.schema.quasi])
+    published = pl.DataFrame([recoding.columns[name] for name in rows.domain.schema.quasi])
     ranks = published.select(pl.all().rank("dense").fill_null(0).cast(pl.Int32)).to_numpy().T
     ids, _, _ = group_rows(np.ascontiguousarray(ranks), ranks.max(axis=1, initial=0) + 1)
     kept = recoding.ids >= 0
@@ -44,22 +48,22 @@ def centroids(table: Table, recoding: Averaged) -> Released:
     classes = np.where(kept, ids, -1).astype(np.int32)
     count = int(classes.max(initial=-1)) + 1
     return Released(
-        table=table, classes=classes, n_classes=count, cells={}, levels=None, groups=count,
+        rows=rows, classmap=RowIds(classes, count), cells={}, levels=None, groups=count,
         written=dict(recoding.columns),
     )  # fmt: skip
 
 
-def _alike(table: Table, codes: np.ndarray) -> Released:
+def _alike(rows: Rows, codes: np.ndarray) -> Released:
     """Rows of equal codes as classes."""
-    ids, first, _ = group_rows(codes, np.array([column.card for column in table.quasi]))
-    return _exact(table, codes, ids.astype(np.int32), first)
+    ids, first, _ = group_rows(codes, np.array([column.card for column in rows.domain.quasi]))
+    return _exact(rows, codes, ids.astype(np.int32), first)
 
 
-def _exact(table: Table, codes: np.ndarray, classes: np.ndarray, first: np.ndarray) -> Released:
+def _exact(rows: Rows, codes: np.ndarray, classes: np.ndarray, first: np.ndarray) -> Released:
     """Classes that publish the codes of one of their rows."""
-    cells = {column.name: level_cells(column, codes[at][first], 0) for at, column in enumerate(table.quasi)}
+    cells = {column.name: level_cells(column, codes[at][first], 0) for at, column in enumerate(rows.domain.quasi)}
     return Released(
-        table=table, classes=classes, n_classes=first.size, cells=cells, levels=None, groups=first.size
+        rows=rows, classmap=RowIds(classes, first.size), cells=cells, levels=None, groups=first.size
     )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from shoal.kernels.count.grouping import group_rows
 from shoal.params import nearest
 from shoal.recoding.recodings import Redrawn
 from shoal.table.column import Column
+from shoal.table.domain import Domain
 from shoal.table.table import Table
 
 
@@ -38,6 +39,11 @@ class Randomised:
     p: np.ndarray
     redraw: int
     after: np.ndarray
+
+    @property
+    def domain(self) -> Domain:
+        """Roles, dictionaries and counts of the input."""
+        return self.table.domain
 
     @property
     def columns(self) -> Sequence[Column]:

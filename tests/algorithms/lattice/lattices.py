@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from shoal.algorithms.base import Problem
 from shoal.catalogue import load, make
-from shoal.engines.memory import MemoryEngine
+from shoal.engines.memory import MemoryEngine, MemoryRows
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
 from shoal.models.base import Model
@@ -160,7 +160,7 @@ def every_node(problem: Problem) -> list[Node]:
     found = []
     for levels in lattice.decode(np.arange(lattice.size)).tolist():
         recoding = FullDomain(levels=dict(zip(table.schema.quasi, levels, strict=True)))
-        released = apply_recoding(table, recoding)
+        released = apply_recoding(MemoryRows(table), recoding)
         stats = ENGINE.open(table).stats(RowIds(released.classes, released.n_classes), judge.attributes)
         stats = replace(stats, spreads=released.spreads)
         found.append(Node(tuple(levels), replace(released.suppress(~judge.ok(stats)), k=judge.k)))

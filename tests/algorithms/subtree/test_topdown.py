@@ -16,6 +16,7 @@ import shoal
 from shoal.algorithms.base import Problem
 from shoal.algorithms.subtree.topdown import MEASURES, Cut, TopDownSubtree
 from shoal.catalogue import load
+from shoal.engines.memory import MemoryRows
 from shoal.errors import InfeasibleError, ParameterError, SchemaError
 from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.recodings import Subtree
@@ -27,7 +28,7 @@ Nodes = dict[str, np.ndarray]
 
 def release(problem: Problem, nodes: Nodes) -> tuple[Released, Released]:
     """The classes of a cut, and what is left of them when failing ones are suppressed."""
-    released = apply_recoding(problem.table, Subtree(nodes=nodes))
+    released = apply_recoding(MemoryRows(problem.table), Subtree(nodes=nodes))
     stats = ENGINE.open(problem.table).stats(RowIds(released.classes, released.n_classes), problem.judge.attributes)
     return released, released.suppress(~problem.judge.ok(replace(stats, spreads=released.spreads)))
 
@@ -131,7 +132,7 @@ def towns(hierarchies: dict[str, Any]) -> Problem:
 
 def test_only_what_is_rare_stays_coarse() -> None:
     problem = towns({"town": TOWNS})
-    released = apply_recoding(problem.table, TopDownSubtree().run(problem))
+    released = apply_recoding(MemoryRows(problem.table), TopDownSubtree().run(problem))
     assert sorted(released.cells["town"].texts()) == ["Aby", "Eke", "west", "Ön"]
     assert released.sizes.tolist() == [3, 3, 3, 3]
     # The island's only node stands on two levels; it counts as the leaf that it is.
@@ -159,7 +160,7 @@ def test_a_cut_has_one_node_on_each_path(labels: list[str], message: str) -> Non
     assert tree is not None
     nodes = np.array([tree.node_labels.index(label) for label in labels])
     with pytest.raises(ParameterError, match=message):
-        apply_recoding(table, Subtree(nodes={"town": nodes}))
+        apply_recoding(MemoryRows(table), Subtree(nodes={"town": nodes}))
 
 
 def test_only_some_measures_lead_it() -> None:

@@ -14,6 +14,7 @@ from shoal.algorithms.cluster.toc import TOC
 from shoal.algorithms.none import NoAlgorithm
 from shoal.algorithms.partition.mondrian import Mondrian
 from shoal.catalogue import load
+from shoal.engines.memory import MemoryRows
 from shoal.evaluation.estimate import answer
 from shoal.evaluation.queries import GivenQueries
 from shoal.evaluation.reading import read_release
@@ -63,7 +64,7 @@ def _grouped(table: Table, groups: Sequence[Sequence[int]]) -> Released:
     ids = np.empty(table.n, dtype=np.int32)
     for group, rows in enumerate(groups):
         ids[list(rows)] = group
-    return apply_recoding(table, Grouping(ids=ids, groups=len(groups)))
+    return apply_recoding(MemoryRows(table), Grouping(ids=ids, groups=len(groups)))
 
 
 def _postcodes(frame: pl.DataFrame = T21, quasi: Sequence[str] = ("postcode",)) -> Table:

@@ -76,7 +76,7 @@ class MInvariant(Algorithm):
         if self.counterfeits:
             refuse_counterfeits(problem.table)
         work = _Work(problem, asked[0].m, asked[0].on, self.counterfeits)  # type: ignore[attr-defined]
-        grouping = _apart(problem.table, work.group())
+        grouping = _apart(problem, work.group())
         _refuse_too_many(grouping, self.suppression_limit)
         return grouping
 
@@ -230,7 +230,7 @@ def _projection(table: Table) -> np.ndarray:
     return _scale(table) @ table.quasi_codes
 
 
-def _apart(table: Table, made: _Groups) -> Grouping:
+def _apart(problem: Problem, made: _Groups) -> Grouping:
     """A grouping in which no class mixes buckets: groups that would are joined with their neighbours, or suppressed."""
     order = np.lexsort((made.group, made.bucket))
     _, first, inverse = np.unique(made.group[order], return_index=True, return_inverse=True)
@@ -239,15 +239,15 @@ def _apart(table: Table, made: _Groups) -> Grouping:
     group[order] = rank[inverse]
     real = made.rows.size
     for _ in range(_ROUNDS):
-        ids, groups, bucket = _numbered(table, made, group)
-        classes = apply_recoding(table, Grouping(ids=ids, groups=groups)).classes
+        ids, groups, bucket = _numbered(problem.table, made, group)
+        classes = apply_recoding(problem.rows, Grouping(ids=ids, groups=groups)).classes
         group_class = np.empty(groups, dtype=np.int64)
         group_class[group[:real][group[:real] >= 0]] = classes[made.rows[group[:real] >= 0]]
         losing = _losing(group_class, bucket, np.bincount(group[group >= 0], minlength=groups))
         if not losing.any():
             break
         group = _joined(group, bucket, losing)
-    ids, groups, _ = _numbered(table, made, group)
+    ids, groups, _ = _numbered(problem.table, made, group)
     fakes = group[real:] >= 0
     texts = pl.Series([made.texts[code] for code in made.values[real:][fakes].tolist()], dtype=pl.String)
     counterfeits = Counterfeits(ids=group[real:][fakes].astype(np.int32), column=made.column, texts=texts)

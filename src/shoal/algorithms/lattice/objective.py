@@ -59,19 +59,19 @@ class Objective:
         loss = search_prices(load("measure", "lm")(), domain)
         assert loss is not None
         self._loss = PriceTable(loss, domain.quasi)
-        self.table: PriceTable | None = None
+        self.priced: PriceTable | None = None
         if not self.by_class:
             prices = search_prices(load("measure", measure)(), domain)
             if prices is None:
                 raise ParameterError(f"The measure '{measure}' cannot guide a full-domain search: choose another.")
-            self.table = PriceTable(prices, domain.quasi)
+            self.priced = PriceTable(prices, domain.quasi)
 
     def unsuppressed(self) -> Objective:
         """The same, but suppressed rows cost what they would if they were kept; measures of classes do not change."""
-        if self.table is None:
+        if self.priced is None:
             return self
         other = copy.copy(self)
-        other.table = self.table.unsuppressed()
+        other.priced = self.priced.unsuppressed()
         return other
 
     def figure(self, cost: float) -> float:
@@ -80,7 +80,7 @@ class Objective:
             return 1.0 - cost
         if self.name == "rv":
             return -cost
-        return math.exp(cost) - 1.0 if self.table is not None and self.table.mode == LOG else cost
+        return math.exp(cost) - 1.0 if self.priced is not None and self.priced.mode == LOG else cost
 
     def better(self, levels: np.ndarray, check: NodeCheck, checker: Checker, best: Rank | None) -> Rank | None:
         """Rank of the node that was just checked, or None when it does not beat the best so far."""
@@ -93,22 +93,22 @@ class Objective:
 
     def cost(self, levels: np.ndarray, check: NodeCheck, checker: Checker) -> float:
         """What the node that was just checked costs."""
-        if self.table is not None:
-            return _cost(self.table, levels, checker, check.suppressed)
+        if self.priced is not None:
+            return _cost(self.priced, levels, checker, check.suppressed)
         if self.name == "dm":
             return check.squares + float(self.n) * check.suppressed
         return self.n / (max(check.classes, 1) * self.k)
 
     def plain(self, levels: np.ndarray) -> np.ndarray:
         """Cost of nodes, shape (nodes, attributes) to (nodes), if nothing were suppressed; 0 for class measures."""
-        if self.table is None:
+        if self.priced is None:
             return np.zeros(len(levels))
-        return self.table.terms[np.arange(levels.shape[1]), levels].sum(axis=1)
+        return self.priced.terms[np.arange(levels.shape[1]), levels].sum(axis=1)
 
     def inherited(self, check: NodeCheck, checker: Checker) -> np.ndarray:
         """What the last check proves about every finer node, as the kernels store it (attributes, levels)."""
-        if self.table is not None:
-            return checker.lost(self.table, inherited=True)
+        if self.priced is not None:
+            return checker.lost(self.priced, inherited=True)
         gone, kept = check.inherited, self.n - check.inherited
         if self.name == "dm":
             return np.array([[float(self.n) * gone + self.k * kept]])
@@ -116,8 +116,8 @@ class Objective:
 
     def search(self, lost: np.ndarray) -> Search:
         """The objective for the kernels, with what the checks so far proved."""
-        if self.table is not None:
-            return self.table.search(lost)
+        if self.priced is not None:
+            return self.priced.search(lost)
         least = np.array([[float(self.n) * self.k if self.name == "dm" else 1.0]])
         return Search(least, lost, _NONE, _NONE, _NONE, STORED)
 

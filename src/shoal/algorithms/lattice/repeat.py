@@ -46,18 +46,18 @@ class _Repeated:
 
     def __init__(self, problem: Problem, measure: str, allowed: int, seconds: float | None) -> None:
         self.problem, self.measure, self.allowed = problem, measure, allowed
-        if seconds is None and Lattice(tuple(map(top_level, problem.table.quasi))).size > SWEEP_LIMIT:
+        if seconds is None and Lattice(tuple(map(top_level, problem.domain.quasi))).size > SWEEP_LIMIT:
             seconds = _MINUTE
         self._deadline = math.inf if seconds is None else time.monotonic() + seconds
 
     def single(self) -> Grouping | None:
         """The classes of the best node for all rows."""
-        ids = self._place(np.arange(self.problem.table.n), self.allowed, share=0.5)
+        ids = self._place(np.arange(self.problem.domain.n), self.allowed, share=0.5)
         return None if ids is None else _grouping(ids, {"rounds": 0, "put_back": 0})
 
     def rounds(self) -> Grouping | None:
         """The classes of one node after another, each for the rows that those before it left."""
-        ids = np.full(self.problem.table.n, -1, dtype=np.int32)
+        ids = np.full(self.problem.domain.n, -1, dtype=np.int32)
         rest, done = np.arange(ids.size), []
         while rest.size and time.monotonic() < self._deadline:
             room = rest.size - math.ceil(_SHARE * rest.size)

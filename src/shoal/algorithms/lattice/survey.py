@@ -44,7 +44,7 @@ def survey(problem: Problem, *, measure: Measure, limit: float, max_nodes: int, 
     objective = Objective(measure.name, problem.domain, problem.judge.k)
     prices = measure.prices(problem.domain)
     if prices is not None:  # with the measure's own parameters, which its name does not tell
-        objective.table = PriceTable(prices, problem.domain.quasi)
+        objective.priced = PriceTable(prices, problem.domain.quasi)
     lattice = checker.lattice
     if lattice.size <= max_nodes:
         proven = True

@@ -173,7 +173,7 @@ def _classes(grouper: Algorithm, problem: Problem) -> tuple[np.ndarray, dict[str
         raise ParameterError(
             f"The 'grouping' of Anatomy must be a method that generalises, and '{grouper.name}' does not."
         )
-    ids = recoding.ids if isinstance(recoding, Grouping) else apply_recoding(problem.table, recoding).classes
+    ids = recoding.ids if isinstance(recoding, Grouping) else apply_recoding(problem.rows, recoding).classes
     return ids, dict(recoding.notes)
 
 
