@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from benchmarks.harness import ADULT, ADULT_COLUMNS, Comparison, case, run, yardstick_groupby
+from benchmarks.harness import ADULT, ADULT_COLUMNS, Comparison, Work, case, run, yardstick_groupby
 from shoal.algorithms.base import Problem
 from shoal.algorithms.lattice.optimal import Optimal
 from shoal.engines.memory import MemoryEngine
@@ -48,13 +49,18 @@ def problem(table: Table, models: Sequence[Model]) -> Problem:
     return Problem(rows=engine.open(table), judge=judge, keys=Keys.from_seed(1))
 
 
+def _afresh(algorithm: Optimal, asked: Problem) -> Work:
+    """Searches that begin with grouping the rows, which open rows do once."""
+    return lambda: algorithm.run(replace(asked, rows=MemoryEngine().open(asked.table)))
+
+
 def _search(table: Table, models: Sequence[Model], suppression: float, limit: float | None) -> Comparison:
     asked = problem(table, models)
     algorithm = Optimal(measure="arx-loss", suppression_limit=suppression)
     notes = algorithm.run(asked).notes
     print(f"  {notes['checked']} of {notes['nodes']} nodes checked, pruned {notes['pruned']}", file=sys.stderr)
-    codes = pl.DataFrame({name: table.columns[name].codes for name in NINE if name in table.columns})
-    return Comparison(lambda: algorithm.run(asked), yardstick_groupby(codes), limit)
+    codes = pl.DataFrame({name: table.codes[name] for name in NINE if name in table.columns})
+    return Comparison(_afresh(algorithm, asked), yardstick_groupby(codes), limit)
 
 
 @case("optimum, k = 5, nothing suppressed / group_by")
@@ -101,7 +107,7 @@ def _resampled(distinct: int) -> Comparison:
     table = read(frame, quasi=frame.columns, hierarchies=hierarchies)
     asked = problem(table, [KAnonymity(k=100)])
     algorithm = Optimal(measure="lm", suppression_limit=0.02)
-    return Comparison(lambda: algorithm.run(asked), yardstick_groupby(frame))
+    return Comparison(_afresh(algorithm, asked), yardstick_groupby(frame))
 
 
 @case("optimum on 10 million rows, 20,000 combinations / group_by of those rows")

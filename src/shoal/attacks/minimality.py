@@ -14,14 +14,15 @@ from shoal.attacks.case import AttackCase
 from shoal.attacks.dealing import LEAST, Dealing, weigh
 from shoal.attacks.forced import Forced, forced
 from shoal.attacks.outsiders import Outsiders, level_codes
+from shoal.catalogue import load
 from shoal.kernels.count.grouping import group_rows
 from shoal.params import whole
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import FullDomain
 from shoal.results import Release
+from shoal.table.classmap import RowIds
 from shoal.table.column import Column
-from shoal.table.counting import count_groups
-from shoal.table.table import Table
+from shoal.table.rows import Rows
 
 # A share found by draws must lie so many standard errors off the class's before the attacker trusts it.
 _ERRORS = 3.0
@@ -74,7 +75,7 @@ class World:
             every[rows] = ids
             node = _Node(levels=levels, ids=ids, every=every, groups=kept.size, spreads=spreads)
             # Rows in classes that fail by their numbers of people alone.
-            small = (count_groups(release.table, every, kept.size, []).sizes < why.judge.k)[ids]
+            small = (released.rows.stats(RowIds(every, kept.size), []).sizes < why.judge.k)[ids]
             if small.sum() > why.allowed:
                 hopeless.append(levels)
             elif not why.refused(levels, small, rows):
@@ -85,18 +86,19 @@ class World:
         """A column's codes of the released rows."""
         return self.why.release.table.codes[column.name][self.rows]
 
-    def dealt(self, source: np.ndarray) -> Table:
-        """The table, if each released row had its sensitive values from another one."""
+    def dealt(self, source: np.ndarray) -> Rows:
+        """The rows, if each released row had its sensitive values from another one."""
         table, attributes = self.why.release.table, self.why.judge.attributes
         rows = np.zeros(table.n, dtype=np.int64)
         rows[self.rows] = self.rows[source]
         codes = {name: table.codes[name][rows] for name in table.schema.sensitive}
         tuples = {one.names: table.values(one)[rows] for one in attributes if one.column is None}
-        return replace(table, codes={**table.codes, **codes}, joint=tuples)
+        opened: Rows = load("engine", "memory")().open(replace(table, codes={**table.codes, **codes}, joint=tuples))
+        return opened
 
-    def bad(self, node: _Node, dealt: Table) -> np.ndarray:
+    def bad(self, node: _Node, dealt: Rows) -> np.ndarray:
         """Flags of the released rows whose class at a node would fail."""
-        stats = count_groups(dealt, node.every, node.groups, self.why.judge.attributes)
+        stats = dealt.stats(RowIds(node.every, node.groups), self.why.judge.attributes)
         return ~self.why.judge.ok(replace(stats, spreads=node.spreads))[node.ids]
 
     def fits(self, source: np.ndarray) -> bool:

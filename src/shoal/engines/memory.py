@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
+from shoal.engines.counting import count_groups
 from shoal.kernels.count.grouping import group_rows, pack_keys
 from shoal.table.classmap import Cells, ClassMap, Everybody, Grouped, Nodes, RowIds, Split, Together
-from shoal.table.counting import count_groups
 from shoal.table.domain import Domain, Joint
 from shoal.table.guards import guards_of
 from shoal.table.history import broken_classes
@@ -59,7 +59,10 @@ class MemoryRows:
         self, stats: GroupStats, classes: Grouped, guarded: Sequence[tuple[str, int]], lifted: Mapping[str, np.ndarray]
     ) -> GroupStats:
         """The same statistics with what is known of the people behind the rows."""
-        table, ids = self.table, self.ids(classes)
+        table = self.table
+        if not guarded and not table.counterfeits and table.history is None:
+            return stats
+        ids = self.ids(classes)
         if guarded:
             breaches = {}
             for name, level in guarded:
