@@ -11,7 +11,7 @@ from shoal.kernels.judge import rules as kernel
 from shoal.models.base import Model, failing_stays, merging_keeps
 from shoal.models.judge import Judge, Judgement
 from shoal.models.rules import Reference
-from shoal.table.classmap import ClassMap, Everybody
+from shoal.table.classmap import EVERYBODY, ClassMap
 from shoal.table.rows import Rows, with_tuples
 from shoal.table.stats import Attribute, GroupStats, Histogram, Key
 
@@ -19,7 +19,7 @@ from shoal.table.stats import Attribute, GroupStats, Histogram, Key
 _UP_TO_1 = (kernel.TOTAL_VARIATION, kernel.ORDERED, kernel.TREE)
 
 
-def whole_reference(rows: Rows, models: Sequence[Model], among: ClassMap = Everybody()) -> Reference:  # noqa: B008
+def whole_reference(rows: Rows, models: Sequence[Model], among: ClassMap = EVERYBODY) -> Reference:
     """Statistics of all rows (or of one class of some) as one group, for everything the models look at."""
     domain = with_tuples(rows, [names for model in models for names in model.targets(rows.domain)])
     found: dict[Key, Attribute] = {}

@@ -10,7 +10,7 @@ import numpy as np
 from shoal.judging.feasible import whole_reference
 from shoal.models.judge import Judge
 from shoal.recoding.applied import Released
-from shoal.table.classmap import Everybody, Split, Together
+from shoal.table.classmap import EVERYBODY, Split, Together
 
 
 def split_verdicts(released: Released, judge: Judge) -> list[dict[str, Any]]:
@@ -51,7 +51,7 @@ def other_references(released: Released, judge: Judge) -> list[dict[str, Any]]:
     for model in judge.models:
         if not model.compares:
             continue
-        among = Everybody() if model.relative else Together(released.classmap)
+        among = EVERYBODY if model.relative else Together(released.classmap)
         other = Judge([model], whole_reference(rows, [model], among))
         stats = rows.stats(released.classmap, other.attributes)
         found += [

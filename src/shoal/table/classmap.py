@@ -66,6 +66,9 @@ class Everybody:
     groups: int = 1
 
 
+EVERYBODY = Everybody()
+
+
 @dataclass(frozen=True)
 class Together:
     """The rows of all classes as one class, those in none left out."""
