@@ -110,9 +110,11 @@ class Table:
         """int32 code of each row in the dictionary of an attribute, a tuple of columns among them."""
         if one.column is not None:
             return self.codes[one.names[0]]
-        if one.names not in self.joint and one.names not in self._numbered:
+        if one.names in self.joint:
+            return self.joint[one.names]
+        if one.names not in self._numbered:
             self._numbered[one.names] = self._grouped(one.names)[0]
-        return self.joint.get(one.names, self._numbered.get(one.names, _NO_ROWS))
+        return self._numbered[one.names]
 
     @cached_property
     def _numbered(self) -> dict[tuple[str, ...], np.ndarray]:
@@ -141,9 +143,6 @@ class Table:
         return (
             f"Table({self.n} rows, quasi={list(self.schema.quasi)}, sensitive={list(self.schema.sensitive)})"
         )
-
-
-_NO_ROWS = np.empty(0, dtype=np.int32)
 
 
 def take_rows(table: Table, rows: np.ndarray) -> Table:
