@@ -18,7 +18,7 @@ from shoal.errors import InputError, ParameterError
 from shoal.params import nearest
 from shoal.version import VERSION
 
-OURS = f"shoal {VERSION}"
+OURS, PROGRAM = f"shoal {VERSION}", "this program"
 # Where installed distributions say what they add.
 GROUPS = {
     "algorithm": "shoal.algorithms", "model": "shoal.models", "measure": "shoal.measures", "attack": "shoal.attacks",
@@ -231,7 +231,7 @@ def register(kind: str, name: str, target: str, summary: str) -> None:
     """Add a name in this process, for example ``register("measure", "mine", "my.module:Mine", "One line.")``."""
     if name in _table(kind):
         raise ParameterError(f"The {kind} '{name}' is already registered: choose another name.")
-    _TABLE.setdefault(kind, {})[name] = (target, summary, "this program")
+    _TABLE.setdefault(kind, {})[name] = (target, summary, PROGRAM)
 
 
 def names(kind: str) -> list[str]:
@@ -294,6 +294,8 @@ def _odd(kind: str, name: str, found: Any) -> str:
         return f"calls itself '{called}'"
     if kind in ("paper", "kind"):  # objects, not classes
         return ""
+    if kind == "model" and getattr(getattr(found, "term", None), "name", None) != name:
+        return "brings no term of that name, by which it could be verified"
     specified = kind == "engine" or dataclasses.is_dataclass(found)
     return "" if isinstance(found, type) and specified else f"is no {'class' if kind == 'engine' else 'dataclass'}"
 

@@ -23,6 +23,7 @@ from shoal.evaluation.workload import preference_facts, with_preferences
 from shoal.io.describe import describe, uncoded_columns, whole_hierarchies, whole_policies
 from shoal.io.evidence import frame_stamp
 from shoal.io.manifest import manifest_bytes
+from shoal.io.vouching import bring_terms
 from shoal.judging.enforce import enforce
 from shoal.judging.feasible import refuse_infeasible, vacuous, whole_reference
 from shoal.judging.refusals import (
@@ -102,6 +103,7 @@ def anonymize(
     refuse_unknown_codes(acknowledge)
     table = table if history is None else table.remembering(history)
     wanted = all_models(table.domain, models, chosen)
+    bring_terms(model.name for model in wanted)
     opened = load("engine", engine)()
     keys = keys or Keys.from_seed(seed)
 

@@ -18,6 +18,7 @@ from shoal.io.output import check_output, read_tables, write_release
 from shoal.io.publication import Holder, resume
 from shoal.io.recipes import Recipe, dump_recipe, load_recipe
 from shoal.io.source import read
+from shoal.io.vouching import bring_vouched
 from shoal.models.base import Model
 from shoal.pipeline import Progress, all_models, anonymize
 from shoal.pseudonyms.secrets import SecretKey
@@ -216,6 +217,7 @@ def read_recipe_source(recipe: Recipe) -> Table:
 def verify_release(folder: str | Path) -> GateReport:
     """Re-derive what a written release promises, from its data and manifest alone."""
     frames, manifest = read_tables(Path(folder))
+    bring_vouched(manifest)
     found = recheck(frames["release"], manifest, frames.get("sensitive"))
     # A page can only be written from a manifest in which everything is as it should be.
     return dataclasses.replace(found, checks=[*found.checks, _check_report(manifest)]) if found.passed else found

@@ -136,7 +136,8 @@ def test_verify_passes_what_demo_wrote(shoal, census: Path) -> None:
     data = shoal("verify", census / "out", "--json").json
     assert data["passed"] is True
     assert {check["passed"] for check in data["checks"]} == {True}
-    assert {"model", "on", "holds", "by", "value", "limit", "classes", "smallest"} == set(data["verdicts"][0])
+    keys = {"model", "on", "holds", "by", "value", "limit", "classes", "smallest", "vouched_by"}
+    assert set(data["verdicts"][0]) == keys
 
 
 def test_audit_shows_both_readings_of_missing(shoal, tmp_path: Path) -> None:
@@ -208,7 +209,7 @@ def test_check_describes_every_column(shoal, census: Path) -> None:
     assert "error" not in data
 
 
-@pytest.mark.parametrize("what", ["algorithms", "models", "measures", "evaluations"])
+@pytest.mark.parametrize("what", ["algorithms", "models", "measures", "evaluations", "engines"])
 def test_list(shoal, what: str) -> None:
     names = catalogue.names(what.removesuffix("s"))
     assert [entry["name"] for entry in shoal("list", what, "--json").json[what]] == names

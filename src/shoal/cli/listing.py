@@ -21,6 +21,7 @@ class Kind(StrEnum):
     measures = "measures"
     attacks = "attacks"
     evaluations = "evaluations"
+    engines = "engines"
     papers = "papers"
 
 
@@ -28,8 +29,9 @@ def list_names(
     what: Annotated[
         Kind,
         typer.Argument(
-            metavar="algorithms|models|measures|attacks|evaluations|papers", help="What to list.", show_default=False
-        ),
+            metavar="algorithms|models|measures|attacks|evaluations|engines|papers", help="What to list.",
+            show_default=False,
+        ),  # fmt: skip
     ],
     as_json: Json = False,
 ) -> None:

@@ -161,7 +161,7 @@ def verdict_rows(verdicts: Iterable[Any]) -> list[tuple[str, ...]]:
             "yes" if verdict.holds else "NO",
             figure(verdict.value) if verdict.holds else f"{verdict.classes:,} classes fail",
             figure(verdict.limit),
-            verdict.by,
+            verdict.by if verdict.vouched_by is None else f"{verdict.by} ({verdict.vouched_by})",
         )
         for verdict in verdicts
     ]

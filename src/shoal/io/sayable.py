@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from shoal.io.vouching import said_by_plugins
 from shoal.table.column import Column
 from shoal.table.table import Table, iso_dates
 from shoal.verify.types import Sayable
@@ -30,6 +31,7 @@ def sayable(table: Table, models: Sequence[Mapping[str, Any]]) -> Sayable:
         Models with their parameters, which may name values.
     """
     named = [table.name or "", *table.schema.roles(), *_texts([dict(model) for model in models])]
+    named += said_by_plugins(str(model["name"]) for model in models)
     declared = {"": frozenset(named)}
     labels = {}
     for name in table.schema.released:

@@ -69,6 +69,7 @@ def _verdict(verdict: Mapping[str, Any]) -> dict[str, str]:
         if key not in ("name", "on", "value") and not isinstance(value, Mapping)
     ]
     on = verdict["on"]
+    known = "anybody can re-derive it from the file" if verdict["by"] == "rechecked" else "attested by the publisher"
     return {
         "model": model["name"],
         "parameters": ", ".join(given),
@@ -76,5 +77,5 @@ def _verdict(verdict: Mapping[str, Any]) -> dict[str, str]:
         "holds": "holds" if verdict["holds"] else "fails",
         "worst": "" if verdict["value"] is None else f"{verdict['value']:.6g}",
         "limit": f"{verdict['limit']:.6g}",
-        "by": "anybody can re-derive it from the file" if verdict["by"] == "rechecked" else "attested by the publisher",
+        "by": known if "vouched_by" not in verdict else f"{known}; the check is that of {verdict['vouched_by']}",
     }

@@ -222,7 +222,8 @@ def _attested(slot: Slot, claim: Mapping[str, Any] | None) -> Verdict:
     if claim is not None:
         holds = claim["holds"] is True and _close(claim["limit"], bound)
         value = math.nan if claim["value"] is None else float(claim["value"])
-    return Verdict(model=slot.model, on=slot.on, holds=holds, by="attested", value=value, limit=bound)
+    by = term_of(slot.model).vouched_by
+    return Verdict(model=slot.model, on=slot.on, holds=holds, by="attested", value=value, limit=bound, vouched_by=by)
 
 
 def _check_attested(slot: Slot, verdict: Verdict, claims: Claims, classes: Classes) -> Check:

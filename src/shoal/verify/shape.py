@@ -60,6 +60,8 @@ _BELONGS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
 _BUILDERS = ({"prefix", "mask"}, {"widths", "origin"}, {"intervals"}, {"dates"}, {"quantiles"})
 _BUCKETISED, _RANDOMISED = ("group", "publication"), ("redraw",)
 _VERDICT = ("model", "on", "holds", "by", "value", "limit", "vouched_by")
+# The name and the version of a distribution, as they may stand on a command line.
+_VOUCHED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]* [0-9][A-Za-z0-9.+!]*")
 _MEASURED = ("name", "value", "interval", "baseline", "sentence")
 
 
@@ -97,8 +99,7 @@ def check_manifest(manifest: Any) -> None:
                 raise VerificationError(f"The '{part}' of the manifest must be JSON objects.")
             if keys is not None:
                 _no_others(f"An entry of the manifest's '{part}'", entry, keys)
-    if any(entry.get("by") == "attested" and entry.get("value") is not None for entry in manifest["verdicts"]):
-        raise VerificationError("The manifest gives a figure to an attested verdict, which nothing checks.")
+    _check_verdicts(manifest["verdicts"])
     _no_others("The manifest's 'classes'", manifest["classes"], ("count", "smallest", "digest"))
     _check_measured(manifest.get("measured", ()))
 
@@ -186,6 +187,15 @@ def _is_builder(rule: Any) -> bool:
     given = [part for one in lists for part in (one if isinstance(one, list) else [None])]
     given += [rule[key] for key in ("mask", "origin") if key in rule]
     return all(_is(part, (str, int, float)) for part in given)
+
+
+def _check_verdicts(verdicts: Sequence[Mapping[str, Any]]) -> None:
+    """Attested figures tell something about the input; who vouches is looked up by whoever reads it."""
+    if any(entry.get("by") == "attested" and entry.get("value") is not None for entry in verdicts):
+        raise VerificationError("The manifest gives a figure to an attested verdict, which nothing checks.")
+    vouched = [entry["vouched_by"] for entry in verdicts if "vouched_by" in entry]
+    if not all(isinstance(by, str) and _VOUCHED.fullmatch(by) for by in vouched):
+        raise VerificationError("The manifest has a verdict whose 'vouched_by' is no distribution with its version.")
 
 
 def _check_measured(figures: Sequence[Mapping[str, Any]]) -> None:

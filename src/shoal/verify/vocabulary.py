@@ -34,8 +34,8 @@ single size smallest so solid some somebody something sorting source span spans 
 starred statement style suppressed sure system t table tables taken target td telling templates text texts th than
 that the their theirs them there they things this those through throughout title to together token tokens too top tr
 trajectories trajectory true twice two type u ui ul unchanged unique uniqueness unit unknown unmodelled utf utility
-v valid value values variance variational vector verdict verdicts verified verify version vertical viewport w
-warning was way were what whatever when where whether which who whoever whole whose width with within without words
-worst would wrap y years you
+v valid value values variance variational vector verdict verdicts verified verify version vertical viewport
+vouched w warning was way were what whatever when where whether which who whoever whole whose width with within without
+words worst would wrap y years you
 """
 OURS = frozenset(_WORDS.split())
