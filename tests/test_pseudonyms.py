@@ -13,7 +13,7 @@ import pytest
 import shoal
 from shoal.algorithms.base import Algorithm
 from shoal.errors import RecipeError, RefusalError, SchemaError
-from shoal.verify.kinds.shifted import check_shifted
+from tests.verify.whole import check_shifted
 
 START = dt.date(2024, 1, 1)
 

@@ -14,11 +14,11 @@ from shoal.errors import InfeasibleError
 from shoal.io.source import read
 from shoal.table.classmap import RowIds
 from shoal.table.guards import guards_of
-from shoal.verify.kinds.bucketised import check_bucketised
 from tests.algorithms.lattice.lattices import Case
 from tests.golden.build import printed
 from tests.golden.data import YQ_FIG_1, YQ_FIG_4
 from tests.golden.test_adult import COLUMNS, DROPPED
+from tests.verify.whole import check_bucketised
 
 # Loukides 2008, Table 5.2: incomes in thousands of its three classes, a range, and its share (LP-29 to LP-31, which
 # are asserted as shares of ranges elsewhere).

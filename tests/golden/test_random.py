@@ -18,10 +18,10 @@ from shoal.measures.posterior import candidates
 from shoal.measures.randomised import largest_anonymity, probabilistic_anonymity
 from shoal.recoding.randomised import Randomised
 from shoal.table.table import Table
-from shoal.verify.kinds.randomised import check_randomised
 from tests.golden import data
 from tests.golden.build import printed
 from tests.golden.test_adult import COLUMNS, DROPPED
+from tests.verify.whole import check_randomised
 
 TABLE = printed(data.YQ_FIG_1, ["disease"])
 OBSERVED = {"age": "20-30", "job": "clerk", "country": "USA"}

@@ -9,10 +9,9 @@ import polars as pl
 
 from shoal.verify.attested import refuted
 from shoal.verify.claims import read_claims
-from shoal.verify.classes import find_look
-from shoal.verify.facts import Facts
 from shoal.verify.judge import slots
 from tests.verify.cases import manifest
+from tests.verify.whole import facts_of
 
 
 def told(
@@ -44,8 +43,7 @@ def told(
 def told_of(cells: Mapping[str, Any], described: Mapping[str, Any], place: int = 0) -> str | None:
     """What refutes one of the verdicts that a manifest asks for."""
     claims = read_claims(described)
-    look = find_look(pl.DataFrame(cells, schema=dict.fromkeys(cells, pl.String)), None, claims)
-    facts = Facts(frame=look.frame, claims=claims, classes=look.judged)
+    facts = facts_of(pl.DataFrame(cells, schema=dict.fromkeys(cells, pl.String)), claims)
     check = refuted(slots(claims)[place], facts)
     assert check is None or not check.passed
     return None if check is None else check.detail

@@ -13,15 +13,14 @@ from shoal.verify.checks import (
     check_classes,
     check_codes,
     check_columns,
-    check_exact,
     check_sensitive,
     class_figures,
     no_figures,
 )
 from shoal.verify.claims import Claims, read_claims
-from shoal.verify.classes import Classes, find_classes, find_look
-from shoal.verify.facts import Facts
+from shoal.verify.classes import Classes
 from tests.verify.cases import manifest
+from tests.verify.whole import check_exact, facts_of, find_classes, find_look
 
 QUASI = {"name": "q", "role": "quasi", "type": "categorical", "cells": "set"}
 SENSITIVE = {"name": "s", "role": "sensitive", "type": "categorical", "cells": "value"}
@@ -52,7 +51,7 @@ def bucketised(*columns: dict[str, Any]) -> Claims:
     ],
 )
 def test_columns_of_one_table(found: list[str], passed: bool, end: str) -> None:
-    (check,) = check_columns(pl.DataFrame({name: ["a"] for name in found}), None, claims(QUASI, SENSITIVE))
+    (check,) = check_columns(found, None, claims(QUASI, SENSITIVE))
     assert (check.name, check.passed, check.detail) == ("columns", passed, f"The release {end}")
 
 
@@ -63,11 +62,11 @@ def test_columns_of_two_tables() -> None:
         (right, True, "has the manifest's 2 columns, in order."),
         (None, False, "lacks the column 'group'."),
     ):
-        first, second = check_columns(left, apart, two)
+        first, second = check_columns(left.columns, None if apart is None else apart.columns, two)
         assert first.passed
         assert (second.name, second.passed) == ("sensitive columns", passed)
         assert second.detail == f"The table of sensitive values {end}"
-    (_, spare) = check_columns(pl.DataFrame({"q": ["a"], "s": ["a"]}), right, claims(QUASI, SENSITIVE))
+    (_, spare) = check_columns(["q", "s"], right.columns, claims(QUASI, SENSITIVE))
     assert spare.detail == "The table of sensitive values has a column 'group' that the manifest does not list."
 
 
@@ -97,9 +96,9 @@ def test_what_has_to_be_accepted(kind: str, columns: list[Any], accepted: list[s
 
 
 def test_classes_in_words() -> None:
-    none = Classes(names=[], rows=np.arange(0), of_row=np.arange(0), sizes=np.array([], dtype=int), cells={})
+    none = Classes(names=[], sizes=np.array([], dtype=int), cells={})
     assert (check_classes(none).passed, check_classes(none).detail) == (False, "The release has no row in any class.")
-    some = Classes(names=[], rows=np.arange(5), of_row=np.array([0, 0, 0, 1, 1]), sizes=np.array([3, 2]), cells={})
+    some = Classes(names=[], sizes=np.array([3, 2]), cells={})
     found = check_classes(some)
     assert (found.name, found.passed, found.detail) == ("classes", True, "2 classes, the smallest 2 rows.")
     assert no_figures() == {"count": 0, "smallest": 0, "digest": {}}
@@ -186,7 +185,7 @@ NO_LEAF = "rows of 's' hold something that is no leaf of its hierarchy"
 def test_values_in_words(column: dict[str, Any], values: list[Any], problems: list[str]) -> None:
     said = claims(QUASI, SENSITIVE | column)
     frame = pl.DataFrame({"q": ["a"] * len(values), "s": values})
-    check = check_sensitive(Facts(frame=frame, claims=said, classes=find_classes(frame, said)))
+    check = check_sensitive(facts_of(frame, said))
     fine = "Every sensitive value fits its column's description."
     assert (check.name, check.passed) == ("sensitive values", not problems)
     assert check.detail == (f"{'; '.join(problems)}." if problems else fine)
@@ -200,7 +199,7 @@ def test_figures_of_two_tables_pin_quasi_identifiers_too() -> None:
     for ages in (["a", "b", "c", "d"], ["a", "c", "b", "d"]):
         frame = pl.DataFrame({"q": ages, "group": [1, 1, 2, 2]})
         look = find_look(frame, apart, said)
-        figures.append(class_figures(Facts(frame=look.frame, claims=said, classes=look.judged), look))
+        figures.append(class_figures(facts_of(frame, said, apart=apart), look))
     one, other = figures
     assert (one["count"], one["smallest"]) == (2, 2)
     assert one["digest"]["quasi"] != other["digest"]["quasi"]

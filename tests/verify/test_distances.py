@@ -29,11 +29,11 @@ def counted(classes: Sequence[Sequence[int]], values: int) -> Histogram:
 def attribute(texts: list[str | None], column: Column, numbers: Sequence[float] | None = None) -> Attribute:
     return Attribute(
         columns=(column,),
-        codes=np.arange(len(texts)),
+        rows=np.ones(len(texts), dtype=np.int64),
         known=np.ones(len(texts), dtype=bool),
         texts=pl.Series(texts, dtype=pl.String),
         numbers=np.full(len(texts), np.nan) if numbers is None else np.array(numbers, dtype=float),
-        input_codes=None,
+        given=None,
     )
 
 

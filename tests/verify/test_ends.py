@@ -10,8 +10,8 @@ import pytest
 
 from shoal.verify.cells import read_cells
 from shoal.verify.claims import read_claims
-from shoal.verify.ends import check_ends
 from tests.verify.cases import hospital_case, manifest
+from tests.verify.whole import check_ends
 
 FINE = "No end of an interval is a value that only few people have."
 WAY = 'generalise these columns, or give them snap = "off" and acknowledge W-TIGHT'

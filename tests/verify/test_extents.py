@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 
 from shoal.verify.claims import read_claims
-from shoal.verify.classes import find_look
 from shoal.verify.facts import Facts, Sample
 from shoal.verify.terms.worst_group_utility import has_public_extent
 from shoal.verify.terms.worst_group_utility import judge as worst_group_utility
 from tests.verify.cases import manifest
+from tests.verify.whole import facts_of
 
 NUMBER = {"type": "numeric", "cells": "interval"}
 ORDINAL = {"type": "ordinal", "order": ["lo", "mid", "hi", "top"]}
@@ -26,13 +26,9 @@ def facts(cells: list[Any], column: dict[str, Any], values: list[Any] | None, fi
     """Cells of one quasi-identifier, a row each, and its input values; extra input rows are suppressed."""
     entry = {"name": "q", "role": "quasi", **column}
     frame = pl.DataFrame({"q": cells}) if files is None else pl.DataFrame(dict(zip(files, cells, strict=True)))
-    claims = read_claims(manifest([entry], []))
-    look = find_look(frame, None, claims)
+    claims = read_claims(manifest([entry], [{"name": "worst-group-utility", "u": 0.5}]))
     original = None if values is None else pl.DataFrame({"q": pl.Series(values)})
-    return Facts(
-        frame=frame, claims=claims, classes=look.judged, original=original,
-        origin=None if values is None else np.arange(frame.height),
-    )  # fmt: skip
+    return facts_of(frame, claims, original=original, origin=np.arange(frame.height))
 
 
 def spread(cells: list[Any], column: dict[str, Any], values: list[Any] | None, **options: Any) -> list[float]:
@@ -111,10 +107,9 @@ def test_representatives_stand_for_what_their_members_span() -> None:
 def test_columns_count_alike() -> None:
     entries = [{"name": "q", "role": "quasi", **NUMBER}, {"name": "r", "role": "quasi", **NUMBER}]
     frame = pl.DataFrame({"q": ["[0,5]", "3"], "r": ["[0,10]", "[0,1]"]})
-    claims = read_claims(manifest(entries, []))
-    look = find_look(frame, None, claims)
+    claims = read_claims(manifest(entries, [{"name": "worst-group-utility", "u": 0.5}]))
     original = pl.DataFrame({"q": [0, 10], "r": [0, 10]})
-    known = Facts(frame=frame, claims=claims, classes=look.judged, original=original, origin=np.arange(2))
+    known = facts_of(frame, claims, original=original, origin=np.arange(2))
     assert worst_group_utility({"u": 1}, Sample(known, (), "")).value == pytest.approx([0.75, 0.05])
 
 

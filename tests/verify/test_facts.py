@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 from shoal.verify.claims import read_claims
-from shoal.verify.classes import find_classes
-from shoal.verify.facts import Attribute, Facts, Histogram, Sample, _pairs, _together, subject_codes
+from shoal.verify.facts import Facts, Histogram, Sample
 from tests.verify.cases import manifest
+from tests.verify.whole import facts_of
 
 QUASI = {"name": "q", "role": "quasi", "type": "categorical", "cells": "set"}
 SENSITIVE = {"role": "sensitive", "type": "categorical", "cells": "value", "non_answers": ["no"]}
@@ -23,7 +23,7 @@ def facts(rows: list[tuple[str, Any]], models: Any = ({"name": "k", "k": 1},), *
     """Rows of a class and a value of ``s``; subjects and the like as they are given."""
     frame = pl.DataFrame(rows, schema={"q": pl.String, "s": pl.String}, orient="row")
     claims = read_claims(manifest([QUASI, {"name": "s", **SENSITIVE}], models))
-    return Facts(frame=frame, claims=claims, classes=find_classes(frame, claims), **given)
+    return facts_of(frame, claims, **given)
 
 
 def histogram() -> Histogram:
@@ -99,15 +99,18 @@ MODELS = {
 def test_models_that_compare_with_the_input_have_its_values(name: str) -> None:
     original = pl.DataFrame({"s": ["x", "x", "z"]})
     models = [{"name": "k", "k": 1}, MODELS[name]]
-    found = facts([("a", "y"), ("a", "x")], models, original=original, input_subject=np.array([0, 0, 1]))
+    found = facts(
+        [("a", "y"), ("a", "x")], models, original=original, subject=np.array([0, 1]), input_subject=np.array([0, 0, 1])
+    )
     attribute = found.attribute(["s"])
-    assert attribute.input_codes is not None
-    assert [attribute.texts[int(code)] for code in attribute.input_codes] == ["x", "x", "z"]
     texts = attribute.texts.to_list()
+    assert (texts, attribute.rows.tolist()) == (["y", "x", "z"], [1, 1, 0])
+    assert attribute.given is not None
+    assert attribute.given.tolist() == [False, True, True]
     assert dict(zip(texts, found.table(["s"], "input").tolist(), strict=True)) == {"y": 0, "x": 1, "z": 1}
     assert dict(zip(texts, found.table(["s"], "").tolist(), strict=True)) == {"y": 1, "x": 1, "z": 0}
     assert Sample(found, ("s",), "input").table.tolist() == found.table(["s"], "input").tolist()
-    assert facts([("a", "y")], original=original).attribute(["s"]).input_codes is None
+    assert facts([("a", "y")], original=original).attribute(["s"]).given is None
     with pytest.raises(ValueError, match="the input is only known at the gate"):
         facts([("a", "y")], models).table(["s"], "input")
 
@@ -155,75 +158,73 @@ def test_a_class_without_a_common_answer_stays_as_it_is() -> None:
 # Several columns as one
 
 
-def part(codes: list[int], known: list[bool], given: list[int] | None = None) -> Attribute:
-    column = read_claims(manifest([{"name": "s", **SENSITIVE}], [])).columns[0]
-    numbers = np.full(len(known), np.nan)
-    texts = pl.Series([str(place) for place in range(len(known))])
-    return Attribute(
-        (column,),
-        np.array(codes, dtype=np.int64),
-        np.array(known),
-        texts,
-        numbers,
-        None if given is None else np.array(given),
+Pair = tuple[Any, Any]
+PLACES = {"s": ["x", "y", "no"], "t": ["u", "no", "w"]}
+
+
+def joint(rows: list[Pair], given: list[Pair] | None = None, subject: list[int] | None = None) -> Facts:
+    """One class of pairs of values of ``s`` and ``t``, which a model takes together."""
+    schema = {"s": pl.String, "t": pl.String}
+    frame = pl.DataFrame(rows, schema=schema, orient="row").with_columns(q=pl.lit("a"))
+    both = {"name": "t-closeness", "t": 1, "on": ["s", "t"], "distance": "equal"}
+    columns = [QUASI, {"name": "s", **SENSITIVE}, {"name": "t", **SENSITIVE}]
+    original = None if given is None else pl.DataFrame(given, schema=schema, orient="row")
+    who = None if subject is None else np.array(subject)
+    return facts_of(
+        frame, read_claims(manifest(columns, [both])), original=original, subject=who, input_subject=who
     )
 
 
 @pytest.mark.parametrize("inputs", [False, True])
 def test_several_columns_are_one_attribute(inputs: bool) -> None:
     """Every combination is a value of its own, and an answer only where every part is one."""
-    pairs = list(product(range(3), range(3)))
-    first, second = [list(place) for place in zip(*pairs, strict=True)]
-    given = ([1, 0, 2], [0, 1, 2]) if inputs else (None, None)
-    known = ([True, True, False], [True, False, True])
-    found = _together([part(first, known[0], given[0]), part(second, known[1], given[1])])
-    assert len(set(found.codes.tolist())) == len(found.known) == len(found.texts) == len(found.numbers) == 9
-    assert [bool(found.known[code]) for code in found.codes] == [known[0][one] and known[1][two] for one, two in pairs]
-    assert len(found.columns) == 2
-    assert found.texts.null_count() == 9
-    assert found.texts.dtype == pl.String
-    assert np.isnan(found.numbers).all()
-    code = dict(zip(pairs, found.codes.tolist(), strict=True))
-    expected = [code[pair] for pair in ((1, 0), (0, 1), (2, 2))] if inputs else None
-    assert (None if found.input_codes is None else found.input_codes.tolist()) == expected
+    pairs = list(product(PLACES["s"], PLACES["t"]))
+    found = joint(pairs, [("y", "u"), ("x", "no"), ("new", "w")] if inputs else None)
+    both = found.attribute(["s", "t"])
+    assert len(both.known) == len(both.texts) == len(both.numbers) == len(both.rows) == 9 + inputs
+    assert both.rows.tolist() == [1] * 9 + [0] * inputs
+    assert both.known.tolist() == ["no" not in pair for pair in pairs] + [True] * inputs
+    assert [column.name for column in both.columns] == ["s", "t"]
+    assert both.texts.null_count() == 9 + inputs
+    assert both.texts.dtype == pl.String
+    assert np.isnan(both.numbers).all()
+    held = [pairs.index(("x", "no")), pairs.index(("y", "u")), 9]
+    assert (None if both.given is None else np.flatnonzero(both.given).tolist()) == (held if inputs else None)
+    if inputs:
+        assert np.flatnonzero(found.table(["s", "t"], "input")).tolist() == held
+    assert found.table(["s", "t"], "").tolist() == both.rows.tolist()
 
 
-def test_columns_are_taken_together_where_several_are_named() -> None:
-    found = facts([("a", "x"), ("b", "x"), ("a", "x"), ("b", None)])
-    both = found.attribute(["s", "q"])
-    assert [column.name for column in both.columns] == ["s", "q"]
-    assert both.codes[0] == both.codes[2]
-    assert len(set(both.codes.tolist())) == 3
-    assert [bool(both.known[code]) for code in both.codes] == [True, True, True, False]
-
-
-def test_a_column_of_many_values_beside_one_of_few() -> None:
-    first, second = [list(place) for place in zip(*product(range(4), range(2)), strict=True)]
-    assert len(set(_together([part(first, [True] * 4), part(second, [True] * 2)]).codes.tolist())) == 8
-
-
-def test_rows_without_a_subject_are_one_persons() -> None:
-    assert subject_codes(pl.Series(["p", "q", "p", None, None])).tolist() == [0, 1, 0, 2, 2]
+def test_pairs_are_told_apart_whatever_their_parts_share() -> None:
+    found = joint([("x", "u"), ("y", "u"), ("x", "u"), ("y", None), ("y", "u")], subject=[0, 0, 0, 1, 1])
+    counted = found.histogram(["s", "t"])
+    assert (counted.value.tolist(), counted.rows.tolist(), counted.count.tolist()) == ([0, 1, 2], [2, 2, 1], [1, 2, 1])
+    assert counted.known.tolist() == [True, True, False]
+    assert counted.known_size.tolist() == [2]
 
 
 def test_no_rows_have_no_combination() -> None:
-    found = _together([part([], [True]), part([], [True])])
-    assert (len(found.codes), len(found.known)) == (0, 0)
+    found = joint([])
+    assert (len(found.attribute(["s", "t"]).rows), len(found.histogram(["s", "t"]).group)) == (0, 0)
 
 
 def test_pairs_are_counted_in_rows_and_people() -> None:
     random = np.random.default_rng(1)
     group, value, subject = (random.integers(0, size, 60) for size in (3, 4, 5))
+    # The first row of each comes in order, so that codes are what they are here.
+    order = np.lexsort((value, group))
+    group, value, subject = group[order], value[order], subject[order]
     keys = list(zip(group.tolist(), value.tolist(), strict=True))
     rows = Counter(keys)
     people = {key: len({who for one, who in zip(keys, subject.tolist(), strict=True) if one == key}) for key in rows}
     for given, counted in ((None, rows), (subject, people)):
-        found = [part.tolist() for part in _pairs(group, value, given)]
-        assert list(zip(found[0], found[1], strict=True)) == sorted(rows)
-        assert found[2] == [counted[key] for key in sorted(rows)]
-        assert found[3] == [rows[key] for key in sorted(rows)]
+        found = facts([(f"g{one}", f"v{two}") for one, two in keys], subject=given, size=7).histogram(["s"])
+        assert list(zip(found.group.tolist(), found.value.tolist(), strict=True)) == sorted(rows)
+        assert found.count.tolist() == [counted[key] for key in sorted(rows)]
+        assert found.rows.tolist() == [rows[key] for key in sorted(rows)]
 
 
 def test_people_of_neighbouring_pairs_are_different() -> None:
-    found = _pairs(np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([1, 0, 1]))
-    assert [part.tolist() for part in found] == [[0, 0, 1], [0, 1, 0], [1, 1, 1], [1, 1, 1]]
+    found = facts([("a", "x"), ("a", "y"), ("b", "x")], subject=np.array([1, 0, 1])).histogram(["s"])
+    assert (found.group.tolist(), found.value.tolist()) == ([0, 0, 1], [0, 1, 0])
+    assert (found.count.tolist(), found.rows.tolist()) == ([1, 1, 1], [1, 1, 1])

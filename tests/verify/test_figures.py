@@ -9,9 +9,8 @@ import pytest
 
 from shoal.verify import gate
 from shoal.verify.claims import read_claims
-from shoal.verify.classes import find_look
 from shoal.verify.diversity import entropy, recursive_ratio
-from shoal.verify.facts import Facts, Sample
+from shoal.verify.facts import Sample
 from shoal.verify.numeric import input_values
 from shoal.verify.terms import alpha_k_complete, alpha_k_simple
 from shoal.verify.terms.distinct_l import judge as distinct_l
@@ -19,6 +18,7 @@ from shoal.verify.terms.eps_m import judge as eps_m
 from tests.verify.cases import judged, sensitive_case
 from tests.verify.test_cells import column as described
 from tests.verify.test_distances import attribute, counted
+from tests.verify.whole import facts_of
 
 NUMERIC = {"type": "numeric"}
 
@@ -27,8 +27,7 @@ def sample(classes: list[list[Any]], model: dict[str, Any], **column: Any) -> Sa
     """A release of one sensitive column, without its input."""
     case = sensitive_case(classes, model, column=column)
     claims = read_claims(case.manifest)
-    look = find_look(case.released, None, claims)
-    return Sample(Facts(frame=case.released, claims=claims, classes=look.judged), ("s",), "")
+    return Sample(facts_of(case.released, claims), ("s",), "")
 
 
 # Diversity

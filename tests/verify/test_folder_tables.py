@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from shoal.errors import InputError, ShoalError, VerificationError
-from shoal.verify.folder import read_folder, read_manifest
+from shoal.verify.folder import open_folder, read_folder, read_manifest
 
 CSV = b"q,s\n1,a\n2,b\n"
 
@@ -52,8 +52,13 @@ def folder(
 
 
 def refused(path: Path, message: str, kind: type[ShoalError] = VerificationError) -> None:
-    with pytest.raises(kind, match=f"^{re.escape(message)}$"):
-        read_folder(path)
+    for size in (None, 1, 3):
+        with pytest.raises(kind, match=f"^{re.escape(message)}$"):
+            read_batches(path, size)
+
+
+def read_batches(path: Path, size: int | None) -> list[pl.DataFrame]:
+    return [batch for batches in open_folder(path, size)[0].values() for batch in batches]
 
 
 def test_every_cell_of_csv_is_text(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ import pytest
 from shoal.errors import VerificationError
 from shoal.verify import gate
 from shoal.verify.claims import read_claims
-from shoal.verify.forms import _behind, _check_origin, _differ
+from shoal.verify.forms import _behind, differing
+from shoal.verify.gate import _rows
 from tests.verify.cases import check_of, failed, hospital_case, manifest, sensitive_case
 from tests.verify.test_recheck_tables import permuted
 from tests.verify.test_shifted_dates import FIRST, shifted_case
@@ -62,13 +63,11 @@ def test_values_that_differ(ours: list[Any], theirs: list[Any], wrong: int) -> N
     (column,) = read_claims(
         manifest([{"name": "s", "role": "sensitive", "type": "numeric", "cells": "value"}], [])
     ).columns
-    assert _differ(pl.Series(ours), pl.Series(theirs), column) == wrong
+    assert differing(pl.Series(ours), pl.Series(theirs), column) == wrong
 
 
 def test_values_without_an_origin() -> None:
-    case = two_tables()
-    claims = read_claims(case.manifest)
-    found = _check_origin(replace(case, values_from=None), claims, case.source)
+    found = check_of(gate(replace(two_tables(), values_from=None)), "origin")
     assert (found.passed, found.detail) == (False, "Sensitive values do not come from the released rows, each once.")
 
 
@@ -150,9 +149,9 @@ def test_representatives_need_what_they_stand_for(behind: pl.DataFrame | None) -
     with pytest.raises(
         VerificationError, match="^The gate was not given what the representatives of 'age' stand for.$"
     ):
-        _behind(hospital_case(behind=behind), "age")
+        _behind(_rows(hospital_case(behind=behind), slice(0, 24)), "age")
     given = pl.Series("age", ["[1,2]"] * 24)
-    assert _behind(hospital_case(behind=given.to_frame()), "age").equals(given)
+    assert _behind(_rows(hospital_case(behind=given.to_frame()), slice(0, 24)), "age").equals(given)
 
 
 def test_codes_are_compared_row_by_row() -> None:

@@ -11,20 +11,17 @@ import pytest
 
 from shoal.errors import VerificationError
 from shoal.verify import gate
+from shoal.verify.accounts import Accounts
 from shoal.verify.claims import read_claims
-from shoal.verify.classes import find_look
-from shoal.verify.gate import (
-    _check_neutral,
-    _check_order,
-    _check_people,
-    _check_rows,
-    _facts,
-    _hidden,
-    _row_problem,
-    _true_facts,
-)
-from shoal.verify.types import GateCase
-from tests.verify.cases import failed, manifest
+from shoal.verify.classes import Looking
+from shoal.verify.comparison import Comparison
+from shoal.verify.facts import Facts
+from shoal.verify.gate import _batch, _rows
+from shoal.verify.neutral import Neutral
+from shoal.verify.readings import Readings
+from shoal.verify.types import Check, GateCase, Rows
+from tests.verify.cases import check_of, failed, manifest
+from tests.verify.whole import gated, parts, steady
 
 COLUMNS: list[dict[str, Any]] = [
     {"name": "q", "role": "quasi", "type": "categorical", "cells": "set"},
@@ -47,7 +44,7 @@ def case(columns: list[dict[str, Any]] | None = None, models: Any = (), said: An
     fields: dict[str, Any] = {
         "original": original, "released": original, "source": np.arange(4), "suppressed": np.array([], dtype=np.int64),
         "n_read": 4, "n_dropped": 0, "identifiers": pl.DataFrame(), "subject": None,
-        "manifest": manifest(columns or COLUMNS, models, order="kept", **(said or {})),
+        "manifest": manifest(columns or COLUMNS, models, **({"order": "kept"} | (said or {}))),
     }  # fmt: skip
     return GateCase(**(fields | changes))
 
@@ -118,18 +115,23 @@ HALF = STAR.with_columns(s=pl.Series(["x", "y", "x", "y"]))
     ],
 )  # fmt: skip
 def test_every_row_is_accounted_for(changes: dict[str, Any], problem: str | None) -> None:
-    given = case(**changes)
-    claims = read_claims(given.manifest)
-    assert _row_problem(given, claims) == problem
-    check = _check_rows(given, claims)
+    report = gated(case(**changes))
+    check = check_of(report, "rows")
     assert (check.name, check.passed, check.detail) == ("rows", problem is None, problem or FINE)
+    assert problem is None or report.classes["count"] == 0
+
+
+def test_a_row_that_is_released_very_often_is_not_counted_as_never() -> None:
+    often = case().original[[0] * 256]
+    for size in (1000, 100, 1):
+        report = gate(case(released=often, source=np.zeros(256, dtype=np.int64), n_read=4), size)
+        assert check_of(report, "rows").detail == "1 input rows are accounted for more than once."
 
 
 @pytest.mark.parametrize("people", [False, True])
 @pytest.mark.parametrize("subject", [None, pl.Series(["p"] * 4)])
 def test_people_are_counted_where_they_are_known(people: bool, subject: pl.Series | None) -> None:
-    given = case(said={"people": people}, subject=subject)
-    check = _check_people(given, read_claims(given.manifest))
+    check = check_of(gated(case(said={"people": people}, subject=subject)), "people")
     counted = "rows" if subject is None else "people"
     right = people is (subject is not None)
     assert (check.name, check.passed) == ("people", right)
@@ -146,7 +148,12 @@ def test_people_are_counted_where_they_are_known(people: bool, subject: pl.Serie
     ],
 )  # fmt: skip
 def test_the_order_of_the_source(source: np.ndarray, order: str, passed: bool) -> None:
-    check = _check_order(read_claims(manifest(order=order)), source)
+    rows = pl.DataFrame({"q": ["a"] * 40, "s": ["x"] * 40})
+    away = np.setdiff1d(np.arange(40), source)
+    given = case(
+        said={"order": order}, original=rows, released=rows[: len(source)], source=source, suppressed=away, n_read=40
+    )
+    check = check_of(gated(given), "order")
     kept = "The release is in the order of its source although the manifest says shuffled."
     fine = f"The order of the rows is {order}, as the manifest says."
     assert (check.name, check.passed, check.detail) == ("order", passed, fine if passed else kept)
@@ -160,9 +167,23 @@ BEGIN = "of the rows are unique on quasi-identifiers and neutral columns togethe
 
 def neutral(wards: list[str], said: Any = None, quasi: str = "set", **changes: Any) -> Any:
     given = case([COLUMNS[0] | {"cells": quasi}, COLUMNS[1], WARD], said=said, **changes)
-    given = replace(given, released=given.released.with_columns(w=pl.Series(wards)))
-    claims = read_claims(given.manifest)
-    return _check_neutral(given, claims, find_look(given.released, None, claims).quasi)
+    return seldom(replace(given, released=given.released.with_columns(w=pl.Series(wards, dtype=pl.String))))
+
+
+def seldom(given: GateCase) -> Check:
+    """What is said of neutral columns, whatever the batches."""
+    claims, frame = read_claims(given.manifest), given.released
+
+    def fold(size: int) -> Check:
+        looking, found = Looking(claims), Neutral(given, claims)
+        for part in parts(frame.height, size):
+            found.see(frame[part], looking.see(frame[part]))
+            if claims.group is not None:
+                looking.see_groups(frame[part])
+        return found.check(looking.look().quasi)
+
+    check: Check = steady(frame.height, fold)
+    return check
 
 
 @pytest.mark.parametrize(
@@ -191,19 +212,15 @@ def test_rows_that_are_unique_already(kind: str) -> None:
     if kind == "pseudonymised":
         columns = COLUMNS[1] | {"coded": "mapping"}
     given = case([COLUMNS[0] | {"cells": "value"}, columns or COLUMNS[1], WARD], said=said, neutral_limit=1.0)
-    given = replace(given, released=released)
-    claims = read_claims(given.manifest)
-    check = _check_neutral(given, claims, find_look(given.released, None, claims).quasi)
+    check = seldom(replace(given, released=released))
     added = f"66.7% {BEGIN}, and not on quasi-identifiers alone."
     assert check.detail == (f"100.0% {BEGIN}." if kind == "microaggregated" else added)
 
 
 def test_nothing_is_unique_without_rows_or_neutral_columns() -> None:
     given = case()
-    claims = read_claims(given.manifest)
-    quasi = find_look(given.released, None, claims).quasi
     none = "No neutral column is released."
-    assert (_check_neutral(given, claims, quasi).passed, _check_neutral(given, claims, quasi).detail) == (True, none)
+    assert (seldom(given).passed, seldom(given).detail) == (True, none)
     empty = neutral([], released=given.released[:0])
     assert (empty.passed, empty.detail) == (True, none)
 
@@ -211,41 +228,75 @@ def test_nothing_is_unique_without_rows_or_neutral_columns() -> None:
 # What is hidden, and what models are shown
 
 
+def hidden(given: GateCase) -> list[str]:
+    """Columns of which nothing may be told."""
+    claims = read_claims(given.manifest)
+    readings = Readings(given, given.manifest, claims, people=given.subject is not None)
+    rows = Rows(original=given.original, identifiers=given.identifiers, subject=given.subject)
+    return [one.name for one in readings.hidden(rows)]
+
+
 def test_what_may_not_be_told() -> None:
     token = {"name": "id", "role": "pseudonym", "type": "categorical", "cells": "value", "coded": "token"}
     columns = [*COLUMNS, token]
     original = case().original.with_columns(id=pl.Series(["1", "2", "3", "4"]))
-    hidden = pl.DataFrame({"name": ["A", "B", "C", "D"]})
+    names = pl.DataFrame({"name": ["A", "B", "C", "D"]})
     said = {"kind": "pseudonymised", "made": "generalised"}
-    given = case(columns, said=said, original=original, identifiers=hidden)
-    assert [one.name for one in _hidden(given)] == ["name", "id"]
+    given = case(columns, said=said, original=original, identifiers=names)
+    assert hidden(given) == ["name", "id"]
     who = pl.Series("who", ["p"] * 4)
-    assert [one.name for one in _hidden(replace(given, subject=who))] == ["name", "id", "who"]
-    assert [one.name for one in _hidden(replace(given, subject=who.alias("id")))] == ["name", "id"]
-    assert [one.name for one in _hidden(case(subject=who))] == ["who"]
-    assert _hidden(case()) == []
+    assert hidden(replace(given, subject=who)) == ["name", "id", "who"]
+    assert hidden(replace(given, subject=who.alias("id"))) == ["name", "id"]
+    assert hidden(case(subject=who)) == ["who"]
+    assert hidden(case()) == []
 
 
-def test_what_models_are_shown() -> None:
+def test_rows_without_a_subject_are_one_persons() -> None:
+    claims = read_claims(manifest(COLUMNS, []))
+    readings = Readings(case(), case().manifest, claims, people=True)
+    for who, expected in ((["p", "q", "p", None], [0, 1, 0, 2]), ([None, "r", "q", "p"], [2, 3, 1, 0])):
+        rows = Rows(original=case().original, identifiers=pl.DataFrame(), subject=pl.Series("who", who))
+        found = readings.who(rows)
+        assert found is not None
+        assert found.tolist() == expected
+
+
+def test_models_are_shown_people_history_and_who_is_real() -> None:
+    """The release is in reverse; its first row is the last of the input's, which is made up."""
     given = case(
-        subject=pl.Series(["p", "q", "p", "r"]), history=pl.Series([["x"], None, ["y"], None]), counterfeits=1,
-        released=case().original[::-1],
+        models=[STEADY], said={"people": True, "counterfeits": 1}, subject=pl.Series("who", ["p", "q", "p", "r"]),
+        history=pl.Series([["x"], None, ["y"], None]), counterfeits=1, released=case().original[::-1],
+        source=rows(3, 2, 1, 0), n_read=3,
     )  # fmt: skip
+    facts = shown(given)
+    assert facts.people
+    assert (facts.sizes.tolist(), facts.all_sizes.tolist()) == ([1, 2], [2, 2])
+    assert facts.history is not None
+    assert sorted(facts.history.rows()) == [(0, ["y"]), (1, ["x"])]
+    plain = shown(case())
+    assert (plain.people, plain.history) == (False, None)
+    assert plain.sizes.tolist() == plain.all_sizes.tolist() == [2, 2]
+
+
+def shown(given: GateCase, place: int = 0) -> Facts:
+    """What models are shown: of the values as they are published, and of those that codes stand for."""
     claims = read_claims(given.manifest)
-    look = find_look(given.released, None, claims)
-    found = _facts(given, claims, look, rows(3, 2, 1, 0))
-    assert found.origin is not None
-    assert found.origin.tolist() == [3, 2, 1, 0]
-    assert found.subject is not None
-    assert found.subject.tolist() == [2, 0, 1, 0]
-    assert found.input_subject is not None
-    assert found.input_subject.tolist() == [0, 1, 0, 2]
-    assert found.history is not None
-    assert found.history.to_list() == [None, ["y"], None, ["x"]]
-    assert found.real is not None
-    assert found.real.tolist() == [False, True, True, True]
-    plain = _facts(case(), claims, look, rows(3, 2, 1, 0))
-    assert (plain.subject, plain.input_subject, plain.history, plain.real) == (None, None, None, None)
+    accounts = Accounts(given, claims)
+    readings = Readings(given, given.manifest, claims, people=given.subject is not None)
+    for part in parts(given.original.height, 2):
+        some = _rows(given, part)
+        accounts.read(some)
+        readings.read(some)
+    accounts.settle()
+    found = Comparison(given, given.manifest, claims, readings, accounts)
+    looking = Looking(claims)
+    for part in parts(given.released.height, 2):
+        batch = _batch(given, given.released[part], given.source[part])
+        assert batch.rows is not None
+        accounts.see(batch)
+        found.see(batch, batch.rows)
+        looking.see(given.released[part])
+    return readings.counting[place].facts(looking.look().judged)
 
 
 def test_models_are_shown_values_in_place_of_codes() -> None:
@@ -253,17 +304,18 @@ def test_models_are_shown_values_in_place_of_codes() -> None:
     said = {"kind": "pseudonymised"}
     model = {"name": "distinct-l", "l": 2}
     uncoded = {"s": COLUMNS[1]}
-    given = case(columns, [model], said, uncoded=uncoded, released=case().original.with_columns(s=pl.lit("c")))
-    claims = read_claims(given.manifest)
-    look = find_look(given.released, None, claims)
-    true = _true_facts(given, claims, look, rows(1, 0, 3, 2))
-    assert true is not None
-    assert true.frame["s"].to_list() == ["y", "x", "y", "x"]
+    given = case(
+        columns, [model], said, uncoded=uncoded, released=case().original.with_columns(s=pl.lit("c")),
+        source=rows(1, 0, 3, 2),
+    )  # fmt: skip
+    assert shown(given).attribute(["s"]).texts.to_list() == ["c"]
+    true = shown(given, 1)
+    assert true.attribute(["s"]).texts.to_list() == ["y", "x"]
+    assert true.histogram(["s"]).rows.tolist() == [1, 1, 1, 1]
     assert true.claims.column("s").coded is None
-    without = case(columns, [], said, uncoded=uncoded)
-    assert _true_facts(without, read_claims(without.manifest), look, rows(0, 1, 2, 3)) is None
-    plain = case(models=[model])
-    assert _true_facts(plain, read_claims(plain.manifest), look, rows(0, 1, 2, 3)) is None
+    for other in (case(columns, [], said, uncoded=uncoded), case(models=[model])):
+        claims = read_claims(other.manifest)
+        assert len(Readings(other, other.manifest, claims, people=False).counting) == 1
 
 
 def test_the_first_column_that_the_gate_lacks_is_named() -> None:
@@ -273,11 +325,12 @@ def test_the_first_column_that_the_gate_lacks_is_named() -> None:
         gate(case(original=pl.DataFrame({"x": [1, 2, 3, 4]})))
     coded = {"role": "sensitive", "type": "categorical", "cells": "value", "coded": "mapping"}
     columns = [COLUMNS[0] | {"cells": "value"}, {"name": "s", **coded}, {"name": "t", **coded}]
-    given = case(columns, [{"name": "distinct-l", "l": 2}], {"kind": "pseudonymised"})
-    released = given.released.with_columns(t=pl.lit("c"))
-    claims = read_claims(given.manifest)
+    said = {"kind": "pseudonymised", "acknowledged": ["W-PP-REV"]}
+    wide = case().original.with_columns(t=pl.lit("c"))
+    given = case(columns, [{"name": "distinct-l", "l": 2}], said, original=wide, released=wide)
     with pytest.raises(VerificationError, match="^The gate was not told what the codes of 's' stand for.$"):
-        _true_facts(given, claims, find_look(released, None, claims), rows(0, 1, 2, 3))
+        gate(given)
+    assert failed(gate(replace(given, n_read=5))) == ["rows"]  # which comes first
 
 
 def test_only_tokens_may_be_named_as_an_identifier_is() -> None:

@@ -13,11 +13,11 @@ import pytest
 from shoal.errors import VerificationError
 from shoal.verify import gate
 from shoal.verify.claims import read_claims
-from shoal.verify.classes import find_look
-from shoal.verify.facts import Facts, Sample
+from shoal.verify.facts import Sample
 from shoal.verify.personalised import breach_probabilities
 from shoal.verify.terms.personalised import judge as personalised
 from tests.verify.cases import failed, judged, sensitive_case
+from tests.verify.whole import facts_of
 
 TREE = [["flu", "lungs", "*"], ["asthma", "lungs", "*"], ["ulcer", "stomach", "*"], ["polyp", "stomach", "*"],
         ["gastritis", "stomach", "*"]]  # fmt: skip
@@ -152,13 +152,11 @@ def test_the_gate_must_be_told_what_people_guard() -> None:
         gate(sensitive_case([["flu", "ulcer"]], guarded(), column=COLUMN))
 
 
-@pytest.mark.parametrize("lost", ["original", "origin"])
-def test_what_people_guard_is_not_known_after_the_gate(lost: str) -> None:
-    """A re-check has neither the input nor the rows of it: it must refuse, not guess."""
+def test_what_people_guard_is_not_known_after_the_gate() -> None:
+    """A re-check has no input: it must refuse, not guess."""
     case = sensitive_case([["flu", "ulcer"]], guarded(guard_level=0), column=COLUMN)
     claims = read_claims(case.manifest)
-    given: dict[str, Any] = {"original": case.original, "origin": np.arange(2)} | {lost: None}
-    facts = Facts(frame=case.released, claims=claims, classes=find_look(case.released, None, claims).judged, **given)
+    facts = facts_of(case.released, claims)
     with pytest.raises(VerificationError, match="^What people guard is only known at the gate.$"):
         personalised(guarded(guard_level=0), Sample(facts, ("s",), ""))
 

@@ -9,8 +9,8 @@ import pytest
 
 from shoal.verify import gate
 from shoal.verify.claims import read_claims
-from shoal.verify.hierarchies import check_hierarchies
 from tests.verify.cases import COLUMNS, ZIPS, check_of, failed, hospital, hospital_case, manifest, sensitive_case
+from tests.verify.whole import check_hierarchies
 
 FINE = "The hierarchies of the manifest show what stands in the release."
 SHOWN = [[None, "100*", "*"], [None, "101*", "*"]]

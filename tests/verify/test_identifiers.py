@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from shoal.verify import gate
-from shoal.verify.identifiers import check_identifier_values
 from shoal.verify.types import GateCase
 from tests.verify.cases import COLUMNS, check_of, failed, hospital_case, manifest
+from tests.verify.whole import check_identifier_values
 
 NAMES = [f"Person {row:03}" for row in range(24)]
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.verify.kinds.bucketised import check_bucketised
+from tests.verify.whole import check_bucketised
 
 CLAIMS = {
     "group": "group",

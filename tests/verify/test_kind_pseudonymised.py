@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.verify.kinds.pseudonymised import check_pseudonymised
 from shoal.verify.types import Check
+from tests.verify.whole import check_pseudonymised
 
 ORIGINAL = pl.DataFrame(
     {
@@ -106,11 +106,6 @@ def test_columns_must_be_the_manifests() -> None:
     plain = [{key: value for key, value in entry.items() if key != "coded"} for entry in CLAIMS["columns"]]
     assert failed(columns=plain) == ["columns"]
     assert failed(columns=[*CLAIMS["columns"][:-1], {**CLAIMS["columns"][-1], "coded": "riddle"}]) == ["columns"]
-
-
-def test_several_tables_are_no_pseudonymised_release() -> None:
-    found = check_pseudonymised(ORIGINAL, {"a": CODED}, SOURCE, CLAIMS)
-    assert [one.passed for one in found] == [False]
 
 
 def test_numbers_beyond_floats_are_told_apart() -> None:

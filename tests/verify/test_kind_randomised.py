@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from shoal.io.source import read
 from shoal.table.table import Table
-from shoal.verify.kinds.randomised import check_randomised
 from tests.algorithms.links.test_random import randomise, small
 from tests.strategies import frames
+from tests.verify.whole import check_randomised
 
 ORIGINAL = pl.DataFrame(
     {"age": [30, 30, 41, 58], "sex": ["f", "m", "f", None], "s": ["a", "b", "a", "c"], "note": [1.5, 2.0, None, 3.0]}

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from shoal.verify.claims import Claims, Column
-from shoal.verify.classes import find_classes
 from shoal.verify.measured import check_measured
+from tests.verify.whole import find_classes
 
 QUASI = Column("q", "quasi", "categorical", "value", None, None, None, ())
 NEEDED = "The manifest does not tell what an attack on this kind of release achieves: '{}' is missing."

@@ -9,9 +9,9 @@ import pytest
 
 from shoal.verify import ranges
 from shoal.verify.claims import read_claims
-from shoal.verify.classes import find_look
-from shoal.verify.facts import Facts, Sample
+from shoal.verify.facts import Sample
 from tests.verify.cases import sensitive_case
+from tests.verify.whole import facts_of
 
 NUMERIC = {"type": "numeric"}
 
@@ -20,9 +20,7 @@ def sample(classes: list[list[Any]], column: dict[str, Any], others: tuple[Any, 
     """What a model looks at, for classes in the order that they are given in."""
     case = sensitive_case(classes, {"name": "range-diversity", "p": 1.0}, column=column, others=others)
     claims = read_claims(case.manifest)
-    look = find_look(case.released, None, claims)
-    rows = case.source[look.judged.rows]
-    facts = Facts(frame=look.frame, claims=claims, classes=look.judged, original=case.original, origin=rows)
+    facts = facts_of(case.released, claims, original=case.original, origin=case.source)
     return Sample(facts, ("s",), "")
 
 

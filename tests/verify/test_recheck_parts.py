@@ -12,7 +12,7 @@ import pytest
 from shoal.errors import VerificationError
 from shoal.verify import recheck
 from shoal.verify.claims import read_claims
-from shoal.verify.classes import Classes, find_look
+from shoal.verify.classes import Classes
 from shoal.verify.judge import Slot
 from shoal.verify.recheck import (
     _attested,
@@ -27,6 +27,7 @@ from shoal.verify.recheck import (
 from shoal.verify.types import Check, Verdict
 from tests.verify.cases import check_of, failed, hospital_case, manifest, published
 from tests.verify.test_two_tables import two_tables
+from tests.verify.whole import find_look
 
 K: dict[str, Any] = {"name": "k", "k": 3}
 FIRST = ["rows", "warning codes", "statement", "not protected", "refusals", "cells", "quasi-identifier values"]
@@ -121,8 +122,7 @@ def test_an_attested_verdict_repeats_its_claim(claim: Any, holds: bool, value: f
 
 
 def classes(*sizes: int) -> Classes:
-    of_row = np.repeat(np.arange(len(sizes)), sizes)
-    return Classes(names=[], rows=np.arange(len(of_row)), of_row=of_row, sizes=np.array(sizes), cells={})
+    return Classes(names=[], sizes=np.array(sizes), cells={})
 
 
 EVIDENCE = "rests on the publisher's evidence"
@@ -184,12 +184,12 @@ def test_verdicts_as_they_are_claimed(entry: Any, problem: str | None) -> None:
 def test_the_list_of_verdicts() -> None:
     wanted = [
         slot(by="rechecked"),
-        Slot(model={"name": "x", "on": ["a"]}, on=["a"], names=("a",), side="", by="attested"),
+        Slot(model={"name": "distinct-l", "on": ["a"]}, on=["a"], names=("a",), side="", by="attested"),
     ]
-    given = [COMPLETE, {"model": {"name": "x", "on": ("a",)}, "on": ("a",), "by": "attested"}]
+    given = [COMPLETE, {"model": {"name": "distinct-l", "on": ("a",)}, "on": ("a",), "by": "attested"}]
     assert _check_list(wanted, given).detail == "The manifest has the 2 verdicts its models ask for."
     other = "The manifest's 2 verdicts are not the 2 that its models ask for."
-    for change in ({"model": {"name": "x", "on": ["b"]}}, {"on": ["b"]}, {"on": "a"}, {"by": "rechecked"}):
+    for change in ({"model": {"name": "distinct-l", "on": ["b"]}}, {"on": ["b"]}, {"on": "a"}, {"by": "rechecked"}):
         found = _check_list(wanted, [COMPLETE, given[1] | change])
         assert (found.name, found.passed, found.detail) == ("verdicts", False, other)
     assert _check_list(wanted, given[:1]).detail == "The manifest's 1 verdicts are not the 2 that its models ask for."
@@ -206,15 +206,13 @@ def test_the_list_of_verdicts() -> None:
     ],
 )
 def test_rows_in_words(rows: int, apart: int | None, passed: bool, detail: str) -> None:
-    frame = pl.DataFrame({"x": [0] * rows})
-    other = None if apart is None else pl.DataFrame({"x": [0] * apart})
-    found = _check_rows(frame, other, read_claims(manifest(data={"rows": 3})))
+    found = _check_rows(rows, apart, read_claims(manifest(data={"rows": 3})))
     assert (found.name, found.passed, found.detail) == ("rows", passed, detail)
 
 
 def test_groups_are_compared_only_where_there_are_two_tables() -> None:
     case = hospital_case()
-    assert _check_groups(case.released, None, read_claims(case.manifest)) == []  # type: ignore[arg-type]
+    assert _check_groups(None, read_claims(case.manifest)) == []  # type: ignore[arg-type]
     two = two_tables()
     claims = read_claims(two.manifest)
     assert two.apart is not None
@@ -223,7 +221,7 @@ def test_groups_are_compared_only_where_there_are_two_tables() -> None:
         (two.apart, True, "Groups are equally large in both tables."),
         (moved, False, "Some groups differ in size between the tables."),
     ):
-        (found,) = _check_groups(two.released, find_look(two.released, apart, claims), claims)
+        (found,) = _check_groups(find_look(two.released, apart, claims), claims)
         assert (found.name, found.passed, found.detail) == ("groups", passed, detail)
 
 

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from shoal.verify import gate
-from shoal.verify.kinds.shifted import check_shifted
 from shoal.verify.types import GateCase
 from tests.verify.cases import check_of, failed, manifest
+from tests.verify.whole import check_shifted
 
 FIRST = date(2020, 1, 1)
 DAYS = 9
@@ -68,7 +68,7 @@ def test_rows_are_those_of_the_input() -> None:
 
 
 def test_dates_need_an_owner() -> None:
-    found = check_shifted([], None)
+    found = check_shifted([("seen", pl.Series([FIRST]), pl.Series([FIRST]), np.arange(1), 9)], None)
     assert (found.passed, found.detail) == (False, "Dates are said to be shifted, but nobody is said to own them.")
 
 

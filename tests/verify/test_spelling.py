@@ -23,7 +23,8 @@ def described(**column: Any) -> Column:
 
 def checked(cells: dict[str, list[Any]], apart: dict[str, list[Any]] | None, *columns: Column) -> list[Check]:
     claims = Claims(columns, (), "drop", "shuffled", False, None)
-    return check_spelling(pl.DataFrame(cells), None if apart is None else pl.DataFrame(apart), claims)
+    tables = [pl.DataFrame(table) for table in (cells, apart) if table is not None]
+    return check_spelling([dict(zip(table.columns, table.get_columns(), strict=True)) for table in tables], claims)
 
 
 def spelled(values: list[Any], **column: Any) -> dict[str, bool]:

@@ -13,7 +13,8 @@ import pytest
 
 import shoal
 from shoal.errors import GateError
-from shoal.verify.staged import _changed, check_staged
+from shoal.verify.staged import Changes, check_staged
+from tests.verify.whole import parts, steady
 
 REFUSED = "The written files do not pass the gate, so they are not published: "
 DAY, MOMENT = datetime.date(2026, 1, 31), datetime.datetime(2026, 1, 31, 12, 30, 15, 250_000)
@@ -32,12 +33,14 @@ def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def refused(folder: Path, judged: dict[str, pl.DataFrame], told: str) -> None:
-    with pytest.raises(GateError, match=f"^{re.escape(REFUSED + told)}$"):
-        check_staged(folder, judged)
+    for size in (None, 1, 7):
+        with pytest.raises(GateError, match=f"^{re.escape(REFUSED + told)}$"):
+            check_staged(folder, judged, size)
 
 
 def test_what_was_judged_may_be_published(written: tuple[Path, dict[str, Any]]) -> None:
-    check_staged(*written)
+    for size in (None, 1, 7):
+        check_staged(*written, size)
 
 
 @pytest.mark.parametrize("table, column", [("release", "age"), ("sensitive", "disease")])
@@ -81,6 +84,19 @@ def test_a_verdict_that_is_not_claimed_to_hold(written: tuple[Path, dict[str, An
     copied(folder, tmp_path, {"verdicts": [entry | {"holds": False} for entry in verdicts]})
     with pytest.raises(GateError):
         check_staged(tmp_path, judged)
+
+
+def _changed(found: pl.DataFrame, judged: pl.DataFrame) -> dict[str, int]:
+    """What is changed, whatever the batches."""
+
+    def fold(size: int) -> dict[str, int]:
+        changes = Changes(judged)
+        for part in parts(found.height, size):
+            changes.see(found[part])
+        return changes.cells()
+
+    told: dict[str, int] = steady(found.height, fold)
+    return told
 
 
 def differing(found: list[Any], judged: list[Any], dtype: Any = None) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -11,8 +12,11 @@ import pytest
 
 from shoal.errors import VerificationError
 from shoal.verify.cells import read_cells
+from shoal.verify.claims import Column, read_claims
+from shoal.verify.inputs import Inputs
 from shoal.verify.styles import cell_texts, exact_texts, misrepresented, value_texts
 from shoal.verify.values import encode, read_values
+from tests.verify.cases import COLUMNS, manifest
 from tests.verify.test_cells import column
 
 # Texts
@@ -86,7 +90,15 @@ def wrong(shown: list[Any], behind: list[str | None], truth: list[Any], kind: st
     code, texts = encode(cell_texts(pl.DataFrame({"q": shown}), described))
     values = read_values(pl.Series(truth), kind)
     cells = pl.Series(behind, dtype=pl.String)
-    return misrepresented(described, read_cells(described, texts), code, values, values.codes, cells)
+    found = misrepresented(described, read_cells(described, texts), code, values, cells, whole=whole(described, truth))
+    return found.told("q")
+
+
+def whole(described: Column, truth: list[Any]) -> bool:
+    """Whether the numbers of an input are whole, as the gate finds out."""
+    inputs = Inputs(replace(read_claims(manifest(COLUMNS, [])), columns=(described,)), {})
+    inputs.read(pl.DataFrame({"q": truth}), None)
+    return inputs.whole("q")
 
 
 NOT_MIDDLE = "1 representatives of 'q', not in the middle of their cells,"
@@ -111,10 +123,11 @@ NOT_MIDDLE = "1 representatives of 'q', not in the middle of their cells,"
 )  # fmt: skip
 def test_the_middle_of_an_interval(shown: Any, cell: str, truth: list[Any], fine: bool) -> None:
     """The first row is the one with the cell; the others are suppressed and only tell what numbers there are."""
-    values = read_values(pl.Series(truth), "numeric")
+    values = read_values(pl.Series(truth[:1]), "numeric")
     described = column("representative", "numeric")
     cells = read_cells(described, cell_texts(pl.DataFrame({"q": pl.Series([shown], dtype=pl.Float64)}), described))
-    found = misrepresented(described, cells, np.array([0]), values, np.array([0]), pl.Series([cell]))
+    rest = {"whole": whole(described, truth)}
+    found = misrepresented(described, cells, np.array([0]), values, pl.Series([cell]), **rest).told("q")
     assert found == (None if fine else NOT_MIDDLE)
 
 

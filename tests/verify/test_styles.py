@@ -13,10 +13,10 @@ import pytest
 from shoal.errors import VerificationError
 from shoal.verify import gate, recheck
 from shoal.verify.claims import read_claims
-from shoal.verify.classes import find_classes
 from shoal.verify.styles import exact_texts
 from shoal.verify.types import GateCase
 from tests.verify.cases import check_of, failed, manifest, published
+from tests.verify.whole import find_classes
 
 BOUNDS = {"name": "age", "role": "quasi", "type": "numeric", "cells": "bounds", "columns": ["age_lo", "age_hi"]}
 MIDDLE = {"name": "age", "role": "quasi", "type": "numeric", "cells": "representative"}

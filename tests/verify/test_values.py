@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from shoal.errors import VerificationError
-from shoal.verify.values import canonical, distinct, each_once, encode, read_together, read_values
+from shoal.verify.values import canonical, distinct, encode, read_together, read_values
 
 
 def text(value: Any, kind: str = "numeric", dtype: Any = None) -> str | None:
@@ -22,17 +22,6 @@ def number(value: Any, kind: str = "numeric", dtype: Any = None) -> float:
 
 
 # Rows
-
-
-@pytest.mark.parametrize(
-    "rows, once",
-    [
-        ([0, 1, 2], True), ([2, 0], True), ([], True), ([0, 0], False), ([0, 3], False), ([-1, 0], False),
-        ([0, 3, 3], False), ([-1, 2, 1], False),
-    ],
-)  # fmt: skip
-def test_rows_of_an_input_of_three(rows: list[int], once: bool) -> None:
-    assert each_once(np.array(rows, dtype=np.int64), 3) is once
 
 
 @pytest.mark.parametrize("given, found", [([], []), ([5], [5]), ([3, 1, 3, 3, 2, 1], [1, 2, 3]), ([2, 2], [2])])

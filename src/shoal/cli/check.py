@@ -191,19 +191,22 @@ def _problems(
 
 def _named(table: Table, accepted: Collection[str]) -> list[ShoalError]:
     """What the gate would find of people in columns that are published as they are read."""
-    from shoal.verify.strangers import check_anybody, check_texts, check_words
+    from shoal.verify.hidden import Hidden
+    from shoal.verify.strangers import Anybody, FreeText, Names
+    from shoal.verify.values import encode
 
     roles, frame = table.schema, table.frame
     hidden = [frame[name] for name in dict.fromkeys([*roles.identifiers, *([roles.subject] if roles.subject else [])])]
-    people = None if roles.subject is None else frame[roles.subject]
+    known = Hidden()
+    known.read(hidden, None if roles.subject is None else encode(frame[roles.subject])[0])
     read = [frame[name] for name in (*roles.sensitive, *roles.neutral)]
     closed = [one.name for one in table.sensitive if one.hierarchy is not None or one.spec.order]
     open_ones = [column for column in read if column.name not in closed]
-    checks = [
-        check_anybody([frame.select(column.name for column in read)], hidden, people),
-        *check_words(open_ones, hidden, hidden, people, accepted),
-        *check_texts(open_ones, accepted),
-    ]
+    anybody, names, texts = Anybody(known), Names(known), FreeText()
+    anybody.see(frame.select(column.name for column in read))
+    names.see(open_ones, hidden)
+    texts.see(open_ones)
+    checks = [anybody.check(), *names.checks(accepted), *texts.checks(accepted)]
     failed = [check for check in checks if not check.passed]
     return [GateError(one.detail) if one.code is None else RefusalError(one.detail, [one.code]) for one in failed]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,23 +12,23 @@ from shoal.verify.cells import Cells, outside_domain, read_cells
 from shoal.verify.claims import Claims, Column
 from shoal.verify.classes import Classes, Look, digest_values, order_classes
 from shoal.verify.facts import Attribute, Facts
+from shoal.verify.tally import Counts, Dictionary
 from shoal.verify.types import Check
-from shoal.verify.values import canonical, read_values
+from shoal.verify.values import canonical
 
 # What a release needs to have been accepted, by how its quasi-identifiers are published.
 _CODES = {"randomised": "W-RA-LINK", "pseudonymised": "W-PP-REV", "bucketised": "W-EXACT-QI"}
 
 
-def check_columns(frame: pl.DataFrame, apart: pl.DataFrame | None, claims: Claims) -> list[Check]:
+def check_columns(columns: Sequence[str], apart: Sequence[str] | None, claims: Claims) -> list[Check]:
     """The release has exactly the manifest's columns, in that order, in one table or in two."""
-    checks = [_check_columns("columns", "The release", frame.columns, claims.files)]
+    checks = [_check_columns("columns", "The release", columns, claims.files)]
     if claims.apart or apart is not None:
-        found = [] if apart is None else apart.columns
-        checks.append(_check_columns("sensitive columns", "The table of sensitive values", found, claims.apart))
+        checks.append(_check_columns("sensitive columns", "The table of sensitive values", apart or (), claims.apart))
     return checks
 
 
-def _check_columns(name: str, where: str, found: list[str], wanted: list[str]) -> Check:
+def _check_columns(name: str, where: str, found: Sequence[str], wanted: Sequence[str]) -> Check:
     extra = [one for one in found if one not in wanted]
     lost = [one for one in wanted if one not in found]
     detail = f"{where} has the manifest's {len(wanted)} columns, in order."
@@ -36,9 +36,9 @@ def _check_columns(name: str, where: str, found: list[str], wanted: list[str]) -
         detail = f"{where} has a column '{extra[0]}' that the manifest does not list."
     elif lost:
         detail = f"{where} lacks the column '{lost[0]}'."
-    elif found != wanted:
+    elif list(found) != list(wanted):
         detail = f"{where} has its columns in another order than the manifest."
-    return Check(name=name, passed=found == wanted, detail=detail)
+    return Check(name=name, passed=list(found) == list(wanted), detail=detail)
 
 
 def check_codes(manifest: Mapping[str, Any], claims: Claims) -> Check:
@@ -74,15 +74,28 @@ def check_cells(claims: Claims, classes: Classes) -> tuple[Check, dict[str, Cell
     return Check(name="cells", passed=not problems, detail=detail), found
 
 
-def check_exact(frame: pl.DataFrame, claims: Claims) -> Check:
+class ExactValues:
     """Every quasi-identifier that is published as a value fits its column's type, order and declared domain."""
-    problems: list[str] = []
-    for column in claims.role("quasi") if claims.made != "generalised" else ():
-        values = read_values(frame[column.name], column.reads)
-        known = values.texts.is_not_null().to_numpy()
-        problems += _misfits(column, Attribute((column,), values.codes, known, values.texts, values.numbers, None))
-    detail = "; ".join(problems) + "." if problems else "Every quasi-identifier value fits its column's description."
-    return Check(name="quasi-identifier values", passed=not problems, detail=detail)
+
+    def __init__(self, claims: Claims) -> None:
+        columns = claims.role("quasi") if claims.made != "generalised" else []
+        self._columns = [(column, Dictionary(column.reads), Counts()) for column in columns]
+
+    def see(self, frame: pl.DataFrame) -> None:
+        """Look at a batch of the release."""
+        for column, dictionary, counts in self._columns:
+            counts.see(pl.DataFrame({"value": dictionary.see(frame[column.name])}))
+
+    def check(self) -> Check:
+        """What all batches hold."""
+        problems: list[str] = []
+        for column, dictionary, counts in self._columns:
+            known = dictionary.texts.is_not_null().to_numpy()
+            rows = counts.total()["rows"].to_numpy()
+            problems += _misfits(column, Attribute((column,), rows, known, dictionary.texts, dictionary.numbers, None))
+        fine = "Every quasi-identifier value fits its column's description."
+        detail = "; ".join(problems) + "." if problems else fine
+        return Check(name="quasi-identifier values", passed=not problems, detail=detail)
 
 
 def check_sensitive(facts: Facts) -> Check:
@@ -97,7 +110,7 @@ def check_sensitive(facts: Facts) -> Check:
 def _misfits(column: Column, attribute: Attribute) -> list[str]:
     found = []
     for fits, what in _demands(column, attribute):
-        rows = int((attribute.known & ~fits)[attribute.codes].sum())
+        rows = int(attribute.rows[attribute.known & ~fits].sum())
         if rows:
             found.append(f"{rows:,} rows of '{column.name}' hold {what}")
     return found

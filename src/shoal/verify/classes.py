@@ -15,7 +15,8 @@ import polars as pl
 
 from shoal.verify.claims import Claims
 from shoal.verify.styles import cell_texts, value_texts
-from shoal.verify.values import STAR, distinct, encode, group_rows
+from shoal.verify.tally import Numbering
+from shoal.verify.values import STAR, distinct, encode
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,10 +27,6 @@ class Classes:
     ----------
     names
         Quasi-identifier names.
-    rows
-        Positions in the release of the rows that are in a class, ascending.
-    of_row
-        The class of each of ``rows``.
     sizes
         Rows in each class.
     cells
@@ -37,8 +34,6 @@ class Classes:
     """
 
     names: Sequence[str]
-    rows: np.ndarray
-    of_row: np.ndarray
     sizes: np.ndarray
     cells: dict[str, tuple[np.ndarray, pl.Series]]
 
@@ -61,9 +56,8 @@ class Look:
     ----------
     quasi
         Rows that look the same by their quasi-identifiers.
-    judged, frame
-        The classes that models judge, and the table that holds their sensitive values: the same as ``quasi`` and the
-        release, but for a bucketised one, whose groups are its classes.
+    judged
+        The classes that models judge: the same, but for a bucketised release, whose groups are its classes.
     pinned
         The classes whose cells the digest in the manifest is of: groups together with their quasi-identifiers where
         there are groups.
@@ -71,17 +65,96 @@ class Look:
 
     quasi: Classes
     judged: Classes
-    frame: pl.DataFrame
     pinned: Classes
 
 
-def find_look(frame: pl.DataFrame, apart: pl.DataFrame | None, claims: Claims) -> Look:
-    """The classes of a release, in one table or two."""
-    quasi = find_classes(frame, claims)
-    if claims.group is None:
-        return Look(quasi, quasi, frame, quasi)
-    table = frame if apart is None else apart
-    return Look(quasi, find_groups(table, claims, quasi=False), table, find_groups(frame, claims, quasi=True))
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """The rows of a batch that are in a class.
+
+    Attributes
+    ----------
+    rows
+        Their positions in the batch, ascending.
+    of_row
+        The class of each.
+    cells
+        For each quasi-identifier, the code of each row's cell and the batch's distinct cell texts.
+    """
+
+    rows: np.ndarray
+    of_row: np.ndarray
+    cells: dict[str, tuple[np.ndarray, pl.Series]]
+
+
+class Grouping:
+    """Classes by equal texts, found batch by batch."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = list(names)
+        self._numbering = Numbering()
+        self._sizes = np.zeros(0, dtype=np.int64)
+
+    def see(self, texts: Sequence[pl.Series], rows: np.ndarray) -> Placed:
+        """Place some rows of a batch by its texts. Without any column nobody can tell rows apart: one class."""
+        of_row, cells = np.zeros(len(rows), dtype=np.int64), {}
+        if self._names:
+            frame = pl.DataFrame(list(texts))
+            found = self._numbering.see(frame if len(rows) == frame.height else frame[rows])
+            of_row = found.codes
+            own = {name: encode(found.distinct[name]) for name in self._names}
+            cells = {name: (codes[found.place], distinct) for name, (codes, distinct) in own.items()}
+        count = max(len(self._sizes), int(of_row.max(initial=-1)) + 1)
+        sizes = np.bincount(of_row, minlength=count)
+        sizes[: len(self._sizes)] += self._sizes
+        self._sizes = sizes
+        return Placed(rows, of_row, cells)
+
+    def classes(self) -> Classes:
+        """All classes seen."""
+        rows = self._numbering.rows
+        cells = {name: encode(rows[name]) for name in self._names}
+        return Classes(names=self._names, sizes=self._sizes, cells=cells)
+
+
+class Looking:
+    """The classes of a release in one table or two, found batch by batch; the first batch may be empty."""
+
+    def __init__(self, claims: Claims) -> None:
+        self._claims = claims
+        names = [column.name for column in claims.role("quasi")]
+        self._quasi = Grouping(names)
+        if claims.group is not None:
+            self._groups, self._pinned = Grouping([claims.group]), Grouping([claims.group, *names])
+
+    def see(self, frame: pl.DataFrame) -> Placed:
+        """Place the rows of a batch of the release by their quasi-identifiers."""
+        claims, rows = self._claims, np.arange(frame.height)
+        cells = self._cells(frame)
+        if claims.group is not None:
+            self._pinned.see([value_texts(frame[claims.group], "numeric").alias(claims.group), *cells], rows)
+        if claims.suppressed == "star":
+            rows = np.flatnonzero(~starred(frame.select(claims.files)))
+        return self._quasi.see(cells, rows)
+
+    def see_groups(self, frame: pl.DataFrame) -> Placed:
+        """Place the rows of a batch of the table that holds sensitive values by their group."""
+        name = self._claims.group or ""
+        return self._groups.see([value_texts(frame[name], "numeric").alias(name)], np.arange(frame.height))
+
+    def look(self) -> Look:
+        """The classes of all batches."""
+        quasi = self._quasi.classes()
+        if self._claims.group is None:
+            return Look(quasi, quasi, quasi)
+        return Look(quasi, self._groups.classes(), self._pinned.classes())
+
+    def _cells(self, frame: pl.DataFrame) -> list[pl.Series]:
+        """What stands in the quasi-identifiers, one text a row: generalised cells, or values as they are."""
+        columns = self._claims.role("quasi")
+        if self._claims.made == "generalised":
+            return [cell_texts(frame, column).alias(column.name) for column in columns]
+        return [value_texts(frame[column.name], column.type).alias(column.name) for column in columns]
 
 
 def starred(frame: pl.DataFrame) -> np.ndarray:
@@ -89,46 +162,6 @@ def starred(frame: pl.DataFrame) -> np.ndarray:
     if not frame.width or any(dtype != pl.String for dtype in frame.dtypes):
         return np.zeros(frame.height, dtype=bool)
     return frame.select(pl.all_horizontal((pl.all() == STAR).fill_null(False))).to_series().to_numpy()
-
-
-def _cells(frame: pl.DataFrame, claims: Claims) -> list[pl.Series]:
-    """What stands in the quasi-identifiers, one text a row: generalised cells, or values as they are."""
-    columns = claims.role("quasi")
-    if claims.made == "generalised":
-        return [cell_texts(frame, column) for column in columns]
-    return [value_texts(frame[column.name], column.type).alias(column.name) for column in columns]
-
-
-def find_groups(frame: pl.DataFrame, claims: Claims, *, quasi: bool) -> Classes:
-    """Group the rows of a bucketised release by their group number, and by quasi-identifiers as well if asked to."""
-    name = claims.group or ""
-    columns = [value_texts(frame[name], "numeric").alias(name)]
-    if quasi:
-        columns += _cells(frame, claims)
-    texts = pl.DataFrame(columns)
-    of_row, first = group_rows(texts)
-    return Classes(
-        names=texts.columns,
-        rows=np.arange(frame.height),
-        of_row=of_row,
-        sizes=np.bincount(of_row),
-        cells={column: encode(texts[first][column]) for column in texts.columns},
-    )
-
-
-def find_classes(frame: pl.DataFrame, claims: Claims) -> Classes:
-    """Group the released rows by their quasi-identifier cells."""
-    names = [column.name for column in claims.role("quasi")]
-    rows = np.arange(frame.height)
-    if claims.suppressed == "star":
-        rows = np.flatnonzero(~starred(frame.select(claims.files)))
-    # Without quasi-identifiers nobody can tell rows apart: one class.
-    of_row, cells = np.zeros(len(rows), dtype=np.int64), {}
-    if names:
-        quasi = pl.DataFrame(_cells(frame, claims))[rows]
-        of_row, first = group_rows(quasi)
-        cells = {name: encode(quasi[first][name]) for name in names}
-    return Classes(names=names, rows=rows, of_row=of_row, sizes=np.bincount(of_row), cells=cells)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ they have in it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -15,8 +15,9 @@ import polars as pl
 
 from shoal.verify.claims import Claims, Column
 from shoal.verify.classes import Classes
-from shoal.verify.terms.base import term_of
-from shoal.verify.values import STAR, canonical, distinct, encode, read_together, read_values
+from shoal.verify.counted import Tallies
+from shoal.verify.tally import Dictionary, Numbering
+from shoal.verify.values import STAR, canonical
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,22 +28,22 @@ class Attribute:
     ----------
     columns
         The columns behind it.
-    codes
-        The value's code for each row in a class.
+    rows
+        Released rows of each value code.
     known
         For each code, whether it is an answer: not missing, not ``*``, no declared non-answer.
     texts, numbers
         Canonical text and number of each code; null and nan for several columns together.
-    input_codes
-        Codes of every input row, None at a re-check.
+    given
+        Whether each code stands in the input, None at a re-check.
     """
 
     columns: tuple[Column, ...]
-    codes: np.ndarray
+    rows: np.ndarray
     known: np.ndarray
     texts: pl.Series
     numbers: np.ndarray
-    input_codes: np.ndarray | None
+    given: np.ndarray | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,94 +105,151 @@ class Histogram:
 
 @dataclass(eq=False)
 class Facts:
-    """A release, its classes and, at the gate, its input; attributes are counted once each."""
+    """The classes of a release and what was counted in them and, at the gate, in its input; no rows.
 
-    frame: pl.DataFrame
+    Attributes
+    ----------
+    released, original
+        Counts of sensitive values: of the released rows that are in a class, and of all input rows, as one class. The
+        latter is None at a re-check, and where no model compares with the input.
+    quasi
+        The input's values of quasi-identifiers, where a model asks for them; None at a re-check.
+    members
+        For quasi-identifiers published as representatives, the pairs of ``class`` and input ``value`` that occur.
+    guarded
+        By sensitive column, how many ``rows`` have each ``class``, ``label``, ``truth`` and ``guard``, and ``who``.
+    history
+        The pairs of ``class`` and ``before``, the values that a row's owner had in each earlier release.
+    """
+
     claims: Claims
     classes: Classes
-    original: pl.DataFrame | None = None
-    subject: np.ndarray | None = None
-    input_subject: np.ndarray | None = None
-    origin: np.ndarray | None = None
-    guard: pl.Series | None = None
-    history: pl.Series | None = None
-    real: np.ndarray | None = None
+    released: Tallies
+    original: Tallies | None = None
+    quasi: Mapping[str, Dictionary] | None = None
+    members: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    guarded: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    history: pl.DataFrame | None = None
     _attributes: dict[tuple[str, ...], Attribute] = field(default_factory=dict)
     _histograms: dict[tuple[str, ...], Histogram] = field(default_factory=dict)
+    _tuples: dict[tuple[str, ...], Numbering] = field(default_factory=dict)
+    _codes: dict[str, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def people(self) -> bool:
+        """Whether people are counted, not rows."""
+        return self.released.people
 
     @cached_property
     def sizes(self) -> np.ndarray:
         """People (or rows) in each class; counterfeits are nobody."""
-        if self.real is None:
-            return self.all_sizes
-        who = None if self.subject is None else self.subject[self.real]
-        return _sizes(self.classes.of_row[self.real], who, self.classes.count)
+        owners = self.released.owners()
+        return self.classes.sizes if owners is None else self._sizes(owners.filter("real"))
 
     @cached_property
     def all_sizes(self) -> np.ndarray:
         """The same with counterfeits."""
-        return _sizes(self.classes.of_row, self.subject, self.classes.count)
+        owners = self.released.owners()
+        return self.classes.sizes if owners is None else self._sizes(owners)
 
     def attribute(self, names: Sequence[str]) -> Attribute:
         """The attribute behind one or several column names."""
         key = tuple(names)
         if key not in self._attributes:
-            parts = (
-                [self._single(name) for name in key]
-                if len(key) == 1
-                else [self.attribute([name]) for name in key]
-            )
-            self._attributes[key] = parts[0] if len(parts) == 1 else _together(parts)
+            self._attributes[key] = self._single(key[0]) if len(key) == 1 else self._together(key)
         return self._attributes[key]
 
     def histogram(self, names: Sequence[str]) -> Histogram:
         """Counts of an attribute's values in every class."""
         key = tuple(names)
         if key not in self._histograms:
-            attribute = self.attribute(key)
-            group, value, count, rows = _pairs(self.classes.of_row, attribute.codes, self.subject)
-            answered = attribute.known[attribute.codes]
+            attribute, counted = self.attribute(key), self._coded(key, self.released)
             known_size = self.all_sizes
-            if not answered.all():
-                who = None if self.subject is None else self.subject[answered]
-                known_size = _sizes(self.classes.of_row[answered], who, self.classes.count)
+            if not attribute.known[counted["value"].to_numpy()].all():
+                known_size = self._sizes(counted.filter(attribute.known[counted["value"].to_numpy()]))
+            group, value, count, rows = (part.to_numpy() for part in _pairs(counted).get_columns())
             self._histograms[key] = Histogram(group, value, count, rows, attribute.known, known_size)
         return self._histograms[key]
 
     def table(self, names: Sequence[str], side: str) -> np.ndarray:
         """How many people (or rows) of the whole release or input have each value of an attribute."""
-        attribute = self.attribute(names)
-        codes, who = attribute.codes, self.subject
-        if side == "input":
-            if attribute.input_codes is None:
-                raise ValueError("the input is only known at the gate")
-            codes, who = attribute.input_codes, self.input_subject
-        _, value, count, _ = _pairs(np.zeros_like(codes), codes, who)
+        key = tuple(names)
+        attribute = self.attribute(key)
+        tallies = self.original if side == "input" else self.released
+        if tallies is None:
+            raise ValueError("the input is only known at the gate")
+        people = pl.col("who").n_unique().cast(pl.Int64) if self.people else pl.col("rows").sum()
+        found = self._coded(key, tallies).group_by("value").agg(count=people)
         counts = np.zeros(len(attribute.known), dtype=np.int64)
-        counts[value] = count
+        counts[found["value"].to_numpy()] = found["count"].to_numpy()
         return counts
+
+    def _sizes(self, rows: pl.DataFrame) -> np.ndarray:
+        """People (or rows) among some rows of each class."""
+        counted = pl.col("who").n_unique() if self.people else pl.col("rows").sum()
+        found = rows.group_by("class").agg(counted.cast(pl.Int64).alias("count"))
+        sizes = np.zeros(self.classes.count, dtype=np.int64)
+        sizes[found["class"].to_numpy()] = found["count"].to_numpy()
+        return sizes
 
     def _single(self, name: str) -> Attribute:
         column = self.claims.column(name)
-        released = self.frame[name].gather(self.classes.rows)
-        compares = any(term_of(model).reads_input for model in self.claims.models)
-        theirs = None
-        if self.original is not None and compares:
-            values, theirs = read_together(released, self.original[name], column.reads)
-        else:
-            values = read_values(released, column.reads)
+        ours = self.released.dictionaries[name]
+        texts, numbers = ours.texts, ours.numbers
+        if self.original is not None:  # what only the input has follows what is released
+            theirs = self.original.dictionaries[name]
+            new = self._shared(name, self.original) >= len(texts)
+            texts, numbers = pl.concat([texts, theirs.texts.filter(new)]), np.append(numbers, theirs.numbers[new])
         refused, _ = canonical(pl.Series(column.non_answers, dtype=pl.String), column.reads)
-        unknown = values.texts.is_null() | values.texts.is_in([STAR, *refused.drop_nulls()])
-        return Attribute(
-            columns=(column,),
-            codes=values.codes,
-            known=~unknown.fill_null(True).to_numpy(),
-            texts=values.texts,
-            numbers=values.numbers,
-            input_codes=theirs,
-        )
+        unknown = texts.is_null() | texts.is_in([STAR, *refused.drop_nulls()])
+        known = ~unknown.fill_null(True).to_numpy()
+        return self._attribute((name,), known, texts, numbers)
 
+    def _together(self, names: tuple[str, ...]) -> Attribute:
+        """Several attributes as one; an answer only where every part is an answer."""
+        sides = [one for one in (self.released, self.original) if one is not None]
+        places = [str(place) for place in range(len(names))]
+        every = pl.concat([self._merged(names, side).select(places) for side in sides])
+        self._tuples[names] = Numbering()
+        self._tuples[names].see(every.unique().sort(places))
+        rows = self._tuples[names].rows
+        known = np.ones(rows.height, dtype=bool)
+        for place, name in zip(places, names, strict=True):
+            known &= self.attribute([name]).known[rows[place].to_numpy()]
+        texts = pl.Series([None], dtype=pl.String).new_from_index(0, len(known))
+        return self._attribute(names, known, texts, np.full(len(known), np.nan))
 
+    def _attribute(self, names: tuple[str, ...], known: np.ndarray, texts: pl.Series, numbers: np.ndarray) -> Attribute:
+        rows, given = np.zeros(len(known), dtype=np.int64), None
+        ours = self._coded(names, self.released)
+        np.add.at(rows, ours["value"].to_numpy(), ours["rows"].to_numpy())
+        if self.original is not None:
+            given = np.isin(np.arange(len(known)), self._coded(names, self.original)["value"].to_numpy())
+        columns = tuple(self.claims.column(name) for name in names)
+        return Attribute(columns, rows, known, texts, numbers, given)
+
+    def _shared(self, name: str, original: Tallies) -> np.ndarray:
+        """For each code of the input's values, the code of the same value among those of both."""
+        if name not in self._codes:
+            both = Numbering()
+            both.see(self.released.dictionaries[name].texts.to_frame("text"))
+            self._codes[name] = both.see(original.dictionaries[name].texts.to_frame("text")).codes
+        return self._codes[name]
+
+    def _merged(self, names: tuple[str, ...], tallies: Tallies) -> pl.DataFrame:
+        """The counts of some columns with the codes of both sides."""
+        found = tallies.total(names)
+        if tallies is not self.original:
+            return found
+        codes = [self._shared(name, tallies)[found[str(place)].to_numpy()] for place, name in enumerate(names)]
+        return found.with_columns(pl.Series(str(place), code) for place, code in enumerate(codes))
+
+    def _coded(self, names: tuple[str, ...], tallies: Tallies) -> pl.DataFrame:
+        """Columns ``class``, ``value``, ``who`` with people, and ``rows``."""
+        found = self._merged(names, tallies)
+        places = [str(place) for place in range(len(names))]
+        value = found["0"] if len(names) == 1 else pl.Series(self._tuples[names].find(found.select(places)))
+        return found.select("class", value.alias("value"), *(["who"] if self.people else []), "rows")
 @dataclass(frozen=True, eq=False)
 class Sample:
     """One attribute of a release, as a model looks at it."""
@@ -209,7 +267,7 @@ class Sample:
     def shared(self) -> np.ndarray:
         """For each entry, whether everybody in its class has that answer; never where rows are counted."""
         histogram = self.histogram
-        if self.facts.subject is None:
+        if not self.facts.people:
             return np.zeros(len(histogram.group), dtype=bool)
         return (histogram.count == histogram.known_size[histogram.group]) & histogram.known[histogram.value]
 
@@ -249,55 +307,9 @@ class Sample:
         return self.facts.table(self.names, self.side)
 
 
-def _sizes(group: np.ndarray, subject: np.ndarray | None, classes: int) -> np.ndarray:
-    if subject is None:
-        return np.bincount(group, minlength=classes)
-    found, _, people, _ = _pairs(group, np.zeros_like(group), subject)
-    sizes = np.zeros(classes, dtype=np.int64)
-    sizes[found] = people
-    return sizes
-
-
-def _together(parts: Sequence[Attribute]) -> Attribute:
-    """Several attributes as one; an answer only where every part is an answer."""
-    rows = len(parts[0].codes)
-    stacked = [
-        part.codes if part.input_codes is None else np.concatenate([part.codes, part.input_codes])
-        for part in parts
-    ]
-    combined = np.zeros(len(stacked[0]), dtype=np.int64)
-    for codes in stacked:
-        # Renumbering after every part keeps the product of two code ranges within 64 bits.
-        _, combined = np.unique(combined * (codes.max(initial=0) + 1) + codes, return_inverse=True)
-    known = np.ones(combined.max(initial=-1) + 1, dtype=bool)
-    for part, codes in zip(parts, stacked, strict=True):
-        known[combined[~part.known[codes]]] = False
-    return Attribute(
-        columns=tuple(column for part in parts for column in part.columns),
-        codes=combined[:rows],
-        known=known,
-        texts=pl.Series([None], dtype=pl.String).new_from_index(0, len(known)),
-        numbers=np.full(len(known), np.nan),
-        input_codes=None if parts[0].input_codes is None else combined[rows:],
-    )
-
-
-def _pairs(
-    group: np.ndarray, value: np.ndarray, subject: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Distinct (group, value) pairs in order, with people (or rows) and rows of each."""
-    values = int(value.max(initial=0)) + 1
-    key = group * values + value
-    if subject is None:
-        pairs, rows = np.unique(key, return_counts=True)
-        return pairs // values, pairs % values, rows, rows
-    pairs, place, rows = np.unique(key, return_inverse=True, return_counts=True)
-    # Each person once in each pair.
-    subjects = int(subject.max(initial=0)) + 1
-    count = np.bincount(distinct(place * subjects + subject) // subjects, minlength=len(pairs))
-    return pairs // values, pairs % values, count, rows
-
-
-def subject_codes(subject: pl.Series) -> np.ndarray:
-    """Numbers for the subjects; rows without one count as one and the same person."""
-    return encode(subject)[0]
+def _pairs(counted: pl.DataFrame) -> pl.DataFrame:
+    """Pairs of class and value with people (or rows) and rows of each; without people each is given once."""
+    if "who" not in counted.columns:
+        return counted.select("class", "value", count="rows", rows="rows")
+    found = counted.group_by("class", "value", maintain_order=True)
+    return found.agg(pl.len().cast(pl.Int64).alias("count"), pl.col("rows").sum())

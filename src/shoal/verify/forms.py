@@ -2,144 +2,230 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from shoal.errors import VerificationError
-from shoal.verify.cells import Cells
+from shoal.verify.accounts import Accounts, Origins
+from shoal.verify.cells import read_cells
 from shoal.verify.claims import Claims, Column
-from shoal.verify.classes import Classes
+from shoal.verify.classes import Placed
 from shoal.verify.coverage import uncovered
-from shoal.verify.kinds.bucketised import check_bucketised
-from shoal.verify.kinds.microaggregated import check_microaggregated
-from shoal.verify.kinds.pseudonymised import check_pseudonymised
-from shoal.verify.kinds.randomised import check_randomised
-from shoal.verify.kinds.shifted import check_shifted
-from shoal.verify.styles import misrepresented, value_texts
-from shoal.verify.types import Check, GateCase
+from shoal.verify.inputs import Inputs
+from shoal.verify.kinds.bucketised import Bucketised
+from shoal.verify.kinds.microaggregated import Microaggregated
+from shoal.verify.kinds.pseudonymised import Pseudonymised
+from shoal.verify.kinds.randomised import Randomised
+from shoal.verify.kinds.shifted import Shifted
+from shoal.verify.styles import Misrepresented, misrepresented, value_texts
+from shoal.verify.types import Batch, Check, Rows
 from shoal.verify.values import MISSING, read_together, read_values
 
-_WHOLE: dict[str, Callable[..., list[Check]]] = {
-    "randomised": check_randomised,
-    "microaggregated": check_microaggregated,
-}
+
+class Form:
+    """The release against its input as its kind demands, batch by batch; coded columns are checked whatever the kind.
+
+    Parameters
+    ----------
+    manifest
+        With whole hierarchies.
+    inputs, accounts
+        What was read of the input, and whose rows are released.
+    """
+
+    def __init__(self, manifest: Mapping[str, Any], claims: Claims, inputs: Inputs, accounts: Accounts) -> None:
+        self._claims, self._accounts = claims, accounts
+        entries = {column.name: entry for column, entry in zip(claims.columns, manifest["columns"], strict=True)}
+        coded = [column.name for column in claims.columns if column.coded not in (None, "shifted")]
+        plain = [column.name for column in claims.columns if column.coded is None]
+        if claims.made == "pseudonymised":
+            # What is not coded stays as it was, quasi-identifiers included, which the same check looks at.
+            plain, coded = [], [name for name in claims.names if name in (*coded, *plain)]
+        self._generalised = Generalised(claims, inputs) if claims.made == "generalised" else None
+        self._origin = Origin(claims, accounts) if claims.made == "bucketised" else None
+        own = {**manifest, "columns": [entries[name] for name in plain]}
+        codes = {**manifest, "columns": [entries[name] for name in coded]}
+        self._parts = [(_part(own, claims, inputs), plain), (Pseudonymised(codes) if coded else None, coded)]
+        self._shifted = Shifted() if any(column.coded == "shifted" for column in claims.columns) else None
+
+    def see(self, batch: Batch, rows: Rows, placed: Placed, who: np.ndarray | None) -> None:
+        """Compare a batch of the release with its rows; starred rows are nobody's."""
+        kept = self._accounts.kept(batch.source.astype(np.int64))
+        released, original = batch.released, rows.original
+        if len(kept) < released.height:
+            released, original = released[kept], original[kept]
+            who = None if who is None else who[kept]
+        if self._generalised is not None:
+            self._generalised.see(released, original)
+            self._generalised.see_cells(placed, rows)
+        for part, names in self._parts:
+            if part is not None:
+                part.see(released.select(self._held(released, names)), original)
+        self._see_shifted(released, original, who, values=self._claims.group is None)
+
+    def see_values(self, batch: Batch, rows: Rows, who: np.ndarray | None) -> None:
+        """Compare a batch of the table that holds the sensitive values of a bucketised release with its rows."""
+        part, names = self._parts[0]
+        if self._origin is not None and isinstance(part, Bucketised):
+            self._origin.see(batch, rows)
+            part.see_values(batch.released.select(self._held(batch.released, names)))
+        kept = self._accounts.kept(batch.source.astype(np.int64))
+        self._see_shifted(batch.released[kept], rows.original[kept], None if who is None else who[kept], values=True)
+
+    def checks(self) -> list[Check]:
+        """What all batches hold."""
+        found = [] if self._generalised is None else self._generalised.checks()
+        found += [] if self._origin is None else [self._origin.check()]
+        for part, _ in self._parts:
+            found += [] if part is None else part.checks(self._accounts)
+        return found if self._shifted is None else [*found, self._shifted.check()]
+
+    def _held(self, released: pl.DataFrame, names: list[str]) -> list[str]:
+        """Columns of a table that a part looks at; beside groups, those that it has, in its own order."""
+        if self._claims.group is None or names is not self._parts[0][1]:
+            return names
+        return [name for name in released.columns if name in (*names, self._claims.group)]
+
+    def _see_shifted(
+        self, released: pl.DataFrame, original: pl.DataFrame, who: np.ndarray | None, *, values: bool
+    ) -> None:
+        """Dates of sensitive columns where ``values`` says so, of others where they come from the same rows."""
+        for column in self._claims.columns if self._shifted is not None else ():
+            here = values if column.role == "sensitive" else self._claims.group is None or not values
+            if column.coded == "shifted" and here and self._shifted is not None:
+                name = column.name
+                self._shifted.see(name, column.days or 0, released[name], original[name], who)
 
 
-def check_form(
-    case: GateCase, claims: Claims, classes: Classes, cells: dict[str, Cells], source: np.ndarray
-) -> list[Check]:
-    """Compare the release with its input as its kind demands; coded columns are checked whatever the kind."""
-    entries = {column.name: entry for column, entry in zip(claims.columns, case.manifest["columns"], strict=True)}
-    coded = [column.name for column in claims.columns if column.coded not in (None, "shifted")]
-    plain = [column.name for column in claims.columns if column.coded is None]
-    if claims.made == "generalised":
-        found = [_check_values(case, claims, source), _check_coverage(case, claims, classes, cells, source)]
-        found += [_check_lifted(case, column, source) for column in claims.role("sensitive") if column.cells == "label"]
-    elif claims.made == "bucketised":
-        found = [_check_origin(case, claims, source), *_bucketised(case, claims, [entries[name] for name in plain])]
-    elif claims.made == "pseudonymised":
-        # What is not coded stays as it was, quasi-identifiers included, which the same check looks at.
-        found, coded = [], [name for name in claims.names if name in (*coded, *plain)]
-    else:
-        found = _part(_WHOLE[claims.made], case, source, [entries[name] for name in plain])
-    if coded:
-        found += _part(check_pseudonymised, case, source, [entries[name] for name in coded])
-    return found + _check_shifted(case, claims, source)
+def _part(manifest: Mapping[str, Any], claims: Claims, inputs: Inputs) -> Any:
+    """What looks at columns that are not coded, None where nothing of its own does."""
+    if claims.made == "bucketised":
+        return Bucketised(manifest, one=claims.publication == "permuted")
+    if claims.made == "randomised":
+        return Randomised(manifest, {column.name: inputs.texts(column.name) for column in claims.role("quasi")})
+    return Microaggregated(manifest) if claims.made == "microaggregated" else None
 
 
-def _check_shifted(case: GateCase, claims: Claims, source: np.ndarray) -> list[Check]:
-    columns = []
-    for column in claims.columns:
-        if column.coded != "shifted":
-            continue
-        table, rows = case.released, source
-        if claims.group is not None and column.role == "sensitive":
-            table, rows = case.released if case.apart is None else case.apart, np.asarray(case.values_from)
-        kept = ~np.isin(rows, case.suppressed)
-        ours, rows = table[column.name].filter(pl.Series(kept)), rows[kept]
-        columns.append((column.name, ours, case.original[column.name].gather(rows), rows, column.days or 0))
-    return [check_shifted(columns, case.subject)] if columns else []
-
-
-def _part(
-    check: Callable[..., list[Check]], case: GateCase, source: np.ndarray, entries: Sequence[Mapping[str, Any]]
-) -> list[Check]:
-    """A kind's checks on some of the columns; starred rows are nobody's."""
-    kept = np.flatnonzero(~np.isin(source, case.suppressed))
-    released, source = case.released.select([entry["name"] for entry in entries])[kept], source[kept]
-    return check(case.original, released, source, {**case.manifest, "columns": list(entries)})
-
-
-def _bucketised(case: GateCase, claims: Claims, entries: Sequence[Mapping[str, Any]]) -> list[Check]:
-    named = [entry["name"] for entry in entries]
-    left = case.released.select([name for name in case.released.columns if name in (*named, claims.group)])
-    tables: Any = left
-    if case.apart is not None:
-        right = case.apart.select([name for name in case.apart.columns if name in (*named, claims.group)])
-        tables = {"quasi": left, "sensitive": right}
-    return check_bucketised(case.original, tables, case.source, {**case.manifest, "columns": list(entries)})
-
-
-def _check_origin(case: GateCase, claims: Claims, source: np.ndarray) -> Check:
+class Origin:
     """The sensitive values are those of the rows they are said to come from, which are the released rows."""
-    table = case.released if case.apart is None else case.apart
-    rows = case.values_from
-    problem = None
-    if rows is None or not np.array_equal(np.sort(rows), np.sort(source)):
-        problem = "Sensitive values do not come from the released rows, each once."
-    else:
-        for column in claims.role("sensitive"):
-            if column.coded is not None:
-                continue
-            differs = _differ(table[column.name], case.original[column.name].gather(rows), column)
-            if differs:
-                problem = f"{differs:,} values of '{column.name}' are not those of the rows they come from."
-    return Check(name="origin", passed=problem is None, detail=problem or "Sensitive values come from released rows.")
+
+    def __init__(self, claims: Claims, accounts: Accounts) -> None:
+        self._columns = [column for column in claims.role("sensitive") if column.coded is None]
+        self._accounts, self._origins = accounts, Origins(accounts.rows)
+        self._differ = {column.name: 0 for column in self._columns}
+
+    def see(self, batch: Batch, rows: Rows) -> None:
+        """Compare a batch of sensitive values with its rows."""
+        self._origins.see(batch)
+        for column in self._columns:
+            self._differ[column.name] += differing(batch.released[column.name], rows.original[column.name], column)
+
+    def check(self) -> Check:
+        """What all batches hold."""
+        if not self._origins.same(self._accounts):
+            return no_origin()
+        problems = [
+            f"{rows:,} values of '{name}' are not those of the rows they come from."
+            for name, rows in self._differ.items()
+            if rows
+        ]
+        detail = problems[-1] if problems else "Sensitive values come from released rows."
+        return Check(name="origin", passed=not problems, detail=detail)
 
 
-def _check_values(case: GateCase, claims: Claims, source: np.ndarray) -> Check:
-    """I2: sensitive and neutral values are those of the source row."""
-    released, rows = case.released, source
-    if claims.suppressed == "star":
-        kept = np.flatnonzero(~np.isin(source, case.suppressed))
-        released, rows = released[kept], source[kept]
-    problems = []
-    for column in (*claims.role("sensitive"), *claims.role("neutral")):
-        if column.coded is not None or column.cells != "value":
-            continue
-        differs = _differ(released[column.name], case.original[column.name].gather(rows), column)
-        if differs:
-            problems.append(f"{differs:,} rows of '{column.name}'")
-    detail = (
-        f"Values differ from their source in {' and '.join(problems)}."
-        if problems
-        else ("Sensitive and neutral values are those of their source rows.")
-    )
-    return Check(name="values", passed=not problems, detail=detail)
+def no_origin() -> Check:
+    """The check that fails where sensitive values are nobody's, or somebody's twice."""
+    told = "Sensitive values do not come from the released rows, each once."
+    return Check(name="origin", passed=False, detail=told)
 
 
-def _check_lifted(case: GateCase, column: Column, source: np.ndarray) -> Check:
-    """Every label is its source row's value or a node above it."""
-    kept = ~np.isin(source, case.suppressed)
-    labels = value_texts(case.released[column.name].filter(pl.Series(kept)), "categorical")
-    values = value_texts(case.original[column.name].gather(source[kept]), column.type)
+class Generalised:
+    """Values that are published as they are, cells that cover values, and nodes above them."""
+
+    def __init__(self, claims: Claims, inputs: Inputs) -> None:
+        plain = (*claims.role("sensitive"), *claims.role("neutral"))
+        self._plain = [column for column in plain if column.coded is None and column.cells == "value"]
+        self._lifted = [column for column in claims.role("sensitive") if column.cells == "label"]
+        self._quasi, self._inputs = claims.role("quasi"), inputs
+        self._differ = {column.name: 0 for column in self._plain}
+        self._wrong = {column.name: 0 for column in self._lifted}
+        self._uncovered = {column.name: Misrepresented() for column in self._quasi}
+
+    def see(self, released: pl.DataFrame, original: pl.DataFrame) -> None:
+        """Compare the values of rows with those of the rows they come from."""
+        for column in self._plain:
+            self._differ[column.name] += differing(released[column.name], original[column.name], column)
+        for column in self._lifted:
+            self._wrong[column.name] += _lifted_wrongly(column, released[column.name], original[column.name])
+
+    def see_cells(self, placed: Placed, rows: Rows) -> None:
+        """Compare the cells of rows that are in a class with the values of the rows they come from."""
+        for column in self._quasi:
+            name, (cell_of_row, texts) = column.name, placed.cells[column.name]
+            values = read_values(rows.original[name].gather(placed.rows), column.type)
+            cells = read_cells(column, texts)
+            if column.cells == "representative":
+                behind = _behind(rows, name).gather(placed.rows)
+                whole = self._inputs.whole(name)
+                self._uncovered[name] += misrepresented(column, cells, cell_of_row, values, behind, whole=whole)
+            else:
+                self._uncovered[name] += Misrepresented(uncovered(column, cells, cell_of_row, values, values.codes))
+
+    def checks(self) -> list[Check]:
+        """What all batches hold."""
+        return [self._check_values(), self._check_coverage(), *(self._check_lifted(column) for column in self._lifted)]
+
+    def _check_values(self) -> Check:
+        """I2: sensitive and neutral values are those of the source row."""
+        problems = [f"{rows:,} rows of '{name}'" for name, rows in self._differ.items() if rows]
+        detail = (
+            f"Values differ from their source in {' and '.join(problems)}."
+            if problems
+            else "Sensitive and neutral values are those of their source rows."
+        )
+        return Check(name="values", passed=not problems, detail=detail)
+
+    def _check_coverage(self) -> Check:
+        """I3: every quasi-identifier cell covers its source value."""
+        problems = []
+        for column in self._quasi:
+            wrong = self._uncovered[column.name]
+            told = wrong.told(column.name)
+            if column.cells != "representative" and wrong.uncovered:
+                told = f"{wrong.uncovered:,} cells of '{column.name}'"
+            problems += [] if told is None else [told]
+        detail = (
+            f"{' and '.join(problems)} do not cover the value of their source row."
+            if problems
+            else "Every quasi-identifier cell covers the value of its source row."
+        )
+        return Check(name="coverage", passed=not problems, detail=detail)
+
+    def _check_lifted(self, column: Column) -> Check:
+        """Every label is its source row's value or a node above it."""
+        wrong = self._wrong[column.name]
+        detail = f"{wrong:,} cells of '{column.name}' are no node above the value of their source row."
+        fine = f"Every cell of '{column.name}' is its source row's value or a node above it."
+        return Check(name=f"nodes of {column.name}", passed=not wrong, detail=detail if wrong else fine)
+
+
+def _lifted_wrongly(column: Column, labels: pl.Series, values: pl.Series) -> int:
+    """Rows whose label is neither their value nor a node above it."""
     above = pl.DataFrame(
         [(row[0], label) for row in column.hierarchy or () for label in set(row)],
         schema={"value": pl.String, "label": pl.String}, orient="row",
     )  # fmt: skip
-    pairs = pl.DataFrame({"value": values, "label": labels})
-    wrong = pairs.join(above, on=["value", "label"], how="anti").filter(
+    pairs = pl.DataFrame({"value": value_texts(values, column.type), "label": value_texts(labels, "categorical")})
+    return pairs.join(above, on=["value", "label"], how="anti").filter(
         (pl.col("value") != MISSING) | (pl.col("label") != MISSING)
-    )
-    detail = f"{wrong.height:,} cells of '{column.name}' are no node above the value of their source row."
-    fine = f"Every cell of '{column.name}' is its source row's value or a node above it."
-    return Check(name=f"nodes of {column.name}", passed=not wrong.height, detail=detail if wrong.height else fine)
+    ).height  # fmt: skip
 
 
-def _differ(ours: pl.Series, theirs: pl.Series, column: Column) -> int:
+def differing(ours: pl.Series, theirs: pl.Series, column: Column) -> int:
+    """Rows whose value is not that of their source."""
     if ours.dtype == theirs.dtype:
         odd = (~ours.eq_missing(theirs)).arg_true()
         if not len(odd):
@@ -150,33 +236,8 @@ def _differ(ours: pl.Series, theirs: pl.Series, column: Column) -> int:
     return int((values.codes != codes).sum())
 
 
-def _check_coverage(
-    case: GateCase, claims: Claims, classes: Classes, cells: dict[str, Cells], source: np.ndarray
-) -> Check:
-    """I3: every quasi-identifier cell covers its source value."""
-    problems = []
-    origin = source[classes.rows]
-    for column in claims.role("quasi"):
-        values = read_values(case.original[column.name], column.type)
-        cell_of_row = classes.cells[column.name][0][classes.of_row]
-        found = (column, cells[column.name], cell_of_row, values, values.codes[origin])
-        if column.cells == "representative":
-            problem = misrepresented(*found, _behind(case, column.name).gather(origin))
-        else:
-            rows = uncovered(*found)
-            problem = f"{rows:,} cells of '{column.name}'" if rows else None
-        if problem is not None:
-            problems.append(problem)
-    detail = (
-        f"{' and '.join(problems)} do not cover the value of their source row."
-        if problems
-        else ("Every quasi-identifier cell covers the value of its source row.")
-    )
-    return Check(name="coverage", passed=not problems, detail=detail)
-
-
-def _behind(case: GateCase, name: str) -> pl.Series:
+def _behind(rows: Rows, name: str) -> pl.Series:
     """The cells behind a column of representatives, one an input row."""
-    if case.behind is None or name not in case.behind.columns or case.behind.height != case.original.height:
+    if rows.behind is None or name not in rows.behind.columns or rows.behind.height != rows.original.height:
         raise VerificationError(f"The gate was not given what the representatives of '{name}' stand for.")
-    return case.behind[name]
+    return rows.behind[name]

@@ -1,12 +1,13 @@
 """The gate: input and release side by side, before anything is written.
 
 It checks the invariants of the specification (I1 to I6) with code of its own and gives the verdicts and class
-figures that go into the manifest.
+figures that go into the manifest. It is a fold: first over the rows of the input, then over batches of the release
+with the input rows they come from. Where one batch ends and the next begins makes no difference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -14,39 +15,27 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import VerificationError
-from shoal.verify.checks import (
-    check_cells,
-    check_classes,
-    check_codes,
-    check_columns,
-    check_exact,
-    check_sensitive,
-    class_figures,
-    no_figures,
-)
+from shoal.verify.accounts import Accounts, is_outside
+from shoal.verify.checks import check_codes, check_columns, no_figures
 from shoal.verify.claims import Claims, read_claims
-from shoal.verify.classes import Classes, Look, find_look, starred
-from shoal.verify.ends import check_ends
-from shoal.verify.facts import Facts, subject_codes
-from shoal.verify.forms import check_form
-from shoal.verify.hierarchies import check_hierarchies
-from shoal.verify.identifiers import check_identifier_names, check_identifier_values
-from shoal.verify.judge import judge, slots, verdict_check
-from shoal.verify.strangers import check_anybody, check_texts, check_words
-from shoal.verify.types import Check, GateCase, GateReport
-from shoal.verify.values import group_rows
-
-# Below this many rows a random order is ascending too often to call it a leak.
-_ORDER_ROWS = 20
+from shoal.verify.comparison import Comparison
+from shoal.verify.forms import no_origin
+from shoal.verify.hierarchies import check_hierarchies, shown_parts
+from shoal.verify.identifiers import check_identifier_names
+from shoal.verify.readings import Readings
+from shoal.verify.tally import BATCH, Numbering
+from shoal.verify.types import Batch, Check, GateCase, GateReport, Rows, Setting
 
 
-def gate(case: GateCase) -> GateReport:
-    """Judge a release against its input.
+def gate(case: GateCase, batch: int = BATCH) -> GateReport:
+    """Judge a release against its input, both in memory.
 
     Parameters
     ----------
     case
         Input, release, the correspondence of their rows, and the manifest to be published.
+    batch
+        Rows that are looked at in one go.
 
     Returns
     -------
@@ -59,222 +48,209 @@ def gate(case: GateCase) -> GateReport:
     VerificationError
         When the manifest cannot be read, or the input lacks a column of it.
     """
-    public = read_claims(case.manifest)
-    shown = check_hierarchies(public, case)
-    case = replace(case, manifest=_told(case))
-    claims = read_claims(case.manifest)
-    lost = [name for name in claims.names if name not in case.original.columns]
-    if lost:
-        raise VerificationError(
-            f"The gate was given no input column '{lost[0]}' to compare the release with."
+    found = Gate(case)
+    for part in _parts(batch, case.original, case.identifiers, case.subject, case.history):
+        found.read(_rows(case, part))
+    source = np.asarray(case.source)
+    for part in _parts(batch, case.released, source):
+        found.see(_batch(case, case.released[part], source[part]))
+    if case.apart is not None or found.grouped:
+        table = case.released if case.apart is None else case.apart
+        origin = np.arange(0) if case.values_from is None else np.asarray(case.values_from)
+        for part in _parts(batch, table, origin):
+            found.see_values(_batch(case, table[part], origin[part]), apart=case.apart is not None)
+    return found.report()
+
+
+class Gate:
+    """The gate as a fold: ``read`` every row of the input, ``see`` every batch of the release, then ``report``.
+
+    Memory is one batch, the classes with the counts of values in them, the different identifiers, and two bytes a row
+    of the input. At least one batch is to be read, and one to be seen of each table; it may be empty.
+
+    Parameters
+    ----------
+    setting
+        What is told beside the rows.
+    """
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+        self._public = read_claims(setting.manifest)
+        self._manifest = _told(setting)
+        self._claims = read_claims(self._manifest)
+        self._accounts = Accounts(setting, self._claims)
+        self._standing = {name: Numbering() for name in shown_parts(self._public, setting.hierarchies)}
+        self._columns: list[str] | None = None
+        self._apart: list[str] | None = None
+        self._identifiers: list[str] = []
+        self._strays = self._skipped = False
+        self._people = False
+        self._readings: Readings | None = None
+        self._comparison: Comparison | None = None
+        # Of what cannot be judged nothing is said where rows and columns do not even fit together.
+        self._error: VerificationError | None = None
+
+    @property
+    def grouped(self) -> bool:
+        """Whether sensitive values come from other rows than the quasi-identifiers beside them."""
+        return self._claims.group is not None
+
+    def read(self, rows: Rows) -> None:
+        """Take in rows of the input.
+
+        Raises
+        ------
+        VerificationError
+            When they lack a column of the manifest.
+        """
+        lost = [name for name in self._claims.names if name not in rows.original.columns]
+        if lost:
+            raise VerificationError(f"The gate was given no input column '{lost[0]}' to compare the release with.")
+        self._accounts.read(rows)
+        self._people = rows.subject is not None
+        self._identifiers = [*rows.identifiers.columns, *([] if rows.subject is None else [rows.subject.name])]
+        if not self._accounts.sound or self._error is not None:
+            return
+        try:
+            if self._readings is None:
+                self._readings = Readings(self._setting, self._manifest, self._claims, people=self._people)
+            self._readings.read(rows)
+        except VerificationError as error:
+            self._error = error
+
+    def see(self, batch: Batch) -> None:
+        """Look at a batch of the release."""
+        if self._columns is None:
+            self._accounts.settle()
+        self._columns = batch.released.columns
+        self._accounts.see(batch)
+        self._stand(batch.released)
+        self._compare(batch, values=False)
+
+    def see_values(self, batch: Batch, *, apart: bool) -> None:
+        """Look at a batch of the table that holds the sensitive values of a bucketised release.
+
+        Parameters
+        ----------
+        batch
+            With the rows that its sensitive values come from.
+        apart
+            Whether it is a table of its own, and not the release once more.
+        """
+        if apart:
+            self._apart = batch.released.columns
+            self._stand(batch.released)
+        self._strays |= batch.rows is None
+        self._compare(batch, values=True)
+
+    def report(self) -> GateReport:
+        """What all of it holds.
+
+        Raises
+        ------
+        VerificationError
+            When the gate was not told something that it needs, or a column cannot be read.
+        """
+        if self._columns is None:
+            raise ValueError("the gate has seen no batch")
+        cells = {name: found.rows[name] for name, found in self._standing.items() if found.count}
+        checks = [
+            *self._outline(),
+            self._accounts.check(),
+            _check_people(self._claims, self._people),
+            check_codes(self._manifest, self._claims),
+            check_hierarchies(self._public, self._setting.hierarchies, cells),
+            *([no_origin()] if self._strays else []),
+        ]
+        if not all(check.passed for check in checks):
+            return GateReport(checks=checks, verdicts=(), classes=no_figures())
+        if self._error is not None:
+            raise self._error
+        if self._comparison is None or self._skipped:
+            raise VerificationError("Some batches of the release are not like the others, so it cannot be judged.")
+        found = self._comparison.report(self._public)
+        return replace(found, checks=[*checks, *found.checks])
+
+    def _outline(self) -> list[Check]:
+        """What the names of columns tell."""
+        tokens = [column.name for column in self._claims.columns if column.coded == "token"]
+        names = [name for name in self._identifiers if name not in tokens]
+        return [
+            *check_columns(self._columns or [], self._apart, self._claims),
+            check_identifier_names(self._columns or [], self._manifest, names),
+        ]
+
+    def _stand(self, frame: pl.DataFrame) -> None:
+        for name, found in self._standing.items():
+            if name in frame.columns:
+                found.see(frame.select(name))
+
+    def _compare(self, batch: Batch, *, values: bool) -> None:
+        """Look at a batch row by row, as far as rows and columns fit together."""
+        fits = (
+            self._accounts.sound
+            and all(check.passed for check in self._outline() if values or check.name != "sensitive columns")
+            and self._people == self._claims.people
         )
-    hidden = _hidden(case)
-    tokens = [column.name for column in claims.columns if column.coded == "token"]
-    names = [column.name for column in hidden if column.name not in tokens]
-    checks = [
-        *check_columns(case.released, case.apart, claims),
-        check_identifier_names(case.released.columns, case.manifest, names),
-        _check_rows(case, claims),
-        _check_people(case, claims),
-        check_codes(case.manifest, claims),
-        shown,
-    ]
-    if not all(check.passed for check in checks):
-        return GateReport(checks=checks, verdicts=(), classes=no_figures())
-
-    source = np.asarray(case.source, dtype=np.int64)
-    look = find_look(case.released, case.apart, claims)
-    origin = source if claims.group is None else np.asarray(case.values_from, dtype=np.int64)
-    facts = _facts(case, claims, look, origin)
-    readable, cells = check_cells(claims, look.quasi)
-    checks += [
-        _check_order(claims, source),
-        *_check_identifiers(case, hidden, source, origin),
-        *_check_read(case, claims, hidden, source, origin),
-        readable,
-        check_exact(case.released, claims),
-        *check_form(case, claims, look.quasi, cells, source),
-        check_ends(case, claims, cells),
-        check_classes(look.judged),
-        check_sensitive(facts),
-        _check_neutral(case, claims, look.quasi),
-    ]
-    true = _true_facts(case, claims, look, origin)
-    found = [(slot, judge(slot, true or facts)) for slot in slots(public)]
-    checks += [verdict_check(slot, verdict, claims.people) for slot, verdict in found]
-    return GateReport(checks=checks, verdicts=[verdict for _, verdict in found], classes=class_figures(facts, look))
+        if not fits or batch.rows is None or self._readings is None or self._error is not None:
+            self._skipped = True
+            return
+        try:
+            if self._comparison is None:
+                self._comparison = Comparison(
+                    self._setting, self._manifest, self._claims, self._readings, self._accounts
+                )
+            if values:
+                self._comparison.see_values(batch, batch.rows)
+            else:
+                self._comparison.see(batch, batch.rows)
+        except VerificationError as error:
+            self._error = error
 
 
-def _told(case: GateCase) -> dict[str, Any]:
+def _parts(batch: int, *rows: Any) -> Iterator[slice]:
+    """Slices of so many rows, one at least."""
+    most = max(0 if one is None else len(one) for one in rows)
+    for start in range(0, max(most, 1), batch):
+        yield slice(start, start + batch)
+
+
+def _rows(case: GateCase, which: Any) -> Rows:
+    """Some rows of the input."""
+    return Rows(
+        original=case.original[which],
+        identifiers=case.identifiers[which] if case.identifiers.width else case.identifiers,
+        subject=None if case.subject is None else case.subject[which],
+        behind=None if case.behind is None or case.behind.height != case.original.height else case.behind[which],
+        guard=None if case.guard is None else case.guard[which],
+        history=None if case.history is None else case.history[which],
+    )
+
+
+def _batch(case: GateCase, released: pl.DataFrame, source: np.ndarray) -> Batch:
+    """Some rows of a table with those they come from, where these are rows of the input at all."""
+    lengths = [len(one) for one in (case.subject, case.history) if one is not None]
+    whole = all(length == case.original.height for length in lengths)
+    whole &= case.identifiers.height == case.original.height or not case.identifiers.width
+    if not whole or len(source) != released.height or is_outside(source, case.original.height):
+        return Batch(released=released, source=source, rows=None)
+    return Batch(released=released, source=source, rows=_rows(case, source.astype(np.int64)))
+
+
+def _told(setting: Setting) -> dict[str, Any]:
     """The manifest with whole hierarchies and policies in place of the parts that it shows."""
-    whole = {"hierarchy": case.hierarchies, "policy": case.policies}
+    whole = {"hierarchy": setting.hierarchies, "policy": setting.policies}
     entries = [
         entry | {key: known[entry["name"]] for key, known in whole.items() if key in entry and entry["name"] in known}
-        for entry in case.manifest["columns"]
+        for entry in setting.manifest["columns"]
     ]
-    return {**case.manifest, "columns": entries}
+    return {**setting.manifest, "columns": entries}
 
 
-def _hidden(case: GateCase) -> list[pl.Series]:
-    """Identifier columns, the subject column, which is never released either, and what tokens stand for."""
-    hidden = case.identifiers.get_columns()
-    tokens = [entry["name"] for entry in case.manifest["columns"] if entry.get("coded") == "token"]
-    named = [*hidden, *(case.original[name] for name in tokens)]
-    if case.subject is None or case.subject.name in tokens:
-        return named
-    return [*named, case.subject]
-
-
-def _check_identifiers(
-    case: GateCase, hidden: Sequence[pl.Series], source: np.ndarray, origin: np.ndarray
-) -> list[Check]:
-    """No identifier stands in a cell of its own row, nor in anybody else's, in either table."""
-    tables = [case.released] if case.apart is None else [case.released, case.apart]
-    return [
-        *(
-            check_identifier_values(table, [column.gather(rows) for column in hidden])
-            for table, rows in zip(tables, (source, origin), strict=False)
-        ),
-        check_anybody(tables, hidden, case.subject),
-    ]
-
-
-def _check_read(
-    case: GateCase, claims: Claims, hidden: Sequence[pl.Series], source: np.ndarray, origin: np.ndarray
-) -> list[Check]:
-    """Columns that are published as they were read hold no words of names, and no text that could say anything."""
-    closed = [entry["name"] for entry in case.manifest["columns"] if entry.get("order") or entry.get("hierarchy")]
-    names = [
-        column.name
-        for column in (*claims.role("sensitive"), *claims.role("neutral"))
-        if column.coded is None and column.name not in closed
-    ]
-    found: list[Check] = []
-    for table, rows in ((case.released, source), (case.apart, origin)):
-        columns = [] if table is None else [table[name] for name in names if name in table.columns]
-        own = [column.gather(rows) for column in hidden]
-        found += check_words(columns, own, hidden, case.subject, case.acknowledged)
-        found += check_texts(columns, case.acknowledged)
-    return found
-
-
-def _facts(case: GateCase, claims: Claims, look: Look, origin: np.ndarray) -> Facts:
-    """What models look at; ``origin`` is the input row that each row's sensitive values come from."""
-    subject = None if case.subject is None else subject_codes(case.subject)
-    rows = origin[look.judged.rows]
-    return Facts(
-        frame=look.frame,
-        claims=claims,
-        classes=look.judged,
-        original=case.original,
-        subject=None if subject is None else subject[rows],
-        input_subject=subject,
-        origin=rows,
-        guard=case.guard,
-        history=None if case.history is None else case.history.gather(rows),
-        real=rows < case.original.height - case.counterfeits if case.counterfeits else None,
-    )
-
-
-def _true_facts(case: GateCase, claims: Claims, look: Look, origin: np.ndarray) -> Facts | None:
-    """The same with values in place of codes, which are what models are about; None where nothing is coded."""
-    coded = [column.name for column in claims.role("sensitive") if column.coded is not None]
-    if not coded or not claims.models:
-        return None
-    lost = [name for name in coded if name not in case.uncoded]
-    if lost:
-        raise VerificationError(f"The gate was not told what the codes of '{lost[0]}' stand for.")
-    entries = [case.uncoded.get(entry["name"], entry) for entry in case.manifest["columns"]]
-    known = read_claims({**case.manifest, "columns": entries})
-    frame = look.frame.with_columns(case.original[name].gather(origin).alias(name) for name in coded)
-    return _facts(case, known, replace(look, frame=frame), origin)
-
-
-def _check_rows(case: GateCase, claims: Claims) -> Check:
-    """I1: every row read is released, suppressed or dropped, exactly once."""
-    problem = _row_problem(case, claims)
-    detail = problem or "Every row read is released, suppressed or dropped, exactly once."
-    return Check(name="rows", passed=problem is None, detail=detail)
-
-
-def _row_problem(case: GateCase, claims: Claims) -> str | None:
-    rows = case.original.height
-    source, suppressed = np.asarray(case.source), np.asarray(case.suppressed)
-    if len(source) != case.released.height or claims.rows not in (None, case.released.height):
-        return "The release, its list of source rows and the manifest disagree on the number of rows."
-    if (case.identifiers.width and case.identifiers.height != rows) or (
-        case.subject is not None and len(case.subject) != rows
-    ):
-        return "Identifiers or subjects were not given for exactly the input rows."
-    made_up = case.counterfeits
-    if case.n_read != case.n_dropped + rows - made_up or case.n_dropped < 0 or made_up < 0:
-        return "The rows read are not the rows dropped plus the rows given to the gate."
-    if case.history is not None and len(case.history) != rows:
-        return "What earlier releases had was not given for exactly the input rows."
-    for index in (source, suppressed):
-        if len(index) and (index.dtype.kind not in "iu" or index.min() < 0 or index.max() >= rows):
-            return "A released or suppressed row points outside the input."
-    times = np.bincount(source.astype(np.int64), minlength=rows)
-    away = np.bincount(suppressed.astype(np.int64), minlength=rows)
-    if claims.suppressed == "drop":
-        times = times + away
-    elif not starred(case.released)[away[source.astype(np.int64)] > 0].all():
-        return "A suppressed row is released with something other than * in a column."
-    if (away > 1).any() or (times > 1).any():
-        return f"{int(((times > 1) | (away > 1)).sum()):,} input rows are accounted for more than once."
-    if (times == 0).any():
-        return f"{int((times == 0).sum()):,} input rows are neither released nor suppressed."
-    if claims.counterfeits != made_up - int(away[rows - made_up :].sum()):
-        return "The manifest does not give the number of counterfeit rows."
-    return None
-
-
-def _check_people(case: GateCase, claims: Claims) -> Check:
+def _check_people(claims: Claims, people: bool) -> Check:
     """The manifest says that people are counted exactly when subjects are given."""
-    right = claims.people == (case.subject is not None)
-    counted = "people" if case.subject is not None else "rows"
-    detail = (
-        f"Models count {counted}, as the manifest says."
-        if right
-        else (f"Models count {counted}, but the manifest says otherwise.")
-    )
-    return Check(name="people", passed=right, detail=detail)
-
-
-def _check_order(claims: Claims, source: np.ndarray) -> Check:
-    """I6: a release said to be shuffled is not in the order of its source."""
-    kept = claims.order == "shuffled" and len(source) >= _ORDER_ROWS and bool((np.diff(source) > 0).all())
-    detail = (
-        "The release is in the order of its source although the manifest says shuffled."
-        if kept
-        else (f"The order of the rows is {claims.order}, as the manifest says.")
-    )
-    return Check(name="order", passed=not kept, detail=detail)
-
-
-def _check_neutral(case: GateCase, claims: Claims, classes: Classes) -> Check:
-    """Few rows are unique on quasi-identifiers and neutral columns together."""
-    neutral = [column.name for column in claims.role("neutral")]
-    if not neutral or not classes.count:
-        return Check(name="neutral columns", passed=True, detail="No neutral column is released.")
-    together = (
-        case.released[classes.rows]
-        .select(neutral)
-        .with_columns(pl.Series("class", classes.of_row).alias("\x00"))
-    )
-    group, _ = group_rows(together)
-    alone = np.bincount(group)[group] == 1
-    detail = "of the rows are unique on quasi-identifiers and neutral columns together"
-    if claims.made in ("randomised", "pseudonymised", "bucketised"):
-        # Where quasi-identifiers are values, most rows are unique already: what counts is what neutral columns add.
-        alone &= classes.sizes[classes.of_row] > 1
-        detail += ", and not on quasi-identifiers alone"
-    share = float(alone.sum() / len(group))
-    detail = f"{share:.1%} {detail}"
-    accepted = "W-NEUTRAL" in case.acknowledged
-    if share > case.neutral_limit:
-        detail += (
-            ", which W-NEUTRAL accepts" if accepted else f", above the limit of {case.neutral_limit:.1%}"
-        )
-    passed = accepted or share <= case.neutral_limit
-    return Check(name="neutral columns", passed=passed, detail=f"{detail}.", code="W-NEUTRAL")
+    right = claims.people == people
+    counted = "people" if people else "rows"
+    end = ", as the manifest says." if right else ", but the manifest says otherwise."
+    return Check(name="people", passed=right, detail=f"Models count {counted}{end}")

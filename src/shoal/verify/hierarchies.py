@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from shoal.verify.claims import Claims, Column, lowest
-from shoal.verify.types import Check, GateCase
+from shoal.verify.types import Check
 from shoal.verify.values import MISSING, canonical
 
 
-def check_hierarchies(public: Claims, case: GateCase) -> Check:
-    """Every row that a manifest shows is the path of a label that stands in the release."""
+def shown_parts(public: Claims, hierarchies: Mapping[str, Sequence[Sequence[str]]]) -> list[str]:
+    """Columns of whose hierarchy the manifest shows a part, so that their cells have to be known."""
+    return [
+        column.name
+        for column in public.columns
+        if column.hierarchy is not None and column.name in hierarchies and not column.whole
+    ]
+
+
+def check_hierarchies(
+    public: Claims, hierarchies: Mapping[str, Sequence[Sequence[str]]], cells: Mapping[str, pl.Series]
+) -> Check:
+    """Every row that a manifest shows is the path of a label that stands in the release.
+
+    Parameters
+    ----------
+    hierarchies
+        Whole ones, by column.
+    cells
+        The different cells of columns of the release.
+    """
     problems = []
     for column in public.columns:
-        whole = case.hierarchies.get(column.name)
+        whole = hierarchies.get(column.name)
         if column.hierarchy is None or whole is None:
             continue
         if column.whole:
@@ -24,7 +43,7 @@ def check_hierarchies(public: Claims, case: GateCase) -> Check:
                 problems.append(f"the hierarchy of '{column.name}' is not the whole one")
             continue
         untrue = len(_strange(column.hierarchy, whole))
-        standing = _standing(case, column) | {whole[0][-1]}
+        standing = _standing(cells, column) | {whole[0][-1]}
         more = sum(lowest(row) not in standing for row in column.hierarchy)
         if untrue:
             problems.append(f"{untrue:,} rows of the hierarchy of '{column.name}' are not in the one behind it")
@@ -52,12 +71,11 @@ def _strange(rows: Sequence[Sequence[Any]], whole: Sequence[Sequence[str]]) -> l
     return found
 
 
-def _standing(case: GateCase, column: Column) -> set[str]:
+def _standing(cells: Mapping[str, pl.Series], column: Column) -> set[str]:
     """Texts of a column's cells, a missing one as it is written."""
-    table = case.released if column.name in case.released.columns else case.apart
-    if table is None or column.name not in table.columns:
+    if column.name not in cells:
         return set()
-    texts = table[column.name]
+    texts = cells[column.name]
     if column.cells != "label":
         texts = canonical(texts, column.type)[0]
         return {*_written(column, texts), MISSING}

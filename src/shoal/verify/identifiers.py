@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from shoal.verify.types import Check
@@ -15,41 +14,87 @@ from shoal.verify.values import MISSING, STAR, canonical
 _CHANCE_BASE, _CHANCE_FACTOR = 3, 3
 
 
-def check_identifier_values(released: pl.DataFrame, identifiers: Sequence[pl.Series]) -> Check:
-    """Look for each row's identifiers in the cells of the same row.
+class OwnIdentifiers:
+    """Look for each row's identifiers in the cells of the same row, batch by batch.
 
     A text of at least three characters with a letter fails when its words stand in a text cell of its row;
     where they do so in the next row too, as surnames among occupations might, only when clearly more often.
     Other identifiers fail by the column, when they equal a cell of their own row clearly more often than one
     of the next row.
-
-    Parameters
-    ----------
-    released, identifiers
-        Aligned row by row.
     """
-    if not identifiers:
-        return Check(name="identifier values", passed=True, detail="The input has no identifier.")
-    cells = {name: _texts(released[name]) for name in released.columns}
-    text_columns = [name for name in released.columns if not _is_numeric(released[name].dtype)]
-    problems = []
-    for identifier in identifiers:
-        name, own = identifier.name, _texts(identifier)
-        telling = own.str.contains(r"\p{L}") & (own.str.len_chars() >= 3)
-        for column in text_columns:
-            rows = _contained(own, telling, cells[column])
-            if rows:
-                problems.append(f"{rows:,} cells of '{column}' hold their row's '{name}'")
-        rest = pl.select(pl.when(~telling).then(own)).to_series()
-        for column, texts in cells.items():
-            if _meets_too_often(rest, texts):
-                problems.append(f"'{column}' repeats '{name}' more often than chance")
-    detail = (
-        f"Identifiers are left in the release: {'; '.join(problems)}."
-        if problems
-        else "No identifier value stands in a cell of its own row."
-    )
-    return Check(name="identifier values", passed=not problems, detail=detail)
+
+    def __init__(self) -> None:
+        self._meetings: dict[tuple[str, str], _Meetings] = {}
+
+    def see(self, released: pl.DataFrame, identifiers: Sequence[pl.Series]) -> None:
+        """Compare the rows of a batch with their identifiers, which are aligned with them."""
+        cells = {name: _texts(released[name]) for name in released.columns} if identifiers else {}
+        for identifier in identifiers:
+            own = _texts(identifier)
+            telling = own.str.contains(r"\p{L}") & (own.str.len_chars() >= 3)
+            words = pl.select(pl.when(telling).then(own)).to_series().alias("own")
+            rest = pl.select(pl.when(~telling).then(own)).to_series()
+            for name, texts in cells.items():
+                found = self._meetings.setdefault((identifier.name, name), _Meetings())
+                if not _is_numeric(released[name].dtype):
+                    found.see_words(words, texts)
+                found.see_equal(rest, texts)
+
+    def check(self) -> Check:
+        """What all batches hold."""
+        if not self._meetings:
+            return Check(name="identifier values", passed=True, detail="The input has no identifier.")
+        problems = []
+        for name in dict.fromkeys(name for name, _ in self._meetings):
+            mine = {column: found for (one, column), found in self._meetings.items() if one == name}
+            held = [(column, found.contained) for column, found in mine.items() if found.contained]
+            problems += [f"{rows:,} cells of '{column}' hold their row's '{name}'" for column, rows in held]
+            often = [column for column, found in mine.items() if found.too_often]
+            problems += [f"'{column}' repeats '{name}' more often than chance" for column in often]
+        detail = (
+            f"Identifiers are left in the release: {'; '.join(problems)}."
+            if problems
+            else "No identifier value stands in a cell of its own row."
+        )
+        return Check(name="identifier values", passed=not problems, detail=detail)
+
+
+class _Meetings:
+    """How often an identifier meets the cells of a column in its own row, and in the next one."""
+
+    def __init__(self) -> None:
+        self.said = self.said_next = self.equal = self.equal_next = 0
+        self._last_words: str | None = None
+        self._last: str | None = None
+        self._first: str | None = None
+        self._begun = False
+
+    def see_words(self, own: pl.Series, texts: pl.Series) -> None:
+        pairs = pl.DataFrame({"own": own, "text": texts})
+        self.said += _whole_words(pairs)
+        self.said_next += _whole_words(pairs.with_columns(own.shift(1, fill_value=self._last_words)))
+        self._last_words = own[-1] if len(own) else self._last_words
+
+    def see_equal(self, own: pl.Series, texts: pl.Series) -> None:
+        if not len(own):
+            return
+        self.equal += int((own == texts).sum())
+        self.equal_next += int((own.shift(1, fill_value=self._last) == texts).sum())
+        if not self._begun:
+            self._first, self._begun = texts[0], True
+        self._last = own[-1]
+
+    @property
+    def contained(self) -> int:
+        """Rows whose identifier stands, as whole words, in their own cell; 0 when the next row explains it."""
+        clear = not self.said_next or self.said > _CHANCE_BASE + _CHANCE_FACTOR * self.said_next
+        return self.said if clear else 0
+
+    @property
+    def too_often(self) -> bool:
+        """Whether equal values meet in their own row far more often than in the next, the first after the last."""
+        around = self._last is not None and self._last == self._first
+        return self.equal > _CHANCE_BASE + _CHANCE_FACTOR * (self.equal_next + around)
 
 
 def check_identifier_names(columns: Sequence[str], manifest: Mapping[str, Any], identifiers: Sequence[str]) -> Check:
@@ -62,16 +107,6 @@ def check_identifier_names(columns: Sequence[str], manifest: Mapping[str, Any], 
     elif told:
         detail = f"The manifest names the identifier column '{told[0]}'."
     return Check(name="identifier columns", passed=not left and not told, detail=detail)
-
-
-def _contained(own: pl.Series, telling: pl.Series, texts: pl.Series) -> int:
-    """Rows whose identifier stands, as whole words, in their own cell; 0 when the next row explains it."""
-    pairs = pl.DataFrame({"own": pl.select(pl.when(telling).then(own)).to_series(), "text": texts})
-    here = _whole_words(pairs)
-    if not here:
-        return 0
-    chance = _whole_words(pairs.with_columns(pl.col("own").shift(1)))
-    return here if not chance or here > _CHANCE_BASE + _CHANCE_FACTOR * chance else 0
 
 
 def _whole_words(pairs: pl.DataFrame) -> int:
@@ -90,14 +125,6 @@ def _words(text: pl.Expr) -> pl.Expr:
     """Words between single blanks, so that a part of a longer word is no match."""
     blank = pl.lit(" ")
     return blank + text.str.replace_all(r"[^\p{L}\p{N}]+", " ").str.strip_chars() + blank
-
-
-def _meets_too_often(own: pl.Series, texts: pl.Series) -> bool:
-    if own.null_count() == len(own):
-        return False
-    turned = own.gather(np.roll(np.arange(len(own)), 1))
-    here, chance = int((own == texts).sum()), int((turned == texts).sum())
-    return here > _CHANCE_BASE + _CHANCE_FACTOR * chance
 
 
 def _texts(column: pl.Series) -> pl.Series:

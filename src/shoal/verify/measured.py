@@ -49,7 +49,7 @@ def _problem(figures: Sequence[Mapping[str, Any]], needed: Sequence[str], quasi:
         return f"The manifest does not tell what an attack on this kind of release achieves: '{lost[0]}' is missing."
     if not all(_tells(figure) for figure in figures):
         return "A figure of an attack is not the one that its sentence tells."
-    alone = float((quasi.sizes == 1).sum() / max(len(quasi.rows), 1))
+    alone = float((quasi.sizes == 1).sum() / max(quasi.sizes.sum(), 1))
     if any(figure["name"] in _COUNTED and abs(figure["value"] - alone) > _ROUNDED for figure in figures):
         return "The share of records that are alone with their quasi-identifiers is not that of the file."
     return None

@@ -6,7 +6,6 @@ import numpy as np
 
 from shoal.verify.claims import Column
 from shoal.verify.facts import Attribute, Histogram
-from shoal.verify.values import distinct
 
 
 def numbers_only(histogram: Histogram, attribute: Attribute) -> Histogram:
@@ -21,10 +20,9 @@ def numbers_only(histogram: Histogram, attribute: Attribute) -> Histogram:
 
 def input_values(attribute: Attribute) -> np.ndarray:
     """Codes of the answers that occur in the input."""
-    if attribute.input_codes is None:
+    if attribute.given is None:
         raise ValueError("the input is only known at the gate")
-    codes = distinct(attribute.input_codes)
-    return codes[attribute.known[codes]]
+    return np.flatnonzero(attribute.given & attribute.known)
 
 
 def has_public_domain(column: Column) -> bool:

@@ -17,6 +17,7 @@ def breach_probabilities(
     guards: pl.Series,
     classes: np.ndarray,
     subjects: np.ndarray | None = None,
+    rows: np.ndarray | None = None,
 ) -> np.ndarray:
     """Probability of a breach for every record, 0 for one without a guard.
 
@@ -30,6 +31,8 @@ def breach_probabilities(
         Class of each record, from 0.
     subjects
         Person of each record; None where each is another.
+    rows
+        How many records each stands for that are like it, one where it is None.
     """
     leaves = _leaves(paths)
     chance = np.zeros(len(classes))
@@ -45,11 +48,14 @@ def breach_probabilities(
     asks = np.flatnonzero(known & (guard >= 0))
     if not len(asks):
         return chance
-    who = np.arange(len(classes)) if subjects is None else np.asarray(subjects)
-    people, person = np.unique(np.stack([classes, who]), axis=1, return_inverse=True)
-    times = np.bincount(person[known], minlength=people.shape[1])[person]
+    many = np.ones(len(classes), dtype=np.int64) if rows is None else rows
+    times = np.ones(len(classes), dtype=np.int64)
+    if subjects is not None:
+        people, person = np.unique(np.stack([classes, np.asarray(subjects)]), axis=1, return_inverse=True)
+        times = _summed(person[known], many[known], people.shape[1])[person]
     cases, of = np.unique(np.stack([classes[asks], guard[asks], times[asks]]), axis=1, return_inverse=True)
-    pairs, counts = np.unique(classes[known] * len(labels) + label[known], return_counts=True)
+    pairs, pair = np.unique(classes[known] * len(labels) + label[known], return_inverse=True)
+    counts = _summed(pair, many[known], len(pairs))
     starts = np.searchsorted(pairs, np.arange(int(classes.max()) + 2) * len(labels))
     found = np.empty(cases.shape[1])
     for place, (group, wanted, drawn) in enumerate(cases.T.tolist()):
@@ -57,6 +63,13 @@ def breach_probabilities(
         found[place] = _drawn(counts[mine], share[pairs[mine] % len(labels), wanted], drawn)
     chance[asks] = found[of]
     return chance
+
+
+def _summed(place: np.ndarray, rows: np.ndarray, places: int) -> np.ndarray:
+    """Whole numbers added up by place."""
+    found = np.zeros(places, dtype=np.int64)
+    np.add.at(found, place, rows)
+    return found
 
 
 def _leaves(paths: Sequence[Sequence[str]]) -> dict[str, set[str]]:

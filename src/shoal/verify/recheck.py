@@ -10,27 +10,28 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from shoal.errors import VerificationError
 from shoal.verify.attested import refuted
 from shoal.verify.checks import (
+    ExactValues,
     check_cells,
     check_classes,
     check_codes,
     check_columns,
-    check_exact,
     check_sensitive,
     class_figures,
     no_figures,
 )
 from shoal.verify.claims import Claims, field, read_claims
-from shoal.verify.classes import Classes, Look, find_look
-from shoal.verify.facts import Facts
+from shoal.verify.classes import Classes, Look, Looking
+from shoal.verify.counting import Counting
 from shoal.verify.judge import Slot, judge, slots, verdict_check
 from shoal.verify.measured import check_measured
 from shoal.verify.spelling import check_spelling
-from shoal.verify.styles import value_texts
+from shoal.verify.tally import BATCH, Standing
 from shoal.verify.terms.base import limit, size_asked, term_of
 from shoal.verify.types import Check, GateReport, Verdict
 from shoal.verify.words import check_words
@@ -61,40 +62,85 @@ def recheck(frame: pl.DataFrame, manifest: Mapping[str, Any], apart: pl.DataFram
     VerificationError
         When the manifest cannot be read or lacks what has to be compared.
     """
-    claims = read_claims(manifest)
-    claimed = _claimed_verdicts(manifest)
-    figures = _claimed_figures(manifest, claims)
-    if claims.rows is None:
-        raise VerificationError("The manifest lacks a valid 'data.rows', so the release cannot be verified.")
-    checks = [*check_columns(frame, apart, claims), _check_rows(frame, apart, claims), check_codes(manifest, claims)]
-    checks += check_words(manifest, claims)
-    found = [] if apart is None else apart.columns
-    if not set(claims.files) <= set(frame.columns) or not set(claims.apart) <= set(found):
-        return GateReport(checks=checks, verdicts=(), classes=no_figures())
+    found = Recheck(manifest)
+    for part in frame.iter_slices(BATCH) if frame.height else [frame]:
+        found.see(part)
+    if apart is not None:
+        for part in apart.iter_slices(BATCH) if apart.height else [apart]:
+            found.see_apart(part)
+    return found.report()
 
-    frame = frame.select(claims.files)
-    look = find_look(frame, apart.select(claims.apart) if apart is not None and claims.apart else None, claims)
-    classes = look.judged
-    facts = Facts(frame=look.frame, claims=claims, classes=classes)
-    ours = class_figures(facts, look)
-    checks += [check_cells(claims, look.quasi)[0], check_exact(frame, claims), check_classes(classes)]
-    checks += [check_sensitive(facts), *_check_groups(frame, look, claims), *check_spelling(frame, apart, claims)]
-    checks.append(check_measured(manifest, claims, look.quasi))
-    wanted = slots(claims)
-    checks += _check_figures(ours, figures, wanted, classes)
-    checks.append(_check_list(wanted, claimed))
-    verdicts = []
-    # With a wrong list of verdicts nothing can be compared one by one; the models are judged all the same.
-    pairs = zip(wanted, claimed, strict=True) if checks[-1].passed else ((slot, None) for slot in wanted)
-    for slot, claim in pairs:
-        if slot.by == "rechecked":
-            verdict = judge(slot, facts)
-            checks.append(_compared(verdict_check(slot, verdict, claims.people), verdict, claim))
-        else:
-            verdict = _attested(slot, claim)
-            checks.append(refuted(slot, facts) or _check_attested(slot, verdict, claims, classes))
-        verdicts.append(verdict)
-    return GateReport(checks=checks, verdicts=verdicts, classes=ours)
+
+class Recheck:
+    """The same as a fold: ``see`` each batch of the release and of the table of sensitive values, then ``report``.
+
+    It keeps the classes, the different cells of each column, and one batch. At least one batch is to be seen of each
+    table, which may be empty. Where the batches end makes no difference.
+    """
+
+    def __init__(self, manifest: Mapping[str, Any]) -> None:
+        self._manifest, self._claims = manifest, read_claims(manifest)
+        self._claimed = _claimed_verdicts(manifest)
+        self._figures = _claimed_figures(manifest, self._claims)
+        if self._claims.rows is None:
+            raise VerificationError("The manifest lacks a valid 'data.rows', so the release cannot be verified.")
+        self._release, self._apart = Standing(), Standing()
+        self._looking, self._counting = Looking(self._claims), Counting(self._claims)
+        self._exact = ExactValues(self._claims)
+
+    def see(self, frame: pl.DataFrame) -> None:
+        """Look at a batch of the release."""
+        self._release.see(frame)
+        claims = self._claims
+        if not set(claims.files) <= set(frame.columns):
+            return
+        placed = self._looking.see(frame.select(claims.files))
+        self._exact.see(frame)
+        if claims.group is None:
+            self._counting.see(frame, placed)
+        elif not claims.apart:
+            self._counting.see(frame, self._looking.see_groups(frame))
+
+    def see_apart(self, frame: pl.DataFrame) -> None:
+        """Look at a batch of the table of sensitive values."""
+        self._apart.see(frame)
+        if self._claims.apart and set(self._claims.apart) <= set(frame.columns):
+            self._counting.see(frame, self._looking.see_groups(frame))
+
+    def report(self) -> GateReport:
+        """What all batches hold."""
+        manifest, claims, tables = self._manifest, self._claims, (self._release, self._apart)
+        release, apart = (table.columns for table in tables)
+        checks = [
+            *check_columns(release or (), apart, claims),
+            _check_rows(self._release.rows, None if apart is None else self._apart.rows, claims),
+            check_codes(manifest, claims),
+            *check_words(manifest, claims),
+        ]
+        if not set(claims.files) <= set(release or ()) or not set(claims.apart) <= set(apart or ()):
+            return GateReport(checks=checks, verdicts=(), classes=no_figures())
+        look = self._looking.look()
+        facts = self._counting.facts(look.judged)
+        ours = class_figures(facts, look)
+        checks += [check_cells(claims, look.quasi)[0], self._exact.check(), check_classes(look.judged)]
+        checks += [check_sensitive(facts), *_check_groups(look, claims)]
+        checks += check_spelling([table.cells for table in tables], claims)
+        checks.append(check_measured(manifest, claims, look.quasi))
+        wanted = slots(claims)
+        checks += _check_figures(ours, self._figures, wanted, look.judged)
+        checks.append(_check_list(wanted, self._claimed))
+        verdicts = []
+        # With a wrong list of verdicts nothing can be compared one by one; the models are judged all the same.
+        pairs = zip(wanted, self._claimed, strict=True) if checks[-1].passed else ((slot, None) for slot in wanted)
+        for slot, claim in pairs:
+            if slot.by == "rechecked":
+                verdict = judge(slot, facts)
+                checks.append(_compared(verdict_check(slot, verdict, claims.people), verdict, claim))
+            else:
+                verdict = _attested(slot, claim)
+                checks.append(refuted(slot, facts) or _check_attested(slot, verdict, claims, look.judged))
+            verdicts.append(verdict)
+        return GateReport(checks=checks, verdicts=verdicts, classes=ours)
 
 
 def _claimed_verdicts(manifest: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
@@ -129,27 +175,26 @@ def _claimed_figures(manifest: Mapping[str, Any], claims: Claims) -> Mapping[str
     return figures
 
 
-def _check_rows(frame: pl.DataFrame, apart: pl.DataFrame | None, claims: Claims) -> Check:
-    right = frame.height == claims.rows
-    detail = f"The release has {frame.height:,} rows" + (
+def _check_rows(rows: int, apart: int | None, claims: Claims) -> Check:
+    right = rows == claims.rows
+    detail = f"The release has {rows:,} rows" + (
         ", as the manifest says." if right else f", the manifest says {claims.rows:,}."
     )
-    if apart is not None and apart.height != frame.height:
-        right, detail = False, f"The release has {frame.height:,} rows, and {apart.height:,} of sensitive values."
+    if apart is not None and apart != rows:
+        right, detail = False, f"The release has {rows:,} rows, and {apart:,} of sensitive values."
     return Check(name="rows", passed=right, detail=detail)
 
 
-def _check_groups(frame: pl.DataFrame, look: Look, claims: Claims) -> list[Check]:
+def _check_groups(look: Look, claims: Claims) -> list[Check]:
     """Groups of two tables are the same, each as large in one as in the other."""
     if not claims.apart or claims.group is None:
         return []
-    sizes = [
-        one.group_by("group").len().sort("group")
-        for one in (
-            pl.DataFrame({"group": value_texts(table[claims.group], "numeric")}) for table in (frame, look.frame)
-        )
-    ]
-    same = sizes[0].equals(sizes[1])
+    sizes = []
+    for classes in (look.pinned, look.judged):
+        code, texts = classes.cells[claims.group]
+        rows = np.bincount(code, weights=classes.sizes, minlength=len(texts))
+        sizes.append(dict(zip(texts.to_list(), rows.tolist(), strict=True)))
+    same = sizes[0] == sizes[1]
     detail = "Groups are equally large in both tables." if same else "Some groups differ in size between the tables."
     return [Check(name="groups", passed=same, detail=detail)]
 

@@ -5,6 +5,8 @@ Texts that nobody can tell apart by looking are one value. Tokens have a form th
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import polars as pl
 
 from shoal.verify.cells import parse_ends, parse_set
@@ -26,14 +28,19 @@ _UNSEEN = r"[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}--\s]"
 _BLANK = r"\s+"
 
 
-def check_spelling(frame: pl.DataFrame, apart: pl.DataFrame | None, claims: Claims) -> list[Check]:
-    """Every number and date of a text column is spelled in one way, and every token as tokens are."""
+def check_spelling(tables: Sequence[Mapping[str, pl.Series]], claims: Claims) -> list[Check]:
+    """Every number and date of a text column is spelled in one way, and every token as tokens are.
+
+    Parameters
+    ----------
+    tables
+        The different cells of each column of each table.
+    """
     problems, tokens = [], []
-    tables = [frame] if apart is None else [frame, apart]
     for column in claims.columns:
         for table in tables:
             for name in column.files:
-                if name not in table.columns or table[name].dtype != pl.String:
+                if name not in table or table[name].dtype != pl.String:
                     continue
                 found = _respelled(table[name], column)
                 if found:

@@ -8,18 +8,20 @@ from pathlib import Path
 import polars as pl
 
 from shoal.errors import GateError, VerificationError
-from shoal.verify.folder import read_folder
-from shoal.verify.recheck import recheck
+from shoal.verify.folder import open_folder
+from shoal.verify.recheck import Recheck
 from shoal.verify.values import MISSING
 
 
-def check_staged(folder: Path, judged: Mapping[str, pl.DataFrame]) -> None:
-    """Read a folder that is about to be published and verify it as a recipient would.
+def check_staged(folder: Path, judged: Mapping[str, pl.DataFrame], size: int | None = None) -> None:
+    """Read a folder that is about to be published, batch by batch, and verify it as a recipient would.
 
     Parameters
     ----------
     judged
         The tables that passed the gate.
+    size
+        Bytes (of CSV) or rows (of Parquet) that are read in one go.
 
     Raises
     ------
@@ -27,8 +29,14 @@ def check_staged(folder: Path, judged: Mapping[str, pl.DataFrame]) -> None:
         When the files do not hold these tables, or do not verify.
     """
     try:
-        tables, manifest = read_folder(folder)
-        report = recheck(tables["release"], manifest, tables.get("sensitive"))
+        tables, manifest = open_folder(folder, size)
+        found, changed = Recheck(manifest), {name: Changes(frame) for name, frame in judged.items()}
+        for name, batches in tables.items():
+            for batch in batches:
+                (found.see if name == "release" else found.see_apart)(batch)
+                if name in changed:
+                    changed[name].see(batch)
+        report = found.report()
     except VerificationError as error:
         raise GateError(f"The written files do not pass the gate, so they are not published: {error}") from None
     problems = [check.detail for check in report.checks if not check.passed]
@@ -38,18 +46,32 @@ def check_staged(folder: Path, judged: Mapping[str, pl.DataFrame]) -> None:
         f"{cells:,} cells of '{name}' are not those that were judged."
         for table in judged
         if table in tables
-        for name, cells in _changed(tables[table], judged[table]).items()
+        for name, cells in changed[table].cells().items()
     ]
     if problems:
         raise GateError(f"The written files do not pass the gate, so they are not published: {problems[0]}")
 
 
-def _changed(found: pl.DataFrame, judged: pl.DataFrame) -> dict[str, int]:
-    """Cells that differ, by column; text stands for whatever a writer made of a number."""
-    if found.columns != judged.columns or found.height != judged.height:
-        return {"rows and columns": max(found.height, judged.height)}
-    differ = {name: _differ(found[name], judged[name]) for name in judged.columns}
-    return {name: cells for name, cells in differ.items() if cells}
+class Changes:
+    """Cells that differ from those that were judged, by column; text stands for whatever a writer made of a number."""
+
+    def __init__(self, judged: pl.DataFrame) -> None:
+        self._judged, self._rows, self._same = judged, 0, True
+        self._cells = dict.fromkeys(judged.columns, 0)
+
+    def see(self, found: pl.DataFrame) -> None:
+        """Compare the next rows."""
+        judged = self._judged[self._rows : self._rows + found.height]
+        self._rows += found.height
+        self._same &= found.columns == judged.columns and found.height == judged.height
+        for name in self._judged.columns if self._same else ():
+            self._cells[name] += _differ(found[name], judged[name])
+
+    def cells(self) -> dict[str, int]:
+        """How many there are, of columns that have any."""
+        if not self._same or self._rows != self._judged.height:
+            return {"rows and columns": max(self._rows, self._judged.height)}
+        return {name: cells for name, cells in self._cells.items() if cells}
 
 
 def _differ(found: pl.Series, judged: pl.Series) -> int:

@@ -7,7 +7,7 @@ cells that differ only beyond a float's digits are two classes.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 
 import numpy as np
@@ -62,44 +62,55 @@ def exact_texts(values: pl.Series, kind: str) -> pl.Series:
     return pl.Series(found, dtype=pl.String).gather(codes)
 
 
+@dataclass(frozen=True)
+class Misrepresented:
+    """Rows that are wrong in a column of representatives: by the cells behind them, or by not being their middle."""
+
+    uncovered: int = 0
+    beside: int = 0
+
+    def __add__(self, other: Misrepresented) -> Misrepresented:
+        return Misrepresented(self.uncovered + other.uncovered, self.beside + other.beside)
+
+    def told(self, name: str) -> str | None:
+        """What is wrong, None when nothing is."""
+        if self.uncovered:
+            return f"{self.uncovered:,} cells behind '{name}'"
+        told = f"{self.beside:,} representatives of '{name}', not in the middle of their cells,"
+        return told if self.beside else None
+
+
 def misrepresented(
-    column: Column,
-    cells: Cells,
-    cell_of_row: np.ndarray,
-    values: Values,
-    value_of_row: np.ndarray,
-    behind: pl.Series,
-) -> str | None:
-    """What is wrong with a column of representatives, None when nothing is.
+    column: Column, cells: Cells, cell_of_row: np.ndarray, values: Values, behind: pl.Series, *, whole: bool
+) -> Misrepresented:
+    """Rows of a column of representatives that are wrong.
 
     Parameters
     ----------
+    values
+        The rows' own values.
     behind
         For each row, the interval or set that its representative stands for.
+    whole
+        Whether all numbers of the input are whole: then cells begin and end at whole numbers, and so does their middle.
     """
     code, texts = encode(behind.fill_null(_UNREADABLE))
     kind = "set" if column.type == "ordinal" else "interval"
     plain = replace(column, cells=kind)
     hidden = read_cells(plain, texts)
-    rows = uncovered(plain, hidden, code, values, value_of_row)
-    if rows:
-        return f"{rows:,} cells behind '{column.name}'"
-    low, high, slack = _ends(column, hidden, values)
+    low, high, slack = _ends(column, hidden, whole)
     shown, low, high = cells.low[cell_of_row], low[code], high[code]
     star = cells.star[cell_of_row] & hidden.star[code] | cells.missing[cell_of_row] & hidden.missing[code]
     rounding = _CLOSE * np.maximum(np.abs(low), np.abs(high))
     with np.errstate(invalid="ignore"):  # cells without ends have no middle
         middle = (low <= shown) & (shown <= high) & (np.abs(shown - (low + high) / 2) <= slack + rounding)
-    wrong = int((~(middle | star)).sum())
-    return f"{wrong:,} representatives of '{column.name}', not in the middle of their cells," if wrong else None
+    return Misrepresented(uncovered(plain, hidden, code, values, values.codes), int((~(middle | star)).sum()))
 
 
-def _ends(column: Column, hidden: Cells, values: Values) -> tuple[np.ndarray, np.ndarray, float]:
+def _ends(column: Column, hidden: Cells, whole: bool) -> tuple[np.ndarray, np.ndarray, float]:
     """Ends of the cells behind representatives, and how far rounding may move a representative."""
     if column.type != "ordinal":
-        known = values.numbers[~np.isnan(values.numbers)]
-        # Whole numbers begin and end at whole numbers, and so does their middle.
-        return hidden.low, hidden.high, 1.0 if (known == np.floor(known)).all() else 0.0
+        return hidden.low, hidden.high, 1.0 if whole else 0.0
     rank = {text: place for place, text in enumerate(column.order or ())}
     place = np.array([rank.get(text, np.nan) for text in hidden.members["text"].to_list()], dtype=float)
     cell = hidden.members["cell"].to_numpy()

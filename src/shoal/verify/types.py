@@ -69,46 +69,24 @@ class Verdict:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class GateCase:
-    """All that the gate looks at: the input as it was read, the release as it would be written.
+class Setting:
+    """What the gate is told beside the rows.
 
     Attributes
     ----------
-    original
-        Input rows in source order, as read (text for CSV, typed for frames), missing cells null, rows dropped
-        for missing cells already gone. Columns: every quasi, sensitive and neutral one, before any coding.
-    released
-        The frame that would be written, in release order.
-    source
-        For each released row the row of ``original`` it comes from.
-    suppressed
-        Rows of ``original`` that were suppressed. With ``suppressed = "star"`` in the manifest they are in
-        ``released`` (and ``source``) as all-star rows.
-    n_read, n_dropped
-        Rows read from the source, and rows dropped for missing cells.
-    identifiers
-        Identifier columns of the same rows as ``original`` (may have no columns).
-    subject
-        The subject of each row of ``original``, or None.
     manifest
         The manifest to be published, without ``verdicts``, ``classes`` and the hash in ``data``.
-    behind
-        For columns of representatives, the interval or set that stands behind each, as text cells of the same rows
-        as ``original``, null where suppressed.
+    suppressed
+        Input rows that were suppressed. With ``suppressed = "star"`` in the manifest they are released as all-star
+        rows.
+    n_read, n_dropped
+        Rows read from the source, and rows dropped for missing cells.
     neutral_limit
         Largest share of released rows that may be unique on quasi + neutral without ``W-NEUTRAL``.
     acknowledged
         Warning codes accepted by the recipe.
-    apart, values_from
-        Of a bucketised release: the table of sensitive values, None where they stand in ``released``, and the input
-        row that each of them comes from.
     uncoded
         Columns that are published as codes, as the manifest would describe them without: models look at values.
-    guard
-        The node that each input row's owner guards, as it was read, or None.
-    history
-        For each input row the values that its owner's class had in every earlier release, as a list of texts, null
-        for new people; None where nothing is known of earlier releases.
     counterfeits
         How many of the last input rows the method made up.
     hierarchies
@@ -120,27 +98,96 @@ class GateCase:
         that they end on instead, None where every value is common.
     """
 
-    original: pl.DataFrame
-    released: pl.DataFrame
-    source: np.ndarray
+    manifest: Mapping[str, Any]
     suppressed: np.ndarray
     n_read: int
     n_dropped: int
-    identifiers: pl.DataFrame
-    subject: pl.Series | None
-    manifest: Mapping[str, Any]
-    behind: pl.DataFrame | None = None
     neutral_limit: float = 0.05
     acknowledged: Sequence[str] = ()
-    apart: pl.DataFrame | None = None
-    values_from: np.ndarray | None = None
     uncoded: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    guard: pl.Series | None = None
-    history: pl.Series | None = None
     counterfeits: int = 0
     hierarchies: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
     policies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     grids: Mapping[str, float | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GateCase(Setting):
+    """All that the gate looks at, in memory: the input as it was read, the release as it would be written.
+
+    Attributes
+    ----------
+    original
+        Input rows in source order, as read (text for CSV, typed for frames), missing cells null, rows dropped
+        for missing cells already gone. Columns: every quasi, sensitive and neutral one, before any coding.
+    released
+        The frame that would be written, in release order.
+    source
+        For each released row the row of ``original`` it comes from.
+    identifiers
+        Identifier columns of the same rows as ``original`` (may have no columns).
+    subject
+        The subject of each row of ``original``, or None.
+    behind
+        For columns of representatives, the interval or set that stands behind each, as text cells of the same rows
+        as ``original``, null where suppressed.
+    apart, values_from
+        Of a bucketised release: the table of sensitive values, None where they stand in ``released``, and the input
+        row that each of them comes from.
+    guard
+        The node that each input row's owner guards, as it was read, or None.
+    history
+        For each input row the values that its owner's class had in every earlier release, as a list of texts, null
+        for new people; None where nothing is known of earlier releases.
+    """
+
+    original: pl.DataFrame
+    released: pl.DataFrame
+    source: np.ndarray
+    identifiers: pl.DataFrame
+    subject: pl.Series | None
+    behind: pl.DataFrame | None = None
+    apart: pl.DataFrame | None = None
+    values_from: np.ndarray | None = None
+    guard: pl.Series | None = None
+    history: pl.Series | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Rows:
+    """Rows of the input, as they were read; what is left out of a case is None in all of its rows.
+
+    Attributes
+    ----------
+    original, identifiers, subject, behind, guard, history
+        As in :class:`GateCase`, for these rows.
+    """
+
+    original: pl.DataFrame
+    identifiers: pl.DataFrame
+    subject: pl.Series | None = None
+    behind: pl.DataFrame | None = None
+    guard: pl.Series | None = None
+    history: pl.Series | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Batch:
+    """Some rows of a table that would be published, and the input rows that they come from.
+
+    Attributes
+    ----------
+    released
+        The rows, in release order.
+    source
+        The number of each one's input row.
+    rows
+        Those input rows, one for each; None where a number is that of no row.
+    """
+
+    released: pl.DataFrame
+    source: np.ndarray
+    rows: Rows | None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

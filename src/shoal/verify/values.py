@@ -43,11 +43,6 @@ class Values:
     numbers: np.ndarray
 
 
-def each_once(source: np.ndarray, height: int) -> bool:
-    """Whether source rows are rows of an input of that height, none of them twice."""
-    return bool(((source >= 0) & (source < height)).all()) and len(np.unique(source)) == len(source)
-
-
 def group_rows(frame: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Number the distinct rows of a frame, by exact equality; null equals null.
 

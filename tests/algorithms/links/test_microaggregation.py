@@ -17,10 +17,10 @@ from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.source import read
 from shoal.recoding.recodings import Averaged
 from shoal.table.table import Table
-from shoal.verify.kinds.microaggregated import check_microaggregated
 from tests.algorithms.lattice.lattices import Case
 from tests.strategies import frames
 from tests.test_adult import COLUMNS
+from tests.verify.whole import check_microaggregated
 
 SIX = ["age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"]
 

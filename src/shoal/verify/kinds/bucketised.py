@@ -3,159 +3,180 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from shoal.verify.accounts import Accounts
+from shoal.verify.tally import Counts, Dictionary, Numbering
 from shoal.verify.types import Check
-from shoal.verify.values import each_once, encode, read_together
+from shoal.verify.values import read_together
 
 # An order that a shuffle gives more often than this is no leak: one value apart in a group of twenty stands beside its
 # own row in one release of twenty.
 _CHANCE = 1e-6
 
 
-def check_bucketised(
-    original: pl.DataFrame,
-    released: pl.DataFrame | Mapping[str, pl.DataFrame],
-    source: np.ndarray,
-    claims: Mapping[str, Any],
-) -> list[Check]:
-    """What must hold for Anatomy, permutation and bucketisation.
+class Bucketised:
+    """What must hold for Anatomy, permutation and bucketisation, looked at batch by batch.
 
     Parameters
     ----------
-    original
-        Input rows, before any coding.
-    released
-        The tables ``"quasi"`` (quasi-identifiers, neutral columns and the group) and ``"sensitive"`` (the group and
-        sensitive columns, a row a record); or one frame that holds both, sensitive values permuted within groups.
-    source
-        Row of ``original`` of each released row of quasi-identifiers.
     claims
         The manifest: ``columns`` with name, role and type, and ``group``, the name of the column of group numbers.
+    one
+        Whether one table holds both sides, sensitive values permuted within groups.
     """
-    group = claims.get("group", "group")
-    one = isinstance(released, pl.DataFrame)
-    left = released if isinstance(released, pl.DataFrame) else released["quasi"]
-    right = released if isinstance(released, pl.DataFrame) else released["sensitive"]
-    columns = list(claims["columns"])
-    seen = [column for column in columns if column["role"] in ("quasi", "neutral")]
-    hidden = [column for column in columns if column["role"] == "sensitive"]
-    shape = _check_tables(original, left, right, source, group, [seen, hidden], one)
-    if not shape.passed:
-        return [shape]
-    source = np.asarray(source, dtype=np.int64)
-    joint, groups = encode(pl.concat([left[group].cast(pl.String), right[group].cast(pl.String)]))
-    ours, theirs = joint[: left.height], joint[left.height :]
-    pairs = {
-        column["name"]: read_together(right[column["name"]], original[column["name"]].gather(source), column["type"])
-        for column in hidden
-    }
-    return [
-        shape,
-        _check_quasi(original, left, source, seen),
-        _check_sizes(ours, theirs, len(groups)),
-        _check_groups(ours, theirs, pairs),
-        _check_apart(ours, theirs, pairs),
-    ]
+
+    def __init__(self, claims: Mapping[str, Any], *, one: bool) -> None:
+        self._group, self._one = claims.get("group", "group"), one
+        columns = list(claims["columns"])
+        self._seen = {entry["name"]: entry["type"] for entry in columns if entry["role"] in ("quasi", "neutral")}
+        hidden = {entry["name"]: entry["type"] for entry in columns if entry["role"] == "sensitive"}
+        self._values = {name: Dictionary(kind) for name, kind in hidden.items()}
+        self._differ = dict.fromkeys(self._seen, 0)
+        self._groups = Numbering()
+        self._left, self._right = _Side(list(hidden)), _Side(list(hidden))
+        self._fits = True
+
+    def see(self, released: pl.DataFrame, original: pl.DataFrame) -> None:
+        """Compare quasi-identifiers with the rows they come from, and take in the values of those rows."""
+        names = [*self._seen, *(self._values if self._one else ())]
+        self._fits &= sorted(released.columns) == sorted([self._group, *names])
+        if not self._fits:
+            return
+        for name, kind in self._seen.items():
+            values, theirs = read_together(released[name], original[name], kind)
+            self._differ[name] += int((values.codes != theirs).sum())
+        self._left.see(self._numbers(released), {name: one.see(original[name]) for name, one in self._values.items()})
+
+    def see_values(self, released: pl.DataFrame) -> None:
+        """Take in the published sensitive values."""
+        self._fits &= self._one or sorted(released.columns) == sorted([self._group, *self._values])
+        if self._fits:
+            codes = {name: one.see(released[name]) for name, one in self._values.items()}
+            self._right.see(self._numbers(released), codes)
+
+    def checks(self, accounts: Accounts) -> list[Check]:
+        """What all batches hold."""
+        shape = self._check_tables(accounts.once)
+        if not shape.passed:
+            return [shape]
+        return [shape, self._check_quasi(), self._check_sizes(), self._check_groups(), self._check_apart()]
+
+    def _numbers(self, released: pl.DataFrame) -> np.ndarray:
+        return self._groups.see(released[self._group].cast(pl.String).to_frame("group")).codes
+
+    def _check_tables(self, once: bool) -> Check:
+        """The tables hold their own columns and share nothing but the group, least of all a record number."""
+        name, group = "tables", self._group
+        if not self._fits:
+            detail = (
+                "The released columns are not those of the manifest."
+                if self._one
+                else f"The two tables do not hold just their own columns and '{group}', the only one they may share."
+            )
+            return Check(name=name, passed=False, detail=detail)
+        if not once:
+            return Check(name=name, passed=False, detail="A released row has no source row, or shares it with another.")
+        if self._left.rows != self._right.rows:
+            return Check(name=name, passed=False, detail="The tables differ in length.")
+        return Check(name=name, passed=True, detail=f"The tables share the column '{group}' and nothing else.")
+
+    def _check_quasi(self) -> Check:
+        """Quasi-identifier rows are those of their source, so that as a whole they are the input's."""
+        problems = [f"{rows:,} rows of '{name}'" for name, rows in self._differ.items() if rows]
+        detail = (
+            f"Values differ from their source in {' and '.join(problems)}."
+            if problems
+            else "Quasi-identifier rows are those of the input."
+        )
+        return Check(name="exact rows", passed=not problems, detail=detail)
+
+    def _check_sizes(self) -> Check:
+        groups = self._groups.count
+        wrong = int((self._left.sizes(groups) != self._right.sizes(groups)).sum())
+        fine = "Groups are equally large in both tables."
+        detail = f"{wrong:,} groups are not equally large in both tables." if wrong else fine
+        return Check(name="group sizes", passed=not wrong, detail=detail)
+
+    def _check_groups(self) -> Check:
+        """Every group's sensitive values are, as a whole, those of the input rows in it."""
+        sides = {name: [side.counts[name].total() for side in (self._left, self._right)] for name in self._values}
+        problems = [f"'{name}'" for name, (ours, theirs) in sides.items() if not ours.equals(theirs)]
+        detail = (
+            f"The values of {' and '.join(problems)} in some groups are not those of the input rows in them."
+            if problems
+            else "The sensitive values of every group are those of the input rows in it."
+        )
+        return Check(name="group values", passed=not problems, detail=detail)
+
+    def _check_apart(self) -> Check:
+        """Values of a group do not stand in the order of the rows they belong to, where hardly a shuffle does that."""
+        aligned = []
+        groups = self._groups.count
+        for name in self._values:
+            same = np.array_equal(self._left.order(name, groups), self._right.order(name, groups))
+            if same and self._left.log_orders(name, groups) >= -math.log(_CHANCE):
+                aligned.append(f"'{name}'")
+        detail = (
+            f"The values of {' and '.join(aligned)} stand in the order of the rows they belong to."
+            if aligned
+            else "Sensitive values do not stand in the order of their rows."
+        )
+        return Check(name="apart", passed=not aligned, detail=detail)
 
 
-def _check_tables(
-    original: pl.DataFrame,
-    left: pl.DataFrame,
-    right: pl.DataFrame,
-    source: np.ndarray,
-    group: str,
-    wanted: list[list[Mapping[str, Any]]],
-    one: bool,
-) -> Check:
-    """The tables hold their own columns and share nothing but the group, least of all a record number."""
-    seen, hidden = ([column["name"] for column in side] for side in wanted)
-    name = "tables"
-    if one:
-        if sorted(left.columns) != sorted([group, *seen, *hidden]):
-            return Check(name=name, passed=False, detail="The released columns are not those of the manifest.")
-    elif sorted(left.columns) != sorted([group, *seen]) or sorted(right.columns) != sorted([group, *hidden]):
-        return Check(
-            name=name, passed=False,
-            detail=f"The two tables do not hold just their own columns and '{group}', the only one they may share.",
-        )  # fmt: skip
-    rows = np.asarray(source)
-    if len(rows) != left.height or left.height != right.height:
-        return Check(name=name, passed=False, detail="The tables and their list of source rows differ in length.")
-    if not each_once(rows, original.height):
-        return Check(name=name, passed=False, detail="A released row has no source row, or shares it with another.")
-    return Check(name=name, passed=True, detail=f"The tables share the column '{group}' and nothing else.")
+class _Side:
+    """Values by group as one of the tables has them: how often each, and a fingerprint of the order they stand in."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.rows = 0
+        self.counts = {name: Counts() for name in names}
+        self._orders = {name: np.zeros(0, dtype=np.uint64) for name in names}
+        self._sizes = np.zeros(0, dtype=np.int64)
+
+    def see(self, group: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
+        self.rows += len(group)
+        groups = max(len(self._sizes), int(group.max(initial=-1)) + 1)
+        place = self.sizes(groups)[group] + _places(group)
+        self._sizes = self.sizes(groups) + np.bincount(group, minlength=groups)
+        for name, value in values.items():
+            self.counts[name].see(pl.DataFrame({"group": group, "value": value}))
+            order = self.order(name, groups)
+            np.add.at(order, group, _mixed(place, value))
+            self._orders[name] = order
+
+    def sizes(self, groups: int) -> np.ndarray:
+        return np.append(self._sizes, np.zeros(groups - len(self._sizes), dtype=np.int64))
+
+    def order(self, name: str, groups: int) -> np.ndarray:
+        """One number a group, the same where the same values stand in the same order."""
+        known = self._orders[name]
+        return np.append(known, np.zeros(groups - len(known), dtype=np.uint64))
+
+    def log_orders(self, name: str, groups: int) -> float:
+        """In how many orders the values of all groups can stand that look different, as a logarithm."""
+        alike = self.counts[name].total()["rows"].to_list()
+        of_groups, of_alike = (math.fsum(math.lgamma(n + 1) for n in sizes) for sizes in (self.sizes(groups), alike))
+        return of_groups - of_alike
 
 
-def _check_quasi(
-    original: pl.DataFrame, left: pl.DataFrame, source: np.ndarray, seen: list[Mapping[str, Any]]
-) -> Check:
-    """Quasi-identifier rows are those of their source, so that as a whole they are the input's."""
-    problems = []
-    for column in seen:
-        values, theirs = read_together(left[column["name"]], original[column["name"]].gather(source), column["type"])
-        differ = int((values.codes != theirs).sum())
-        if differ:
-            problems.append(f"{differ:,} rows of '{column['name']}'")
-    detail = (
-        f"Values differ from their source in {' and '.join(problems)}."
-        if problems
-        else "Quasi-identifier rows are those of the input."
-    )
-    return Check(name="exact rows", passed=not problems, detail=detail)
+def _places(group: np.ndarray) -> np.ndarray:
+    """The place of each row among those of its group."""
+    order = np.argsort(group, kind="stable")
+    ordered = group[order]
+    first = np.searchsorted(ordered, ordered, side="left")
+    places = np.empty(len(group), dtype=np.int64)
+    places[order] = np.arange(len(group)) - first
+    return places
 
 
-def _check_sizes(ours: np.ndarray, theirs: np.ndarray, groups: int) -> Check:
-    wrong = int((np.bincount(ours, minlength=groups) != np.bincount(theirs, minlength=groups)).sum())
-    fine = "Groups are equally large in both tables."
-    detail = f"{wrong:,} groups are not equally large in both tables." if wrong else fine
-    return Check(name="group sizes", passed=not wrong, detail=detail)
-
-
-_Pairs = Mapping[str, tuple[Any, np.ndarray]]
-
-
-def _check_groups(ours: np.ndarray, theirs: np.ndarray, pairs: _Pairs) -> Check:
-    """Every group's sensitive values are, as a whole, those of the input rows in it."""
-    problems = []
-    for name, (values, truth) in pairs.items():
-        if not np.array_equal(_in_order(theirs, values.codes), _in_order(ours, truth)):
-            problems.append(f"'{name}'")
-    detail = (
-        f"The values of {' and '.join(problems)} in some groups are not those of the input rows in them."
-        if problems
-        else "The sensitive values of every group are those of the input rows in it."
-    )
-    return Check(name="group values", passed=not problems, detail=detail)
-
-
-def _in_order(group: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """Pairs of group and value, sorted."""
-    order = np.lexsort((value, group))
-    return np.stack([group[order], value[order]])
-
-
-def _check_apart(ours: np.ndarray, theirs: np.ndarray, pairs: _Pairs) -> Check:
-    """Values of a group do not stand in the order of the rows they belong to, where hardly a shuffle does that."""
-    aligned = []
-    left, right = np.argsort(ours, kind="stable"), np.argsort(theirs, kind="stable")
-    for name, (values, truth) in pairs.items():
-        if (values.codes[right] == truth[left]).all() and _log_orders(ours, truth) >= -math.log(_CHANCE):
-            aligned.append(f"'{name}'")
-    detail = (
-        f"The values of {' and '.join(aligned)} stand in the order of the rows they belong to."
-        if aligned
-        else "Sensitive values do not stand in the order of their rows."
-    )
-    return Check(name="apart", passed=not aligned, detail=detail)
-
-
-def _log_orders(group: np.ndarray, value: np.ndarray) -> float:
-    """In how many orders the values of all groups can stand that look different, as a logarithm."""
-    alike = pl.DataFrame({"group": group, "value": value}).group_by("group", "value").len()["len"]
-    of_groups, of_alike = (sum(math.lgamma(size + 1) for size in sizes) for sizes in (np.bincount(group), alike))
-    return of_groups - of_alike
+def _mixed(place: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """A number for a value at a place, such that sums of them tell orders apart (the finaliser of SplitMix64)."""
+    mixed = place.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + value.astype(np.uint64) + np.uint64(1)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return mixed ^ (mixed >> np.uint64(31))

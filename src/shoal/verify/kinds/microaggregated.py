@@ -2,56 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from shoal.verify.accounts import Accounts
+from shoal.verify.tally import Counts, Dictionary, Numbering
 from shoal.verify.types import Check
-from shoal.verify.values import each_once, group_rows, read_together, read_values
+from shoal.verify.values import canonical, read_together
 
 _CLOSE = 1e-9
 
 
-def check_microaggregated(
-    original: pl.DataFrame, released: pl.DataFrame, source: np.ndarray, claims: Mapping[str, Any]
-) -> list[Check]:
-    """What must hold for microaggregation, on classes of equal released quasi-identifiers.
+class Microaggregated:
+    """What must hold for microaggregation, on classes of equal released quasi-identifiers, batch by batch.
 
     Classes that publish the same cells are one here; the mean, median and mode of their union are the same again.
 
     Parameters
     ----------
-    original
-        Input rows, before any coding.
-    released
-        The frame that would be written.
-    source
-        Row of ``original`` of each released row.
     claims
         The manifest: ``columns`` with name, role and type; ``order`` of an ordinal column, ``hierarchy`` where it has
         one (its cells are then modes).
     """
-    rows = np.asarray(source, dtype=np.int64)
-    columns = list(claims["columns"])
-    names = [column["name"] for column in columns]
-    if sorted(released.columns) != sorted(names) or len(rows) != released.height:
-        return [Check(name="columns", passed=False, detail="Released columns or rows are not those of the manifest.")]
-    if not each_once(rows, original.height):
-        return [Check(name="rows", passed=False, detail="A released row has no source row, or shares it with another.")]
-    quasi = [column for column in columns if column["role"] == "quasi"]
-    classes, _ = group_rows(released.select([column["name"] for column in quasi]))
-    wrong = {column["name"]: _wrong_cells(original, released, rows, classes, column) for column in quasi}
-    changed = {
-        column["name"]: _changed(original, released, rows, column) for column in columns if column["role"] != "quasi"
-    }
-    return [
-        _check("centroids", wrong, "are not the mean, median or mode of their class", "Every quasi-identifier cell is "
-               "the mean, median or mode of its class."),
-        _check("values", changed, "differ from their source",
-               "Sensitive and neutral values are those of their source rows."),
-    ]  # fmt: skip
+
+    def __init__(self, claims: Mapping[str, Any]) -> None:
+        columns = list(claims["columns"])
+        self._names = [column["name"] for column in columns]
+        quasi = [column for column in columns if column["role"] == "quasi"]
+        self._centres = {column["name"]: _centre(column) for column in quasi}
+        self._types = {column["name"]: column["type"] for column in columns if column["role"] != "quasi"}
+        self._changed = dict.fromkeys(self._types, 0)
+        self._classes, self._fits = Numbering(), True
+
+    def see(self, released: pl.DataFrame, original: pl.DataFrame) -> None:
+        """Compare rows with those they come from."""
+        self._fits &= sorted(released.columns) == sorted(self._names)
+        if not self._fits:
+            return
+        if self._centres:
+            classes = self._classes.see(released.select(list(self._centres))).codes
+            for name, centre in self._centres.items():
+                centre.see(classes, original[name])
+        for name, kind in self._types.items():
+            values, theirs = read_together(released[name], original[name], kind)
+            self._changed[name] += int((values.codes != theirs).sum())
+
+    def checks(self, accounts: Accounts) -> list[Check]:
+        """What all batches hold."""
+        if not self._fits:
+            told = "Released columns are not those of the manifest."
+            return [Check(name="columns", passed=False, detail=told)]
+        if not accounts.once:
+            told = "A released row has no source row, or shares it with another."
+            return [Check(name="rows", passed=False, detail=told)]
+        wrong = {name: centre.wrong(self._classes.rows[name]) for name, centre in self._centres.items()}
+        return [
+            _check("centroids", wrong, "are not the mean, median or mode of their class", "Every quasi-identifier cell "
+                   "is the mean, median or mode of its class."),
+            _check("values", self._changed, "differ from their source",
+                   "Sensitive and neutral values are those of their source rows."),
+        ]  # fmt: skip
 
 
 def _check(name: str, problems: Mapping[str, int], what: str, fine: str) -> Check:
@@ -59,51 +72,77 @@ def _check(name: str, problems: Mapping[str, int], what: str, fine: str) -> Chec
     return Check(name=name, passed=not found, detail=f"{found} {what}." if found else fine)
 
 
-def _changed(original: pl.DataFrame, released: pl.DataFrame, rows: np.ndarray, column: Mapping[str, Any]) -> int:
-    name = column["name"]
-    values, theirs = read_together(released[name], original[name].gather(rows), column["type"])
-    return int((values.codes != theirs).sum())
+class _Centre:
+    """The true values of a column by class, and the rows of classes that show something else than their centre."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._values, self._counts = Dictionary(kind), Counts()
+
+    def see(self, classes: np.ndarray, truth: pl.Series) -> None:
+        self._counts.see(pl.DataFrame({"class": classes, "value": self._values.see(truth)}))
+
+    def wrong(self, shown: pl.Series) -> int:
+        """Rows of the classes whose cell, one each, is not their centre."""
+        counted = self._counts.total()
+        sizes = _sums(counted["class"].to_numpy(), counted["rows"].to_numpy(), len(shown))
+        right = self._right(shown, counted, sizes)
+        return int(sizes[~right].sum())
+
+    def _right(self, shown: pl.Series, counted: pl.DataFrame, sizes: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
 
 
-def _wrong_cells(
-    original: pl.DataFrame, released: pl.DataFrame, rows: np.ndarray, classes: np.ndarray, column: Mapping[str, Any]
-) -> int:
-    ours, theirs = released[column["name"]], original[column["name"]].gather(rows)
-    if column["type"] in ("numeric", "date"):
-        return _wrong_means(ours, theirs, classes, column["type"])
-    if column["type"] == "ordinal" and not column.get("hierarchy"):
-        return _wrong_medians(ours, theirs, classes, [str(value) for value in column["order"]])
-    values, truth = read_together(ours, theirs, column["type"])
-    return _wrong_modes(values.codes, truth, classes)
-
-
-def _wrong_means(ours: pl.Series, theirs: pl.Series, classes: np.ndarray, kind: str) -> int:
+class _Mean(_Centre):
     """Means of numbers to rounding, of dates to the nearest day."""
-    released, truth = (values.numbers[values.codes] for values in (read_values(one, kind) for one in (ours, theirs)))
-    sizes = np.bincount(classes)
-    middle = (np.bincount(classes, weights=truth) / sizes)[classes]
-    scale = np.abs(truth).max(initial=1.0)
-    if kind == "date":
-        return int((~(np.abs(released - middle) <= 0.5 + _CLOSE)).sum())
-    return int((~(np.abs(released - middle) <= _CLOSE * scale)).sum())
+
+    def _right(self, shown: pl.Series, counted: pl.DataFrame, sizes: np.ndarray) -> np.ndarray:
+        truth = self._values.numbers[counted["value"].to_numpy()]
+        middle = _sums(counted["class"].to_numpy(), counted["rows"].to_numpy() * truth, len(shown)) / sizes
+        slack = 0.5 + _CLOSE if self.kind == "date" else _CLOSE * np.abs(truth).max(initial=1.0)
+        return np.abs(canonical(shown, self.kind)[1] - middle) <= slack
 
 
-def _wrong_medians(ours: pl.Series, theirs: pl.Series, classes: np.ndarray, order: list[str]) -> int:
+class _Median(_Centre):
     """Lower medians by the declared order; what is not in it is never right."""
-    places = {value: place for place, value in enumerate(order)}
-    released, truth = (
-        one.cast(pl.String).replace_strict(places, default=None, return_dtype=pl.Float64).to_numpy()
-        for one in (ours, theirs)
-    )
-    sizes = np.bincount(classes)
-    ordered = truth[np.lexsort((truth, classes))]
-    middle = ordered[np.cumsum(sizes) - sizes + (sizes - 1) // 2]
-    return int((released != middle[classes]).sum())
+
+    def __init__(self, order: Sequence[str]) -> None:
+        super().__init__("ordinal")
+        self._places = {value: float(place) for place, value in enumerate(order)}
+
+    def see(self, classes: np.ndarray, truth: pl.Series) -> None:
+        self._counts.see(pl.DataFrame({"class": classes, "value": self._ranks(truth)}))
+
+    def _ranks(self, values: pl.Series) -> pl.Series:
+        return values.cast(pl.String).replace_strict(self._places, default=None, return_dtype=pl.Float64)
+
+    def _right(self, shown: pl.Series, counted: pl.DataFrame, sizes: np.ndarray) -> np.ndarray:
+        ordered = counted.sort("class", "value", nulls_last=True)
+        before = np.cumsum(sizes) - sizes
+        at = np.searchsorted(np.cumsum(ordered["rows"].to_numpy()), before + (sizes - 1) // 2, side="right")
+        return self._ranks(shown).to_numpy() == ordered["value"].to_numpy()[at]
 
 
-def _wrong_modes(released: np.ndarray, truth: np.ndarray, classes: np.ndarray) -> int:
+class _Mode(_Centre):
     """Any of the commonest values of the class."""
-    frame = pl.DataFrame({"class": classes, "shown": released, "truth": truth})
-    counts = frame.group_by("class", "truth").len()
-    modes = counts.filter(pl.col("len") == pl.col("len").max().over("class"))
-    return frame.join(modes, left_on=["class", "shown"], right_on=["class", "truth"], how="anti").height
+
+    def _right(self, shown: pl.Series, counted: pl.DataFrame, sizes: np.ndarray) -> np.ndarray:
+        modes = counted.filter(pl.col("rows") == pl.col("rows").max().over("class"))
+        modes = modes.select("class", text=self._values.texts.gather(modes["value"]))
+        cells = pl.DataFrame({"class": np.arange(len(shown)), "text": canonical(shown, self.kind)[0]})
+        met = cells.join(modes, on=["class", "text"], how="semi", nulls_equal=True)
+        return np.isin(np.arange(len(shown)), met["class"].to_numpy())
+
+
+def _centre(column: Mapping[str, Any]) -> _Centre:
+    if column["type"] in ("numeric", "date"):
+        return _Mean(column["type"])
+    if column["type"] == "ordinal" and not column.get("hierarchy"):
+        return _Median([str(value) for value in column["order"]])
+    return _Mode(column["type"])
+
+
+def _sums(group: np.ndarray, weights: np.ndarray, groups: int) -> np.ndarray:
+    found = np.zeros(groups, dtype=weights.dtype)
+    np.add.at(found, group, weights)
+    return found

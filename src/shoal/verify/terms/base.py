@@ -47,8 +47,9 @@ class Term:
         whether its figure is that size.
     valued, together, single, numeric
         Whether it judges sensitive values; all of its columns in one figure; one column at a time only; numbers only.
-    of_cells, remembers
-        Whether it is about generalised cells; and whether counterfeit rows may serve it.
+    of_cells, remembers, guards
+        Whether it is about generalised cells; whether counterfeit rows may serve it; and whether it is about what the
+        owner of each record guards.
     people
         Whether it needs to know whose rows are whose when a subject column is given.
     sides
@@ -88,6 +89,7 @@ class Term:
     numeric: bool = False
     of_cells: bool = False
     remembers: bool = False
+    guards: bool = False
     people: bool = True
     sides: Callable[[Model], Sequence[str]] = lambda model: ("",)
     reads_input: bool = False

@@ -30,11 +30,10 @@ def _strange(sample: Sample) -> np.ndarray:
     strange = np.zeros(facts.classes.count, dtype=bool)
     if facts.history is None:
         return strange
-    known = pl.Series(attribute.known[attribute.codes])
-    rows = pl.DataFrame({"class": facts.classes.of_row, "text": attribute.texts.gather(attribute.codes)}).filter(known)
+    answers = sample.histogram.answers()
+    rows = pl.DataFrame({"class": answers.group, "text": attribute.texts.gather(answers.value)})
     now = rows.group_by("class").agg(pl.col("text").unique().sort().alias("now"))
-    before = pl.DataFrame({"class": facts.classes.of_row, "before": facts.history})
-    before = before.filter(pl.col("before").is_not_null()).unique()
+    before = facts.history
     exploded = before.with_row_index("at").explode("before", empty_as_null=True)
     exploded = exploded.with_columns(canonical(exploded["before"], attribute.columns[0].reads)[0].alias("before"))
     texts = exploded.group_by("at").agg("class", pl.col("before").drop_nulls().unique().sort())

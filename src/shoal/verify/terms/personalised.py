@@ -9,55 +9,42 @@ import polars as pl
 
 from shoal.errors import VerificationError
 from shoal.verify.claims import Claims, Column
-from shoal.verify.facts import Facts, Sample
+from shoal.verify.facts import Sample
 from shoal.verify.known import Known
 from shoal.verify.outcome import Outcome, at_most
 from shoal.verify.personalised import breach_probabilities
 from shoal.verify.terms.base import Model, Term
 from shoal.verify.terms.parameters import count, positive_share
-from shoal.verify.values import STAR, canonical
 
 
 def judge(model: Model, sample: Sample) -> Outcome:
     """The likeliest breach of each class; records of unknown value take no part."""
     facts, (name,) = sample.facts, sample.names
-    column = facts.claims.column(name)
-    if facts.original is None or facts.origin is None:
+    records = facts.guarded.get(name)
+    if records is None:
         raise VerificationError("What people guard is only known at the gate.")
-    truth = _known(facts.original[name].gather(facts.origin), column)
-    labels = canonical(facts.frame[name].gather(facts.classes.rows), "categorical")[0]
-    seen = pl.DataFrame({"label": labels, "truth": truth}).select(pl.when(pl.col("truth").is_not_null()).then("label"))
-    paths = column.hierarchy or ()
-    guards = _guards(model, facts, paths, truth)
-    chances = breach_probabilities(paths, seen.to_series(), guards, facts.classes.of_row, facts.subject)
+    seen = records.select(pl.when(pl.col("truth").is_not_null()).then("label")).to_series()
+    paths = facts.claims.column(name).hierarchy or ()
+    group, who = records["class"].to_numpy(), records["who"].to_numpy() if facts.people else None
+    guards = _guards(model, records, paths)
+    chances = breach_probabilities(paths, seen, guards, group, who, records["rows"].to_numpy())
     worst = np.zeros(facts.classes.count)
-    np.maximum.at(worst, facts.classes.of_row, chances)
+    np.maximum.at(worst, group, chances)
     judged = np.zeros(facts.classes.count, dtype=bool)
-    judged[facts.classes.of_row[truth.is_not_null().to_numpy()]] = True
+    judged[group[records["truth"].is_not_null().to_numpy()]] = True
     return Outcome(worst, at_most(worst, model["p"]) | ~judged, judged, "high")
 
 
-def _known(values: pl.Series, column: Column) -> pl.Series:
-    """Canonical texts, null for what says nothing."""
-    texts, _ = canonical(values, column.type)
-    refused, _ = canonical(pl.Series(column.non_answers, dtype=pl.String), column.type)
-    frame = pl.DataFrame({"text": texts})
-    known = pl.col("text").is_in([STAR, *refused.drop_nulls()]).not_()
-    return frame.select(pl.when(known).then("text")).to_series()
-
-
-def _guards(model: Model, facts: Facts, paths: Sequence[Sequence[str]], truth: pl.Series) -> pl.Series:
+def _guards(model: Model, records: pl.DataFrame, paths: Sequence[Sequence[str]]) -> pl.Series:
     """The label that each record guards, null for none: as its owner wrote it, or at one level above its value."""
     level = model.get("guard_level")
     if level is not None:
         above = {path[0]: path[min(level, len(path) - 1)] for path in paths}
-        return truth.replace_strict(above, default=None, return_dtype=pl.String)
-    if facts.guard is None or facts.origin is None:
+        return records["truth"].replace_strict(above, default=None, return_dtype=pl.String)
+    if "guard" not in records.columns:
         raise VerificationError("The gate was not told what people guard.")
-    guards = canonical(facts.guard.gather(facts.origin), "categorical")[0].str.strip_chars()
-    frame = pl.DataFrame({"guard": guards, "truth": truth})
     asked = (pl.col("guard") != "") & pl.col("truth").is_not_null()
-    return frame.select(pl.when(asked).then("guard")).to_series()
+    return records.select(pl.when(asked).then("guard")).to_series()
 
 
 def check(claims: Claims, model: Model, columns: Sequence[Column], joint: bool) -> None:
@@ -93,6 +80,7 @@ TERM = Term(
     limit=lambda model: model["p"],
     judge=judge,
     people=False,
+    guards=True,
     needs_input=lambda claims, columns: True,  # guards are as sensitive as values
     check=check,
     necessary=necessary,

@@ -11,9 +11,10 @@ from shoal.verify.facts import Facts, Sample
 from shoal.verify.known import Known
 from shoal.verify.outcome import Outcome, at_most
 from shoal.verify.policies import exact, ranks
+from shoal.verify.tally import Dictionary
 from shoal.verify.terms.base import Model, Term
 from shoal.verify.terms.parameters import share
-from shoal.verify.values import MISSING, STAR, Values, canonical, read_values
+from shoal.verify.values import MISSING, STAR, canonical
 
 
 def judge(model: Model, sample: Sample) -> Outcome:
@@ -60,10 +61,8 @@ def _spread(facts: Facts, column: Column) -> np.ndarray:
     return share
 
 
-def _input(facts: Facts, column: Column) -> Values | None:
-    if facts.original is None:
-        return None
-    return read_values(facts.original[column.name], column.type)
+def _input(facts: Facts, column: Column) -> Dictionary | None:
+    return None if facts.quasi is None else facts.quasi[column.name]
 
 
 def _label_spread(column: Column, texts: pl.Series) -> np.ndarray:
@@ -99,7 +98,7 @@ def _number_widths(column: Column, cells: Cells, texts: pl.Series) -> np.ndarray
     return np.array([0.0 if low is None or high is None else float(high - low) for low, high in pairs], dtype=float)
 
 
-def _domain(column: Column, values: Values | None) -> float:
+def _domain(column: Column, values: Dictionary | None) -> float:
     """Width of the declared domain, else of the input's."""
     if column.domain is not None:
         return column.domain[1] - column.domain[0]
@@ -109,23 +108,24 @@ def _domain(column: Column, values: Values | None) -> float:
     return float(max(numbers) - min(numbers)) if numbers else 0.0
 
 
-def _gated(values: Values | None) -> Values:
+def _gated(values: Dictionary | None) -> Dictionary:
     if values is None:
         raise ValueError("the input is only known at the gate")
     return values
 
 
-def _members_spread(facts: Facts, column: Column, values: Values, domain: float) -> np.ndarray:
+def _members_spread(facts: Facts, column: Column, values: Dictionary, domain: float) -> np.ndarray:
     """What the members of each class span, where the cell says one value only."""
-    if facts.origin is None or domain <= 0:
+    low, high = np.full(facts.classes.count, np.inf), np.full(facts.classes.count, -np.inf)
+    if domain <= 0:
         return np.zeros(facts.classes.count)
     number = values.numbers
     if column.type == "ordinal":
         number = np.array(ranks(column, values.texts.to_list()), dtype=float)
-    mine = number[values.codes[facts.origin]]
-    low, high = np.full(facts.classes.count, np.inf), np.full(facts.classes.count, -np.inf)
-    np.fmin.at(low, facts.classes.of_row, mine)
-    np.fmax.at(high, facts.classes.of_row, mine)
+    members = facts.members[column.name]
+    group, mine = members["class"].to_numpy(), number[members["value"].to_numpy()]
+    np.fmin.at(low, group, mine)
+    np.fmax.at(high, group, mine)
     return np.where(high >= low, np.minimum((high - low) / domain, 1.0), 0.0)
 
 

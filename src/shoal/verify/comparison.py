@@ -1,0 +1,103 @@
+"""The rows of a release against the input rows they come from, once rows and columns fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from shoal.verify.accounts import Accounts
+from shoal.verify.checks import ExactValues, check_cells, check_classes, check_sensitive, class_figures
+from shoal.verify.claims import Claims
+from shoal.verify.classes import Looking, Placed
+from shoal.verify.ends import check_ends
+from shoal.verify.forms import Form
+from shoal.verify.judge import judge, slots, verdict_check
+from shoal.verify.named import Named
+from shoal.verify.neutral import Neutral
+from shoal.verify.readings import Readings
+from shoal.verify.strangers import Anybody
+from shoal.verify.types import Batch, GateReport, Rows, Setting
+
+
+class Comparison:
+    """The second pass of the gate, batch by batch.
+
+    Parameters
+    ----------
+    manifest, claims
+        With whole hierarchies and policies.
+    readings
+        What was found of the input.
+    accounts
+        Whose rows are released.
+    """
+
+    def __init__(
+        self, setting: Setting, manifest: Mapping[str, Any], claims: Claims, readings: Readings, accounts: Accounts
+    ) -> None:
+        self._setting, self._claims, self._readings, self._accounts = setting, claims, readings, accounts
+        closed = [entry["name"] for entry in manifest["columns"] if entry.get("order") or entry.get("hierarchy")]
+        columns = (*claims.role("sensitive"), *claims.role("neutral"))
+        read = [column.name for column in columns if column.coded is None and column.name not in closed]
+        self._anybody = Anybody(readings.known)
+        self._tables = [Named(readings.known, read)]
+        self._apart = Named(readings.known, read) if claims.apart else None
+        self._looking, self._exact = Looking(claims), ExactValues(claims)
+        self._form = Form(manifest, claims, readings.inputs, accounts)
+        self._neutral = Neutral(setting, claims)
+
+    def see(self, batch: Batch, rows: Rows) -> None:
+        """Compare a batch of the release with its rows."""
+        released, who = batch.released, self._readings.who(rows)
+        placed = self._looking.see(released)
+        self._tables[0].see(released, self._readings.hidden(rows))
+        self._anybody.see(released)
+        self._exact.see(released)
+        self._form.see(batch, rows, placed, who)
+        self._neutral.see(released, placed)
+        if self._claims.group is None:
+            self._count(batch, rows, placed, who)
+
+    def see_values(self, batch: Batch, rows: Rows) -> None:
+        """Compare a batch of the table that holds the sensitive values of a bucketised release with its rows."""
+        who = self._readings.who(rows)
+        if self._apart is not None:
+            self._apart.see(batch.released, self._readings.hidden(rows))
+            self._anybody.see(batch.released, table=1)
+        self._form.see_values(batch, rows, who)
+        self._count(batch, rows, self._looking.see_groups(batch.released), who)
+
+    def _count(self, batch: Batch, rows: Rows, placed: Placed, who: np.ndarray | None) -> None:
+        made_up = self._setting.counterfeits
+        real = batch.source < self._accounts.rows - made_up if made_up else None
+        published, *true = self._readings.counting
+        published.see(batch.released, placed, rows, who, real)
+        for counting in true:
+            values = batch.released.with_columns(rows.original[name] for name in self._readings.coded)
+            counting.see(values, placed, rows, who, real)
+
+    def report(self, public: Claims) -> GateReport:
+        """What all batches hold, beyond rows and columns; ``public`` are the claims as they will be published."""
+        claims, setting, look = self._claims, self._setting, self._looking.look()
+        facts, *true = [counting.facts(look.judged) for counting in self._readings.counting]
+        readable, cells = check_cells(claims, look.quasi)
+        tables = [*self._tables, *([] if self._apart is None else [self._apart])]
+        checks = [
+            self._accounts.check_order(),
+            *(table.own() for table in tables),
+            self._anybody.check(),
+            *(check for table in tables for check in table.read(setting.acknowledged)),
+            readable,
+            self._exact.check(),
+            *self._form.checks(),
+            check_ends(claims, setting.grids, self._readings.inputs, cells),
+            check_classes(look.judged),
+            check_sensitive(facts),
+            self._neutral.check(look.quasi),
+        ]
+        found = [(slot, judge(slot, (true or [facts])[0])) for slot in slots(public)]
+        checks += [verdict_check(slot, verdict, claims.people) for slot, verdict in found]
+        verdicts = [verdict for _, verdict in found]
+        return GateReport(checks=checks, verdicts=verdicts, classes=class_figures(facts, look))

@@ -1,0 +1,136 @@
+"""What identifiers are known by: words run together, digits, and single words of names as far as they are rare.
+
+What many people share names nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from shoal.verify.folded import joined_words, number_key, plain_texts, words
+from shoal.verify.tally import Counts, Numbering
+
+# A value that more people have names nobody: five of a small table, one in a thousand of a large one.
+_FEW, _SHARE = 5, 1000
+_LONGEST, _TURNS, _LEAST_KEY = 8, 4, 5
+# Identifiers whose keys are made in one go.
+_PART = 1 << 18
+# A name has three letters or more; in scripts whose letters are words or syllables, two.
+_NAME = r"^\p{L}{3,}|^[\p{Han}\p{Hiragana}\p{Katakana}]{2}"
+_LETTERED_OR_DATE = r"\p{L}|^\d{4}-\d\d-\d\d(?:\s|$)|^\d\d?[./]\d\d?[./]\d{4}(?:\s|$)"
+
+
+class Hidden:
+    """Identifiers of all input rows, read batch by batch before anything is looked for."""
+
+    def __init__(self) -> None:
+        self._types: dict[str, pl.DataType] = {}
+        self._texts: dict[str, Counts] = {}
+        self._words: dict[str, Counts] = {}
+        self._people = Numbering()
+        self._rows = 0
+
+    def read(self, hidden: Sequence[pl.Series], who: np.ndarray | None) -> None:
+        """Take in the identifiers of some rows, and whose rows they are."""
+        for one in hidden:
+            self._types[one.name] = one.dtype
+            texts = without_fraction(one) if one.dtype.is_numeric() else plain_texts(one)
+            frame = pl.DataFrame({"text": texts} | ({} if who is None else {"who": who})).drop_nulls("text")
+            self._texts.setdefault(one.name, Counts()).see(frame)
+            if one.dtype == pl.String:
+                each = row_words(local_names(one))
+                if who is not None:
+                    each = each.with_columns(who=pl.Series(who).gather(each["row"]))
+                self._words.setdefault(one.name, Counts()).see(each.drop("row"))
+            self._rows += len(one) if one is hidden[0] else 0
+        if who is not None:
+            self._people.see(pl.DataFrame({"who": who}))
+
+    @property
+    def names(self) -> list[str]:
+        """The columns."""
+        return list(self._types)
+
+    def keys(self) -> list[tuple[str, pl.DataFrame, pl.DataFrame]]:
+        """Of every column, what whole identifiers are known by: words, and digits."""
+        found = [(name, kind, self._few(name)) for name, kind in self._types.items()]
+        return [(name, _whole(kind, texts), _numbers(kind, texts)) for name, kind, texts in found]
+
+    def rare_words(self, name: str) -> pl.DataFrame | None:
+        """Words of names that few people have, and the rows of each; None of what is no text."""
+        if name not in self._words:
+            return None
+        counted = self._words[name].counted()
+        found = counted.group_by("word").agg(given=pl.col("rows").sum(), who=_people(counted))
+        return found.filter(pl.col("who") <= self._limit()).select("word", "given")
+
+    def _few(self, name: str) -> pl.Series:
+        """Different identifiers that few people have."""
+        counted = self._texts[name].counted()
+        return counted.group_by("text").agg(who=_people(counted)).filter(pl.col("who") <= self._limit())["text"]
+
+    def _limit(self) -> int:
+        return max(_FEW, (self._people.count or self._rows) // _SHARE)
+
+
+def _people(counted: pl.DataFrame) -> pl.Expr:
+    """People (or rows) of each group of counted rows."""
+    return pl.col("who").n_unique() if "who" in counted.columns else pl.col("rows").sum()
+
+
+def without_fraction(column: pl.Series) -> pl.Series:
+    """Numbers as text; whole ones without the fraction that a float shows."""
+    return column.cast(pl.String).str.replace(r"\.0$", "")
+
+
+def _whole(kind: pl.DataType, texts: pl.Series) -> pl.DataFrame:
+    """Keys of identifiers with letters: their words run together, begun with any of them; of mail, the name as well.
+
+    Hashes of them are kept, since there are several an identifier.
+    """
+    found = [pl.DataFrame(schema={"key": pl.UInt64, "first": pl.UInt64})]
+    if not kind.is_numeric() and not kind.is_temporal():
+        found += [_keys(texts[start : start + _PART]) for start in range(0, len(texts), _PART)]
+    return pl.concat(found).unique()
+
+
+def _keys(texts: pl.Series) -> pl.DataFrame:
+    local = texts.filter(texts.str.contains("@")).str.split("@").list.first()
+    frame = pl.concat([texts, local]).to_frame("text").select(words=words(pl.col("text")).list.head(_LONGEST))
+    # One word of letters is left to the words: as a name it may be one of the language, too.
+    frame = frame.with_columns(size=pl.col("words").list.len()).filter(pl.col("size") > 1)
+    turned = [
+        frame.filter(pl.col("size") > turn).select(
+            words=pl.concat_list(pl.col("words").list.slice(turn), pl.col("words").list.head(turn))
+        )
+        for turn in range(_TURNS)
+    ]
+    keys = pl.concat(turned).select(key=pl.col("words").list.join(""), first=pl.col("words").list.first())
+    lettered = pl.col("key").str.contains(r"\p{L}") & (pl.col("key").str.len_chars() >= _LEAST_KEY)
+    return keys.filter(lettered).select(pl.all().hash())
+
+
+def _numbers(kind: pl.DataType, texts: pl.Series) -> pl.DataFrame:
+    """Digits of identifiers that are long numbers."""
+    if kind.is_temporal():
+        return pl.DataFrame(schema={"key": pl.String})
+    digits = texts.to_frame("text").filter(~pl.col("text").str.contains(_LETTERED_OR_DATE))
+    return digits.select(key=number_key(pl.col("text"))).drop_nulls().unique()
+
+
+def local_names(identifier: pl.Series) -> pl.Series:
+    """Of addresses of mail the part before the @, the rest being nobody's."""
+    return plain_texts(identifier).str.replace(r"@\S*", " ")
+
+
+def row_words(column: pl.Series) -> pl.DataFrame:
+    """Row and word, each pair once, of words long enough to be a name."""
+    texts = plain_texts(column).to_frame("text").with_row_index("row").drop_nulls("text")
+    text = pl.col("text")
+    spelt = words(text).list.set_union(joined_words(text))
+    cells = texts.select(text.unique()).with_columns(word=spelt)
+    pairs = texts.join(cells, on="text", how="inner").select("row", "word").explode("word").drop_nulls("word")
+    return pairs.filter(pl.col("word").str.contains(_NAME))

@@ -1,0 +1,76 @@
+"""What the gate knows of the input once all of it has been read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.errors import VerificationError
+from shoal.verify.claims import Claims, read_claims
+from shoal.verify.counting import Counting
+from shoal.verify.hidden import Hidden
+from shoal.verify.inputs import Inputs
+from shoal.verify.tally import Numbering
+from shoal.verify.types import Rows, Setting
+
+
+class Readings:
+    """The first pass of the gate: identifiers, values and people of all input rows, batch by batch.
+
+    Parameters
+    ----------
+    manifest, claims
+        With whole hierarchies and policies.
+    people
+        Whether rows have owners.
+
+    Attributes
+    ----------
+    known, inputs
+        Identifiers, and values of quasi-identifiers.
+    counting
+        What is counted of the sensitive values as they are published, and of those that models look at: the true ones,
+        where codes stand for them.
+    """
+
+    def __init__(self, setting: Setting, manifest: Mapping[str, Any], claims: Claims, *, people: bool) -> None:
+        self._manifest, self._claims = manifest, claims
+        self.tokens = [column.name for column in claims.columns if column.coded == "token"]
+        self._people = Numbering() if people else None
+        self.known, self.inputs = Hidden(), Inputs(claims, setting.grids)
+        self.counting = [Counting(claims, gated=True, people=people)]
+        self.coded = [column.name for column in claims.role("sensitive") if column.coded is not None and claims.models]
+        if self.coded:
+            self.counting.append(Counting(self._uncoded(setting), gated=True, people=people))
+
+    def read(self, rows: Rows) -> None:
+        """Take in rows of the input."""
+        who = self.who(rows)
+        self.known.read(self.hidden(rows), who)
+        self.inputs.read(rows.original, who)
+        for counting in self.counting:
+            counting.read(rows.original, who)
+
+    def who(self, rows: Rows) -> np.ndarray | None:
+        """A number for the owner of each row; rows without one count as one and the same person's."""
+        if self._people is None or rows.subject is None:
+            return None
+        return self._people.see(rows.subject.to_frame("who")).codes
+
+    def hidden(self, rows: Rows) -> list[pl.Series]:
+        """Identifier columns, the subject column, which is never released either, and what tokens stand for."""
+        named = [*rows.identifiers.get_columns(), *(rows.original[name] for name in self.tokens)]
+        if rows.subject is None or rows.subject.name in self.tokens:
+            return named
+        return [*named, rows.subject]
+
+    def _uncoded(self, setting: Setting) -> Claims:
+        """The claims with values in place of codes, which are what models are about."""
+        lost = [name for name in self.coded if name not in setting.uncoded]
+        if lost:
+            raise VerificationError(f"The gate was not told what the codes of '{lost[0]}' stand for.")
+        entries = [setting.uncoded.get(entry["name"], entry) for entry in self._manifest["columns"]]
+        return read_claims({**self._manifest, "columns": entries})

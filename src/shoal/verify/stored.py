@@ -1,0 +1,163 @@
+"""The verifier's own reading of a table on disk, batch by batch.
+
+A file is hashed before it is read and once more while it is, so that what was hashed is what is looked at. Memory is
+one batch. What is wrong with a file is said when all of it has been read, and does not depend on where batches end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.errors import InputError, VerificationError
+
+# Bytes of a CSV file, and rows of a Parquet file, that are read in one go; the latter are those of a row group.
+_BYTES, _ROWS = 1 << 24, 1 << 18
+# How a cell begins that a spreadsheet runs unless it is a number, and how one that is escaped.
+_FORMULA = r"^[=+\-@\t\r]"
+_ESCAPED = r"^'('*[=+\-@\t\r])"
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+# What Polars writes into a Parquet file beside the rows.
+_PARQUET_KEYS = {"ARROW:schema"}
+
+
+def check_hash(folder: Path, entry: Mapping[str, Any]) -> None:
+    """Refuse a file that is not the one that the manifest describes."""
+    path = folder / entry["file"]
+    try:
+        # From a pipe or a device there may never be an end.
+        if path.exists() and not path.is_file():
+            raise InputError(f"'{path}' is no file.")
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"The file '{path}' cannot be read: {error.strerror}.") from None
+    if found != entry["sha256"]:
+        raise VerificationError(f"'{entry['file']}' is not the file that the manifest describes: its hash differs.")
+
+
+def stored_batches(
+    folder: Path, entry: Mapping[str, Any], *, escaped: bool = False, size: int | None = None
+) -> Iterator[pl.DataFrame]:
+    """The rows of a table, in order, in one batch or several; of CSV every column as text, every cell as it stands.
+
+    Parameters
+    ----------
+    entry
+        The manifest's description: file, hash and number of rows.
+    escaped
+        Whether cells that begin like formulas are escaped.
+    size
+        Bytes (of CSV) or rows (of Parquet) that are read in one go.
+    """
+    check_hash(folder, entry)
+    path, file = folder / entry["file"], entry["file"]
+    batches = _csv(path, file, entry["sha256"], size or _BYTES) if file.endswith(".csv") else _parquet(
+        path, file, size or _ROWS
+    )  # fmt: skip
+    rows, formulas = 0, _Formulas(file)
+    for frame in batches:
+        rows += frame.height
+        yield formulas.unescaped(frame) if escaped else frame
+    formulas.refuse()
+    check_hash(folder, entry)
+    if rows != entry["rows"]:
+        raise VerificationError(f"'{file}' has {rows} rows and the manifest says {entry['rows']}.")
+
+
+def _csv(path: Path, file: str, digest: str, size: int) -> Iterator[pl.DataFrame]:
+    """Read parts of the file, write them again, and compare: so no quote, blank or mark can be read in two ways."""
+    header, spelled, seen = b"", True, hashlib.sha256()
+    for part in _records(path, size):
+        seen.update(part)
+        again = io.BytesIO()
+        try:
+            frame = pl.read_csv(header + part, infer_schema=False)
+            frame.write_csv(again, include_header=not header)
+        except (pl.exceptions.PolarsError, OSError):
+            raise VerificationError(f"'{file}' cannot be read back as CSV: write the release again.") from None
+        if not header:
+            names = io.BytesIO()
+            frame.clear().write_csv(names)
+            header = names.getvalue()
+        # A cell with nothing in it is null here; a release quotes an empty text.
+        spelled &= again.getvalue() == part and not any(column.null_count() for column in frame.iter_columns())
+        yield frame
+    if seen.hexdigest() != digest:
+        raise VerificationError(f"'{file}' is not the file that the manifest describes: its hash differs.")
+    if not spelled:
+        raise VerificationError(f"'{file}' is not spelled as Shoal writes CSV, so it could be read in two ways.")
+
+
+def _records(path: Path, size: int) -> Iterator[bytes]:
+    """The bytes of a CSV file in parts that end where a record does: at a line end outside quotes.
+
+    The first part has a record besides the header, where there is one.
+    """
+    rest, first = b"", True
+    with path.open("rb") as stream:
+        while chunk := stream.read(size):
+            rest += chunk
+            found = np.frombuffer(rest, dtype=np.uint8)
+            quotes = np.cumsum(found == ord('"'), dtype=np.uint8)  # which wraps, and is even or odd all the same
+            ends = np.flatnonzero((found == ord("\n")) & (quotes % 2 == 0))
+            if len(ends) > first:
+                yield rest[: ends[-1] + 1]
+                rest, first = rest[ends[-1] + 1 :], False
+    if rest or first:
+        yield rest
+
+
+class _Formulas:
+    """Apostrophes that keep spreadsheets from running cells: taken off, and counted where they are lacking."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._lacking: dict[str, int] = {}
+        self._names = 0
+
+    def unescaped(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The cells and names without their apostrophes."""
+        names = pl.Series("", frame.columns, dtype=pl.String)
+        for texts in frame.iter_columns():
+            self._lacking[texts.name] = self._lacking.get(texts.name, 0) + self._bare(texts)
+        self._names = self._bare(names)
+        cells = frame.with_columns(pl.all().str.replace(_ESCAPED, "${1}"))
+        return cells.rename(dict(zip(frame.columns, names.str.replace(_ESCAPED, "${1}").to_list(), strict=True)))
+
+    def refuse(self) -> None:
+        """None may lack its own."""
+        lacking = next((count for count in (*self._lacking.values(), self._names) if count), 0)
+        if lacking:
+            told = f"'{self._file}' has {lacking:,} formulas that are not escaped, against its manifest."
+            raise VerificationError(told)
+
+    @staticmethod
+    def _bare(texts: pl.Series) -> int:
+        return int((texts.str.contains(_FORMULA) & ~texts.str.contains(_NUMBER)).sum())
+
+
+def _parquet(path: Path, file: str, size: int) -> Iterator[pl.DataFrame]:
+    try:
+        table = pl.scan_parquet(path, hive_partitioning=False, glob=False)
+        schema = table.collect_schema()
+        rows = int(table.select(pl.len()).collect().item())
+        extra = set(pl.read_parquet_metadata(path)) - _PARQUET_KEYS
+    except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException):
+        raise VerificationError(f"'{file}' cannot be read back as Parquet: write the release again.") from None
+    if extra:
+        raise VerificationError(f"'{file}' carries {len(extra)} notes beside its rows, which nothing describes.")
+    odd = [name for name, kind in schema.items() if kind.is_nested() or kind in (pl.Binary, pl.Object)]
+    if odd:
+        raise VerificationError(f"The column '{odd[0]}' of '{file}' holds neither text nor numbers nor dates.")
+    for start in range(0, max(rows, 1), size):
+        try:
+            yield table.slice(start, size).collect()
+        except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException):
+            raise VerificationError(f"'{file}' cannot be read back as Parquet: write the release again.") from None
