@@ -121,7 +121,7 @@ def _as_it_is(table: Table) -> Reading:
                 entry["hierarchy"] = column.hierarchy.rows()
         entries.append(entry)
     rows = iso_dates(table)
-    return read_published(rows, {"kind": "original", "columns": entries}, rows)
+    return read_published(rows, {"kind": "generalised", "columns": entries}, rows)
 
 
 def _inside(column: Column, feature: Feature, condition: Condition) -> np.ndarray:
