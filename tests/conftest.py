@@ -1,11 +1,14 @@
 """Settings and fixtures of every test.
 
+What reads Adult or reproduces a paper is marked ``slow``: ``-m "not slow"`` leaves it out.
+
 A skipped test is one nobody ran. The summary therefore names every skip and why, and with
 ``SHOAL_REQUIRE_ALL=1`` a skip fails the run, unless it waits for the shared data and there is none.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import Counter
 from pathlib import Path
@@ -16,6 +19,15 @@ from hypothesis import HealthCheck, settings
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
 NEEDS_SHARED = "needs ../shared"
+# The longest files go first, so that no worker is left alone with one of them in the end.
+LONGEST = [
+    f"tests/{name}.py"
+    for name in (
+        "test_wheel", "test_soak", "test_interrupts", "contract/test_algorithms", "attacks/test_power", "test_adult",
+        "algorithms/test_mondrian_exhaustive", "verify/test_attested", "test_published", "io/test_publication",
+        "models/test_contract", "algorithms/lattice/test_optimal", "test_recorded", "cli/test_meeting",
+    )
+]  # fmt: skip
 REQUIRE_ALL = os.environ.get("SHOAL_REQUIRE_ALL") == "1"
 
 # The first call of a kernel compiles it, which no deadline allows for; a required run has to be repeatable.
@@ -92,5 +104,21 @@ class Skips:
             )
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    rank = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: rank.get(item.nodeid.partition("::")[0], len(rank)))
+    for item in items:
+        reads_adult = "adult" in getattr(item, "fixturenames", ()) or item.path.name == "test_adult.py"
+        if reads_adult or item.path.is_relative_to(ROOT / "tests" / "papers"):
+            item.add_marker("slow")
+
+
+def pytest_collection_finish() -> None:
+    # Thousands of tests that stay to the end need not be looked at by every collection of garbage.
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "slow: reads Adult or reproduces a paper")
     config.pluginmanager.register(Skips(), "shoal-skips")

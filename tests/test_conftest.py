@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import LONGEST
+
 CONFTEST = Path(__file__).with_name("conftest.py")
 SKIPS_A_TEST = "import pytest\ndef test_a():\n    pytest.skip('no such engine')\n"
 SKIPS_A_FILE = "import pytest\npytest.importorskip('no_such_library_at_all')\ndef test_a():\n    pass\n"
@@ -67,3 +69,10 @@ def test_nothing_skipped_says_nothing(tmp_path: Path) -> None:
     result = run(tmp_path, PASSES, require=True, workers=False)
     assert "NOT RUN" not in result.stdout
     assert result.returncode == 0
+
+
+def test_the_files_that_begin_are_there(request: pytest.FixtureRequest) -> None:
+    names = {item.nodeid.partition("::")[0] for item in request.session.items}
+    assert all((CONFTEST.parents[1] / name).is_file() for name in LONGEST)
+    first = [name for name in LONGEST if name in names]
+    assert list(dict.fromkeys(item.nodeid.partition("::")[0] for item in request.session.items))[: len(first)] == first

@@ -83,5 +83,5 @@ def attempt(rng: random.Random, folder: Path) -> str:
 @pytest.mark.parametrize("seed", range(8))
 def test_a_release_that_its_own_check_accepts_or_a_refusal(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
-    found = [attempt(rng, tmp_path) for _ in range(40)]
-    assert min(found.count("released"), found.count("refused")) >= 3
+    found = [attempt(rng, tmp_path) for _ in range(20)]
+    assert min(found.count("released"), found.count("refused")) >= 2

@@ -93,6 +93,7 @@ def test_the_same_bytes_everywhere(tmp_path: Path, case: str) -> None:
     there = write(tmp_path / "far" / "away" / "there", case)
     shoal.run(here)
     env = {**os.environ, "TZ": "Pacific/Kiritimati", "PYTHONHASHSEED": "77", "LC_ALL": "C", "COLUMNS": "40"}
+    env |= {"POLARS_MAX_THREADS": "3", "SHOAL_CORES": "2"}
     env["PYTHONPATH"] = str(Path(shoal.__file__).parents[1])
     code = RUN.format(shift=400 * 86_400, recipe=str(there))
     done = subprocess.run([sys.executable, "-c", code], env=env, cwd="/", capture_output=True, text=True, check=False)

@@ -18,8 +18,8 @@ from tests.soak.judge import Members, broken
 from tests.soak.oracle import faults
 from tests.soak.run import attempt, run_seed
 
-CASES = 500
-PARTS = 20
+CASES = 210
+PARTS = 10
 
 
 @pytest.fixture(autouse=True)

@@ -324,7 +324,7 @@ def test_what_is_planted_is_what_the_attack_on_centroids_finds() -> None:
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("name", sorted(set(PLANTED) - STEADY))
 def test_planted_leaks_are_found(name: str, share: float) -> None:
-    assert sum(PLANTED[name](seed, share).beats for seed in range(100)) >= 95
+    assert sum(PLANTED[name](seed, share).beats for seed in range(40)) >= 38
 
 
 @pytest.mark.parametrize("share", SHARES)
@@ -339,9 +339,8 @@ def test_planted_leaks_are_found_whatever_is_drawn(name: str, share: float) -> N
 
 @pytest.mark.parametrize("name", PLANTED)
 def test_no_alarm_without_a_leak(name: str) -> None:
-    seeds = {"minimality": 40}.get(name, 100)  # it makes tables of its own, again and again
-    made = [PLANTED[name](seed, 0.0) for seed in range(seeds)]
-    assert sum(not one.beats for one in made) >= 0.9 * seeds
+    made = [PLANTED[name](seed, 0.0) for seed in range(40)]
+    assert sum(not one.beats for one in made) >= 36
     for one in made:
         assert one.baseline is not None
         assert one.low <= one.value <= one.high

@@ -33,8 +33,6 @@ from tests.models.judging import (
 )
 from tests.table.random_tables import Case, cases, groupings
 
-SPECS = st.sampled_from(ALL)
-
 
 def case_for(name: str, **options: Any) -> st.SearchStrategy[Case]:
     """Tables that a model can be set on."""
@@ -102,8 +100,9 @@ def test_failing_is_inherited_where_it_is_declared_to_be(data: st.DataObject, sp
     assert not ok(table, part, model).all()
 
 
-@settings(max_examples=150)
-@given(st.data(), SPECS)
+@pytest.mark.parametrize("spec", ALL, ids=named)
+@settings(max_examples=5)
+@given(data=st.data())
 def test_flags_are_honest_where_people_are_counted(data: st.DataObject, spec: dict[str, Any]) -> None:
     """What the table makes of a model's flags: merging keeps it, and failing stays, or nobody says so."""
     case = data.draw(case_for(spec["name"], rows=(4, 14), subjects=True))
@@ -132,8 +131,9 @@ def test_two_people_may_share_a_value_only_once_they_are_together() -> None:
     assert model.all_necessary(judge_of(table, model).reference) == []
 
 
-@settings(max_examples=250)
-@given(st.data(), st.sampled_from([spec for spec in ALL if spec["name"] != "max-range"]), st.booleans())
+@pytest.mark.parametrize("spec", [spec for spec in ALL if spec["name"] != "max-range"], ids=named)
+@settings(max_examples=8)
+@given(data=st.data(), people=st.booleans())
 def test_figures_are_the_verifiers(data: st.DataObject, spec: dict[str, Any], people: bool) -> None:
     """Both readings of one contract give the same figure for the worst class, and the same verdict."""
     case = data.draw(case_for(spec["name"], subjects=people))
@@ -145,7 +145,7 @@ def test_figures_are_the_verifiers(data: st.DataObject, spec: dict[str, Any], pe
     compare(table, data.draw(groupings(case.n)), spec)
 
 
-@settings(max_examples=100, phases=[Phase.generate])
+@settings(max_examples=40, phases=[Phase.generate])
 @given(st.data(), st.sampled_from([0.5, 0.8]), st.booleans())
 def test_max_range_figures_are_the_verifiers(data: st.DataObject, limit: float, people: bool) -> None:
     case = data.draw(case_for("max-range", subjects=people))
@@ -185,8 +185,9 @@ def by_reference(released: Released, model: Model) -> list[Judgement]:
     return judge.judge(replace(stats, spreads=released.spreads))
 
 
-@settings(max_examples=120)
-@given(st.data(), SPECS)
+@pytest.mark.parametrize("spec", ALL, ids=named)
+@settings(max_examples=5)
+@given(data=st.data())
 def test_what_is_called_infeasible_is(data: st.DataObject, spec: dict[str, Any]) -> None:
     """No grouping of all rows satisfies a model that was refused before anything ran."""
     case = data.draw(case_for(spec["name"], missing=False, non_answers=False, rows=(2, 8)))
@@ -201,8 +202,9 @@ def test_what_is_called_infeasible_is(data: st.DataObject, spec: dict[str, Any])
             assert not ok(table, ids, model).all()
 
 
-@settings(max_examples=150)
-@given(st.data(), SPECS)
+@pytest.mark.parametrize("spec", ALL, ids=named)
+@settings(max_examples=5)
+@given(data=st.data())
 def test_what_is_called_vacuous_cannot_fail(data: st.DataObject, spec: dict[str, Any]) -> None:
     loose = {"t": 0.97, "v": 0.0, "limit": 1.0, "alpha": 1.0, "e": 0.0}
     if data.draw(st.booleans()):

@@ -62,7 +62,7 @@ def test_risk_says_so(hiv: pl.DataFrame) -> None:
 def test_no_algorithm_releases_such_a_class(algorithm: dict[str, Any]) -> None:
     """Random tables in which most people have several values: whoever grows or cuts groups keeps them apart."""
     released = 0
-    for seed in range(12):
+    for seed in range(6):
         rng = np.random.default_rng(seed)
         rows = 40
         frame = pl.DataFrame({

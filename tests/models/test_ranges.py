@@ -65,7 +65,7 @@ def with_policies(data: st.DataObject, case: Case) -> Table:
     return set_policies(case.table(), {name: data.draw(policies(case, name)) for name in case.sensitive})
 
 
-@settings(max_examples=400)
+@settings(max_examples=120)
 @given(st.data(), st.sampled_from(["range-diversity", "range-confidence"]), st.booleans())
 def test_figures_are_the_verifiers_whatever_the_policy(data: st.DataObject, name: str, people: bool) -> None:
     case = data.draw(cases(sensitive=(1, 2), quasi=(1, 2), subjects=people))
@@ -73,7 +73,7 @@ def test_figures_are_the_verifiers_whatever_the_policy(data: st.DataObject, name
     compare(table, data.draw(groupings(case.n)), {"name": name, "p": data.draw(st.sampled_from([0.3, 0.5, 0.8]))})
 
 
-@settings(max_examples=150)
+@settings(max_examples=40)
 @given(st.data())
 def test_declared_domains_are_measured_against(data: st.DataObject) -> None:
     values = data.draw(st.lists(st.integers(0, 40), min_size=2, max_size=12))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
-import time
 from datetime import date
 from decimal import Decimal
 from itertools import product
@@ -324,15 +323,6 @@ def test_interval_texts_keep_nulls() -> None:
 def test_interval_texts_of_different_lengths() -> None:
     with pytest.raises(InternalError, match="1 and 2"):
         interval_texts(["1"], ["1", "2"])
-
-
-def test_interval_texts_are_fast() -> None:
-    low = pl.Series([str(number) for number in range(100_000)])
-    high = pl.Series([str(number + number % 3) for number in range(100_000)])
-    begin = time.process_time()
-    found = interval_texts(low, high)
-    assert time.process_time() - begin < 1
-    assert found[:3].to_list() == ["0", "[1,2]", "[2,4]"]
 
 
 def test_the_module_loads_neither_polars_nor_numba() -> None:

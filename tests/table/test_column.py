@@ -37,6 +37,7 @@ def coded(values: Any, *, role: str = "quasi", tree: Any = None, **settings: Any
     )
 
 
+@settings(max_examples=30)
 @given(st.lists(st.integers(-(2**52), 2**52 - 1).map(lambda x: x * 2048), min_size=1, max_size=10))
 def test_differences_of_64_bit_numbers_do_not_overflow(values: list[int]) -> None:
     found = column(pl.Series(values, dtype=pl.Int64))

@@ -150,6 +150,8 @@ def _fits(texts: pl.Series, form: str) -> pl.Series:
     shape = form.replace(".", r"\.").replace("%Y", r"\d{4}").replace("%y", r"\d{2}")
     shape = shape.replace("%d", two).replace("%m", two).replace("%B", r"\p{L}{3,9}")
     shaped = texts.str.contains(f"^{shape}$")
+    if not shaped.any():
+        return shaped
     dates = texts.set(~shaped, None).str.to_date(form, strict=False)
     return dates.is_not_null() & dates.dt.year().is_between(1800, 2199).fill_null(False)
 

@@ -48,7 +48,7 @@ def verified(table: Table, found: Averaged) -> bool:
     return all(check.passed for check in checks)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(frames(people=False), st.integers(2, 5))
 def test_every_group_publishes_its_centroid(case: Any, k: int) -> None:
     frame, roles = case

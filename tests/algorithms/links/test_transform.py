@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.algorithms.base import Problem
@@ -65,10 +65,11 @@ def columns(draw: st.DrawFn) -> Table:
     for name, (cell, dtype) in kinds.items():
         some = st.one_of(st.none(), cell) if draw(st.booleans()) else cell
         data[name] = pl.Series(draw(st.lists(some, min_size=n, max_size=n)), dtype=dtype)
-    settings = {"huge": {"type": "numeric"}, "text": {"type": "categorical"}}
-    return table(pl.DataFrame(data), settings=settings)
+    types = {"huge": {"type": "numeric"}, "text": {"type": "categorical"}}
+    return table(pl.DataFrame(data), settings=types)
 
 
+@settings(max_examples=40)
 @given(columns(), st.integers(1, 7), st.sampled_from(["equal_width", "quantile"]))
 def test_the_whole_table(data: Table, categories: int, bounds: str) -> None:
     found = run(TableTransform(categories=categories, bounds=bounds), data)
@@ -99,6 +100,7 @@ def test_the_whole_table(data: Table, categories: int, bounds: str) -> None:
         assert secret.encode(kept).equals(codes, check_names=False)
 
 
+@settings(max_examples=15)
 @given(columns())
 def test_only_what_is_asked_for_is_coded(data: Table) -> None:
     assert set(run(Graded(), data).columns) == {"whole", "real", "huge", "day"}
@@ -116,9 +118,9 @@ def test_codes_are_numbered_without_gaps_and_begin_with_the_prefix() -> None:
 
 def test_codes_follow_no_order_of_the_values() -> None:
     """Over many runs every value gets every number equally often, whatever its place or frequency."""
-    counts = np.zeros((3, 3))
+    counts, data = np.zeros((3, 3)), table(FRAME.select("zip", "disease"))
     for seed in range(600):
-        mapping = run(ValueMapping(), seed=seed).secrets[0].reveal()["mapping"]
+        mapping = run(ValueMapping(), data, seed).secrets[0].reveal()["mapping"]
         for place, value in enumerate(("asthma", "flu", "ulcer")):
             counts[place, int(mapping[value].rpartition("_")[2]) - 1] += 1
     assert np.abs(counts - 200).max() < 60  # 5 standard deviations
