@@ -281,6 +281,7 @@ def _plain(verdict: Any) -> dict[str, Any]:
 def _facts(released: Released, recoding: Recoding, measured: Measured) -> dict[str, Any]:
     """What was found out about a release; private, since it tells about suppressed people too."""
     table = released.table
+    priced = released.price_stats()
     return {
         "search": dict(recoding.notes),
         "counts": {
@@ -292,7 +293,7 @@ def _facts(released: Released, recoding: Recoding, measured: Measured) -> dict[s
             "classes": released.n_classes,
             "clusters": released.groups,
         },
-        "measures": {name: load("measure", name)().score(released.price_stats()) for name in working("measure")},
+        "measures": {name: load("measure", name)().score(priced) for name in working("measure")},
         "overlaps": overlap_report(released) if released.made.generalises else [],
         "attacks": list(measured.figures),
         "attack_notes": list(measured.notes),

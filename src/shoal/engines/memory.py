@@ -32,11 +32,7 @@ class MemoryRows:
 
     def __init__(self, table: Table) -> None:
         self.table = table
-
-    @property
-    def domain(self) -> Domain:
-        """Roles, dictionaries and counts."""
-        return self.table.domain
+        self.domain: Domain = table.domain
 
     def joined(self, names: tuple[str, ...]) -> Joint:
         """The dictionary of a tuple of columns."""

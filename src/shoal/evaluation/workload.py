@@ -17,6 +17,7 @@ from shoal.evaluation.queries import Condition
 from shoal.evaluation.reading import Feature, Reading, read_published
 from shoal.evaluation.targets import target_classes, told
 from shoal.hierarchy.hierarchy import MISSING
+from shoal.kinds.generalised import GENERALISED
 from shoal.table.column import FLAT, INTERVAL, Column
 from shoal.table.table import Table, iso_dates
 from shoal.table.workload import Cuts, Workload, boundary_cuts, changes
@@ -121,7 +122,7 @@ def _as_it_is(table: Table) -> Reading:
                 entry["hierarchy"] = column.hierarchy.rows()
         entries.append(entry)
     rows = iso_dates(table)
-    return read_published(rows, {"kind": "generalised", "columns": entries}, rows)
+    return read_published(rows, {"kind": GENERALISED.name, "columns": entries}, rows)
 
 
 def _inside(column: Column, feature: Feature, condition: Condition) -> np.ndarray:
