@@ -5,7 +5,8 @@ from __future__ import annotations
 import shoal
 
 NAMES = {
-    "AlphaK", "AlphaKComplete", "AlphaKGeneral", "AlphaKSimple", "Auto", "BottomUp", "ColumnSpec", "DistinctL",
+    "AlphaK", "AlphaKComplete", "AlphaKGeneral", "AlphaKSimple", "Auto", "BetaLikeness", "BottomUp", "ColumnSpec",
+    "DeltaDisclosure", "DistinctL",
     "EntropyL", "EpsM", "Hierarchy", "Incognito", "KAnonymity", "KE", "KMembers", "KMembersP", "MaxRange", "Mondrian",
     "NoAlgorithm", "Optimal", "PSensitive", "RangeConfidence", "RangeDiversity", "RecursiveCL", "Release", "Samarati",
     "ShoalError", "TCloseness", "TOC", "TopDown", "TopDownSubtree", "UPC", "VERSION", "Variance", "WorstGroupUtility",

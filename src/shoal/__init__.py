@@ -66,6 +66,8 @@ _HOMES = {
     "RecursiveCL": "shoal.models.diversity",
     "PSensitive": "shoal.models.diversity",
     "TCloseness": "shoal.models.closeness",
+    "BetaLikeness": "shoal.models.likeness",
+    "DeltaDisclosure": "shoal.models.likeness",
     "AlphaKSimple": "shoal.models.alpha",
     "AlphaKGeneral": "shoal.models.alpha",
     "AlphaKComplete": "shoal.models.alpha",

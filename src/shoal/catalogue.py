@@ -75,6 +75,14 @@ _TABLE: dict[str, dict[str, tuple[str, ...]]] = {
             "shoal.models.closeness:TCloseness",
             "Every class's distribution is within t of the table's.",
         ),
+        "beta-likeness": (
+            "shoal.models.likeness:BetaLikeness",
+            "No value's share of a class exceeds its share of the table by more than beta times that.",
+        ),
+        "delta-disclosure": (
+            "shoal.models.likeness:DeltaDisclosure",
+            "The share of every value of the table differs in every class by a factor below 2 to the delta.",
+        ),
         "alpha-k-simple": (
             "shoal.models.alpha:AlphaKSimple",
             "One value's share is at most alpha in every class of at least k.",

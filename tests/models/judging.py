@@ -36,6 +36,10 @@ SPECS: dict[str, list[dict[str, Any]]] = {
         {"t": 0.2}, {"t": 0.45}, {"t": 0.3, "distance": "equal"}, {"t": 0.3, "distance": "variational"},
         {"t": 0.6, "distance": "kl"}, {"t": 0.3, "reference": "released"},
     ],
+    "beta-likeness": [
+        {"beta": 0.5}, {"beta": 1.5}, {"beta": 2, "variant": "enhanced"}, {"beta": 0.8, "reference": "released"},
+    ],
+    "delta-disclosure": [{"delta": 0.7}, {"delta": 1.5}, {"delta": 2.5, "reference": "released"}],
     "alpha-k-simple": [{"alpha": 0.5, "k": 2, "value": "b"}],
     "alpha-k-general": [{"alpha": 0.5, "k": 2}, {"alpha": 0.7, "k": 3}],
     "alpha-k-complete": [{"alpha": {"b": 0.4}, "k": 2, "default": 0.75}],

@@ -16,6 +16,8 @@ AT_LEAST_0 = ([0, 0.0, 7.5], [-0.001, -1, math.nan, math.inf, "1", True])
 AT_LEAST_1 = ([1, 1.5], [0.999, 0, math.nan, math.inf, True])
 SHARE = ([0, 0.5, 1], [-0.001, 1.001, 2, math.nan, True, "1"])
 POSITIVE_SHARE = ([0.001, 1], [0, -0.001, 1.001, 2, math.nan, True])
+POSITIVE = ([0.001, 3], [0, -1, math.nan, math.inf, "1", True])
+REFERENCE = (["input", "released"], ["others", None, 1])
 DISTANCES = ("equal", "ordered", "hierarchical", "variational", "kl")
 EDGES: list[tuple[str, dict[str, Any], str, tuple[list[Any], list[Any]]]] = [
     ("k", {}, "k", COUNT),
@@ -25,6 +27,12 @@ EDGES: list[tuple[str, dict[str, Any], str, tuple[list[Any], list[Any]]]] = [
     ("recursive-cl", {"c": 2}, "l", COUNT),
     ("t-closeness", {}, "t", AT_LEAST_0),
     ("t-closeness", {"t": 1}, "distance", ([None, *DISTANCES], ["near", 1])),
+    ("t-closeness", {"t": 1}, "reference", REFERENCE),
+    ("beta-likeness", {"variant": "basic"}, "beta", POSITIVE),
+    ("beta-likeness", {"beta": 1}, "variant", (["basic", "enhanced"], ["other", None, 1])),
+    ("beta-likeness", {"beta": 1, "variant": "basic"}, "reference", REFERENCE),
+    ("delta-disclosure", {}, "delta", POSITIVE),
+    ("delta-disclosure", {"delta": 1}, "reference", REFERENCE),
     ("alpha-k-simple", {"k": 2, "value": "a"}, "alpha", SHARE),
     ("alpha-k-simple", {"alpha": 1, "value": "a"}, "k", COUNT),
     ("alpha-k-simple", {"alpha": 1, "k": 2}, "value", (["a", 3, 2.5], [None, True, ["a"], math.nan])),
@@ -61,7 +69,7 @@ def test_parameters_at_the_edge(name: str, rest: dict[str, Any], parameter: str,
             check_model({"name": name, **rest, parameter: value})
 
 
-REQUIRED = [edge for edge in EDGES if edge[2] not in ("distance", "default", "relative", "guard_level")]
+REQUIRED = [edge for edge in EDGES if edge[2] not in ("distance", "default", "relative", "guard_level", "reference")]
 
 
 @pytest.mark.parametrize("name, rest, parameter, edge", REQUIRED)
@@ -89,6 +97,8 @@ LIMITS: list[tuple[dict[str, Any], float, str]] = [
     ({"name": "recursive-cl", "c": 4, "l": 2}, 4, "recursive-cl = 4 on s"),
     ({"name": "t-closeness", "t": 0.25}, 0.25, "t-closeness = 0.25 on s"),
     ({"name": "alpha-k-simple", "alpha": 0.5, "k": 9, "value": "a"}, 0.5, "alpha-k-simple = 0.5 on s"),
+    ({"name": "beta-likeness", "beta": 0.5, "variant": "basic"}, 1, "beta-likeness = 0.5 on s"),
+    ({"name": "delta-disclosure", "delta": 0.5}, 0.5, "delta-disclosure = 0.5 on s"),
     ({"name": "alpha-k-general", "alpha": 0.5, "k": 9}, 0.5, "alpha-k-general = 0.5 on s"),
     ({"name": "alpha-k-complete", "alpha": {"a": 0.5}, "k": 9}, 1, "alpha-k-complete on s"),
     ({"name": "p-sensitive", "p": 3, "k": 9}, 3, "p-sensitive = 3 on s"),

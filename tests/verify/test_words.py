@@ -19,6 +19,8 @@ MODELS: dict[str, dict[str, Any]] = {
     "entropy-l": {"l": 2.5},
     "recursive-cl": {"c": 2, "l": 3},
     "t-closeness": {"t": 0.2},
+    "beta-likeness": {"beta": 0.5, "variant": "enhanced"},
+    "delta-disclosure": {"delta": 1.5},
     "alpha-k-simple": {"alpha": 0.5, "k": 4, "value": "flu"},
     "alpha-k-general": {"alpha": 0.5, "k": 4},
     "alpha-k-complete": {"alpha": {"flu": 0.5}, "k": 4},

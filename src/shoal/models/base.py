@@ -131,6 +131,10 @@ class Model:
         """Conditions for every attribute it is judged on."""
         return [self.rules(one, reference) for one in self.attributes(reference.domain)]
 
+    def guides(self, reference: Reference) -> list[list[Rule]]:
+        """Conditions that kernels group records by, where they do not know those that the model is judged by."""
+        return []
+
     def distinct_needed(self) -> int:
         """Fewest distinct values a class needs; fewer stay fewer in every subset."""
         return 1

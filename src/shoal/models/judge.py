@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.kernels.judge import rules as kernel
 from shoal.models.base import Model, merging_keeps, smallest_class
-from shoal.models.rules import BALANCED, BREACH, Reference, Rule
+from shoal.models.rules import BALANCED, BREACH, DISCLOSURE, Reference, Rule
 from shoal.table.stats import Attribute, GroupStats, Histogram, Key
 
 _EMPTY = np.empty(0, dtype=np.float64)
@@ -64,7 +64,8 @@ class Judge:
         self.attributes = list(found.values())
         self.needs_spreads = any(rule.op == kernel.EXTENT for rule in self._flat)
         self.needs_breaches = any(rule.op == BREACH for rule in self._flat)
-        self.rules = compile_rules([pair for pair in self.sets if pair[1][0].op >= 0], self.attributes)
+        guides = [(model, rules) for model in models for rules in model.guides(reference)]
+        self.rules = compile_rules([pair for pair in self.sets if pair[1][0].op >= 0] + guides, self.attributes)
 
     @property
     def k(self) -> int:
@@ -102,6 +103,8 @@ class Judge:
         histogram = stats.histograms[rule.attribute.key]
         if rule.op == BALANCED:
             return _balanced(rule.attribute, histogram, (stats.broken or {}).get(rule.attribute.names[0]))
+        if rule.op == DISCLOSURE:
+            return _disclosure(rule.attribute, histogram, rule.ref)
         return kernel.judge_rule(
             self.rules, index, histogram.indptr, histogram.codes, histogram.counts, histogram.known
         )
@@ -144,6 +147,21 @@ def _balanced(one: Attribute, histogram: Histogram, broken: np.ndarray | None) -
     if broken is not None:
         even &= ~broken
     return np.where(distinct == 0, np.nan, np.where(even, distinct, 0.0))
+
+
+def _disclosure(one: Attribute, histogram: Histogram, shares: np.ndarray) -> np.ndarray:
+    """Largest |log2| of a value's share of each group over that of the reference; infinite where one is lacking."""
+    groups = histogram.known.size
+    owner = np.repeat(np.arange(groups), np.diff(histogram.indptr))
+    known = one.unknown[histogram.codes] == 0
+    owner, codes, counts = owner[known], histogram.codes[known], histogram.counts[known]
+    with np.errstate(divide="ignore"):
+        ratio = np.abs(np.log2(counts / histogram.known[owner] / shares[codes]))
+    worst = np.zeros(groups)
+    np.maximum.at(worst, owner, ratio)
+    there = np.bincount(owner, weights=shares[codes] > 0, minlength=groups)
+    worst[there < np.count_nonzero(shares)] = np.inf
+    return np.where(histogram.known == 0, np.nan, worst)
 
 
 def average_known(values: Sequence[np.ndarray]) -> np.ndarray:

@@ -16,6 +16,8 @@ _NO_TREE = np.empty((0, 0), dtype=np.int32)
 BREACH = -1
 # A rule on whether values are equally frequent and what they were before: no kernel knows it either.
 BALANCED = -2
+# A rule on how far the share of each value is from the reference's, in either direction.
+DISCLOSURE = -3
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -142,7 +142,7 @@ class Checker:
     def _prepare_models(self) -> None:
         """Compile the models' rules together with the conditions that failing classes hand down."""
         judge = self.problem.judge
-        sets = list(judge.sets)
+        sets = [pair for pair in judge.sets if pair[1][0].op >= 0]
         necessary = [
             (model, rules) for model in judge.models for rules in model.all_necessary(judge.reference) if rules
         ]
@@ -150,7 +150,9 @@ class Checker:
         flags = [1] * sum(len(rules) for _, rules in sets) + [2] * sum(len(rules) for _, rules in necessary)
         self._flags = np.array(flags, dtype=np.uint8)
         self.rows_only = bool((self.rules.op == SIZE).all())
-        self._relative = judge.reference.whole and any(model.relative for model in judge.models)
+        # What kernels do not know is judged as a release would be, and so is what suppressing changes.
+        unknown = len(sets) < len(judge.sets)
+        self._relative = unknown or (judge.reference.whole and any(model.relative for model in judge.models))
         self._leaves = Rolled(self.frequency.codes, self.frequency.weight, self._histograms, None)
         self._entries = self._leaves
 
