@@ -28,7 +28,7 @@ from shoal.verify.terms.base import Term, check_model, register_term, term_names
 ROOT = Path(__file__).parent.parent
 # What the class and the term state, each for itself.
 STATED = ("main", "words", "group_words", "leaves_open", "closed_by", "identity", "valued", "together", "of_cells",
-          "remembers", "numeric")  # fmt: skip
+          "membership", "remembers", "numeric")  # fmt: skip
 
 
 @dataclass(frozen=True)

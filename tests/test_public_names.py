@@ -6,7 +6,7 @@ import shoal
 
 NAMES = {
     "AlphaK", "AlphaKComplete", "AlphaKGeneral", "AlphaKSimple", "Auto", "BetaLikeness", "BottomUp", "ColumnSpec",
-    "DeltaDisclosure", "DistinctL",
+    "DeltaDisclosure", "DeltaPresence", "DistinctL", "KMap",
     "EntropyL", "EpsM", "Hierarchy", "Incognito", "KAnonymity", "KE", "KMembers", "KMembersP", "MaxRange", "Mondrian",
     "NoAlgorithm", "Optimal", "PSensitive", "RangeConfidence", "RangeDiversity", "RecursiveCL", "Release", "Samarati",
     "ShoalError", "TCloseness", "TOC", "TopDown", "TopDownSubtree", "UPC", "VERSION", "Variance", "WorstGroupUtility",

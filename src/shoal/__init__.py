@@ -65,6 +65,8 @@ _HOMES = {
     "EntropyL": "shoal.models.diversity",
     "RecursiveCL": "shoal.models.diversity",
     "PSensitive": "shoal.models.diversity",
+    "KMap": "shoal.models.population",
+    "DeltaPresence": "shoal.models.population",
     "TCloseness": "shoal.models.closeness",
     "BetaLikeness": "shoal.models.likeness",
     "DeltaDisclosure": "shoal.models.likeness",

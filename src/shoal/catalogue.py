@@ -62,6 +62,14 @@ _TABLE: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "model": {
         "k": ("shoal.models.size:KAnonymity", "Every class has at least k records (or people)."),
+        "k-map": (
+            "shoal.models.population:KMap",
+            "At least k people of the population match the cells of every class.",
+        ),
+        "delta-presence": (
+            "shoal.models.population:DeltaPresence",
+            "Of the people of the population who match a class, a share within limits is in it.",
+        ),
         "distinct-l": (
             "shoal.models.diversity:DistinctL",
             "Every class has at least l distinct sensitive values.",

@@ -250,6 +250,8 @@ def _pass_gate(
         hierarchies=whole_hierarchies(table),
         policies=whole_policies(table),
         grids=grids(table),
+        population=None if table.domain.population is None else table.domain.population.frame,
+        population_counts=None if table.domain.population is None else table.domain.population.counts,
     )
     report = gate(case)
     if not report.passed:

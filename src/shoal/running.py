@@ -204,6 +204,7 @@ def read_recipe_source(recipe: Recipe) -> Table:
         unpack_limit=source.unpack_limit,
         missing_markers=source.missing_markers,
         missing=source.missing,
+        population=source.population,
         base=recipe.base,
         weights=recipe.weights,
         workload=None if recipe.workload is None else recipe.workload.model_dump(),

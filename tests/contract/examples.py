@@ -97,6 +97,9 @@ CODES = ["W-NO-K", "W-RA-LINK", "W-PP-REV", "W-EXACT-QI", "W-UNMODELLED:s", "W-U
 # Each in the company of 'k'; 'on' names the texts or the numbers.
 MODELS: list[Spec] = [
     {"name": "k", "k": 3},
+    {"name": "k-map", "k": 6},
+    {"name": "k-map", "k": 6, "fraction": 0.2},
+    {"name": "delta-presence", "delta_max": 0.6, "delta_min": 0.1},
     {"name": "distinct-l", "l": 2, "on": "s"},
     {"name": "entropy-l", "l": 1.5, "on": "s"},
     {"name": "recursive-cl", "c": 2.0, "l": 2, "on": "s"},
@@ -153,8 +156,10 @@ def trees(frame: pl.DataFrame) -> dict[str, Any]:
 ILLNESS = [["flu", "caught", "*"], ["cold", "caught", "*"], ["gout", "other", "*"], ["burn", "other", "*"]]
 
 
-def read(frame: pl.DataFrame, name: str = "", *, numbers: bool = False, guard: bool = False) -> Any:
-    """The table as an algorithm of this name needs it."""
+def read(
+    frame: pl.DataFrame, name: str = "", *, numbers: bool = False, guard: bool = False, population: bool = False
+) -> Any:
+    """The table as an algorithm of this name needs it; of its population it is every other person."""
     given = set(frame.columns)
     sensitive = ["s", "n"] if numbers or name in NEED_NUMBERS else ["s"]
     found = trees(frame) if name in NEED_TREES else {}
@@ -162,6 +167,7 @@ def read(frame: pl.DataFrame, name: str = "", *, numbers: bool = False, guard: b
         found["s"] = ILLNESS
     return shoal.read(
         frame, key="id", quasi=QUASI, sensitive=sensitive, hierarchies=found, guard="guard" if guard else None,
+        population=pl.concat([frame, frame]) if population else None,
         drop=sorted(given - {"id", *QUASI, *sensitive, *(["guard"] if guard else [])}),
     )  # fmt: skip
 

@@ -29,6 +29,7 @@ ENGINE = MemoryEngine()
 # At least one parameter set a registered model; the attribute kinds that each can be set on are in `NUMERIC`.
 SPECS: dict[str, list[dict[str, Any]]] = {
     "k": [{"k": 2}, {"k": 3}],
+    "k-map": [{"k": 4, "fraction": 0.4}],
     "distinct-l": [{"l": 2}, {"l": 3}],
     "entropy-l": [{"l": 1.5}, {"l": 2}, {"l": 2.7}],
     "recursive-cl": [{"c": 1.0, "l": 2}, {"c": 2.5, "l": 2}, {"c": 2.0, "l": 3}],
@@ -55,7 +56,7 @@ SPECS: dict[str, list[dict[str, Any]]] = {
 ALL = [{"name": name} | parameters for name, sets in SPECS.items() for parameters in sets]
 NUMERIC = {"k-e", "variance", "eps-m"}
 # Models that judge no attribute, or no tuple of attributes.
-NO_TUPLES = {"k", "worst-group-utility", "range-diversity", "range-confidence"}
+NO_TUPLES = {"k", "k-map", "worst-group-utility", "range-diversity", "range-confidence"}
 NAMES_A_VALUE = {"alpha-k-simple", "alpha-k-complete"}
 
 

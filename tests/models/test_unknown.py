@@ -173,6 +173,7 @@ OF_PEOPLE = [
     spec for spec in ALL
     if spec["name"] not in NUMERIC | {
         "max-range", "t-closeness", "distinct-l", "entropy-l", "recursive-cl", "range-diversity", "worst-group-utility",
+        "beta-likeness", "delta-disclosure",
     }
 ]  # fmt: skip
 

@@ -308,10 +308,7 @@ def _on(rng: random.Random, column: Column) -> dict[str, Any]:
         {"name": "range-diversity", "p": 0.7},
         {"name": "range-confidence", "p": 0.8},
         {"name": "max-range", "limit": 0.8},
-        {"name": "beta-likeness", "beta": rng.choice([0.8, 1.5]), "variant": rng.choice(["basic", "enhanced"]),
-         "reference": rng.choice(["input", "released"])},
-        {"name": "delta-disclosure", "delta": rng.choice([1.5, 2.5])},
-    ]  # fmt: skip
+    ]
     if column.kind == "int":
         options += [{"name": "k-e", "k": 2, "e": 10.0}, {"name": "variance", "v": 25.0}]
         options.append({"name": "eps-m", "eps": 5.0, "m": 2})

@@ -154,27 +154,6 @@ def _close(model: dict[str, Any], group: Members, table: Members) -> bool:
     return not group.known.values or _distance(group.known, table.known) <= model["t"] + _CLOSE
 
 
-def _shares(one: Members) -> dict[Value, Fraction]:
-    """Share of the people with an answer that have each value."""
-    return {value: Fraction(count, one.size) for value, count in one.counts().items()}
-
-
-def _like(model: dict[str, Any], group: Members, table: Members) -> bool:
-    mine, whole = _shares(group.known), _shares(table.known)
-    bound = {v: min(model["beta"], -math.log(p)) if model["variant"] == "enhanced" else model["beta"]
-             for v, p in whole.items()}  # fmt: skip
-    return all(share <= whole[value] * (1 + bound[value]) * (1 + _CLOSE) for value, share in mine.items())
-
-
-def _undisclosed(model: dict[str, Any], group: Members, table: Members) -> bool:
-    mine, whole = _shares(group.known), _shares(table.known)
-    if not mine:
-        return True
-    return set(mine) == set(whole) and all(
-        abs(math.log2(share / whole[value])) < model["delta"] for value, share in mine.items()
-    )
-
-
 def _distance(group: Members, table: Members) -> float:
     mine, whole = group.counts(), table.counts()
     n, total = sum(mine.values()), sum(whole.values())
@@ -222,8 +201,6 @@ _JUDGES: dict[str, Test] = {
         group.size >= model["k"] and _diverse(lambda m, counts: len(counts) >= m["p"])(model, group, table)
     ),
     "t-closeness": _close,
-    "beta-likeness": _like,
-    "delta-disclosure": _undisclosed,
     "alpha-k-simple": _alpha,
     "alpha-k-general": _alpha,
     "alpha-k-complete": _alpha,

@@ -9,7 +9,7 @@ import pytest
 
 from shoal.errors import VerificationError
 from shoal.verify.judge import Slot
-from shoal.verify.terms.base import check_model, limit
+from shoal.verify.terms.base import check_model, limit, term_of
 
 COUNT = ([1, 5], [0, -1, 1.5, True, "2", None])
 AT_LEAST_0 = ([0, 0.0, 7.5], [-0.001, -1, math.nan, math.inf, "1", True])
@@ -21,6 +21,11 @@ REFERENCE = (["input", "released"], ["others", None, 1])
 DISTANCES = ("equal", "ordered", "hierarchical", "variational", "kl")
 EDGES: list[tuple[str, dict[str, Any], str, tuple[list[Any], list[Any]]]] = [
     ("k", {}, "k", COUNT),
+    ("k-map", {}, "k", COUNT),
+    ("k-map", {"k": 2}, "fraction", POSITIVE_SHARE),
+    ("k-map", {"k": 2, "fraction": 1}, "significance", ([0.001, 0.5], [0, -1, 0.501, math.nan, True, None])),
+    ("delta-presence", {"delta_min": 0}, "delta_max", POSITIVE_SHARE),
+    ("delta-presence", {"delta_max": 1}, "delta_min", SHARE),
     ("distinct-l", {}, "l", COUNT),
     ("entropy-l", {}, "l", AT_LEAST_1),
     ("recursive-cl", {"l": 2}, "c", ([0.001, 3], [0, -1, math.inf, True])),
@@ -69,7 +74,8 @@ def test_parameters_at_the_edge(name: str, rest: dict[str, Any], parameter: str,
             check_model({"name": name, **rest, parameter: value})
 
 
-REQUIRED = [edge for edge in EDGES if edge[2] not in ("distance", "default", "relative", "guard_level", "reference")]
+OPTIONAL = ("distance", "default", "relative", "guard_level", "reference", "fraction", "significance")
+REQUIRED = [edge for edge in EDGES if edge[2] not in OPTIONAL]
 
 
 @pytest.mark.parametrize("name, rest, parameter, edge", REQUIRED)
@@ -97,6 +103,9 @@ LIMITS: list[tuple[dict[str, Any], float, str]] = [
     ({"name": "recursive-cl", "c": 4, "l": 2}, 4, "recursive-cl = 4 on s"),
     ({"name": "t-closeness", "t": 0.25}, 0.25, "t-closeness = 0.25 on s"),
     ({"name": "alpha-k-simple", "alpha": 0.5, "k": 9, "value": "a"}, 0.5, "alpha-k-simple = 0.5 on s"),
+    ({"name": "k-map", "k": 5}, 5, "k-map = 5"),
+    ({"name": "k-map", "k": 5, "fraction": 0.1, "significance": 0.05}, 2, "k-map = 5"),
+    ({"name": "delta-presence", "delta_min": 0.1, "delta_max": 0.5}, 0.5, "delta-presence = 0.5"),
     ({"name": "beta-likeness", "beta": 0.5, "variant": "basic"}, 1, "beta-likeness = 0.5 on s"),
     ({"name": "delta-disclosure", "delta": 0.5}, 0.5, "delta-disclosure = 0.5 on s"),
     ({"name": "alpha-k-general", "alpha": 0.5, "k": 9}, 0.5, "alpha-k-general = 0.5 on s"),
@@ -117,7 +126,7 @@ LIMITS: list[tuple[dict[str, Any], float, str]] = [
 @pytest.mark.parametrize("model, value, promise", LIMITS)
 def test_limits_and_promises(model: dict[str, Any], value: float, promise: str) -> None:
     assert limit(model) == value
-    names = () if model["name"] in ("k", "worst-group-utility") else ("s",)
+    names = ("s",) if term_of(model).valued else ()
     assert Slot(model, None, names, "", "rechecked").promise == promise
 
 

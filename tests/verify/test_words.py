@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shoal.catalogue import make, names
+from shoal.catalogue import load, make, names
 from shoal.errors import ParameterError
 from shoal.io.describe import statement as described
 from shoal.kinds.base import named
@@ -15,6 +15,8 @@ from shoal.verify.words import needed_codes, statement
 
 MODELS: dict[str, dict[str, Any]] = {
     "k": {"k": 5},
+    "k-map": {"k": 5},
+    "delta-presence": {"delta_min": 0.1, "delta_max": 0.5},
     "distinct-l": {"l": 3},
     "entropy-l": {"l": 2.5},
     "recursive-cl": {"c": 2, "l": 3},
@@ -62,7 +64,7 @@ def test_every_model_has_words() -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_both_say_the_same(name: str, kind: str, made: str) -> None:
     for on in ({}, {"on": "job"}, {"on": ["disease", "job"]}):
-        model = {"name": name} | MODELS[name] | ({} if name in ("k", "worst-group-utility") else on)
+        model = {"name": name} | MODELS[name] | (on if load("model", name).valued else {})
         try:
             ours = [make("model", model), make("model", {"name": "k", "k": 7})]
         except ParameterError:  # one that is about one column

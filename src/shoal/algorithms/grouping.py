@@ -80,6 +80,6 @@ class Grouper(Polishable):
     def run(self, problem: Problem) -> Grouping:
         """Group the records, merge groups that fail a model, and polish if asked."""
         grouping = self.group(problem)
-        if self.mends:
+        if self.mends or problem.judge.beyond_kernels:
             grouping = mend(problem, grouping, self.suppression_limit)
         return self.polished(problem, grouping)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from shoal.algorithms.base import Problem, geometry
 from shoal.kernels.cluster.mending import nearest_groups, pair_off
 from shoal.kernels.judge.rules import EXTENT, SIZE
 from shoal.kernels.price.groups import empty_groups, fill_groups
+from shoal.recoding.applied import extent_cells
+from shoal.recoding.matching import matching_people
 from shoal.recoding.recodings import Grouping
 from shoal.table.classmap import RowIds
 
@@ -48,8 +52,14 @@ def _failing(problem: Problem, ids: np.ndarray, groups: int) -> np.ndarray:
     """Groups that fail a model, smallest first, ties by number."""
     judge, table = problem.judge, problem.table
     sizes = np.bincount(ids[ids >= 0], minlength=groups)
-    if table.subjects is None and np.isin(judge.rules.op, (SIZE, EXTENT)).all():
+    counted = table.subjects is None and np.isin(judge.rules.op, (SIZE, EXTENT)).all()
+    if counted and not judge.beyond_kernels:
         bad = np.flatnonzero(sizes < judge.k)
     else:
-        bad = np.flatnonzero(~judge.ok(problem.rows.stats(RowIds(ids, groups), judge.attributes)))
+        stats = problem.rows.stats(RowIds(ids, groups), judge.attributes)
+        if judge.needs_population and table.domain.population is not None:
+            grouping = Grouping(ids=ids, groups=groups)
+            cells = [extent_cells(column, table.codes[column.name], grouping) for column in table.quasi]
+            stats = replace(stats, population=matching_people(cells, groups, table.domain.population))
+        bad = np.flatnonzero(~judge.ok(stats))
     return bad[np.argsort(sizes[bad], kind="stable")]

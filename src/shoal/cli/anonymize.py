@@ -48,6 +48,7 @@ def anonymize(
     encoding: options.Encoding = None,
     missing_markers: options.Markers = None,
     missing: options.Missing = None,
+    population: options.Population = None,
     types: options.Types = None,
     hierarchies: options.Hierarchies = None,
     policies: options.Policies = None,
@@ -95,6 +96,7 @@ def recipe_data(given: Mapping[str, Any]) -> dict[str, Any]:
         "path": str(given["file"]),
         "columns": split_columns(given["columns"]),
         "separator": separator_character(given["separator"]),
+        "population": None if given["population"] is None else str(given["population"]),
     }
     roles = ("identifiers", "quasi", "sensitive", "neutral", "pseudonym", "drop", "subject", "weight", "key", "guard")
     parameters = {name: typed_value(text) for name, text in pairs("--set", given["settings"]).items()}
@@ -162,7 +164,10 @@ def recipe_text(data: Mapping[str, Any], folder: Path) -> str:
 
     moved = {
         **data,
-        "source": {**data["source"], "path": seen(data["source"]["path"])},
+        "source": {
+            **data["source"],
+            **{key: seen(data["source"][key]) for key in ("path", "population") if key in data["source"]},
+        },
         "output": {
             **data["output"],
             **{key: seen(data["output"][key]) for key in ("folder", "vault") if key in data["output"]},

@@ -33,6 +33,9 @@ Encoding = Annotated[str | None, _one("NAME", "Encoding of a text file, UTF-8 by
 Markers = Annotated[
     list[str] | None, _many("TEXT", "A cell that stands for a missing value.", _READ, "--missing-marker")
 ]
+Population = Annotated[
+    Path | None, _one("FILE", "Everybody that the file was drawn from, for k-map and delta-presence.", _READ)
+]
 Missing = Annotated[
     str | None, _one("POLICY", "Missing cells: error (default), drop (the row) or value.", _READ)
 ]

@@ -40,6 +40,9 @@ class Promised(Protocol):
     def ranged(self) -> bool: ...
 
     @property
+    def membership(self) -> bool: ...
+
+    @property
     def leaves_open(self) -> str | None: ...
 
     @property
@@ -171,7 +174,8 @@ def _left_open(models: Sequence[Promised], sensitive: Sequence[str]) -> list[str
     for model in sorted(models, key=lambda model: model.leaves_open or ""):
         closed = {name for one in models if one.name in model.closed_by for name in one.columns(sensitive)}
         if model.leaves_open is not None:
-            found += [model.leaves_open.format(name) for name in model.columns(sensitive) if name not in closed]
+            on = model.columns(sensitive) if model.valued else [""]
+            found += [model.leaves_open.format(name) for name in on if name not in closed]
     return found
 
 
@@ -200,7 +204,8 @@ def _not_protected(
         found.append("Links through the neutral columns, which are published as they are.")
     if not any(model.valued for model in models) and sensitive:
         found.append("Sensitive values: a class whose members share one discloses it (homogeneity).")
-    return [*found, *_left_open(models, sensitive), *_ALWAYS]
+    always = _ALWAYS[1:] if any(model.membership for model in models) else _ALWAYS
+    return [*found, *_left_open(models, sensitive), *always]
 
 
 def _released_column(

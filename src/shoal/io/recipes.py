@@ -46,6 +46,7 @@ class Source(_Section):
     missing_markers: list[str] = []
     unpack_limit: Annotated[int, Field(gt=0)] = UNPACK_LIMIT
     missing: Literal["error", "drop", "value"] = "error"
+    population: str | None = None
 
 
 class Roles(_Section):

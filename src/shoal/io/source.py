@@ -7,6 +7,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from shoal.errors import InputError
 from shoal.hierarchy.files import build
 from shoal.hierarchy.hierarchy import Hierarchy
@@ -19,6 +21,7 @@ from shoal.params import choice
 from shoal.table.building import build_table
 from shoal.table.dates import as_declared, refuse_undeclared_dates
 from shoal.table.policies import set_policies
+from shoal.table.population import check_population, wider, with_population
 from shoal.table.schema import ColumnSpec, Schema
 from shoal.table.table import Table
 from shoal.table.workload import Workload, set_workload
@@ -48,6 +51,7 @@ def read(
     weights: Mapping[str, float] | None = None,
     policies: Mapping[str, Any] | None = None,
     workload: Workload | Mapping[str, Any] | None = None,
+    population: Any = None,
     name: str | None = None,
     base: Path | None = None,
 ) -> Table:
@@ -78,16 +82,13 @@ def read(
         it as ``{"ranges": ..., "else": "value"}``.
     workload
         What the release is for: ``queries`` (or a file of them), a ``target``, ``boundaries``, ``strength``.
+    population
+        The people that the rows were drawn from, as a file with a header or a frame of one row a person, with the same
+        quasi-identifiers written alike; for the models ``k-map`` and ``delta-presence``.
     """
+    how: dict[str, Any] = {"separator": separator, "encoding": encoding, "missing_markers": tuple(missing_markers)}
     if isinstance(source, str | Path):
-        frame = read_frame(
-            _under(base, source),
-            columns=columns,
-            separator=separator,
-            encoding=encoding,
-            missing_markers=tuple(missing_markers),
-            unpack_limit=unpack_limit,
-        )
+        frame = read_frame(_under(base, source), columns=columns, unpack_limit=unpack_limit, **how)
         backend = None
         name = name or Path(source).stem
     else:
@@ -113,13 +114,26 @@ def read(
     frame = as_declared(frame, schema)
     refuse_undeclared_dates(frame, schema, hierarchies or ())
     made = {column: _hierarchy(column, entry, base) for column, entry in (hierarchies or {}).items()}
+    everybody = None
+    if population is not None:
+        everybody = check_population(_population(population, base, how, unpack_limit), schema)
+        everybody = as_declared(everybody, Schema(quasi=list(quasi), specs=schema.specs))
+        built = [column for column, entry in made.items() if callable(entry) and column in quasi]
+        made |= {column: wider(made[column], everybody[column]) for column in built}  # type: ignore[arg-type]
     table = build_table(
         frame, schema, hierarchies=made, missing=missing, name=name, backend=backend, weights=weights
     )
     table = set_policies(
         table, {column: load_policy(column, entry, base) for column, entry in (policies or {}).items()}
     )
-    return set_workload(table, _workload(workload, base))
+    table = set_workload(table, _workload(workload, base))
+    return table if everybody is None else with_population(table, everybody)
+
+
+def _population(given: Any, base: Path | None, how: dict[str, Any], unpack_limit: int) -> pl.DataFrame:
+    if isinstance(given, str | Path):
+        return read_frame(_under(base, given), columns=None, unpack_limit=unpack_limit, **how)
+    return normalise(to_polars(given)[0], "the population", how["missing_markers"])
 
 
 def _workload(given: Workload | Mapping[str, Any] | None, base: Path | None) -> Workload | None:

@@ -9,6 +9,7 @@ from shoal.judging.settle import settled
 from shoal.models.judge import Judge
 from shoal.models.rules import BREACH
 from shoal.recoding.applied import Released
+from shoal.recoding.matching import matching_people
 
 
 def enforce(released: Released, judge: Judge, limit: float) -> Released:
@@ -19,6 +20,9 @@ def enforce(released: Released, judge: Judge, limit: float) -> Released:
         stats = rows.stats(classes, judge.attributes)
         if judge.needs_spreads:
             stats = replace(stats, spreads=released.spreads)
+        if judge.needs_population and rows.domain.population is not None:
+            cells = list(released.cells.values())
+            stats = replace(stats, population=matching_people(cells, released.n_classes, rows.domain.population))
         stats = rows.of_people(stats, classes, _guarded(judge), released.recoding.lifted)
         good = settled(judge, stats, classes, rows)
         if good.all():

@@ -42,6 +42,8 @@ class Model:
         Whether it is about generalised cells; and about nodes above sensitive values, which may be lifted.
     compares, remembers
         Whether it compares classes with a reference that it names; and with earlier releases.
+    membership
+        Whether it limits what is learnt about who is in the data at all.
     """
 
     name: ClassVar[str]
@@ -61,6 +63,7 @@ class Model:
     of_nodes: ClassVar[bool] = False
     compares: ClassVar[bool] = False
     remembers: ClassVar[bool] = False
+    membership: ClassVar[bool] = False
 
     @property
     def relative(self) -> bool:

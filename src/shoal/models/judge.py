@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.kernels.judge import rules as kernel
 from shoal.models.base import Model, merging_keeps, smallest_class
-from shoal.models.rules import BALANCED, BREACH, DISCLOSURE, Reference, Rule
+from shoal.models.rules import BALANCED, BREACH, DISCLOSURE, MATCHES, PRESENCE, Reference, Rule
 from shoal.table.stats import Attribute, GroupStats, Histogram, Key
 
 _EMPTY = np.empty(0, dtype=np.float64)
@@ -64,6 +64,9 @@ class Judge:
         self.attributes = list(found.values())
         self.needs_spreads = any(rule.op == kernel.EXTENT for rule in self._flat)
         self.needs_breaches = any(rule.op == BREACH for rule in self._flat)
+        self.needs_population = any(rule.op in (MATCHES, PRESENCE) for rule in self._flat)
+        # Whether kernels that group records go by less than what classes are judged by.
+        self.beyond_kernels = self.needs_population or any(rule.op == DISCLOSURE for rule in self._flat)
         guides = [(model, rules) for model in models for rules in model.guides(reference)]
         self.rules = compile_rules([pair for pair in self.sets if pair[1][0].op >= 0] + guides, self.attributes)
 
@@ -98,6 +101,8 @@ class Judge:
             # Nor is there a breach before it is known which nodes stand for sensitive values.
             found = (stats.breaches or {}).get((rule.names[0], int(rule.p0)))
             return found if found is not None else np.full(stats.sizes.size, np.nan)
+        if rule.op in (MATCHES, PRESENCE):
+            return _matched(stats, share=rule.op == PRESENCE)
         if rule.attribute is None:
             return stats.sizes.astype(np.float64)
         histogram = stats.histograms[rule.attribute.key]
@@ -147,6 +152,16 @@ def _balanced(one: Attribute, histogram: Histogram, broken: np.ndarray | None) -
     if broken is not None:
         even &= ~broken
     return np.where(distinct == 0, np.nan, np.where(even, distinct, 0.0))
+
+
+def _matched(stats: GroupStats, *, share: bool) -> np.ndarray:
+    """People of the population that match each group, or the group's share of them; NaN before there are cells."""
+    if stats.population is None:
+        return np.full(stats.sizes.size, np.nan)
+    if not share:
+        return stats.population.astype(np.float64)
+    with np.errstate(divide="ignore"):
+        return stats.sizes / stats.population.astype(np.float64)
 
 
 def _disclosure(one: Attribute, histogram: Histogram, shares: np.ndarray) -> np.ndarray:

@@ -18,6 +18,8 @@ BREACH = -1
 BALANCED = -2
 # A rule on how far the share of each value is from the reference's, in either direction.
 DISCLOSURE = -3
+# Rules on how many people of the population match a group's cells, and on which share of them the group is.
+MATCHES, PRESENCE = -4, -5
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

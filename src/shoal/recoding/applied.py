@@ -252,7 +252,7 @@ def _labels(domain: Domain, name: str, nodes: np.ndarray) -> pl.Series:
 def _grouped(rows: Rows, recoding: Grouping) -> Released:
     """Groups by the extent of their members; those with equal cells are one class."""
     table, groups = in_memory(rows).table, recoding.groups
-    cells = [_extent_cells(column, table.codes[column.name], recoding) for column in table.quasi]
+    cells = [extent_cells(column, table.codes[column.name], recoding) for column in table.quasi]
     keys = np.stack([column.keys for column in cells]) if groups else np.zeros((len(cells), 0), dtype=np.int32)
     class_of, first, _ = group_rows(keys, keys.max(axis=1, initial=0) + 1)
     classes = RowIds(np.append(class_of, -1).astype(np.int32)[recoding.ids], first.size)
@@ -260,7 +260,8 @@ def _grouped(rows: Rows, recoding: Grouping) -> Released:
     return replace(made, groups=groups)
 
 
-def _extent_cells(column: Column, codes: np.ndarray, grouping: Grouping) -> CellColumn:
+def extent_cells(column: Column, codes: np.ndarray, grouping: Grouping) -> CellColumn:
+    """The cells of groups, each of the extent of its members."""
     if column.kind == FLAT:
         column.check_sets(grouping.groups)
         return SetCells.of(column, group_bits(codes, grouping.ids, grouping.groups, column.card))

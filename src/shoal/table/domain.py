@@ -8,12 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shoal.table.column import Column
 from shoal.table.schema import Schema
 from shoal.table.workload import Cuts, Workload
+
+if TYPE_CHECKING:
+    from shoal.table.population import Population
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +66,8 @@ class Domain:
         The sensitive column whose earlier releases count, None where there are none.
     joint
         Dictionaries of the tuples of columns that models look at.
+    population
+        The people that the rows were drawn from, None where they are not known.
     """
 
     schema: Schema
@@ -73,6 +79,7 @@ class Domain:
     cuts: Mapping[str, Cuts] = field(default_factory=dict)
     history: str | None = None
     joint: Mapping[tuple[str, ...], Joint] = field(default_factory=dict)
+    population: Population | None = None
 
     @property
     def quasi(self) -> list[Column]:

@@ -85,6 +85,8 @@ class GroupStats:
         anonymity; None before it is known which nodes stand for sensitive values.
     broken
         By sensitive column: whether somebody of each group was among other values in an earlier release.
+    population
+        People of the population that match each group's generalised cells; None before there are any.
     """
 
     sizes: np.ndarray
@@ -93,6 +95,7 @@ class GroupStats:
     spreads: np.ndarray | None = None
     breaches: Mapping[tuple[str, int], np.ndarray] | None = None
     broken: Mapping[str, np.ndarray] | None = None
+    population: np.ndarray | None = None
 
 
 def attribute(domain: Domain, names: Sequence[str], *, people: bool | None = None) -> Attribute:

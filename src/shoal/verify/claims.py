@@ -301,6 +301,7 @@ def _check_target(claims: Claims, model: Mapping[str, Any]) -> None:
             raise VerificationError(f"The manifest claims {name} but has no quasi-identifier.")
         if term.of_cells and claims.made != "generalised":
             raise VerificationError(f"The manifest claims {name}, and a {claims.made} release generalises nothing.")
+        term.check(claims, model, (), False)
         return
     sensitive = {column.name: column for column in claims.role("sensitive")}
     on = model.get("on")

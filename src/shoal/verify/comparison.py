@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,12 @@ class Comparison:
     def report(self, public: Claims) -> GateReport:
         """What all batches hold, beyond rows and columns; ``public`` are the claims as they will be published."""
         claims, setting, look = self._claims, self._setting, self._looking.look()
-        facts, *true = [counting.facts(look.judged) for counting in self._readings.counting]
+        facts, *true = [
+            replace(
+                counting.facts(look.judged), population=setting.population, population_counts=setting.population_counts
+            )
+            for counting in self._readings.counting
+        ]
         readable, cells = check_cells(claims, look.quasi)
         tables = [*self._tables, *([] if self._apart is None else [self._apart])]
         checks = [

@@ -15,7 +15,14 @@ from shoal.verify.values import MISSING, Values, canonical
 def uncovered(
     column: Column, cells: Cells, cell_of_row: np.ndarray, values: Values, value_of_row: np.ndarray
 ) -> int:
-    """How many rows hold a cell that does not cover their value.
+    """How many rows hold a cell that does not cover their value."""
+    return int((~covered(column, cells, cell_of_row, values, value_of_row)).sum())
+
+
+def covered(
+    column: Column, cells: Cells, cell_of_row: np.ndarray, values: Values, value_of_row: np.ndarray
+) -> np.ndarray:
+    """Whether the cell of each row covers its value.
 
     Parameters
     ----------
@@ -39,7 +46,7 @@ def uncovered(
     else:
         inside = _among(cells, cell_of_row, values, value_of_row)
     inside |= none[value_of_row] & cells.missing[cell_of_row]
-    return int((~(inside | cells.star[cell_of_row])).sum())
+    return inside | cells.star[cell_of_row]
 
 
 def _ranks(column: Column, values: Values) -> np.ndarray:

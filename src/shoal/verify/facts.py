@@ -120,6 +120,8 @@ class Facts:
         By sensitive column, how many ``rows`` have each ``class``, ``label``, ``truth`` and ``guard``, and ``who``.
     history
         The pairs of ``class`` and ``before``, the values that a row's owner had in each earlier release.
+    population, population_counts
+        Combinations of quasi-identifiers in the population, and how many people have each; None at a re-check.
     """
 
     claims: Claims
@@ -130,6 +132,8 @@ class Facts:
     members: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     guarded: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     history: pl.DataFrame | None = None
+    population: pl.DataFrame | None = None
+    population_counts: np.ndarray | None = None
     _attributes: dict[tuple[str, ...], Attribute] = field(default_factory=dict)
     _histograms: dict[tuple[str, ...], Histogram] = field(default_factory=dict)
     _tuples: dict[tuple[str, ...], Numbering] = field(default_factory=dict)
@@ -183,6 +187,16 @@ class Facts:
         counts = np.zeros(len(attribute.known), dtype=np.int64)
         counts[found["value"].to_numpy()] = found["count"].to_numpy()
         return counts
+
+    def answering(self, names: Sequence[str], side: str) -> int:
+        """How many people (or rows) of the whole release or input have an answer."""
+        key = tuple(names)
+        tallies = self.original if side == "input" else self.released
+        if tallies is None:
+            raise ValueError("the input is only known at the gate")
+        counted = self._coded(key, tallies)
+        found = counted.filter(self.attribute(key).known[counted["value"].to_numpy()])
+        return int(found["who"].n_unique() if self.people else found["rows"].sum())
 
     def _sizes(self, rows: pl.DataFrame) -> np.ndarray:
         """People (or rows) among some rows of each class."""

@@ -11,7 +11,9 @@ from shoal.verify.facts import Facts, Sample
 from shoal.verify.terms.base import limit, size_asked, term_of
 from shoal.verify.types import Check, Verdict
 
-_AGAINST = {"input": " against the input", "history": " against earlier releases"}
+_AGAINST = {
+    "input": " against the input", "history": " against earlier releases", "population": " against the population",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import polars as pl
 
 from shoal.verify.facts import Histogram, Sample
 from shoal.verify.outcome import Outcome, at_most
-from shoal.verify.values import canonical, distinct
+from shoal.verify.values import canonical
 
 
 def answer_shares(answers: Histogram) -> np.ndarray:
@@ -19,13 +19,8 @@ def answer_shares(answers: Histogram) -> np.ndarray:
 
 def table_shares(sample: Sample) -> np.ndarray:
     """Share of each answer among the people (or rows) of the whole table that have one."""
-    facts, attribute = sample.facts, sample.attribute
-    codes, who = attribute.codes, facts.subject
-    if sample.side == "input" and attribute.input_codes is not None:
-        codes, who = attribute.input_codes, facts.input_subject
-    answered = attribute.known[codes]
-    people = answered.sum() if who is None else len(distinct(who[answered]))
-    return np.where(attribute.known, sample.table, 0) / max(int(people), 1)
+    counts = np.where(sample.attribute.known, sample.table, 0)
+    return counts / max(sample.facts.answering(sample.names, sample.side), 1)
 
 
 def largest(view: Histogram, figure: np.ndarray) -> np.ndarray:

@@ -96,6 +96,9 @@ class Setting:
     grids
         Quasi-identifiers whose intervals must not end at values that few people have, each with the width of the grid
         that they end on instead, None where every value is common.
+    population, population_counts
+        Combinations of quasi-identifiers in the population that the input was drawn from, as read, and how many people
+        have each; None where no model asks for them.
     """
 
     manifest: Mapping[str, Any]
@@ -109,6 +112,8 @@ class Setting:
     hierarchies: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
     policies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     grids: Mapping[str, float | None] = field(default_factory=dict)
+    population: pl.DataFrame | None = None
+    population_counts: np.ndarray | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -120,7 +120,8 @@ def not_protected(claims: Claims, codes: Sequence[str], *, joinable: bool = Fals
         found.append("Links through the neutral columns, which are published as they are.")
     if not any(term_of(model).valued for model in claims.models) and claims.role("sensitive"):
         found.append("Sensitive values: a class whose members share one discloses it (homogeneity).")
-    return [*found, *_left_open(claims), *_ALWAYS]
+    always = _ALWAYS[1:] if any(term_of(model).membership for model in claims.models) else _ALWAYS
+    return [*found, *_left_open(claims), *always]
 
 
 def _left_open(claims: Claims) -> list[str]:
@@ -130,7 +131,8 @@ def _left_open(claims: Claims) -> list[str]:
         term = term_of(model)
         closed = [name for one in claims.models if one["name"] in term.closed_by for name in _targets(one, claims)]
         if term.leaves_open is not None:
-            found += [term.leaves_open.format(name) for name in _targets(model, claims) if name not in closed]
+            on = _targets(model, claims) if term.valued else [""]
+            found += [term.leaves_open.format(name) for name in on if name not in closed]
     return found
 
 

@@ -149,9 +149,9 @@ class Checker:
         self.rules = compile_rules([*sets, *necessary], judge.attributes)
         flags = [1] * sum(len(rules) for _, rules in sets) + [2] * sum(len(rules) for _, rules in necessary)
         self._flags = np.array(flags, dtype=np.uint8)
-        self.rows_only = bool((self.rules.op == SIZE).all())
         # What kernels do not know is judged as a release would be, and so is what suppressing changes.
         unknown = len(sets) < len(judge.sets)
+        self.rows_only = not unknown and bool((self.rules.op == SIZE).all())
         self._relative = unknown or (judge.reference.whole and any(model.relative for model in judge.models))
         self._leaves = Rolled(self.frequency.codes, self.frequency.weight, self._histograms, None)
         self._entries = self._leaves
@@ -234,10 +234,11 @@ class Checker:
 
     def _judge(self, levels: np.ndarray, found: int) -> None:
         spreads = self._spreads(levels, found) if self.problem.judge.needs_spreads else None
+        population = self._population(levels, found) if self.problem.judge.needs_population else None
         if self._by_row:
-            self._judge_people(found, spreads)
+            self._judge_people(found, spreads, population)
         elif self._relative:
-            self._judge_released(found, spreads)
+            self._judge_released(found, spreads, population)
         else:
             self._judge_values(found, spreads)
 
@@ -251,6 +252,26 @@ class Checker:
             leaves = np.bincount(_level_codes(column)[level])[self._entries.codes[at + level, first]]
             spreads += (leaves - 1.0) / max(column.card - 1.0, 1.0)
         return spreads / len(self.columns)
+
+    def _population(self, levels: np.ndarray, found: int) -> np.ndarray | None:
+        """People of the population in each class: those whose values are generalised to the same cells."""
+        population = self.problem.domain.population
+        if population is None:
+            return None
+        of = self._class_of[: self._entries.weight.size]
+        first = np.empty(found, dtype=np.int64)
+        first[of] = np.arange(of.size)
+        cells = []
+        for column, at, level in zip(self.columns, self._row_at, levels.tolist(), strict=True):
+            nodes, codes = _level_codes(column)[level], population.codes[column.name]
+            # What the table does not know is in the cell that covers everything alone.
+            theirs = np.where(codes >= 0, nodes[np.maximum(codes, 0)], -int(nodes.max(initial=0) > 0))
+            cells.append(np.concatenate([self._entries.codes[at + level, first], theirs]))
+        met = np.concatenate([np.ones(found, dtype=bool), np.min([mine[found:] for mine in cells], axis=0) >= 0])
+        stacked = np.stack(cells).astype(np.int32)[:, met]
+        ids, groups, _ = group_rows(stacked, stacked.max(axis=1, initial=0) + 1)
+        people = np.bincount(ids[found:], weights=population.counts[met[found:]], minlength=groups.size)
+        return people[ids[:found]].astype(np.int64)
 
     def _judge_values(self, found: int, spreads: np.ndarray | None) -> None:
         """Evaluate every rule on the classes' histograms; flag failing classes, and those that stay so below."""
@@ -277,14 +298,15 @@ class Checker:
         self._bad[:found] = bad
         self._inherits[:found] = inherits
 
-    def _judge_people(self, found: int, spreads: np.ndarray | None) -> None:
+    def _judge_people(self, found: int, spreads: np.ndarray | None, population: np.ndarray | None) -> None:
         """Distinct people do not add up, so their classes are counted from the rows each time."""
         judge, classes = self.problem.judge, self.classes
-        stats = replace(self.problem.rows.stats(classes, judge.attributes), spreads=spreads)
+        stats = self.problem.rows.stats(classes, judge.attributes)
+        stats = replace(stats, spreads=spreads, population=population)
         self._bad[:found] = ~settled(judge, stats, classes, self.problem.rows)
         self._inherits[:found] = stats.sizes < judge.k
 
-    def _judge_released(self, found: int, spreads: np.ndarray | None) -> None:
+    def _judge_released(self, found: int, spreads: np.ndarray | None, population: np.ndarray | None) -> None:
         """Suppressing changes what classes are compared with: judge as a release would be, until none fails."""
         judge, sizes = self.problem.judge, self._sizes[:found].copy()
         class_of = self._class_of[: self._entries.weight.size]
@@ -292,7 +314,7 @@ class Checker:
             one.key: Histogram(*kernel.class_histograms(class_of, found, counts, one.unknown))
             for one, counts in zip(judge.attributes, self._entries.histograms, strict=True)
         }
-        stats = GroupStats(sizes=sizes, rows=sizes, histograms=histograms, spreads=spreads)
+        stats = GroupStats(sizes=sizes, rows=sizes, histograms=histograms, spreads=spreads, population=population)
         good = settled(judge, stats, self.classes, self.problem.rows)
         self._bad[:found] = ~good
         self._inherits[:found] = sizes < judge.k

@@ -57,8 +57,10 @@ class Mondrian(Grouper):
             codes, np.empty_like(codes), order, np.empty_like(order), np.zeros(table.n, dtype=np.uint8)
         )
         rows_only = bool(np.isin(judge.rules.op, (SIZE, EXTENT)).all()) and table.subjects is None
+        # Some models guide by a size that they do not ask for.
+        least = max([judge.k, *judge.rules.limit[judge.rules.op == SIZE].astype(int).tolist()])
         options = Options(
-            judge.k, self.mode == "relaxed", self.cut == "best", self.fallback_lt, not rows_only
+            least, self.mode == "relaxed", self.cut == "best", self.fallback_lt, not rows_only
         )
         partition(work, geometry(table), judge.rules, sensitive_codes(problem), options)
         ids = np.empty(table.n, dtype=np.int32)

@@ -47,13 +47,14 @@ class Term:
         whether its figure is that size.
     valued, together, single, numeric
         Whether it judges sensitive values; all of its columns in one figure; one column at a time only; numbers only.
-    of_cells, remembers, guards
-        Whether it is about generalised cells; whether counterfeit rows may serve it; and whether it is about what the
-        owner of each record guards.
+    of_cells, membership, remembers, guards
+        Whether it is about generalised cells; about who is in the data at all; whether counterfeit rows may serve it;
+        and whether it is about what the owner of each record guards.
     people
         Whether it needs to know whose rows are whose when a subject column is given.
     sides
-        What it is judged against, one verdict each: ``"input"``, ``"released"``, ``"history"`` or nothing.
+        What it is judged against, one verdict each: ``"input"``, ``"released"``, ``"history"``, ``"population"`` or
+        nothing.
     reads_input, needs_input
         Whether it looks at values of the input; and whether it measures by something that these columns do not publish.
     check
@@ -88,6 +89,7 @@ class Term:
     single: bool = False
     numeric: bool = False
     of_cells: bool = False
+    membership: bool = False
     remembers: bool = False
     guards: bool = False
     people: bool = True
@@ -104,9 +106,10 @@ class Term:
 
 # Every model, loaded when a manifest first names it: its term is ``TERM`` in the file of its name.
 _TABLE: dict[str, Term | None] = dict.fromkeys((
-    "k", "distinct-l", "entropy-l", "recursive-cl", "t-closeness", "beta-likeness", "delta-disclosure",
-    "alpha-k-simple", "alpha-k-general", "alpha-k-complete", "p-sensitive", "k-e", "variance", "eps-m", "max-range",
-    "range-diversity", "range-confidence", "personalised", "m-invariance", "worst-group-utility",
+    "k", "k-map", "delta-presence", "distinct-l", "entropy-l", "recursive-cl", "t-closeness", "beta-likeness",
+    "delta-disclosure", "alpha-k-simple", "alpha-k-general", "alpha-k-complete", "p-sensitive", "k-e",
+    "variance", "eps-m", "max-range", "range-diversity", "range-confidence", "personalised", "m-invariance",
+    "worst-group-utility",
 ))  # fmt: skip
 
 

@@ -1,0 +1,68 @@
+"""How many people of a population match the cells of each class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from shoal.hierarchy.hierarchy import ROOT
+from shoal.recoding.column_cells import CellColumn, IntervalCells, SetCells, TreeCells
+from shoal.table.population import Population
+
+# Pairs of a class and a combination that are looked at in one go.
+_PAIRS = 1 << 22
+
+
+def matching_people(cells: Sequence[CellColumn], classes: int, population: Population) -> np.ndarray:
+    """People of the population whose values all cells of each class cover, int64.
+
+    A person may match several classes whose cells overlap. Cost: classes times distinct combinations.
+    """
+    covers = [_cover(column, population) for column in cells]
+    found = np.zeros(classes, dtype=np.int64)
+    step = max(1, _PAIRS // max(population.counts.size, 1))
+    for start in range(0, classes, step):
+        here = slice(start, start + step)
+        meets = np.ones((found[here].size, population.counts.size), dtype=bool)
+        for of_class, of_person, covered in covers:
+            meets &= covered[of_class[here]][:, of_person]
+        found[here] = meets @ population.counts
+    return found
+
+
+def _cover(column: CellColumn, population: Population) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The cell of each class, the value of each combination, and which cells cover which values."""
+    _, first, of_class = np.unique(column.keys, return_index=True, return_inverse=True)
+    mine, name = column.take(first), column.column.name
+    codes = population.codes[name]
+    if isinstance(mine, IntervalCells) and name in population.numbers:
+        values, of_person = np.unique(population.numbers[name], return_inverse=True)
+        low, high = mine.bounds
+        covered = (low[:, None] <= values) & (values <= high[:, None])  # nan, which is missing, is in no interval
+        covered = np.where(mine.missing[:, None], np.isnan(values), covered) | mine.star[:, None]
+        return of_class, of_person, covered
+    values, of_person = np.unique(codes, return_inverse=True)
+    if isinstance(mine, IntervalCells):
+        covered = (mine.low[:, None] <= values) & (values <= mine.high[:, None]) | mine.star[:, None]
+    elif isinstance(mine, TreeCells):
+        covered = _under(mine, values)
+    else:
+        covered = _among(mine, values)
+    return of_class, of_person, covered
+
+
+def _under(cells: TreeCells, values: np.ndarray) -> np.ndarray:
+    """Values under each node; the root covers what the table does not know, too."""
+    tree = cells.column.hierarchy
+    assert tree is not None
+    first, many = tree.node_first[cells.nodes][:, None], tree.node_leaves[cells.nodes][:, None]
+    return ((first <= values) & (values < first + many)) | (many == tree.n_leaves)
+
+
+def _among(cells: CellColumn, values: np.ndarray) -> np.ndarray:
+    """Values of each set; that of all values covers what the table does not know, too."""
+    assert isinstance(cells, SetCells)
+    known = np.maximum(values, 0)
+    bits = (cells.bits[:, known >> 6] >> (known & 63).astype(np.uint64)) & np.uint64(1)
+    return ((bits == 1) & (values >= 0)) | (cells.texts() == ROOT).to_numpy()[:, None]
