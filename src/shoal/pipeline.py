@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -18,42 +19,34 @@ import numpy as np
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.attacks.required import Measured, attack_release
 from shoal.catalogue import load, working
-from shoal.errors import GateError, ParameterError, RefusalError
+from shoal.engines.base import Engine
 from shoal.evaluation.workload import preference_facts, with_preferences
-from shoal.io.describe import describe, uncoded_columns, whole_hierarchies, whole_policies
+from shoal.io.describe import describe
 from shoal.io.evidence import frame_stamp
+from shoal.io.gating import pass_gate, with_verdicts
 from shoal.io.manifest import manifest_bytes
 from shoal.io.vouching import bring_terms
+from shoal.judging.beforehand import all_models, refuse_beforehand
 from shoal.judging.enforce import enforce
-from shoal.judging.feasible import refuse_infeasible, vacuous, whole_reference
-from shoal.judging.refusals import (
-    refuse_measured,
-    refuse_neutral,
-    refuse_settings,
-    refuse_unknown_codes,
-    refuse_unprotected,
-)
+from shoal.judging.feasible import vacuous, whole_reference
+from shoal.judging.refusals import refuse_measured, refuse_misfits, refuse_unknown_codes
 from shoal.judging.splits import other_references, split_verdicts
 from shoal.models.base import Model, smallest_class
 from shoal.models.judge import Judge
-from shoal.params import choice, iso_date
 from shoal.pseudonyms.columns import pseudonymise, refuse_idle_key
 from shoal.pseudonyms.secrets import SecretKey
 from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.counterfeits import with_counterfeits
+from shoal.recoding.output import Output
 from shoal.recoding.overlaps import overlap_report
-from shoal.recoding.publish import Published, behind_representatives, publish_tables
-from shoal.recoding.recodings import Recoding
-from shoal.recoding.snap import grids
+from shoal.recoding.publish import Published, publish_tables
 from shoal.reports.release import release_html
 from shoal.results import Gated, Release
 from shoal.risk.beside import before_and_after
-from shoal.table.domain import Domain
 from shoal.table.history import History
 from shoal.table.keys import Keys
-from shoal.table.table import Table, iso_dates, with_crowd
-from shoal.verify import gate
-from shoal.verify.types import GateCase, GateReport
+from shoal.table.rows import Rows
+from shoal.table.table import Table, with_crowd
 from shoal.version import VERSION
 
 Progress = Callable[[str], None]
@@ -96,196 +89,108 @@ def anonymize(
         What manifest and report are dated with; they have no date of their own accord, so that the same table and
         secret give the same bytes on every day.
     """
-    started = time.perf_counter()
-    chosen = load("algorithm", algorithm)() if isinstance(algorithm, str) else algorithm
-    choice("the output", "suppressed", suppressed, ("drop", "star"))
-    choice("the output", "order", order, ("shuffled", "kept"))
+    output = Output(
+        suppressed=suppressed, order=order, acknowledged=acknowledge, neutral_limit=neutral_limit,
+        joinable=token_key is not None, date=date,
+    )  # fmt: skip
+    method = load("algorithm", algorithm)() if isinstance(algorithm, str) else algorithm
     refuse_unknown_codes(acknowledge)
     table = table if history is None else table.remembering(history)
-    wanted = all_models(table.domain, models, chosen)
+    wanted = all_models(table.domain, models, method)
     bring_terms(model.name for model in wanted)
-    opened = load("engine", engine)()
-    keys = keys or Keys.from_seed(seed)
-
     table = with_crowd(table, smallest_class(wanted))
-    rows = opened.open(table)
-    judge = Judge(wanted, whole_reference(rows, wanted))
-    empty = vacuous(judge, chosen.suppression_limit)
-    refuse_unprotected(table.domain, wanted, empty, acknowledge, chosen.kind)
-    refuse_settings(table.domain, order, acknowledge)
-    refuse_neutral(rows, neutral_limit, chosen.suppression_limit, acknowledge, chosen.kind)
     refuse_idle_key(table, token_key)
-    if not chosen.invents:
-        refuse_infeasible(judge, chosen.suppression_limit)
-
-    # A workload guides the algorithm alone: measures and gate see the table as it is.
-    given, preferred = table, with_preferences(table)
-    guided = rows if preferred is given else opened.open(preferred)
-    recoding = chosen.run(Problem(rows=guided, judge=judge, keys=keys, progress=progress))
-    if recoding.counterfeits is not None:
-        table, recoding = with_counterfeits(table, recoding)
-        rows = opened.open(table)
-        judge = Judge(wanted, whole_reference(rows, wanted))
-    progress("judging the classes")
-    recoded = apply_recoding(rows, recoding)
-    refuse_misfits(recoded, wanted, suppressed)
-    released, keys_used = pseudonymise(enforce(recoded, judge, chosen.suppression_limit), keys, token_key)
-    published = publish_tables(released, keys, suppressed=suppressed, order=order)
-    progress("attacking it")
-    measured = attack_release(released, keys)
-    refuse_measured(measured.telling, acknowledge)
-
-    progress("checking every cell at the gate")
-    parameters = [model.parameters() for model in wanted]
-    manifest = describe(
-        table,
-        wanted,
-        version=VERSION,
-        suppressed=suppressed,
-        order=order,
-        acknowledged=sorted(acknowledge),
-        released=released,
-        published=published,
-        figures=measured.figures,
-        joinable=token_key is not None,
-        date=None if date is None else iso_date("the output", "date", date),
-    )
-    report = _pass_gate(released, published, manifest, wanted, neutral_limit, acknowledge)
-    manifest |= {
-        "verdicts": [_plain(verdict) for verdict in report.verdicts],
-        "classes": dict(report.classes),
-    }
-    progress("measuring")
-    evidence = {
-        "secret": keys.secret,
-        "seed": seed,
-        "algorithm": chosen.parameters(),
-        "models": parameters,
-        **_facts(released, recoding, measured),
-        **preference_facts(given, preferred),
-        "risk": before_and_after(released, published),
-        "split_verdicts": split_verdicts(released, judge),
-        "other_references": other_references(released, judge),
-        "vacuous": [{"model": model.parameters(), "on": list(on or ())} for model, on in empty],
-        "seconds": time.perf_counter() - started,
-    }
-    return Release(
-        gated=_gated(published, manifest),
-        verdict=report.verdicts,
-        checks=report.checks,
-        evidence=evidence,
-        released=released,
-        table=table,
-        source=_frozen(published.source),
-        secrets=(*recoding.secrets, *keys_used),
-    )
+    run = Run(
+        table=table, method=method, models=wanted, output=output, engine=load("engine", engine)(), seed=seed,
+        keys=keys or Keys.from_seed(seed), token_key=token_key, progress=progress,
+    )  # fmt: skip
+    return run.release()
 
 
-def all_models(domain: Domain, models: Sequence[Model], algorithm: Algorithm) -> list[Model]:
-    """The models asked for and those an algorithm's shorthand stands for; a contradiction is an error."""
-    wanted = list(models)
-    for extra in algorithm.models():
-        same = [model for model in wanted if model.name == extra.name]
-        if same and same[0] != extra:
-            raise ParameterError(f"The algorithm and the models set '{extra.name}' differently: keep one of them.")
-        if not same:
-            wanted.append(extra)
-    return [model for one in wanted for model in one.resolved(domain)]
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Run:
+    """One table on its way to a release: what is asked of it, and the steps."""
+
+    table: Table
+    method: Algorithm
+    models: list[Model]
+    output: Output
+    engine: Engine
+    keys: Keys
+    seed: int | None
+    token_key: SecretKey | None
+    progress: Progress
+
+    def release(self) -> Release:
+        """Judge what is asked, recode, attack, describe and gate, in this order."""
+        started, method, output, progress = time.perf_counter(), self.method, self.output, self.progress
+        table, rows, judge = self.table, *self._opened(self.table)
+        empty = vacuous(judge, method.suppression_limit)
+        refuse_beforehand(rows, judge, empty, output, method)
+
+        # A workload guides the algorithm alone: measures and gate see the table as it is.
+        preferred = with_preferences(table)
+        guided = rows if preferred is table else self.engine.open(preferred)
+        recoding = method.run(Problem(rows=guided, judge=judge, keys=self.keys, progress=progress))
+        if recoding.counterfeits is not None:
+            table, recoding = with_counterfeits(table, recoding)
+            rows, judge = self._opened(table)
+
+        progress("judging the classes")
+        recoded = apply_recoding(rows, recoding)
+        refuse_misfits(recoded, self.models, output.suppressed)
+        held = enforce(recoded, judge, method.suppression_limit)
+        released, keys_used = pseudonymise(held, self.keys, self.token_key)
+        published = publish_tables(released, self.keys, suppressed=output.suppressed, order=output.order)
+
+        progress("attacking it")
+        measured = attack_release(released, self.keys)
+        refuse_measured(measured.telling, output.acknowledged)
+
+        progress("checking every cell at the gate")
+        manifest = describe(
+            table, self.models, version=VERSION, output=output, released=released, published=published,
+            figures=measured.figures,
+        )  # fmt: skip
+        report = pass_gate(released, published, manifest, self.models, output)
+
+        progress("measuring")
+        evidence = {
+            "secret": self.keys.secret,
+            "seed": self.seed,
+            "algorithm": method.parameters(),
+            "models": [model.parameters() for model in self.models],
+            **_facts(released, measured),
+            **preference_facts(self.table, preferred),
+            "risk": before_and_after(released, published),
+            "split_verdicts": split_verdicts(released, judge),
+            "other_references": other_references(released, judge),
+            "vacuous": [{"model": model.parameters(), "on": list(on or ())} for model, on in empty],
+            "seconds": time.perf_counter() - started,
+        }
+        return Release(
+            gated=_gated(published, with_verdicts(manifest, report)),
+            verdict=report.verdicts,
+            checks=report.checks,
+            evidence=evidence,
+            released=released,
+            table=table,
+            source=_frozen(published.source),
+            secrets=(*recoding.secrets, *keys_used),
+        )
+
+    def _opened(self, table: Table) -> tuple[Rows, Judge]:
+        """The rows of a table, ready to be counted, and the models with what they compare classes with."""
+        rows = self.engine.open(table)
+        return rows, Judge(self.models, whole_reference(rows, self.models))
 
 
-def refuse_misfits(released: Released, models: Sequence[Model], suppressed: str) -> None:
-    """Say so where settings are for generalised cells and the method makes none, or models for values it lifted."""
-    for model in models:
-        lifted = [name for names in model.targets(released.table.domain) for name in names if name in _lifted(released)]
-        if lifted and not model.of_nodes:
-            raise ParameterError(
-                f"The model '{model.name}' is set on '{lifted[0]}', whose values are lifted: set it on other columns."
-            )
-    if released.made.generalises:
-        return
-    what = f"a {released.made} release has none"
-    if suppressed == "star":
-        raise ParameterError(f"suppressed = \"star\" is for generalised cells, and {what}: leave it out.")
-    styled = [column.name for column in released.table.quasi if column.spec.style != "auto"]
-    if styled:
-        raise ParameterError(f"The style of column '{styled[0]}' is for generalised cells, and {what}: leave it out.")
-    of_cells = [model.name for model in models if model.of_cells]
-    if of_cells:
-        raise ParameterError(f"The model '{of_cells[0]}' is about generalised cells, and {what}: leave it out.")
-
-
-def _lifted(released: Released) -> Collection[str]:
-    """Sensitive columns that are published as nodes above their values."""
-    return released.recoding.lifted
-
-
-def _pass_gate(
-    released: Released,
-    published: Published,
-    manifest: dict[str, Any],
-    models: Sequence[Model],
-    neutral_limit: float,
-    acknowledge: Collection[str],
-) -> GateReport:
-    table, roles = released.table, released.table.schema
-    case = GateCase(
-        original=iso_dates(table).select(roles.released),
-        released=published.frame,
-        source=published.source,
-        suppressed=(released.classes < 0).nonzero()[0],
-        n_read=table.n_read,
-        n_dropped=table.n_dropped,
-        identifiers=table.frame.select(list(roles.identifiers)),
-        subject=table.frame[roles.subject] if roles.subject is not None else None,
-        manifest=manifest,
-        behind=behind_representatives(released),
-        neutral_limit=neutral_limit,
-        acknowledged=sorted(acknowledge),
-        apart=published.apart,
-        values_from=published.values_from,
-        uncoded=uncoded_columns(released, models),
-        guard=table.frame[roles.guard] if roles.guard is not None else None,
-        history=None if table.history is None else table.history.lists(),
-        counterfeits=table.counterfeits,
-        hierarchies=whole_hierarchies(table),
-        policies=whole_policies(table),
-        grids=grids(table),
-        population=None if table.domain.population is None else table.domain.population.frame,
-        population_counts=None if table.domain.population is None else table.domain.population.counts,
-    )
-    report = gate(case)
-    if not report.passed:
-        checks = [check for check in report.checks if not check.passed]
-        failed = [check.detail for check in checks]
-        codes = [check.code for check in checks if check.code is not None]
-        if checks and len(codes) == len(checks) and all(verdict.holds for verdict in report.verdicts):
-            found = "; ".join(detail.removesuffix(".") for detail in failed)
-            raise RefusalError(f"{found}: drop, clean or generalise the column.", codes)
-        failed += [f"model {verdict.model['name']} fails" for verdict in report.verdicts if not verdict.holds]
-        raise GateError(f"The gate refused the release, so nothing is written: {failed[0]}")
-    return report
-
-
-def _plain(verdict: Any) -> dict[str, Any]:
-    """A verdict for the manifest; an attested figure would tell something about the input, so it stays private."""
-    on = verdict.on if verdict.on is None or isinstance(verdict.on, str) else list(verdict.on)
-    vouched = {} if verdict.vouched_by is None else {"vouched_by": verdict.vouched_by}
-    return vouched | {
-        "model": dict(verdict.model),
-        "on": on,
-        "holds": verdict.holds,
-        "by": verdict.by,
-        "value": verdict.value if verdict.by == "rechecked" else None,
-        "limit": verdict.limit,
-    }
-
-
-def _facts(released: Released, recoding: Recoding, measured: Measured) -> dict[str, Any]:
+def _facts(released: Released, measured: Measured) -> dict[str, Any]:
     """What was found out about a release; private, since it tells about suppressed people too."""
     table = released.table
     priced = released.price_stats()
     return {
-        "search": dict(recoding.notes),
+        "search": dict(released.recoding.notes),
         "counts": {
             "read": table.n_read,
             "dropped": table.n_dropped,

@@ -19,8 +19,9 @@ from shoal.io.publication import Holder, resume
 from shoal.io.recipes import Recipe, dump_recipe, load_recipe
 from shoal.io.source import read
 from shoal.io.vouching import bring_vouched
+from shoal.judging.beforehand import all_models
 from shoal.models.base import Model
-from shoal.pipeline import Progress, all_models, anonymize
+from shoal.pipeline import Progress, anonymize
 from shoal.pseudonyms.secrets import SecretKey
 from shoal.pseudonyms.tokens import KEY_BYTES
 from shoal.reports.release import release_html

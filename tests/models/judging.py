@@ -16,6 +16,7 @@ from shoal.judging.feasible import whole_reference
 from shoal.models.base import Model
 from shoal.models.judge import Judge, Judgement
 from shoal.recoding.applied import Released, apply_recoding
+from shoal.recoding.output import Output
 from shoal.recoding.publish import publish
 from shoal.recoding.recodings import Grouping
 from shoal.table.classmap import ClassMap, Everybody, RowIds
@@ -108,7 +109,7 @@ def verdicts(released: Released, models: Sequence[Model]) -> list[Verdict]:
     """What the gate says of a release, whether or not it would let it pass."""
     table = released.table
     frame, source = publish(released, Keys.from_seed(7), suppressed="drop", order="shuffled")
-    manifest = describe(table, models, version="0", suppressed="drop", order="shuffled", acknowledged=[])
+    manifest = describe(table, models, version="0", output=Output())
     report = gate(
         GateCase(
             original=table.frame.select(table.schema.released),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
@@ -61,10 +62,10 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
     from shoal.attacks.limits import RISKS, known_limits
     from shoal.catalogue import load, make
     from shoal.io.output import check_output
+    from shoal.judging.beforehand import all_models
     from shoal.judging.feasible import vacuous, whole_reference
     from shoal.judging.refusals import refuse_unknown_codes
     from shoal.models.judge import Judge
-    from shoal.pipeline import all_models
     from shoal.running import read_recipe_source, refuse_unkept
     from shoal.vault.remembering import refuse_unremembered
 
@@ -160,8 +161,8 @@ def _problems(
     recipe: Recipe, table: Table, rows: Rows, algorithm: Algorithm, judge: Judge, empty: list[Any]
 ) -> list[ShoalError]:
     """Every refusal, as if those before it had been acknowledged, then infeasibility; as a run meets them."""
-    from shoal.judging.feasible import refuse_infeasible
-    from shoal.judging.refusals import refuse_neutral, refuse_settings, refuse_unprotected
+    from shoal.judging.beforehand import refuse_beforehand
+    from shoal.recoding.output import Output
 
     found: list[ShoalError] = []
     accepted = set(recipe.acknowledge)
@@ -172,14 +173,10 @@ def _problems(
         what = f"A release of the method '{algorithm.name}' protects less than it seems to; a run measures how much."
         found.append(RefusalError(what, [algorithm.kind.code]))
     found += _named(table, accepted)
+    output = Output(order=recipe.output.order, neutral_limit=recipe.output.neutral_limit)
     while True:
         try:
-            refuse_unprotected(table.domain, judge.models, empty, accepted, algorithm.kind)
-            refuse_settings(table.domain, recipe.output.order, accepted)
-            limit = recipe.output.neutral_limit
-            refuse_neutral(rows, limit, algorithm.suppression_limit, accepted, algorithm.kind)
-            if not algorithm.invents:
-                refuse_infeasible(judge, algorithm.suppression_limit)
+            refuse_beforehand(rows, judge, empty, dataclasses.replace(output, acknowledged=accepted), algorithm)
         except RefusalError as error:
             found.append(error)
             accepted |= set(error.codes)

@@ -72,10 +72,10 @@ def _survey(
     from shoal.algorithms.lattice.optimal import MEASURES
     from shoal.algorithms.lattice.survey import survey
     from shoal.catalogue import load, make
+    from shoal.judging.beforehand import all_models
     from shoal.judging.feasible import refuse_infeasible, whole_reference
     from shoal.models.judge import Judge
     from shoal.params import choice
-    from shoal.pipeline import all_models
     from shoal.running import read_recipe_source
     from shoal.table.keys import Keys
 

@@ -26,9 +26,9 @@ from shoal.comparing.sweep import Progress, Scene, sweep
 from shoal.comparing.work import Work, open_work
 from shoal.errors import ParameterError
 from shoal.io.recipes import Compare, Recipe, load_recipe
+from shoal.judging.beforehand import all_models
 from shoal.models.base import Model
 from shoal.params import real, whole
-from shoal.pipeline import all_models
 from shoal.running import read_recipe_source
 from shoal.table.table import Table
 

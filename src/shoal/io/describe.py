@@ -14,6 +14,7 @@ from shoal.kinds.base import Kind, Trait
 from shoal.kinds.codings import left_open
 from shoal.kinds.generalised import GENERALISED
 from shoal.recoding.applied import Released
+from shoal.recoding.output import Output
 from shoal.recoding.publish import Published, released_columns
 from shoal.table.coding import canonical_text
 from shoal.table.column import TREE, Column
@@ -60,14 +61,10 @@ def describe(
     models: Sequence[Promised],
     *,
     version: str,
-    suppressed: str,
-    order: str,
-    acknowledged: Sequence[str],
+    output: Output,
     released: Released | None = None,
     published: Published | None = None,
     figures: Sequence[Any] = (),
-    joinable: bool = False,
-    date: str | None = None,
 ) -> dict[str, Any]:
     """The manifest without verdicts, class figures and the data's hash.
 
@@ -79,35 +76,33 @@ def describe(
         Its tables, whose labels are the only ones that are shown of a hierarchy that is not public.
     figures
         What was measured by attacking it, for kinds that are not generalised.
-    joinable
-        Whether the key of its tokens is used for other releases too.
     """
     made, kind = (GENERALISED, GENERALISED) if released is None else (released.made, released.kind)
     coded = () if released is None else set(released.coded.values())
     # In the order of the file, from which anybody can write the same sentence.
     sensitive = [name for name in released_columns(table) if name in table.schema.sensitive]
     counterfeit = 0 if released is None else int((released.classes[table.n - table.counterfeits :] >= 0).sum())
-    open_left = _not_protected(table, models, acknowledged, sensitive, counterfeit)
+    open_left = _not_protected(table, models, output.acknowledged, sensitive, counterfeit)
     found = {
         "shoal": version,
         "manifest": 1,
         "kind": kind.name,
         "source": table.name,
         "statement": statement(models, sensitive, kind, made),
-        "not_protected": left_open(made, coded, joinable) + open_left,
-        "suppressed": suppressed,
-        "order": order,
+        "not_protected": left_open(made, coded, output.joinable) + open_left,
+        "suppressed": output.suppressed,
+        "order": output.order,
         "people": table.subjects is not None,
         "columns": [_released_column(table, name, models, released, published) for name in released_columns(table)],
         "models": [model.parameters() for model in models],
-        "acknowledged": sorted(acknowledged),
+        "acknowledged": sorted(output.acknowledged),
     }
     if released is not None:
         found |= _of_kind(released, published)
     if figures:
         found["measured"] = _public_figures(figures)
-    if date is not None:
-        found["date"] = date
+    if output.day is not None:
+        found["date"] = output.day
     if counterfeit:
         found["counterfeits"] = counterfeit
     return found
@@ -182,12 +177,12 @@ def _left_open(models: Sequence[Promised], sensitive: Sequence[str]) -> list[str
 def _not_protected(
     table: Table,
     models: Sequence[Promised],
-    acknowledged: Sequence[str],
+    acknowledged: Collection[str],
     sensitive: Sequence[str],
     counterfeit: int,
 ) -> list[str]:
     found = []
-    for code in acknowledged:
+    for code in sorted(acknowledged):
         if code.startswith("W-UNMODELLED:"):
             found.append(f"The values of '{code.partition(':')[2]}' within a class: no model is set on it.")
         if code.startswith("W-TEXT:"):

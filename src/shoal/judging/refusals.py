@@ -9,6 +9,7 @@ from shoal.catalogue import names
 from shoal.errors import ParameterError, RefusalError
 from shoal.kinds.base import Kind, named
 from shoal.models.base import Model
+from shoal.recoding.applied import Released
 from shoal.recoding.snap import is_tight
 from shoal.table.domain import Domain
 from shoal.table.rows import Rows
@@ -108,6 +109,28 @@ def refuse_neutral(
             f"{unique / n:.1%} of the rows are unique on the neutral columns alone ({named}), so every release "
             f"is above the neutral_limit of {neutral_limit:.1%}.", ["W-NEUTRAL"],
         )  # fmt: skip
+
+
+def refuse_misfits(released: Released, models: Sequence[Model], suppressed: str) -> None:
+    """Say so where settings are for generalised cells and the method makes none, or models for values it lifted."""
+    for model in models:
+        targets = [name for several in model.targets(released.table.domain) for name in several]
+        lifted = [name for name in targets if name in released.recoding.lifted]
+        if lifted and not model.of_nodes:
+            raise ParameterError(
+                f"The model '{model.name}' is set on '{lifted[0]}', whose values are lifted: set it on other columns."
+            )
+    if released.made.generalises:
+        return
+    what = f"a {released.made} release has none"
+    if suppressed == "star":
+        raise ParameterError(f"suppressed = \"star\" is for generalised cells, and {what}: leave it out.")
+    styled = [column.name for column in released.table.quasi if column.spec.style != "auto"]
+    if styled:
+        raise ParameterError(f"The style of column '{styled[0]}' is for generalised cells, and {what}: leave it out.")
+    of_cells = [model.name for model in models if model.of_cells]
+    if of_cells:
+        raise ParameterError(f"The model '{of_cells[0]}' is about generalised cells, and {what}: leave it out.")
 
 
 def refuse_measured(found: Mapping[str, str], acknowledged: Collection[str]) -> None:

@@ -1,0 +1,90 @@
+"""A release before the gate: what the gate is given, and what a manifest says of what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shoal.errors import GateError, RefusalError
+from shoal.io.describe import Promised, uncoded_columns, whole_hierarchies, whole_policies
+from shoal.recoding.applied import Released
+from shoal.recoding.output import Output
+from shoal.recoding.publish import Published, behind_representatives
+from shoal.recoding.snap import grids
+from shoal.table.table import iso_dates
+from shoal.verify import gate
+from shoal.verify.types import GateCase, GateReport, Verdict
+
+
+def pass_gate(
+    released: Released, published: Published, manifest: Mapping[str, Any], models: Sequence[Promised], output: Output
+) -> GateReport:
+    """What the gate finds; a release that it does not pass goes no further."""
+    report = gate(gate_case(released, published, manifest, models, output))
+    if not report.passed:
+        raise _refusal(report)
+    return report
+
+
+def gate_case(
+    released: Released, published: Published, manifest: Mapping[str, Any], models: Sequence[Promised], output: Output
+) -> GateCase:
+    """The input, what is to be published of it, and what the gate needs to hold the two against each other."""
+    table, roles = released.table, released.table.schema
+    return GateCase(
+        original=iso_dates(table).select(roles.released),
+        released=published.frame,
+        source=published.source,
+        suppressed=(released.classes < 0).nonzero()[0],
+        n_read=table.n_read,
+        n_dropped=table.n_dropped,
+        identifiers=table.frame.select(list(roles.identifiers)),
+        subject=table.frame[roles.subject] if roles.subject is not None else None,
+        manifest=dict(manifest),
+        behind=behind_representatives(released),
+        neutral_limit=output.neutral_limit,
+        acknowledged=sorted(output.acknowledged),
+        apart=published.apart,
+        values_from=published.values_from,
+        uncoded=uncoded_columns(released, models),
+        guard=table.frame[roles.guard] if roles.guard is not None else None,
+        history=None if table.history is None else table.history.lists(),
+        counterfeits=table.counterfeits,
+        hierarchies=whole_hierarchies(table),
+        policies=whole_policies(table),
+        grids=grids(table),
+        population=None if table.domain.population is None else table.domain.population.frame,
+        population_counts=None if table.domain.population is None else table.domain.population.counts,
+    )
+
+
+def _refusal(report: GateReport) -> GateError | RefusalError:
+    """Why the gate refused: what a warning code accepts where that is all, else the first fault."""
+    checks = [check for check in report.checks if not check.passed]
+    failed = [check.detail for check in checks]
+    codes = [check.code for check in checks if check.code is not None]
+    if checks and len(codes) == len(checks) and all(verdict.holds for verdict in report.verdicts):
+        found = "; ".join(detail.removesuffix(".") for detail in failed)
+        return RefusalError(f"{found}: drop, clean or generalise the column.", codes)
+    failed += [f"model {verdict.model['name']} fails" for verdict in report.verdicts if not verdict.holds]
+    return GateError(f"The gate refused the release, so nothing is written: {failed[0]}")
+
+
+def with_verdicts(manifest: Mapping[str, Any], report: GateReport) -> dict[str, Any]:
+    """A manifest with what the gate found."""
+    verdicts = [_plain(verdict) for verdict in report.verdicts]
+    return {**manifest, "verdicts": verdicts, "classes": dict(report.classes)}
+
+
+def _plain(verdict: Verdict) -> dict[str, Any]:
+    """A verdict for the manifest; an attested figure would tell something about the input, so it stays private."""
+    on = verdict.on if verdict.on is None or isinstance(verdict.on, str) else list(verdict.on)
+    vouched = {} if verdict.vouched_by is None else {"vouched_by": verdict.vouched_by}
+    return vouched | {
+        "model": dict(verdict.model),
+        "on": on,
+        "holds": verdict.holds,
+        "by": verdict.by,
+        "value": verdict.value if verdict.by == "rechecked" else None,
+        "limit": verdict.limit,
+    }

@@ -1,0 +1,60 @@
+"""Before a run: which models are asked for, and what is refused whatever the algorithm would find."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from shoal.errors import ParameterError
+from shoal.judging.feasible import refuse_infeasible
+from shoal.judging.refusals import refuse_neutral, refuse_settings, refuse_unprotected
+from shoal.kinds.base import Kind
+from shoal.models.base import Model
+from shoal.models.judge import Judge
+from shoal.recoding.output import Output
+from shoal.table.domain import Domain
+from shoal.table.rows import Rows
+
+Vacuous = Sequence[tuple[Model, tuple[str, ...] | None]]
+
+
+class Method(Protocol):
+    """An algorithm, as far as it is judged before it runs."""
+
+    @property
+    def kind(self) -> Kind: ...
+
+    @property
+    def suppression_limit(self) -> float: ...
+
+    @property
+    def invents(self) -> bool: ...
+
+    def models(self) -> Sequence[Model]: ...
+
+
+def all_models(domain: Domain, models: Sequence[Model], method: Method) -> list[Model]:
+    """The models asked for and those an algorithm's shorthand stands for; a contradiction is an error."""
+    wanted = list(models)
+    for extra in method.models():
+        same = [model for model in wanted if model.name == extra.name]
+        if same and same[0] != extra:
+            raise ParameterError(f"The algorithm and the models set '{extra.name}' differently: keep one of them.")
+        if not same:
+            wanted.append(extra)
+    return [model for one in wanted for model in one.resolved(domain)]
+
+
+def refuse_beforehand(rows: Rows, judge: Judge, empty: Vacuous, output: Output, method: Method) -> None:
+    """Refuse what no run can mend.
+
+    Parameters
+    ----------
+    empty
+        Models that cannot fail on the table, which protect nothing.
+    """
+    refuse_unprotected(rows.domain, judge.models, empty, output.acknowledged, method.kind)
+    refuse_settings(rows.domain, output.order, output.acknowledged)
+    refuse_neutral(rows, output.neutral_limit, method.suppression_limit, output.acknowledged, method.kind)
+    if not method.invents:  # records that are made up can make up for those that are lacking
+        refuse_infeasible(judge, method.suppression_limit)
