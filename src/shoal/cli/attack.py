@@ -44,55 +44,66 @@ def _file(help: str) -> Any:
     return typer.Option(metavar="FILE", help=help, show_default=False)
 
 
+Target = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RECIPE|FOLDER|FILE", show_default=False,
+        help="A recipe, the folder of a release, or a CSV or Parquet file that any tool made.",
+    ),
+]  # fmt: skip
+Against = Annotated[Path | None, _file("People in the data, with quasi-identifiers and true values.")]
+Control = Annotated[Path | None, _file("People of the same population who are not in the data.")]
+HoldOut = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE", min=0.0, max=0.9, show_default=False,
+        help="Of a recipe: keep back this share of the rows as a control, 0.2 by default.",
+    ),
+]  # fmt: skip
+Also = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="FOLDER", help="Another release of the same people. Can be repeated.", show_default=False),
+]
+Only = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ATTACK", show_default=False,
+        help=r"NAME\[=MAIN] \[key=value ...] \[on COLUMN], such as 'proximity eps=30'. Can be repeated.",
+    ),
+]  # fmt: skip
+Page = Annotated[Path | None, _file("Write a page with a plot, for yourself.")]
+ReplacePage = Annotated[bool, typer.Option("--replace", help="Overwrite an earlier page.")]
+TakenFor = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KIND", show_default=False,
+        help="Of a file: generalised (default), or microaggregated where cells are centroids.",
+    ),
+]  # fmt: skip
+
+
 def attack(
-    target: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RECIPE|FOLDER|FILE", show_default=False,
-            help="A recipe, the folder of a release, or a CSV or Parquet file that any tool made.",
-        ),
-    ],
-    against: Annotated[Path | None, _file("People in the data, with quasi-identifiers and true values.")] = None,
-    control: Annotated[Path | None, _file("People of the same population who are not in the data.")] = None,
-    hold_out: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE", min=0.0, max=0.9, show_default=False,
-            help="Of a recipe: keep back this share of the rows as a control, 0.2 by default.",
-        ),
-    ] = None,
-    also: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FOLDER", help="Another release of the same people. Can be repeated.", show_default=False),
-    ] = None,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ATTACK", show_default=False,
-            help=r"NAME\[=MAIN] \[key=value ...] \[on COLUMN], such as 'proximity eps=30'. Can be repeated.",
-        ),
-    ] = None,
-    html: Annotated[Path | None, _file("Write a page with a plot, for yourself.")] = None,
-    replace_html: Annotated[bool, typer.Option("--replace", help="Overwrite an earlier page.")] = False,
+    target: Target,
+    against: Against = None,
+    control: Control = None,
+    hold_out: HoldOut = None,
+    also: Also = None,
+    only: Only = None,
+    html: Page = None,
+    replace_html: ReplacePage = False,
     quasi: Quasi = None,
     sensitive: Sensitive = None,
     subject: Subject = None,
     hierarchies: Hierarchies = None,
     types: Types = None,
-    kind: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KIND", show_default=False,
-            help="Of a file: generalised (default), or microaggregated where cells are centroids.",
-        ),
-    ] = None,
+    kind: TakenFor = None,
     columns: Columns = None,
     separator: Separator = None,
     encoding: Encoding = None,
     missing_markers: Markers = None,
     seed: Seed = None,
     as_json: Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Attack a release: one made from a recipe in memory, a written one, or a file of any tool."""
     wanted = [parse_attack(text) for text in dict.fromkeys(only or ())]
     for one in wanted:
@@ -100,34 +111,16 @@ def attack(
     with steps() as step:
         step("loading")
         from shoal.attacks.run import run_attacks
-        from shoal.io.files import read_frame
         from shoal.io.private import check_private, write_private
-
-        def read(path: Path) -> pl.DataFrame:
-            return read_frame(
-                path, columns=split_columns(columns), separator=separator_character(separator),
-                encoding=encoding or "utf-8", missing_markers=missing_markers or (),
-            )  # fmt: skip
 
         place = check_private(html, suffix=".html", replace=replace_html) if html is not None else None
         given = FileOptions(
             quasi=quasi or (), sensitive=sensitive or (), hierarchies=pairs("--hierarchy", hierarchies),
             types=pairs("--type", types), kind=kind,
         )  # fmt: skip
-        is_file = not target.is_dir() and target.suffix != ".toml"
-        if not is_file:
-            given.refuse("release" if target.is_dir() else "recipe", but=("hierarchies",) if target.is_dir() else ())
-        if hold_out is not None and (target.is_dir() or is_file):
-            raise InputError("A share can be held out only before a release is made: name its recipe instead.")
-        if is_file:
-            case, statement = _file_case(target, given, subject, against, control, also or (), read, seed)
-        elif target.is_dir():
-            trees = given.hierarchies
-            case, statement = _written_case(target, subject, against, control, also or (), read, seed, trees)
-        else:
-            if subject is not None:
-                raise ParameterError("--subject is for a file or a release, and a recipe says it itself: leave it out.")
-            case, statement = _made_case(target, against, control, hold_out, also or (), read, seed, step)
+        read = _reader(columns, separator, encoding, missing_markers)
+        known = Known(subject=subject, against=against, control=control, also=also or (), read=read, seed=seed)
+        case, statement = _case(target, given, known, hold_out, step)
         step("attacking")
         results = run_attacks(case, wanted)
         data = [_data(result) for result in results]
@@ -161,55 +154,105 @@ class FileOptions:
                 )
 
 
-def _file_case(
-    path: Path,
-    given: FileOptions,
-    subject: str | None,
-    against: Path | None,
-    control: Path | None,
-    also: Sequence[Path],
-    read: Reader,
-    seed: int | None,
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """What is known beside the release that is attacked.
+
+    Attributes
+    ----------
+    subject
+        Column that says whose row it is.
+    against, control, also
+        Files of people in the data and outside it, and folders of further releases.
+    read
+        Reads a file as the options say.
+    """
+
+    subject: str | None
+    against: Path | None
+    control: Path | None
+    also: Sequence[Path]
+    read: Reader
+    seed: int | None
+
+    @property
+    def tables(self) -> tuple[pl.DataFrame | None, pl.DataFrame | None]:
+        """People in the data and outside it, as they were read."""
+        people, outside = (None if path is None else self.read(path) for path in (self.against, self.control))
+        return people, outside
+
+    @property
+    def others(self) -> list[tuple[pl.DataFrame, Mapping[str, Any]]]:
+        """The further releases."""
+        from shoal.io.output import read_release
+
+        return [read_release(folder) for folder in self.also]
+
+
+def _reader(
+    columns: str | None, separator: str | None, encoding: str | None, missing_markers: Sequence[str] | None
+) -> Reader:
+    """How files are read, by the options that say so."""
+    from shoal.io.files import read_frame
+
+    def read(path: Path) -> pl.DataFrame:
+        return read_frame(
+            path, columns=split_columns(columns), separator=separator_character(separator),
+            encoding=encoding or "utf-8", missing_markers=missing_markers or (),
+        )  # fmt: skip
+
+    return read
+
+
+def _case(
+    target: Path, given: FileOptions, known: Known, hold_out: float | None, step: Step
 ) -> tuple[AttackCase, str]:
+    """What is attacked and how it is announced, after refusing options that are not for it."""
+    is_file = not target.is_dir() and target.suffix != ".toml"
+    if not is_file:
+        given.refuse("release" if target.is_dir() else "recipe", but=("hierarchies",) if target.is_dir() else ())
+    if hold_out is not None and (target.is_dir() or is_file):
+        raise InputError("A share can be held out only before a release is made: name its recipe instead.")
+    if is_file:
+        return _file_case(target, given, known)
+    if target.is_dir():
+        return _written_case(target, given.hierarchies, known)
+    if known.subject is not None:
+        raise ParameterError("--subject is for a file or a release, and a recipe says it itself: leave it out.")
+    return _made_case(target, hold_out, known, step)
+
+
+def _file_case(path: Path, given: FileOptions, known: Known) -> tuple[AttackCase, str]:
     """A file of any tool, its cells read by how they are written."""
     from shoal.attacks.files import file_case, strangers
-    from shoal.io.output import read_release
     from shoal.table.keys import Keys
 
-    people, outside = (None if one is None else read(one) for one in (against, control))
+    people, outside = known.tables
     case = file_case(
-        read(path), quasi=given.quasi, sensitive=given.sensitive, subject=subject,
+        known.read(path), quasi=given.quasi, sensitive=given.sensitive, subject=known.subject,
         hierarchies={name: parse_hierarchy(text) for name, text in given.hierarchies.items()}, types=given.types,
-        kind=given.kind or GENERALISED.name, against=people, control=outside, keys=Keys.from_seed(seed),
-        others=[read_release(one) for one in also],
+        kind=given.kind or GENERALISED.name, against=people, control=outside, keys=Keys.from_seed(known.seed),
+        others=known.others,
     )  # fmt: skip
     doubts = [] if people is None else strangers(case.view, people, list(given.hierarchies))
     return case, " ".join(["its cells read by how they are written.", *doubts])
 
 
-def _written_case(
-    folder: Path,
-    subject: str | None,
-    against: Path | None,
-    control: Path | None,
-    also: Sequence[Path],
-    read: Reader,
-    seed: int | None,
-    hierarchies: Mapping[str, str],
-) -> tuple[AttackCase, str]:
+def _written_case(folder: Path, hierarchies: Mapping[str, str], known: Known) -> tuple[AttackCase, str]:
     """A release as its folder shows it, with hierarchies that are not public as they are given."""
     from shoal.attacks.run import make_case, refuse_overlap
     from shoal.attacks.views import public_view
-    from shoal.io.output import read_release, read_tables
+    from shoal.io.output import read_tables
     from shoal.recoding.labels import readers_manifest
     from shoal.table.keys import Keys
 
-    if control is not None and against is None:
+    subject = known.subject
+    if known.control is not None and known.against is None:
         raise InputError("A --control needs --against beside it, or nobody knows whether the two overlap.")
-    if subject is not None and against is None:
+    if subject is not None and known.against is None:
         raise InputError("The --subject of a release is a column of the people in --against: name these.")
     frames, manifest = read_tables(folder)
-    people, outside = (None if path is None else read(path) for path in (against, control))
+    people, outside = known.tables
     if people is not None and subject is not None and subject not in people.columns:
         raise InputError(f"The people of --against have no column '{subject}': name the one that says whose row it is.")
     if people is not None and outside is not None:
@@ -217,49 +260,39 @@ def _written_case(
     trees = {name: parse_hierarchy(text) for name, text in hierarchies.items()}
     read_as = readers_manifest(manifest, [people, outside], trees)
     case = make_case(
-        public_view(frames["release"], read_as, values=frames.get("sensitive")), manifest, Keys.from_seed(seed),
-        against=people, control=outside, others=[read_release(path) for path in also], subject=subject,
+        public_view(frames["release"], read_as, values=frames.get("sensitive")), manifest, Keys.from_seed(known.seed),
+        against=people, control=outside, others=known.others, subject=subject,
     )  # fmt: skip
     return case, manifest["statement"]
 
 
-def _made_case(
-    path: Path,
-    against: Path | None,
-    control: Path | None,
-    hold_out: float | None,
-    also: Sequence[Path],
-    read: Reader,
-    seed: int | None,
-    step: Step,
-) -> tuple[AttackCase, str]:
+def _made_case(path: Path, hold_out: float | None, known: Known, step: Step) -> tuple[AttackCase, str]:
     """A release made from a recipe, with people kept back before it where no control is given."""
     from shoal.attacks.holdout import hold_out as split
     from shoal.attacks.run import make_case, refuse_overlap
     from shoal.attacks.views import people_frame, release_view
-    from shoal.io.output import read_release
     from shoal.io.recipes import load_recipe
     from shoal.running import anonymize_table, read_recipe_source
     from shoal.table.keys import Keys
 
-    recipe = load_recipe(path)
+    recipe, control = load_recipe(path), known.control
     if control is not None and hold_out is not None:
         raise InputError("Give either --control or --hold-out: there is one control.")
     step("reading")
     table = read_recipe_source(recipe)
-    keys = Keys.from_seed(recipe.seed if seed is None else seed)
+    keys = Keys.from_seed(recipe.seed if known.seed is None else known.seed)
     part = 0.0 if control is not None else _HOLD_OUT if hold_out is None else hold_out
     inside, kept = split(table, keys, part)
     release = anonymize_table(recipe, inside, progress=step)
-    people = people_frame(release) if against is None else read(against)
-    outside = _dated(read(control), table) if control is not None else kept
+    people = people_frame(release) if known.against is None else known.read(known.against)
+    outside = _dated(known.read(control), table) if control is not None else kept
     if control is not None and outside is not None:
-        refuse_overlap(table.frame if against is None else people, outside)
+        refuse_overlap(table.frame if known.against is None else people, outside)
     told = "Nobody was held out, so there is no control." if outside is None else None
     case = make_case(
         release_view(release), release.manifest, keys, against=people, control=outside, no_control=told,
-        release=release, aligned=against is None, held_out=control is None,
-        others=[read_release(folder) for folder in also],
+        release=release, aligned=known.against is None, held_out=control is None,
+        others=known.others,
     )  # fmt: skip
     return case, release.manifest["statement"]
 
