@@ -28,59 +28,68 @@ _KNOWN = {
 }
 
 
+Target = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE|RECIPE|FOLDER", help="A CSV or Parquet file, a recipe, or a release.", show_default=False
+    ),
+]
+Trees = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--hierarchy", metavar="COLUMN=FILE", show_default=False,
+        help="Hierarchy of a sensitive column of a file. Can be repeated.",
+    ),
+]  # fmt: skip
+Population = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="A file of everybody, with the same quasi-identifiers.", rich_help_panel=_POPULATION,
+        show_default=False,
+    ),
+]  # fmt: skip
+Fraction = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE", help="Share of the population that is in the file.", rich_help_panel=_POPULATION,
+        show_default=False,
+    ),
+]  # fmt: skip
+Household = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Equal values are one household.", show_default=False)
+]
+Threshold = Annotated[float, typer.Option(metavar="RISK", help="Above it a record is at risk.")]
+Suda = Annotated[int, typer.Option(metavar="KEYS", help="Largest minimal unique to look for; 0 for none.")]
+InPairs = Annotated[bool, typer.Option("--pairs", help="Leave out pairs of quasi-identifiers as well.")]
+Top = Annotated[int, typer.Option(metavar="ROWS", min=0, help="Rows at most risk to list, by number.")]
+ShowValues = Annotated[
+    bool, typer.Option("--show-values", help="List their quasi-identifiers too; on a terminal only.")
+]
+Page = Annotated[
+    Path | None,
+    typer.Option("--html", metavar="FILE.html", help="Write a private page with plots.", show_default=False),
+]
+ReplacePage = Annotated[bool, typer.Option("--replace", help="Overwrite an earlier page.")]
+
+
 def risk(
-    target: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE|RECIPE|FOLDER", help="A CSV or Parquet file, a recipe, or a release.", show_default=False
-        ),
-    ],
+    target: Target,
     quasi: Quasi = None,
     sensitive: Sensitive = None,
     subject: Subject = None,
     weight: Weight = None,
-    hierarchies: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--hierarchy", metavar="COLUMN=FILE", show_default=False,
-            help="Hierarchy of a sensitive column of a file. Can be repeated.",
-        ),
-    ] = None,
+    hierarchies: Trees = None,
     policies: Policies = None,
-    population: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="A file of everybody, with the same quasi-identifiers.",
-            rich_help_panel=_POPULATION,
-            show_default=False,
-        ),
-    ] = None,
-    fraction: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Share of the population that is in the file.",
-            rich_help_panel=_POPULATION,
-            show_default=False,
-        ),
-    ] = None,
-    household: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Equal values are one household.", show_default=False),
-    ] = None,
-    threshold: Annotated[float, typer.Option(metavar="RISK", help="Above it a record is at risk.")] = 0.2,
-    suda: Annotated[int, typer.Option(metavar="KEYS", help="Largest minimal unique to look for; 0 for none.")] = 6,
-    in_pairs: Annotated[bool, typer.Option("--pairs", help="Leave out pairs of quasi-identifiers as well.")] = False,
-    top: Annotated[int, typer.Option(metavar="ROWS", min=0, help="Rows at most risk to list, by number.")] = 5,
-    show_values: Annotated[
-        bool, typer.Option("--show-values", help="List their quasi-identifiers too; on a terminal only.")
-    ] = False,
-    html: Annotated[
-        Path | None,
-        typer.Option("--html", metavar="FILE.html", help="Write a private page with plots.", show_default=False),
-    ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Overwrite an earlier page.")] = False,
+    population: Population = None,
+    fraction: Fraction = None,
+    household: Household = None,
+    threshold: Threshold = 0.2,
+    suda: Suda = 6,
+    in_pairs: InPairs = False,
+    top: Top = 5,
+    show_values: ShowValues = False,
+    html: Page = None,
+    replace: ReplacePage = False,
     columns: Columns = None,
     separator: Separator = None,
     encoding: Encoding = None,
@@ -93,7 +102,7 @@ def risk(
     with steps() as step:
         step("loading")
         from shoal.cli.targets import Reading, Roles, load_population, load_target
-        from shoal.io.private import check_private, write_private
+        from shoal.io.private import check_private
         from shoal.risk.assess import assess
 
         place = None if html is None else check_private(html, suffix=".html", replace=replace)
@@ -103,11 +112,9 @@ def risk(
             policies={name: parse_policy(text) for name, text in pairs("--policy", policies).items()},
         )  # fmt: skip
         reading = Reading(
-            columns=split_columns(columns),
-            separator=separator_character(separator),
-            encoding=encoding,
+            columns=split_columns(columns), separator=separator_character(separator), encoding=encoding,
             markers=missing_markers or (),
-        )
+        )  # fmt: skip
         step("reading")
         table, notes = load_target(target, roles, reading, household)
         everybody = None if population is None else load_population(population, target, table, reading)
@@ -117,18 +124,30 @@ def risk(
         )  # fmt: skip
         title = table.name or target.resolve().stem
         if place is not None:
-            from shoal.reports.risk import risk_html
-
             step("writing")
-            write_private(place, risk_html(found.as_dict(), title=title, notes=notes))
+            _write_page(place, found, title, notes)
     if as_json:
-        about = {"target": str(target), "notes": notes}
-        show_json({**about, **found.as_dict(), "riskiest": _riskiest(found, top), "html": html})
-        return
-    _show(found, title, notes)
-    _show_riskiest(found, table, top, show_values)
+        show_json({"target": str(target), "notes": notes, **_told(found, top), "html": html})
+    else:
+        _show(found, title, notes)
+        _show_riskiest(found, table, top, show_values)
+        _show_page(html)
+
+
+def _told(found: RiskReport, top: int) -> dict[str, Any]:
+    return {**found.as_dict(), "riskiest": _riskiest(found, top)}
+
+
+def _show_page(html: Path | None) -> None:
     if html is not None:
         say(f"Private, not for publication: {html}")
+
+
+def _write_page(place: Path, found: RiskReport, title: str, notes: Sequence[str]) -> None:
+    from shoal.io.private import write_private
+    from shoal.reports.risk import risk_html
+
+    write_private(place, risk_html(found.as_dict(), title=title, notes=notes))
 
 
 def _show(found: RiskReport, title: str, notes: Sequence[str]) -> None:

@@ -114,7 +114,7 @@ def refuse_neutral(
 def refuse_misfits(released: Released, models: Sequence[Model], suppressed: str) -> None:
     """Say so where settings are for generalised cells and the method makes none, or models for values it lifted."""
     for model in models:
-        targets = [name for several in model.targets(released.table.domain) for name in several]
+        targets = [name for several in model.targets(released.domain) for name in several]
         lifted = [name for name in targets if name in released.recoding.lifted]
         if lifted and not model.of_nodes:
             raise ParameterError(
@@ -125,7 +125,7 @@ def refuse_misfits(released: Released, models: Sequence[Model], suppressed: str)
     what = f"a {released.made} release has none"
     if suppressed == "star":
         raise ParameterError(f"suppressed = \"star\" is for generalised cells, and {what}: leave it out.")
-    styled = [column.name for column in released.table.quasi if column.spec.style != "auto"]
+    styled = [column.name for column in released.domain.quasi if column.spec.style != "auto"]
     if styled:
         raise ParameterError(f"The style of column '{styled[0]}' is for generalised cells, and {what}: leave it out.")
     of_cells = [model.name for model in models if model.of_cells]

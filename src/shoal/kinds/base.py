@@ -38,7 +38,7 @@ class Kind:
     lacks
         The traits that its releases do not have, each with the reason why what looks at it does not apply.
     classes
-        Function that recodes: (table, recoding) to the coded release with its classes.
+        Function that recodes: (open rows, recoding) to the coded release with its classes.
     publish
         Function that makes the tables: (coded release, keys, suppressed, order) to what may be published.
     attack
