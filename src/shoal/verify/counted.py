@@ -46,6 +46,10 @@ class Tallies:
             true = np.ones(len(group), dtype=bool) if real is None else real
             self._owners.see(pl.DataFrame({"class": group, **owner, "real": true}))
 
+    def counts(self, names: tuple[str, ...]) -> bool:
+        """Whether these columns are counted together."""
+        return names in self._counts
+
     def total(self, names: tuple[str, ...]) -> pl.DataFrame:
         """Columns ``class``, ``"0"``, ``"1"``, … with codes, ``who`` with people, and ``rows``, in ascending order."""
         return self._counts[names].total()

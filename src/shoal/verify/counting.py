@@ -34,8 +34,10 @@ class Counting:
         kinds = {column.name: column.reads for column in claims.role("sensitive")}
         together = list(dict.fromkeys([*((name,) for name in kinds), *(slot.names for slot in asked)]))
         self._released = Tallies(kinds, together, people=people)
-        compares = any(term.reads_input for term in terms)
-        self._original = Tallies(kinds, together, people=people) if compares else None
+        compared = [slot.names for slot in asked if gated and term_of(slot.model).reads_input]
+        theirs = {name: kinds[name] for names in compared for name in names}
+        both = list(dict.fromkeys([*((name,) for name in theirs), *compared]))
+        self._original = Tallies(theirs, both, people=people) if compared else None
         spread = claims.role("quasi") if any(term.of_cells for term in terms) else []
         self._quasi = {column.name: Dictionary(column.type) for column in spread}
         self._members = {column.name: Counts() for column in spread if column.cells == "representative"}

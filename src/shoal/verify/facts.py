@@ -111,7 +111,7 @@ class Facts:
     ----------
     released, original
         Counts of sensitive values: of the released rows that are in a class, and of all input rows, as one class. The
-        latter is None at a re-check, and where no model compares with the input.
+        latter has the columns that a model compares with the input, and is None at a re-check.
     quasi
         The input's values of quasi-identifiers, where a model asks for them; None at a re-check.
     members
@@ -179,7 +179,7 @@ class Facts:
         """How many people (or rows) of the whole release or input have each value of an attribute."""
         key = tuple(names)
         attribute = self.attribute(key)
-        tallies = self.original if side == "input" else self.released
+        tallies = self._input(key) if side == "input" else self.released
         if tallies is None:
             raise ValueError("the input is only known at the gate")
         people = pl.col("who").n_unique().cast(pl.Int64) if self.people else pl.col("rows").sum()
@@ -210,9 +210,10 @@ class Facts:
         column = self.claims.column(name)
         ours = self.released.dictionaries[name]
         texts, numbers = ours.texts, ours.numbers
-        if self.original is not None:  # what only the input has follows what is released
-            theirs = self.original.dictionaries[name]
-            new = self._shared(name, self.original) >= len(texts)
+        original = self._input((name,))
+        if original is not None:  # what only the input has follows what is released
+            theirs = original.dictionaries[name]
+            new = self._shared(name, original) >= len(texts)
             texts, numbers = pl.concat([texts, theirs.texts.filter(new)]), np.append(numbers, theirs.numbers[new])
         refused, _ = canonical(pl.Series(column.non_answers, dtype=pl.String), column.reads)
         unknown = texts.is_null() | texts.is_in([STAR, *refused.drop_nulls()])
@@ -221,7 +222,7 @@ class Facts:
 
     def _together(self, names: tuple[str, ...]) -> Attribute:
         """Several attributes as one; an answer only where every part is an answer."""
-        sides = [one for one in (self.released, self.original) if one is not None]
+        sides = [one for one in (self.released, self._input(names)) if one is not None]
         places = [str(place) for place in range(len(names))]
         every = pl.concat([self._merged(names, side).select(places) for side in sides])
         self._tuples[names] = Numbering()
@@ -237,10 +238,15 @@ class Facts:
         rows, given = np.zeros(len(known), dtype=np.int64), None
         ours = self._coded(names, self.released)
         np.add.at(rows, ours["value"].to_numpy(), ours["rows"].to_numpy())
-        if self.original is not None:
-            given = np.isin(np.arange(len(known)), self._coded(names, self.original)["value"].to_numpy())
+        original = self._input(names)
+        if original is not None:
+            given = np.isin(np.arange(len(known)), self._coded(names, original)["value"].to_numpy())
         columns = tuple(self.claims.column(name) for name in names)
         return Attribute(columns, rows, known, texts, numbers, given)
+
+    def _input(self, names: tuple[str, ...]) -> Tallies | None:
+        """What was counted of the input, None where no model compares these columns with it."""
+        return self.original if self.original is not None and self.original.counts(names) else None
 
     def _shared(self, name: str, original: Tallies) -> np.ndarray:
         """For each code of the input's values, the code of the same value among those of both."""
