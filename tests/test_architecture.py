@@ -271,6 +271,13 @@ def test_every_command_is_documented() -> None:
     assert sorted(sections) == sorted(group.list_commands(group.context_class(group)))
 
 
+def test_the_walk_through_the_house_passes_every_room() -> None:
+    page = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    walk = page.partition("## A walk through the house")[2].partition("\n## ")[0]
+    rooms = {path.parent.name for path in (ROOT / "src" / "shoal").glob("*/__init__.py")}
+    assert sorted(room for room in rooms if f"`{room}`" not in walk) == []
+
+
 def test_only_kinds_name_kinds() -> None:
     """A fact about a kind of release stands in its object; the verifier keeps its own."""
     names = set(catalogue.names("kind"))
