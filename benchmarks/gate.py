@@ -56,7 +56,7 @@ def whole() -> Comparison:
         given.released.group_by([*QUASI, "diagnosis"]).len().sort("len")
         given.identifiers["name"].n_unique()
 
-    return Comparison(lambda: gate(given), plain, limit=60.0)
+    return Comparison(lambda: gate(given), plain, limit=160.0)
 
 
 @case("gate in batches of 10,000 rows / in one")
