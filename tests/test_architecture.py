@@ -24,7 +24,7 @@ DOCS = ROOT / "docs"
 LONGEST = 600
 # How many break a rule today. A figure may only fall: lower it here when it does.
 CEILINGS = {
-    "files over 400 lines": 1,
+    "files over 400 lines": 0,
     "functions over 60 lines": 6,
     "functions of more than 8 arguments": 53,
     "functions of a complexity over 20": 10,

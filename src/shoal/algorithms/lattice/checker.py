@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from shoal.algorithms.base import Problem
+from shoal.algorithms.lattice.prices import PriceTable
 from shoal.errors import SchemaError
 from shoal.judging.settle import settled
 from shoal.kernels.count.grouping import group_rows
 from shoal.kernels.judge.rules import EXTENT, SIZE, judge_rule
 from shoal.kernels.lattice import nodes as kernel
-from shoal.measures.base import Prices
 from shoal.models.judge import average_known, compare, compile_rules
 from shoal.recoding.applied import top_level
 from shoal.recoding.lattice import Lattice
@@ -337,51 +336,6 @@ class Checker:
 
 def _known(histogram: tuple[np.ndarray, np.ndarray, np.ndarray]) -> np.ndarray:
     return np.zeros(int(histogram[1].max(initial=-1)) + 1, dtype=np.uint8)
-
-
-class PriceTable:
-    """Prices of a measure laid out for the kernels: relative to the full price, one row a level.
-
-    Attributes
-    ----------
-    leaf
-        (levels, codes of all columns): price less full price.
-    rows
-        (attributes, levels): the same summed over all rows.
-    """
-
-    def __init__(self, prices: Prices, columns: Sequence[Column]) -> None:
-        levels = max(table.shape[0] for table in prices.leaf)
-        relative = [leaf - full for leaf, full in zip(prices.leaf, prices.full, strict=True)]
-        padded = [np.pad(table, ((0, levels - table.shape[0]), (0, 0))) for table in relative]
-        self.leaf = np.ascontiguousarray(np.concatenate(padded, axis=1))
-        if prices.levels_only:
-            self.rows = np.stack([table[:, 0] for table in padded])
-            self.leaf[:] = 0.0
-        else:
-            self.rows = np.stack([table @ column.frequencies for table, column in zip(padded, columns, strict=True)])
-        full = np.array([f @ column.frequencies for f, column in zip(prices.full, columns, strict=True)])
-        self.factor = np.asarray(prices.factor, dtype=np.float64)
-        self.offset = prices.offset + prices.factor * full
-        self.weight = np.asarray(prices.weight, dtype=np.float64)
-        self.mode = kernel.LOG if prices.log else kernel.SUM
-        self.out = np.zeros(self.rows.shape)
-        self.terms = np.stack([self.price(sums) for sums in self.rows.T], axis=1)
-
-    def unsuppressed(self) -> PriceTable:
-        """The same prices, but a suppressed row costs what it would if it were kept."""
-        other = copy.copy(self)
-        other.leaf, other.out = np.zeros_like(self.leaf), np.zeros_like(self.out)
-        return other
-
-    def price(self, sums: np.ndarray) -> np.ndarray:
-        """What each attribute adds to the cost, from its sum of relative prices."""
-        terms = self.offset + self.factor * sums
-        return self.weight * (np.log(terms) if self.mode == kernel.LOG else terms)
-
-    def search(self, lost: np.ndarray) -> kernel.Search:
-        """Everything a kernel needs to price nodes, with the losses of the checks so far."""
-        return kernel.Search(self.rows, lost, self.factor, self.offset, self.weight, self.mode)
 
 
 def refuse_flat(columns: Sequence[Column]) -> None:

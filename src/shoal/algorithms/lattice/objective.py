@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.algorithms.lattice.checker import Checker, NodeCheck, PriceTable
+from shoal.algorithms.lattice.checker import Checker, NodeCheck
+from shoal.algorithms.lattice.prices import PriceTable
 from shoal.catalogue import load
 from shoal.errors import ParameterError
 from shoal.kernels.lattice.nodes import LOG, STORED, Search

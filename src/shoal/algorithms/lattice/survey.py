@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from shoal.algorithms.base import Problem
-from shoal.algorithms.lattice.checker import Checker, NodeCheck, PriceTable
+from shoal.algorithms.lattice.checker import Checker, NodeCheck
 from shoal.algorithms.lattice.objective import Objective, Rank
+from shoal.algorithms.lattice.prices import PriceTable
 from shoal.algorithms.lattice.sweep import best_node
 from shoal.hierarchy.hierarchy import MISSING
 from shoal.measures.base import Measure
