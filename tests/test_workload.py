@@ -15,8 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.algorithms.base import geometry
-from shoal.algorithms.cluster.prices import quasi_prices
+from shoal.algorithms.prices import prices_of, quasi_weights
 from shoal.catalogue import load, make
 from shoal.cli.main import execute
 from shoal.errors import DomainError, InputError, ParameterError, SchemaError, UserError
@@ -25,11 +24,11 @@ from shoal.evaluation.reading import read_release
 from shoal.evaluation.targets import information, told
 from shoal.evaluation.workload import preferences, with_preferences
 from shoal.io.recipes import dump_recipe, parse_recipe
-from shoal.kernels.price.geometry import price
 from shoal.measures.base import search_prices
 from shoal.table.table import Table
 from shoal.table.workload import Cuts
 from shoal.verify import recheck
+from tests.kernels.test_cells import cells_of
 
 PETS = [
     ["cat", "mammal", "*"], ["cow", "mammal", "*"], ["dog", "mammal", "*"],
@@ -184,7 +183,9 @@ def test_every_price_pays_the_tolls_that_its_cell_crosses(given_cuts: list[tuple
     plain = people(interval=interval)
     cuts = {"age": Cuts.of(*zip(*given_cuts, strict=True))}
     table = plain.knowing(cuts=cuts)
-    old, new = geometry(plain), geometry(table)
+    old, new = prices_of(plain.domain), prices_of(table.domain)
+    # In shares of what a whole cell of the column costs without tolls.
+    units = [(p.one / quasi_weights(one.domain).sum()) for p, one in ((old, plain), (new, table))]
     column = plain.columns["age"]
     for low, high in [(0, 0), (3, 4), (0, 39), (8, 21), (20, 29)]:
         first, last = low, high
@@ -194,10 +195,11 @@ def test_every_price_pays_the_tolls_that_its_cell_crosses(given_cuts: list[tuple
             under = np.flatnonzero(column.hierarchy.ancestors[level] == column.hierarchy.ancestors[level, low])
             first, last = int(under[0]), int(under[-1])
         tolls = sum(toll for at, toll in given_cuts if first < at <= last)
-        expected = old.weight[0] * price(old, 0, low, high) + tolls
-        assert new.weight[0] * price(new, 0, low, high) == pytest.approx(expected)
-    ours = quasi_prices(table, "spread")
-    assert sum(one.unit for one in ours) == pytest.approx(sum(one.unit for one in quasi_prices(plain, "spread")))
+        before, after = (
+            cells_of(p, 0, np.array([low]), np.array([high]))[0] / unit
+            for p, unit in zip((old, new), units, strict=True)
+        )
+        assert after == pytest.approx(before + tolls)
     if not interval:
         before, after = (search_prices(load("measure", "lm")(), one.domain) for one in (plain, table))
         assert before is not None

@@ -13,13 +13,15 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.algorithms import polish as polishing
-from shoal.algorithms.base import Problem, geometry
+from shoal.algorithms.base import Problem
 from shoal.algorithms.mend import mend
 from shoal.algorithms.polish import POLISHED, polish
+from shoal.algorithms.prices import prices_of
 from shoal.catalogue import load, make
 from shoal.engines.memory import MemoryRows
 from shoal.errors import ParameterError
-from shoal.kernels.cluster.neighbours import offer_neighbours, offer_windows, pair_price
+from shoal.kernels.cluster.mending import price_groups
+from shoal.kernels.cluster.neighbours import offer_neighbours, offer_windows
 from shoal.kernels.cores import use_cores
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Grouping
@@ -115,21 +117,24 @@ def test_polish_gains_much_where_there_is_much_to_gain() -> None:
 @given(seed=st.integers(0, 10_000), n=st.integers(2, 40), flat=st.booleans())
 def test_neighbours_within_the_window_are_the_nearest(seed: int, n: int, flat: bool) -> None:
     table = people(seed, n, hierarchy=not flat)
-    geo = geometry(table)
-    codes = np.ascontiguousarray(table.quasi_codes.T)
-    most = min(5, n - 1)
-    near, distance = np.full((n, most), -1, dtype=np.int32), np.full((n, most), np.inf)
-    offer_windows(codes, geo, np.arange(n, dtype=np.int32), n, near, distance)
+    prices = prices_of(table.domain)
+    codes = np.ascontiguousarray(table.quasi_codes.T).T
+    most, far = min(5, n - 1), np.iinfo(np.int64).max
+    near, distance = np.full((n, most), -1, dtype=np.int32), np.full((n, most), far)
+    offer_windows(codes, prices, np.arange(n, dtype=np.int32), n, near, distance)
+    pairs = [[i, j] for i in range(n) for j in range(n)]
+    ids = np.repeat(np.arange(n * n), 2)
+    apart = price_groups(prices, codes[:, np.ravel(pairs)], ids, n * n).loss.reshape(n, n) // 2
     for i in range(n):
-        others = sorted(pair_price(geo, codes[i], codes[j]) for j in range(n) if j != i)
-        assert distance[i] == pytest.approx(others[:most])
+        others = sorted(apart[i, j] for j in range(n) if j != i)
+        assert distance[i].tolist() == others[:most]
         assert i not in near[i]
         assert len(set(near[i].tolist())) == most
     # From a poor start, neighbours of neighbours can only be nearer.
-    near, distance = np.full((n, most), -1, dtype=np.int32), np.full((n, most), np.inf)
-    offer_windows(codes, geo, np.arange(n, dtype=np.int32), 1, near, distance)
+    near, distance = np.full((n, most), -1, dtype=np.int32), np.full((n, most), far)
+    offer_windows(codes, prices, np.arange(n, dtype=np.int32), 1, near, distance)
     before = distance.copy()
-    offer_neighbours(codes, geo, near, distance)
+    offer_neighbours(codes, prices, near, distance)
     assert (distance <= before).all()
 
 

@@ -10,10 +10,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.algorithms.base import Problem, geometry
+from shoal.algorithms.base import Problem
 from shoal.algorithms.cluster.heuristics import delta_candidates
 from shoal.algorithms.cluster.toc import TOC
 from shoal.algorithms.cluster.upc import UPC
+from shoal.algorithms.prices import prices_of, quasi_columns, weighted
 from shoal.catalogue import make
 from shoal.engines.memory import MemoryRows
 from shoal.errors import InfeasibleError
@@ -56,7 +57,9 @@ def al_02() -> bool:
 
 def prepartition(raw: bool) -> list[list[int]]:
     codes = np.ascontiguousarray(TABLE.quasi_codes.T)
-    order, starts = halve(codes, geometry(TABLE), 2, raw)
+    columns = quasi_columns(TABLE.domain)
+    widths = [column.width for column in columns]
+    order, starts = halve(codes, weighted(columns, widths if raw else TABLE.domain.quasi_weights, TABLE.n), 2)
     return [sorted(order[a:b].tolist()) for a, b in zip(starts[:-1], starts[1:], strict=True)]
 
 
@@ -75,7 +78,7 @@ def literal(rows: list[int]) -> list[list[int]]:
 def subspaces_of(n: int, size: int) -> int:
     rng = np.random.default_rng(1)
     table = read(pl.DataFrame({"a": rng.integers(0, 74, n), "b": rng.integers(0, 5, n)}), quasi=["a", "b"])
-    return halve(np.ascontiguousarray(table.quasi_codes.T), geometry(table), size)[1].size - 1
+    return halve(np.ascontiguousarray(table.quasi_codes.T), prices_of(table.domain), size)[1].size - 1
 
 
 def bound(n: int, s: int, m: int) -> Fraction:

@@ -8,23 +8,31 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.algorithms.base import geometry
+from shoal.algorithms.prices import prices_of
 from shoal.io.source import read
+from shoal.kernels.compiled import kernel
 from shoal.kernels.partition.bestcut import best_cuts
+from shoal.kernels.price.cells import Prices
 from tests.measures.naive import NaiveColumn, record_price
 from tests.table.random_tables import Case, cases
+
+
+@kernel
+def cuts(codes: np.ndarray, lo: int, hi: int, p: Prices, k: int) -> tuple:
+    """All cuts."""
+    return best_cuts(codes, lo, hi, p, k)
 
 
 @settings(max_examples=60)
 @given(cases(rows=(1, 14), sensitive=(0, 0)), st.integers(1, 4))
 def test_best_cuts_price_every_cut_between_two_values(case: Case, k: int) -> None:
     table = case.table()
-    geo = geometry(table)
+    p = prices_of(table.domain)
     columns = [NaiveColumn(case, name) for name in case.quasi]
     codes = np.ascontiguousarray(table.quasi_codes.T)
     # Rows outside the part must not matter.
     padded = np.concatenate([codes, codes, codes])
-    losses, found, values = best_cuts(padded, case.n, 2 * case.n, geo, k)
+    losses, found, values = cuts(padded, case.n, 2 * case.n, p, k)
     expected = {}
     for a in range(len(columns)):
         for value in np.unique(codes[:, a])[:-1].tolist():
@@ -33,10 +41,9 @@ def test_best_cuts_price_every_cut_between_two_values(case: Case, k: int) -> Non
             )
             if len(left) >= k and len(right) >= k:
                 expected[a, value] = sum(len(side) * record_price(columns, side) for side in (left, right))
+    whole = sum(column.weight for column in columns)
     allowed = {
-        (int(a), int(value)): float(loss)
-        for loss, a, value in zip(losses, found, values, strict=True)
-        if np.isfinite(loss)
+        (int(a), int(value)): float(loss) / p.one * whole for loss, a, value in zip(losses, found, values, strict=True)
     }
     assert allowed == pytest.approx(expected, abs=1e-9)
 
@@ -45,12 +52,12 @@ def test_best_cuts_of_a_wide_column() -> None:
     """Codes far apart take the sorting path instead of the dense one."""
     frame = pl.DataFrame({"a": np.arange(2000), "b": np.arange(2000) % 7})
     table = read(frame, quasi=["a", "b"], settings={"a": {"snap": "off"}})
-    geo = geometry(table)
+    p = prices_of(table.domain)
     rows = np.array([0, 5, 900, 1999, 1999 - 7])
     codes = np.ascontiguousarray(table.quasi_codes.T[rows])
-    losses, columns, values = best_cuts(codes, 0, 5, geo, 2)
-    allowed = np.isfinite(losses) & (columns == 0)
+    losses, columns, values = cuts(codes, 0, 5, p, 2)
+    allowed = columns == 0
     assert sorted(values[allowed].tolist()) == [5, 900]
     # Two rows on one side and three on the other, each priced by the ranges of both columns.
     (loss,) = losses[allowed & (values == 5)]
-    assert loss == pytest.approx(2 * (5 / 1999 + 5 / 6) + 3 * (1099 / 1999))
+    assert loss / p.one == pytest.approx((2 * (5 / 1999 + 5 / 6) + 3 * (1099 / 1999)) / 2)

@@ -7,21 +7,52 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.algorithms.base import geometry
-from shoal.kernels.cluster.mending import nearest_groups, pair_off, union_price
-from shoal.kernels.cluster.regroup import grow, shuffle
-from shoal.kernels.price.groups import column_prices, empty_groups, fill_groups, join, leave, list_members, refresh
-from tests.measures.naive import NaiveColumn, record_price
+from shoal.algorithms.prices import prices_of
+from shoal.kernels.cluster.groups import Groups, join, leave, list_members, make_groups, refresh
+from shoal.kernels.cluster.mending import nearest_groups, pair_off, price_groups
+from shoal.kernels.cluster.regroup import NEVER, grow, shuffle
+from shoal.kernels.compiled import kernel
+from shoal.kernels.price.cells import Prices, wide
+from tests.kernels.test_cells import exact_ticks
+from tests.measures.naive import NaiveColumn
 from tests.table.random_tables import Case, cases
 
 
-def state(case: Case, labels: np.ndarray):  # type: ignore[no-untyped-def]
+@kernel
+def change(groups: Groups, p: Prices, codes: np.ndarray, moves: np.ndarray) -> None:
+    """Move records (record, group) one after another, then price every group anew."""
+    room = np.empty(codes.shape[1], dtype=np.int64)
+    for i in range(moves.shape[0]):
+        leave(groups, wide(moves[i, 0]))
+        join(groups, wide(moves[i, 0]), wide(moves[i, 1]))
+    for g in range(groups.size.size):
+        refresh(groups, wide(g), p, codes, room)
+
+
+@kernel
+def members(groups: Groups, g: int, out: np.ndarray) -> int:
+    """How many records a group has, which stand in ``out``."""
+    return list_members(groups, wide(g), out, wide(0))
+
+
+@kernel
+def shuffled(out: np.ndarray, seed: np.uint64) -> None:
+    """A permutation."""
+    shuffle(out, seed)
+
+
+@kernel
+def grown(p: Prices, codes: np.ndarray, turn: np.ndarray, k: int, most: int, labels: np.ndarray) -> int:
+    """All records dealt into groups."""
+    return grow(p, codes, np.arange(codes.shape[1]), turn, wide(k), wide(most), labels)
+
+
+def state(case: Case, labels: np.ndarray) -> tuple[Prices, np.ndarray, Groups, list[NaiveColumn]]:
     table = case.table()
-    geo = geometry(table)
-    codes = np.ascontiguousarray(table.quasi_codes.T)
-    groups = empty_groups(case.n, codes.shape[1], max(1, int(geo.word_at[-1])), int(labels.max()) + 2)
-    fill_groups(groups, labels.astype(np.int32), geo, codes)
-    return geo, codes, groups, [NaiveColumn(case, name) for name in case.quasi]
+    p = prices_of(table.domain)
+    codes = np.ascontiguousarray(table.quasi_codes.T).T
+    groups = make_groups(p, codes, labels.astype(np.int32), int(labels.max()) + 2)
+    return p, codes, groups, [NaiveColumn(case, name) for name in case.quasi]
 
 
 def drawn(data: st.DataObject) -> tuple[Case, np.ndarray]:
@@ -34,35 +65,35 @@ def drawn(data: st.DataObject) -> tuple[Case, np.ndarray]:
 @given(st.data())
 def test_prices_and_prices_without_each_member(data: st.DataObject) -> None:
     case, labels = drawn(data)
-    _, _, groups, columns = state(case, labels)
+    p, _, groups, columns = state(case, labels)
     for g in np.unique(labels):
         rows = np.flatnonzero(labels == g).tolist()
-        assert groups.cost[g] == pytest.approx(record_price(columns, rows), abs=1e-12)
+        assert groups.cost[g] == pytest.approx(float(exact_ticks(columns, rows, p)), abs=len(columns) / 2)
+        assert groups.now[g].sum() == groups.cost[g]
         assert groups.size[g] == len(rows)
         if len(rows) > 1:
             for r in rows:
                 rest = [row for row in rows if row != r]
-                assert groups.bare[r] == pytest.approx(record_price(columns, rest), abs=1e-12)
-    assert column_prices(groups).sum() >= 0
+                assert groups.bare[r] == pytest.approx(float(exact_ticks(columns, rest, p)), abs=len(columns) / 2)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_leaving_and_joining_in_any_order(data: st.DataObject) -> None:
     case, labels = drawn(data)
-    geo, codes, groups, _ = state(case, labels)
+    p, codes, groups, _ = state(case, labels)
     room = np.empty(case.n, dtype=np.int64)
-    for r, g in data.draw(st.lists(st.tuples(st.integers(0, case.n - 1), st.integers(0, 3)), max_size=12)):
-        g = min(g, groups.size.size - 1)
-        leave(groups, r)
-        join(groups, r, g)
+    drawn_moves = data.draw(st.lists(st.tuples(st.integers(0, case.n - 1), st.integers(0, 3)), max_size=12))
+    moves = [(r, min(g, groups.size.size - 1)) for r, g in drawn_moves]
+    for r, g in moves:
         labels[r] = g
+    change(groups, p, codes, np.array(moves, dtype=np.int64).reshape(-1, 2))
     for g in range(groups.size.size):
-        refresh(groups, g, geo, codes, room)
-        assert sorted(room[: list_members(groups, g, room, 0)].tolist()) == np.flatnonzero(labels == g).tolist()
-    _, _, fresh, _ = state(case, np.append(labels, groups.size.size - 2)[:-1])
+        assert sorted(room[: members(groups, g, room)].tolist()) == np.flatnonzero(labels == g).tolist()
+    _, _, fresh, _ = state(case, labels)
     used = np.unique(labels)
-    assert groups.cost[used] == pytest.approx(fresh.cost[used], abs=1e-12)
+    assert (groups.cost[used] == fresh.cost[used]).all()
+    assert (groups.bare == fresh.bare).all()
 
 
 @settings(max_examples=60, deadline=None)
@@ -71,29 +102,28 @@ def test_unions_and_nearest_groups(data: st.DataObject) -> None:
     case, labels = drawn(data)
     labels = np.unique(labels, return_inverse=True)[1]
     table = case.table()
-    geo = geometry(table)
-    codes = np.ascontiguousarray(table.quasi_codes.T)
+    p = prices_of(table.domain)
+    codes = np.ascontiguousarray(table.quasi_codes)
     count = int(labels.max()) + 1
-    groups = empty_groups(case.n, codes.shape[1], max(1, int(geo.word_at[-1])), count)
-    fill_groups(groups, labels.astype(np.int32), geo, codes)
     columns = [NaiveColumn(case, name) for name in case.quasi]
     rows = [np.flatnonzero(labels == g).tolist() for g in range(count)]
 
-    def rise(g: int, h: int) -> float:
-        both = rows[g] + rows[h]
-        return (
-            len(both) * record_price(columns, both)
-            - len(rows[g]) * record_price(columns, rows[g])
-            - len(rows[h]) * record_price(columns, rows[h])
-        )
+    def whole(rows: list[int]) -> float:
+        return len(rows) * float(exact_ticks(columns, rows, p))
 
-    found = nearest_groups(groups, np.arange(count), 10, geo)
+    def rise(g: int, h: int) -> float:
+        return whole(rows[g] + rows[h]) - whole(rows[g]) - whole(rows[h])
+
+    priced = price_groups(p, codes, labels, count)
+    window = data.draw(st.sampled_from([1, 10]))
+    found = nearest_groups(p, codes, labels, count, np.arange(count), window)
     for g in range(count):
-        others = [h for h in range(count) if h != g]
-        for h in others:
-            assert union_price(groups, g, h, geo) == pytest.approx(record_price(columns, rows[g] + rows[h]), abs=1e-12)
+        assert priced.size[g] == len(rows[g])
+        assert priced.loss[g] == pytest.approx(whole(rows[g]), abs=case.n * len(columns))
+        first = max(0, min(g - window, count - 1 - 2 * window))
+        others = [h for h in range(first, min(count, max(g + window, 2 * window) + 1)) if h != g]
         if others:
-            assert rise(g, found[g]) == pytest.approx(min(rise(g, h) for h in others), abs=1e-9)
+            assert rise(g, found[g]) == pytest.approx(min(rise(g, h) for h in others), abs=case.n * len(columns))
         else:
             assert found[g] == -1
 
@@ -108,7 +138,7 @@ def test_shuffle_is_a_permutation_that_its_seed_decides() -> None:
     turns = []
     for seed in range(50):
         turn = np.empty(20, dtype=np.int64)
-        shuffle(turn, np.uint64(seed))
+        shuffled(turn, np.uint64(seed))
         assert sorted(turn.tolist()) == list(range(20))
         turns.append(tuple(turn.tolist()))
     assert len(set(turns)) == 50
@@ -122,26 +152,25 @@ def test_growing_takes_the_cheapest_record_each_time(data: st.DataObject) -> Non
     if case.n < k:
         return
     table = case.table()
-    geo = geometry(table)
-    codes = np.ascontiguousarray(table.quasi_codes.T)
+    p = prices_of(table.domain)
+    codes = np.ascontiguousarray(table.quasi_codes.T).T
     turn = np.array(data.draw(st.permutations(range(case.n))), dtype=np.int64)
     labels = np.empty(case.n, dtype=np.int64)
-    words = max(1, int(geo.word_at[-1]))
-    total = grow(geo, codes, np.arange(case.n), turn, k, np.inf, words, labels)
+    total = grown(p, codes, turn, k, NEVER, labels)
     columns = [NaiveColumn(case, name) for name in case.quasi]
     groups = [np.flatnonzero(labels == g).tolist() for g in range(case.n // k)]
     assert sum(map(len, groups)) == case.n
     assert min(map(len, groups)) >= k
-    assert total == pytest.approx(sum(len(rows) * record_price(columns, rows) for rows in groups), abs=1e-9)
+    expected = sum(len(rows) * float(exact_ticks(columns, rows, p)) for rows in groups)
+    assert total == pytest.approx(expected, abs=case.n * len(columns))
     # The first group: no other record could have replaced its last one for less.
     first = int(labels[turn[0]])
     assert first == 0
     pool, mine = [r for r in range(case.n) if r != turn[0]], [int(turn[0])]
     for _ in range(k - 1):
-        prices = [record_price(columns, [*mine, r]) for r in pool]
-        best = min(prices)
-        chosen = next(r for r, value in zip(pool, prices, strict=True) if value <= best + 1e-12 and labels[r] == 0)
-        assert record_price(columns, [*mine, chosen]) == pytest.approx(best, abs=1e-12)
+        prices = [exact_ticks(columns, [*mine, r], p) for r in pool]
+        best = min(prices) + len(columns)
+        chosen = next(r for r, value in zip(pool, prices, strict=True) if value <= best and labels[r] == 0)
         pool.remove(chosen)
         mine.append(chosen)
-    assert grow(geo, codes, np.arange(case.n), turn, k, 0.0, words, labels) == np.inf
+    assert grown(p, codes, turn, k, 0, labels) == NEVER

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.algorithms.base import geometry
+from shoal.algorithms.prices import pack, prices_of, quasi_columns, units_of
 from shoal.kernels.cores import use_cores
 from shoal.kernels.partition import median
 from shoal.kernels.partition.median import halve
@@ -45,7 +45,10 @@ def subspaces(case: Case, size: int, raw: bool, dtype: type = np.int16) -> list[
     table = case.table()
     codes = np.ascontiguousarray(table.quasi_codes.T, dtype=dtype)
     given_codes = codes.copy()
-    order, starts = halve(codes, geometry(table), size, raw)
+    columns = quasi_columns(table.domain)
+    widths = [column.width for column in columns]
+    prices = pack(columns, *units_of(columns, widths, 1 << 50)) if raw else prices_of(table.domain)
+    order, starts = halve(codes, prices, size)
     assert order.dtype == np.int32
     assert starts.dtype == np.int64
     assert (codes == given_codes[order]).all()
@@ -90,7 +93,7 @@ def test_one_core_or_two_or_no_sharing_give_the_same() -> None:
         try:
             with mock.patch.object(median, "PARALLEL_FROM", threshold):
                 codes = np.ascontiguousarray(table.quasi_codes.T)
-                found.append((*halve(codes, geometry(table), 20, False), codes))
+                found.append((*halve(codes, prices_of(table.domain), 20), codes))
         finally:
             use_cores(None)
     assert found[0][1].size > 500

@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.algorithms.after_suppression import outcome
-from shoal.algorithms.base import Algorithm, Problem, geometry, shuffled_codes
+from shoal.algorithms.base import Algorithm, Problem, shuffled_codes
 from shoal.algorithms.polish import POLISHED
+from shoal.algorithms.prices import prices_of
 from shoal.catalogue import load, make
 from shoal.errors import InfeasibleError, ParameterError, UserError
 from shoal.kernels.partition.median import halve
@@ -111,7 +112,7 @@ class Auto(Algorithm):
         if table.n <= self.sample:
             return problem
         order, codes = shuffled_codes(problem)
-        places, starts = halve(codes, geometry(table), min(_STRETCH, self.sample), False)
+        places, starts = halve(codes, prices_of(table.domain), min(_STRETCH, self.sample))
         chosen = problem.keys.generator("auto").permutation(starts.size - 1)
         taken = np.cumsum(np.diff(starts)[chosen])
         chosen = chosen[: int(np.searchsorted(taken, self.sample)) + 1]

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from shoal.algorithms.base import Problem, geometry
+from shoal.algorithms.base import Problem
+from shoal.algorithms.prices import prices_of
 from shoal.kernels.cluster.mending import nearest_groups, pair_off
 from shoal.kernels.judge.rules import EXTENT, SIZE
-from shoal.kernels.price.groups import empty_groups, fill_groups
 from shoal.recoding.applied import extent_cells
 from shoal.recoding.matching import matching_people
 from shoal.recoding.recodings import Grouping
@@ -35,11 +35,9 @@ def mend(problem: Problem, grouping: Grouping, limit: float) -> Grouping:
         if lost <= limit * table.n + 1e-9:
             break
         problem.progress(f"merging {failing.size} groups that fail a model")
-        codes = np.ascontiguousarray(table.quasi_codes.T[rows])
-        geo = geometry(table)
-        state = empty_groups(rows.size, codes.shape[1], max(1, int(geo.word_at[-1])), groups)
-        fill_groups(state, ids[rows], geo, codes)
-        number = pair_off(failing, nearest_groups(state, failing, _WINDOW, geo), groups)
+        codes = np.ascontiguousarray(table.quasi_codes[:, rows])
+        nearest = nearest_groups(prices_of(table.domain), codes, ids[rows], groups, failing, _WINDOW)
+        number = pair_off(failing, nearest, groups)
         ids = np.where(ids >= 0, number[ids], -1).astype(np.int32)
         merged += groups - int(number.max()) - 1
         groups = int(number.max()) + 1

@@ -7,15 +7,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from shoal.algorithms.base import Problem, column_geometry, geometry, sensitive_codes, shuffled_codes
+from shoal.algorithms.base import Problem, sensitive_codes, shuffled_codes
+from shoal.algorithms.prices import prices_of, quasi_columns, weighted
 from shoal.catalogue import load
+from shoal.kernels.cluster.groups import Groups, make_groups
 from shoal.kernels.cluster.neighbours import offer_neighbours, offer_windows
 from shoal.kernels.cluster.polish import dissolve, improve, regroup, wake
 from shoal.kernels.cluster.relocate import Limits, Scene
 from shoal.kernels.cores import share
 from shoal.kernels.judge.rules import EXTENT, SIZE
-from shoal.kernels.price.geometry import Geometry
-from shoal.kernels.price.groups import Groups, column_prices, empty_groups, fill_groups
+from shoal.kernels.price.cells import Prices
 from shoal.measures.base import Measure
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Grouping
@@ -69,7 +70,7 @@ def polish(
     order, codes = order[kept], np.ascontiguousarray(codes[kept], dtype=np.int32)
     rng = problem.keys.generator("polish")
     problem.progress("polish: finding neighbours")
-    near = _neighbours(codes, geometry(problem.table), rng)
+    near = _neighbours(codes, prices_of(problem.domain), rng)
     work = _Work(codes, order, grouping.ids[order], near)
     search = _Search(problem, priced, work, rng)
     notes = {"measure": measure, "before": _figure(problem, priced, grouping), **search.run(rounds, seconds)}
@@ -84,14 +85,14 @@ def _figure(problem: Problem, measure: Measure, grouping: Grouping) -> float | N
     return measure.score(apply_recoding(problem.rows, grouping).price_stats()).value
 
 
-def _neighbours(codes: np.ndarray, geo: Geometry, rng: np.random.Generator) -> np.ndarray:
+def _neighbours(codes: np.ndarray, prices: Prices, rng: np.random.Generator) -> np.ndarray:
     """Near records of each: windows in orders that begin with different columns, then neighbours of neighbours."""
     n, m = codes.shape
     near = np.full((n, min(_NEAR, max(n - 1, 1))), -1, dtype=np.int32)
-    distance = np.full(near.shape, np.inf)
+    distance = np.full(near.shape, np.iinfo(np.int64).max)
     for _ in range(_ORDERS):
-        offer_windows(codes, geo, _sorted_rows(codes, rng.permutation(m)), _WINDOW, near, distance)
-    offer_neighbours(codes, geo, near, distance)
+        offer_windows(codes.T, prices, _sorted_rows(codes, rng.permutation(m)), _WINDOW, near, distance)
+    offer_neighbours(codes.T, prices, near, distance)
     return near
 
 
@@ -116,14 +117,14 @@ class _Search:
         table, rules = problem.table, problem.judge.rules
         extents = rules.limit[rules.op == EXTENT]
         # A limit on spreads is held against the prices themselves, so then there are no tolls.
-        cuts = {} if extents.size else table.domain.cuts
-        self.geo, self.lifts = column_geometry(table.quasi, table.domain.quasi_weights, cuts), lifts(table.quasi, cuts)
-        self._weigh(None)
-        self.data = sensitive_codes(problem)
+        self.columns = quasi_columns(table.domain, tolls=not extents.size)
+        self.lifts = lifts(table.quasi, {} if extents.size else table.domain.cuts)
+        self.prices = self._weighed(None)
+        alone = bool((rules.op == SIZE).all()) and problem.table.subjects is None
+        self.judged = None if alone else (rules, sensitive_codes(problem))
         k = max(problem.judge.k, 2)
         self.limits = Limits(
             k=k,
-            judge=bool((rules.op != SIZE).any()) or problem.table.subjects is not None,
             widest=float(extents.min()) if extents.size else np.inf,
             largest=_LARGEST,
             pool=max(4 * k, min(_POOL * k, _MOST)),
@@ -145,7 +146,7 @@ class _Search:
             count += 1
             self.work.ids = groups.ids
             after = self._loss(groups)
-            self._weigh(groups)
+            self.prices = self._weighed(self._spreads(groups))
             self.problem.progress(f"polish: round {count}, mean loss {after:.4g}")
             if before - after <= _WORTH * before:
                 stopped = "nothing left to gain"
@@ -175,21 +176,23 @@ class _Search:
         # Places run through the zones one after the other, so a place within its zone is a number within it.
         number = place - (np.cumsum(counts) - counts)[zone] + self.group_at[zone]
         self.zone = np.repeat(np.arange(zones), room).astype(np.int32)
-        groups = empty_groups(labels.size, work.codes.shape[1], max(1, int(self.geo.word_at[-1])), int(room.sum()))
-        return fill_groups(groups, number[labels].astype(np.int32), self.geo, work.codes)
+        return make_groups(self.prices, work.codes.T, number[labels].astype(np.int32), int(room.sum()))
 
-    def _weigh(self, groups: Groups | None) -> None:
-        """Weights under which the measure falls as the weighted sum of prices does, where the groups stand now."""
-        table = self.problem.table
-        weights = self.measure.spread_weights(table.domain, None if groups is None else column_prices(groups) / table.n)
+    def _weighed(self, spreads: np.ndarray | None) -> Prices:
+        """Prices whose sum the measure follows, where the groups' mean spreads stand now (None: not known yet)."""
+        domain = self.problem.domain
+        weights = self.measure.spread_weights(domain, spreads)
         assert weights is not None
-        weights = weights * self.lifts
-        self.geo = self.geo._replace(weight=weights * (weights.size / weights.sum()))
+        return weighted(self.columns, weights * self.lifts, domain.n)
+
+    def _spreads(self, groups: Groups) -> np.ndarray:
+        """Each column's mean price without its weight."""
+        ticks = (groups.size.astype(np.int64)[:, None] * groups.now).sum(axis=0)
+        return np.asarray(ticks / np.maximum(self.prices.unit * self.problem.domain.n, 1.0))
 
     def _loss(self, groups: Groups) -> float:
         """Weighted mean price of a record's cell, under the weights of the moment."""
-        total = float((groups.size * groups.cost).sum())
-        return total / (self.work.ids.size * self.geo.weight.sum())
+        return int((groups.size * groups.cost).sum()) / (self.work.ids.size * self.prices.one)
 
     def _round(self, groups: Groups) -> np.ndarray:
         """Every zone once, as many at a time as there are cores; what was done of each kind."""
@@ -202,11 +205,11 @@ class _Search:
         which = [self.rng.permutation(np.arange(*self.group_at[z : z + 2])) for z in range(zones)]
         seeds = self.rng.integers(0, 1 << 63, zones).astype(np.uint64)
         touched = np.zeros(work.ids.size, dtype=np.uint8)
-        scene = Scene(work.codes, work.near, work.order, self.zone, work.quiet, work.calm, touched)
+        scene = Scene(work.codes.T, work.near, work.order, self.zone, work.quiet, work.calm, touched)
         done = np.zeros((zones, 4), dtype=np.int64)
 
         def zone(z: int) -> None:
-            state = (groups, self.geo, scene, self.problem.judge.rules, self.data, self.limits, done[z])
+            state = (groups, self.prices, scene, self.judged, self.limits, done[z])
             improve(rows[row_at[z] : row_at[z + 1]], z, *state)
             dissolve(which[z], z, *state)
             regroup(which[z], z, *state, seeds[z])

@@ -6,14 +6,20 @@ import numpy as np
 
 from shoal.kernels.compiled import kernel
 
-# A price in 0..1 and a place below PLACES in one key: prices that rounding tells apart, and nothing else, are equal.
+# A price of at most 2**38 ticks and a place below PLACES in one key.
 PLACES = 1 << 24
 _STEPS = float(1 << 38)
 
 
 @kernel
+def ticks_key(ticks: int, place: int) -> int:
+    """Order by ticks, then by place."""
+    return max(0, ticks) * PLACES + place
+
+
+@kernel
 def price_key(price: float, place: int) -> int:
-    """Order by price, then by place."""
+    """The same of a price in 0..1: prices that rounding tells apart, and nothing else, are equal."""
     return int(np.round(max(0.0, min(1.0, price)) * _STEPS)) * PLACES + place
 
 

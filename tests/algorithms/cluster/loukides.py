@@ -120,11 +120,12 @@ class Loukides:
         ]
         return sum((w * s for w, s in zip(weights, spreads, strict=True)), Fraction(0)) / sum(weights)
 
-    def mr_wtd(self, rows: Sequence[int], utility: float, protection: float) -> Fraction:
-        value = Fraction(utility) * self.loss(rows)
+    def mr_wtd(self, rows: Sequence[int], utility: float | Fraction, protection: float | Fraction) -> Fraction:
+        utility, protection = (Fraction(one).limit_denominator(1000) for one in (utility, protection))
+        value = utility * self.loss(rows)
         if protection:
             shown = [secret.diversity(rows) for secret in self.secrets]
-            value += Fraction(protection) * sum(shown, Fraction(0)) / len(shown)
+            value += protection * sum(shown, Fraction(0)) / len(shown)
         return value
 
     def group_diversity(self, rows: Sequence[int]) -> Fraction:

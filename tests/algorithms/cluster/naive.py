@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from shoal.algorithms.grouping import Grouper
 from shoal.catalogue import make
 from shoal.engines.memory import MemoryEngine
 from shoal.judging.feasible import whole_reference
-from shoal.kernels.price.ticks import ONE
 from shoal.kernels.random import threefry
 from shoal.models.judge import Judge
 from shoal.recoding.recodings import Grouping
@@ -24,7 +24,7 @@ from tests.table.random_tables import Case
 
 ENGINE = MemoryEngine()
 Groups = list[list[int]]
-Cost = Callable[[Sequence[int]], int]
+Cost = Callable[[Sequence[int]], Fraction]
 
 
 def grouped(table: Table, specs: Sequence[dict[str, Any]], algorithm: Grouper, *, seed: int = 1) -> Grouping:
@@ -42,19 +42,18 @@ def as_sets(grouping: Grouping) -> set[frozenset[int]]:
 
 
 def loss(case: Case, name: str) -> Cost:
-    """Ticks a record of a group, by one of the losses."""
+    """What a record of a group costs by one of the losses, exactly."""
     columns = [NaiveColumn(case, one) for one in case.quasi]
-    total = sum(column.weight for column in columns)
 
-    def price(column: NaiveColumn, rows: Sequence[int]) -> float:
+    def price(column: NaiveColumn, rows: Sequence[int]) -> Fraction:
         values = [column.values[row] for row in rows]
         if name == "height" and column.kind == "tree":
-            return column.level(values) / column.height
+            return Fraction(column.level(values), column.height)
         cell = column.cell(values)
-        return float(column.spread(cell) if name == "spread" else column.penalty(cell))
+        return Fraction(column.spread(cell) if name == "spread" else column.penalty(cell))
 
-    def cost(rows: Sequence[int]) -> int:
-        return sum(round(price(column, rows) * (ONE * (column.weight / total))) for column in columns)
+    def cost(rows: Sequence[int]) -> Fraction:
+        return sum((price(column, rows) * Fraction(repr(column.weight)) for column in columns), Fraction(0))
 
     return cost
 
@@ -79,7 +78,7 @@ def k_members(
     return clusters
 
 
-def increase(cost: Cost, group: Sequence[int], more: Sequence[int]) -> int:
+def increase(cost: Cost, group: Sequence[int], more: Sequence[int]) -> Fraction:
     """By how much more records raise the loss of a group as a whole."""
     both = [*group, *more]
     return len(both) * cost(both) - len(group) * cost(group)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 import polars as pl
@@ -13,7 +14,6 @@ import shoal
 from shoal.algorithms.cluster.bottomup import BottomUp
 from shoal.algorithms.cluster.topdown import TopDown
 from shoal.io.source import read
-from shoal.kernels.price.ticks import ONE
 from shoal.table.table import Table
 from tests.algorithms.cluster.naive import TopDownReference, as_sets, bottom_up, grouped, loss
 from tests.measures.naive import NaiveColumn
@@ -29,12 +29,8 @@ def test_bottom_up_equals_the_reference(case: Case, k: int) -> None:
     codes = table.quasi_codes
 
     def widest(group: Sequence[int]) -> list[int]:
-        total = sum(column.weight for column in columns)
         cells = [column.cell([column.values[row] for row in group]) for column in columns]
-        costs = [
-            round(float(column.penalty(cell)) * (ONE * (column.weight / total)))
-            for column, cell in zip(columns, cells, strict=True)
-        ]
+        costs = [column.penalty(cell) * Fraction(column.weight) for column, cell in zip(columns, cells, strict=True)]
         a = costs.index(max(costs))
         return sorted(group, key=lambda row: (int(codes[a, row]), row))
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.algorithms.base import geometry
 from shoal.algorithms.cluster.parts import Parts, equal_records, local_values
+from shoal.algorithms.prices import prices_of
 from shoal.catalogue import make
 from shoal.errors import InfeasibleError
 from shoal.io.source import read
@@ -57,7 +57,7 @@ def people() -> Table:
 @pytest.mark.parametrize("spec", SPECS, ids=name_of)
 def test_subspaces_are_worked_on_by_themselves(people: Table, spec: dict[str, Any]) -> None:
     found = grouped(people, ALPHA, make("algorithm", spec | {"prepartition": 60}))
-    order, starts = halve(np.ascontiguousarray(people.quasi_codes.T), geometry(people), 60)
+    order, starts = halve(np.ascontiguousarray(people.quasi_codes.T), prices_of(people.domain), 60)
     assert (found.notes["prepartition"], found.notes["subspaces"]) == (60, starts.size - 1)
     assert found.notes["clusters"] == found.groups
     assert found.notes["mean_size"] == pytest.approx(people.n / found.groups)

@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.algorithms.base import Problem
 from shoal.algorithms.cluster.parts import Clusterer, Parts, across_parts
-from shoal.algorithms.cluster.prices import pack, quasi_prices
+from shoal.algorithms.prices import prices_of
 from shoal.catalogue import load
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kernels.cluster.alpha import Records, cluster_classes, cluster_parts
@@ -93,7 +93,7 @@ class AlphaK(Clusterer):
         self, problem: Problem, parts: Parts, one: Attribute, caps: np.ndarray, k: int
     ) -> tuple[np.ndarray, int, np.ndarray]:
         """Class of each place, their number, and how often each kind of step was taken."""
-        prices = pack(quasi_prices(problem.table, "penalty"))
+        prices = prices_of(problem.domain, "penalty")
         records = Records(
             codes=np.ascontiguousarray(parts.codes.T, dtype=np.int32),
             value=problem.table.values(one)[parts.rows].astype(np.int32),

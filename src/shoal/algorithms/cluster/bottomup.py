@@ -9,9 +9,10 @@ import numpy as np
 
 from shoal.algorithms.base import Problem
 from shoal.algorithms.cluster.parts import Clusterer, Parts, equal_records
-from shoal.algorithms.cluster.prices import pack, quasi_prices
+from shoal.algorithms.prices import prices_of
 from shoal.kernels.cluster.merging import merge_entries, roots
-from shoal.kernels.price.ticks import Prices, widest_columns
+from shoal.kernels.price.cells import Prices
+from shoal.kernels.price.many import widest_columns
 from shoal.recoding.recodings import Grouping
 
 
@@ -33,7 +34,7 @@ class BottomUp(Clusterer):
     def group(self, problem: Problem) -> Grouping:
         """Group all rows."""
         parts, k = self.parts(problem), problem.judge.k
-        prices = pack(quasi_prices(problem.table, "penalty"))
+        prices = prices_of(problem.domain, "penalty")
         problem.progress(f"merging {problem.table.n} rows" + parts.said)
         rows, entry_at, part = equal_records(parts, parts.codes.T, prices.card)
         order = np.argsort(rows[entry_at[:-1]])

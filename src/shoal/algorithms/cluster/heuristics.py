@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from shoal.algorithms.cluster.records import Records
-from shoal.kernels.cluster.toc import Aim
+from shoal.kernels.cluster.toc import Aim, Task
 from shoal.kernels.cluster.toc_trials import trial, try_thresholds
-from shoal.kernels.price.geometry import Geometry
+from shoal.kernels.price.cells import Prices
 
 
 def sample_size(n: int, k: int, fraction: float) -> int:
@@ -34,8 +35,8 @@ class Trials:
     ----------
     sample
         With every sensitive column; the table's own domains price it.
-    geo
-        Weights of the objective.
+    prices
+        Under the weights of the objective.
     aim
         Limits; its delta is replaced.
     rounds
@@ -47,11 +48,16 @@ class Trials:
     """
 
     sample: Records
-    geo: Geometry
+    prices: Prices
     aim: Aim
     rounds: int
     increment: bool
     shares: Sequence[float]
+
+    @cached_property
+    def plain(self) -> Prices:
+        """Every column alike, for figures column by column."""
+        return self.sample.prices([1.0] * len(self.sample.columns))
 
     def choose_delta(self) -> tuple[float, list[dict[str, Any]]]:
         """Algorithm 3: the candidate with the best score, of equals the smallest; and all that were tried.
@@ -59,7 +65,7 @@ class Trials:
         A candidate under which no cluster reaches k has no score; if none has one, the largest is returned.
         """
         deltas = sorted({delta for i in range(1, self.rounds + 1) for delta in delta_candidates(i)})
-        results = try_thresholds(self.sample.pool, self.geo, self.aim, np.array(deltas), self.increment)
+        results = try_thresholds(self._task(self.sample, 0.0), self.plain, np.array(deltas), self.increment)
         tried = [{"delta": delta} | self._score(result) for delta, result in zip(deltas, results, strict=True)]
         scored = [one for one in tried if one["score"] is not None]
         best = min(scored, key=lambda one: (round(one["score"], 12), one["delta"]), default=tried[-1])
@@ -71,8 +77,8 @@ class Trials:
         tried: list[dict[str, Any]] = []
         while True:
             parts = self.sample.copy().halved(size, raw=raw)
-            result = np.zeros(parts.geo.kind.size + 1)
-            trial(parts.pool, parts.starts, self.geo, self.aim, delta, self.increment, result)
+            result = np.zeros(len(parts.columns) + 1, dtype=np.int64)
+            trial(self._task(parts, delta), self.plain, self.increment, result)
             tried.append({"size": size} | self._score(result))
             scores = [one["score"] for one in tried[-2:]]
             close = len(tried) > 1 and None not in scores and abs(scores[0] - scores[1]) < epsilon
@@ -80,13 +86,17 @@ class Trials:
                 return size, tried
             size *= 2
 
+    def _task(self, parts: Records, delta: float) -> Task:
+        return Task(parts.pool, parts.starts, self.prices, self.aim._replace(delta=float(delta)))
+
     def _score(self, result: np.ndarray) -> dict[str, Any]:
-        """Figures of one trial, from the columns' mean prices and the number of clusters."""
+        """Figures of one trial, from the columns' ticks over all clusters and the number of these."""
         if result[-1] == 0:
             return {"clusters": 0, "um": None, "mpm": None, "score": None}
-        m, weights = self.sample.quasi, self.sample.geo.weight
-        um = float(result[:m] @ weights[:m] / weights[:m].sum())
-        spread = result[m:-1]
+        m, weights = self.sample.quasi, self.sample.weights
+        means = result[:-1] / (self.plain.unit * result[-1])
+        um = float(means[:m] @ weights / weights.sum())
+        spread = means[m:]
         mpm = float(1.0 - spread.mean()) if spread.size else None
         score = self.shares[0] * um + self.shares[1] * (mpm or 0.0)
         return {"clusters": int(result[-1]), "um": um, "mpm": mpm, "score": score}

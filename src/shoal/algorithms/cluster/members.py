@@ -10,15 +10,26 @@ import numpy as np
 
 from shoal.algorithms.base import Problem
 from shoal.algorithms.cluster.parts import Clusterer, Parts, across_parts, equal_records, local_values
-from shoal.algorithms.cluster.prices import ColumnPrices, pack, quasi_prices, sensitive_prices
+from shoal.algorithms.prices import (
+    ColumnPrices,
+    pack,
+    quasi_columns,
+    quasi_weights,
+    sensitive_columns,
+    ticks_of,
+    units_of,
+)
 from shoal.errors import ParameterError
 from shoal.kernels.cluster.members import Plan, cluster_parts
-from shoal.kernels.price.protection import COST, PAIRS, SPREAD, TIE, Guide
+from shoal.kernels.cluster.protection import COST, PAIRS, SPREAD, TIE, Guide
 from shoal.params import choice
 from shoal.recoding.recodings import Grouping
 from shoal.table.column import Column
 from shoal.table.policies import policy_of
 from shoal.table.stats import unknown_flags
+
+# Range diversity sums over all pairs of a group, which takes room: 2**32 pairs at 2**30 ticks each.
+_SENSITIVE_ONE = 1 << 30
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,13 +46,15 @@ class _Members(Clusterer):
         """Group all rows; ``roles`` says what quasi-identifiers and sensitive columns decide."""
         table = problem.table
         parts = self.parts(problem)
-        priced = [*quasi_prices(table, self.loss), *sensitive_prices(sensitive)]
-        secret = [table.codes[one.name][parts.rows][None] for one in sensitive]
+        quasi, shown = quasi_columns(table.domain, self.loss), sensitive_columns(sensitive)
+        priced, (units, one) = [*quasi, *shown], units_of(quasi, quasi_weights(table.domain), ticks_of(table.n))
+        prices = pack(priced, np.append(units, [_SENSITIVE_ONE / len(shown) for _ in shown]), one)
+        secret = [table.codes[column.name][parts.rows][None] for column in sensitive]
         codes = np.concatenate([parts.codes.T.astype(np.int32), *secret])
         problem.progress(f"clustering {table.n} rows" + parts.said)
         guide = make_guide(priced, sensitive, roles)
         plan = make_plan(parts, codes, priced)
-        ids, left = cluster_parts(pack(priced), guide, plan, problem.judge.k, self.seeds == "furthest")
+        ids, left = cluster_parts(prices, guide, plan, problem.judge.k, self.seeds == "furthest")
         notes = {"leftovers": int(left.sum())}
         return self.grouping(parts, across_parts(parts, ids, np.diff(parts.starts) // problem.judge.k), notes)
 

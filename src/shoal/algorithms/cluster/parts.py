@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from shoal.algorithms.base import Problem, geometry, shuffled_codes
+from shoal.algorithms.base import Problem, shuffled_codes
 from shoal.algorithms.grouping import Grouper
+from shoal.algorithms.prices import prices_of
 from shoal.errors import ParameterError
 from shoal.kernels.count.grouping import group_rows
 from shoal.kernels.partition.median import halve
@@ -84,7 +85,7 @@ class Clusterer(Grouper):
         if self.prepartition is None:
             return Parts(order, codes, np.array([0, codes.shape[0]], dtype=np.int64))
         problem.progress("halving the table into subspaces")
-        moved, starts = halve(codes, geometry(problem.table), self.prepartition)
+        moved, starts = halve(codes, prices_of(problem.domain), self.prepartition)
         return Parts(order[moved], codes, starts)
 
     def grouping(self, parts: Parts, ids: np.ndarray, notes: Mapping[str, Any]) -> Grouping:

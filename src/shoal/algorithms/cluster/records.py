@@ -4,19 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
-from shoal.algorithms.base import Problem, column_geometry, with_pairs
+from shoal.algorithms.base import Problem
+from shoal.algorithms.prices import (
+    ColumnPrices,
+    pack,
+    quasi_columns,
+    quasi_weights,
+    sensitive_columns,
+    units_of,
+    weighted,
+)
+from shoal.kernels.cluster.pools import Pool
 from shoal.kernels.partition.median import halve
-from shoal.kernels.price.geometry import FLAT, INTERVAL, Geometry, list_pairs
-from shoal.kernels.price.pools import Pool
-from shoal.table.closeness import closeness
+from shoal.kernels.price.cells import Prices
 from shoal.table.column import Column
 from shoal.table.stats import unknown_flags
 from shoal.table.table import Table
 
 _NONE = np.empty(0, dtype=np.int32)
+# Widths as they stand are compared and never summed, so that they may have more ticks than losses.
+_RAW = 1 << 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,19 +40,27 @@ class Records:
         int32 input row of each.
     pool
         Codes, quasi-identifiers first; a sensitive value that is unknown is -1. Subjects and turns as seeds.
-    geo
-        Geometry of all columns, sensitive ones by their distance and with weight 0.
+    columns
+        Prices of all columns, sensitive ones by their distance.
+    weights
+        Of the quasi-identifiers.
     starts
         int64 where each subspace begins, and the number of rows.
-    quasi
-        Number of quasi-identifiers.
+    rows
+        Rows of the table, which may be a sample's many times over.
     """
 
     order: np.ndarray
     pool: Pool
-    geo: Geometry
+    columns: Sequence[ColumnPrices]
+    weights: np.ndarray
     starts: np.ndarray
-    quasi: int
+    rows: int
+
+    @property
+    def quasi(self) -> int:
+        """Number of quasi-identifiers."""
+        return self.weights.size
 
     @property
     def parts(self) -> int:
@@ -50,9 +69,19 @@ class Records:
 
     def halved(self, size: int, *, raw: bool = False) -> Records:
         """In subspaces of at least ``size`` rows (Algorithm 2); the codes of these records are moved."""
-        places, starts = halve(self.pool.codes, self.geo, size, raw)
+        unseen = [0.0] * (len(self.columns) - self.quasi)
+        if raw:
+            widths = [column.width for column in self.columns[: self.quasi]]
+            prices = pack(self.columns, *units_of(self.columns, widths + unseen, _RAW))
+        else:
+            prices = self.prices([*self.weights, *unseen])
+        places, starts = halve(self.pool.codes, prices, size)
         pool = Pool(self.pool.codes, *(one[places] if one.size else one for one in self.pool[1:]))
         return replace(self, order=self.order[places], pool=pool, starts=starts)
+
+    def prices(self, weights: Sequence[float | Fraction]) -> Prices:
+        """All columns under some weights, which may be below 0 where loss counts in favour."""
+        return weighted(self.columns, weights, self.rows)
 
     def copy(self) -> Records:
         """The same with codes of its own."""
@@ -70,8 +99,9 @@ def collect(
         turn = (problem.keys.bits("seeds", table.row_keys[order]) >> np.uint64(33)).astype(np.int32)
     subjects = _NONE if table.subjects is None else table.subjects[order]
     pool = Pool(_codes(table, order, sensitive), subjects, turn)
-    geo = _geometry(table, sensitive)
-    return Records(order, pool, geo, np.array([0, order.size], dtype=np.int64), len(table.quasi))
+    columns = [*quasi_columns(table.domain), *sensitive_columns(sensitive)]
+    starts = np.array([0, order.size], dtype=np.int64)
+    return Records(order, pool, columns, quasi_weights(table.domain), starts, table.n)
 
 
 def _codes(table: Table, order: np.ndarray, sensitive: Sequence[Column]) -> np.ndarray:
@@ -87,20 +117,3 @@ def _codes(table: Table, order: np.ndarray, sensitive: Sequence[Column]) -> np.n
             codes = known[codes]
         rows[:, place] = codes
     return rows.take(order, axis=0) if whole else rows
-
-
-def _geometry(table: Table, sensitive: Sequence[Column]) -> Geometry:
-    """Sensitive columns are published as they are, so nothing is snapped, and unknown values have no place."""
-    quasi = len(table.quasi)
-    weights = np.concatenate((table.domain.quasi_weights, np.zeros(len(sensitive))))
-    geo = column_geometry([*table.quasi, *sensitive], weights, table.domain.cuts)
-    for place, column in enumerate(sensitive, start=quasi):
-        near = closeness(column, unknown_flags(column))
-        geo.missing[place] = -1
-        geo.scale[place] = 1.0 / near.scale if near.scale > 0 else 0.0
-        if geo.kind[place] == INTERVAL:
-            mine = slice(geo.place_at[place], geo.place_at[place + 1])
-            geo.place[mine] = geo.top[mine] = near.ref
-        elif geo.kind[place] != FLAT:
-            geo.leaves[geo.tree_at[place] : geo.tree_at[place + 1]] = near.ref
-    return with_pairs(geo)._replace(pair=list_pairs(geo, geo.pair_at, geo.pair.size))

@@ -11,12 +11,13 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.cluster.heuristics import Trials, sample_size
 from shoal.algorithms.cluster.records import Records, collect
 from shoal.algorithms.grouping import Grouper
+from shoal.algorithms.prices import fraction
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.kernels.cluster.toc import Aim, cluster
+from shoal.kernels.cluster.pools import numbered
+from shoal.kernels.cluster.toc import Aim, Task, cluster
 from shoal.kernels.cluster.toc_join import Joining, join_leftovers
 from shoal.kernels.heap import PLACES
-from shoal.kernels.price.geometry import Geometry
-from shoal.kernels.price.pools import numbered
+from shoal.kernels.price.cells import Prices
 from shoal.params import choice, real, whole
 from shoal.recoding.recodings import Grouping
 from shoal.table.table import Table
@@ -125,19 +126,21 @@ class TOC(Grouper):
             raise ParameterError(
                 f"TOC clusters at most {PLACES - 1} rows at a time: set prepartition, or a smaller size."
             )
-        return self._cluster(problem, records, self._aim(records, k, delta), notes | {"subspaces": records.parts})
+        return self._cluster(problem, records, delta, notes | {"subspaces": records.parts})
 
-    def _cluster(self, problem: Problem, records: Records, aim: Aim, notes: dict[str, Any]) -> Grouping:
+    def _cluster(self, problem: Problem, records: Records, delta: float, notes: dict[str, Any]) -> Grouping:
         table = problem.table
         problem.progress("clustering")
-        work = records.pool, records.starts, self._objective(records), aim
-        found, made = cluster(*work)
+        prices = self._objective(records)
+        aim = self._aim(prices, problem.judge.k, delta)
+        task = Task(records.pool, records.starts, prices, aim)
+        found, made = cluster(task)
         count, left = int(found.clusters.sum()), int(found.left.sum())
         if count == 0:
             return self._nothing(table, aim, notes)
         if left and self.leftover == "reinsert":
             problem.progress("placing leftovers")
-            join_leftovers(*work, found, made, Joining(self.leftover_scope == "all", self.assign == "increment"))
+            join_leftovers(task, found, made, Joining(self.leftover_scope == "all", self.assign == "increment"))
         elif left > self.suppression_limit * table.n + 1e-9:
             raise InfeasibleError(
                 f"TOC leaves {left} of {table.n} rows over at delta = {aim.delta:g}, and the suppression_limit is "
@@ -157,18 +160,19 @@ class TOC(Grouper):
             if getattr(self, name) is not None:
                 whole("TOC", name, getattr(self, name), least=k)
 
-    def _objective(self, records: Records) -> Geometry:
-        """Weights that make the objective a weighted sum of prices."""
-        weights, m = records.geo.weight.copy(), records.quasi
-        weights[:m] *= self.utility_weight / weights[:m].sum()
-        if weights.size > m:
-            weights[m:] = -self.protection_weight / (weights.size - m)
-        return records.geo._replace(weight=weights)
+    def _objective(self, records: Records) -> Prices:
+        """Prices whose sum is the objective, but for its base."""
+        quasi = [fraction(weight) for weight in records.weights.tolist()]
+        useful, protected = (fraction(float(one)) for one in (self.utility_weight, self.protection_weight))
+        shown = len(records.columns) - len(quasi)
+        return records.prices(
+            [useful * weight / sum(quasi) for weight in quasi] + [-protected / shown for _ in range(shown)]
+        )
 
-    def _aim(self, records: Records, k: int, delta: float) -> Aim:
-        base = self.protection_weight if records.geo.weight.size > records.quasi else 0.0
+    def _aim(self, prices: Prices, k: int, delta: float) -> Aim:
+        base = round(-float(prices.unit[prices.unit < 0].sum()))
         most = PLACES if self.max_size is None else int(self.max_size)
-        return Aim(float(base), float(delta), k, most)
+        return Aim(base, float(delta), k, most)
 
     def _choose(self, problem: Problem, order: np.ndarray) -> tuple[dict[str, Any], float, int]:
         """Delta and s as given, else chosen on a sample."""
@@ -177,10 +181,11 @@ class TOC(Grouper):
         if delta is None or (size is None and self.prepartition):
             problem.progress("trying thresholds and subspace sizes on a sample")
             sample = self._sample(problem, order)
+            prices = self._objective(sample)
             trials = Trials(
                 sample=sample,
-                geo=self._objective(sample),
-                aim=self._aim(sample, problem.judge.k, delta or 0.0),
+                prices=prices,
+                aim=self._aim(prices, problem.judge.k, delta or 0.0),
                 rounds=int(self.max_iterations),
                 increment=self.assign == "increment",
                 shares=(self.utility_weight, self.protection_weight) if self.score == "weighted" else (1.0, 1.0),

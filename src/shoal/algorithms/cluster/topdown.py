@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.algorithms.base import Problem
 from shoal.algorithms.cluster.parts import Clusterer, across_parts, local_values
-from shoal.algorithms.cluster.prices import pack, quasi_prices
+from shoal.algorithms.prices import prices_of
 from shoal.kernels.cluster.repair import partition_part, partition_parts
 from shoal.recoding.recodings import Grouping
 
@@ -32,7 +32,7 @@ class TopDown(Clusterer):
     def group(self, problem: Problem) -> Grouping:
         """Group all rows."""
         parts, k = self.parts(problem), problem.judge.k
-        prices = pack(quasi_prices(problem.table, "penalty"))
+        prices = prices_of(problem.domain, "penalty")
         codes = np.ascontiguousarray(parts.codes.T, dtype=np.int32)
         local, values, value_at = local_values(parts.numbers(), parts.count, codes, prices.card)
         key = np.append(problem.keys.stream("top-down seeds"), np.uint64(0))

@@ -8,18 +8,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.algorithms.base import Problem, column_geometry
+from shoal.algorithms.base import Problem
 from shoal.algorithms.cluster.limits import Promise, promise_of, secrets_of
 from shoal.algorithms.cluster.records import Records, collect
 from shoal.algorithms.grouping import Grouper
+from shoal.algorithms.prices import quasi_columns, weighted
 from shoal.catalogue import load
 from shoal.errors import InfeasibleError, ParameterError
+from shoal.kernels.cluster.pools import Pool, numbered
 from shoal.kernels.cluster.toc_join import Joining
-from shoal.kernels.cluster.upc import Limits, limit_clusters
+from shoal.kernels.cluster.upc import Limits, Task, limit_clusters
 from shoal.kernels.cluster.upc_join import join_limited
 from shoal.kernels.heap import PLACES
-from shoal.kernels.price.geometry import Geometry
-from shoal.kernels.price.pools import Pool, numbered
+from shoal.kernels.price.cells import Prices
 from shoal.models.base import Model
 from shoal.params import choice, real, whole
 from shoal.recoding.recodings import Grouping
@@ -148,14 +149,16 @@ class _Run:
         pool = Pool(np.ascontiguousarray(records.pool.codes[:, :m]), *records.pool[1:])
         secrets = secrets_of(promise, np.ascontiguousarray(records.pool.codes[:, m:]))
         most = PLACES if spec.max_size is None else int(spec.max_size)
-        work = pool, secrets, records.starts, self._geometry(), Limits(promise.utility, self.k, self.free, most)
+        limits = Limits(promise.utility, self.k, self.free, most)
+        task = Task(pool, secrets, records.starts, self._prices(), limits)
         progress("clustering")
-        found, made, guard = limit_clusters(*work)
+        result = limit_clusters(task)
+        found, made = result.found, result.made
         clusters, left = int(found.clusters.sum()), int(found.left.sum())
         if left and clusters:
             progress("placing leftovers")
             how = Joining(spec.leftover_scope == "all", spec.assign == "increment")
-            join_limited(*work, found, made, guard, how)
+            join_limited(task, result, how)
         ids = np.full(self.problem.table.n, -1, dtype=np.int32)
         if clusters:
             ids[records.order] = numbered(found, made)
@@ -164,10 +167,10 @@ class _Run:
             "subspaces": records.parts, "clusters": clusters, "leftovers": left, "mean_size": mean_size,
         }  # fmt: skip
 
-    def _geometry(self) -> Geometry:
+    def _prices(self) -> Prices:
         # Without tolls: U limits the prices themselves.
-        geo = column_geometry(self.problem.table.quasi, self.problem.table.domain.quasi_weights)
-        return geo._replace(weight=geo.weight / geo.weight.sum())
+        domain = self.problem.domain
+        return weighted(quasi_columns(domain, tolls=False), domain.quasi_weights, domain.n)
 
 
 def _nothing(run: _Run, order: np.ndarray, promise: Promise) -> str:

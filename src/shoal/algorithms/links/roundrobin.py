@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from shoal.algorithms.base import Problem, geometry, sensitive_codes, shuffled_codes
+from shoal.algorithms.base import Problem, sensitive_codes, shuffled_codes
+from shoal.algorithms.prices import prices_of
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.kernels.partition.mondrian import Options, Work, partition_parts
+from shoal.kernels.partition.mondrian import Options, Work, cut_parts
 from shoal.models.rules import Rule
 from shoal.table.stats import Attribute
 
@@ -36,8 +37,8 @@ def round_robin(problem: Problem) -> tuple[np.ndarray, dict[str, Any]]:
     order, codes = order[by_group], codes[by_group]
     work = Work(codes, np.empty_like(codes), order, np.empty_like(order), np.zeros(order.size, dtype=np.uint8))
     starts = np.searchsorted(ids[by_group], np.arange(groups + 1))
-    options = Options(problem.judge.k, False, False, False, True)
-    partition_parts(work, starts, geometry(problem.table), problem.judge.rules, sensitive_codes(problem), options)
+    prices, judged = prices_of(problem.domain), (problem.judge.rules, sensitive_codes(problem))
+    cut_parts(work, starts, prices, judged, Options(problem.judge.k, False, False), None, False)
     found = np.empty(order.size, dtype=np.int32)
     found[order] = np.cumsum(work.ends) - work.ends
     return found, {"dealt": groups}

@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.algorithms.base import Problem, geometry, sensitive_codes, shuffled_codes
+from shoal.algorithms.base import Problem, sensitive_codes, shuffled_codes
 from shoal.algorithms.grouping import Grouper
+from shoal.algorithms.prices import prices_of
 from shoal.kernels.judge.rules import EXTENT, SIZE
 from shoal.kernels.partition.mondrian import Options, Work, partition
 from shoal.params import choice
@@ -57,12 +58,11 @@ class Mondrian(Grouper):
             codes, np.empty_like(codes), order, np.empty_like(order), np.zeros(table.n, dtype=np.uint8)
         )
         rows_only = bool(np.isin(judge.rules.op, (SIZE, EXTENT)).all()) and table.subjects is None
+        judged = None if rows_only else (judge.rules, sensitive_codes(problem))
         # Some models guide by a size that they do not ask for.
         least = max([judge.k, *judge.rules.limit[judge.rules.op == SIZE].astype(int).tolist()])
-        options = Options(
-            least, self.mode == "relaxed", self.cut == "best", self.fallback_lt, not rows_only
-        )
-        partition(work, geometry(table), judge.rules, sensitive_codes(problem), options)
+        options = Options(least, self.mode == "relaxed", self.fallback_lt)
+        partition(work, prices_of(table.domain), judged, options, self.cut == "best")
         ids = np.empty(table.n, dtype=np.int32)
         ids[order] = np.cumsum(work.ends) - work.ends
         return Grouping(ids=ids, groups=int(work.ends.sum()))

@@ -9,7 +9,9 @@ import numpy as np
 from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import share
 from shoal.kernels.judge.rules import TOLERANCE
-from shoal.kernels.price.ticks import Prices, clear, extend_all, helper, join, joint_costs, make_extents, own_cost, wide
+from shoal.kernels.price.cells import Prices, helper, wide
+from shoal.kernels.price.extents import clear, copy_cells, extend_all, join, make_extents, own_cost
+from shoal.kernels.price.many import joint_costs
 
 # Records: codes (columns, records), sensitive code of each, cap by code (infinite: none), known by code (0: no value).
 Records = namedtuple("Records", "codes value cap known")
@@ -78,7 +80,7 @@ def _nearest(
 
     ``most``: records that both may have together (rule 1).
     """
-    joint_costs(p, classes.cells, g, count, joint)
+    joint_costs(p, classes.cells, g, wide(0), count, joint)
     size, cost = classes.size, classes.cost
     best = wide(-1)
     least = np.inf
@@ -142,11 +144,7 @@ def _compact(classes: Classes, count: int) -> int:
             classes.size[alive], classes.known[alive] = classes.size[g], classes.known[g]
             classes.cost[alive], classes.stuck[alive] = classes.cost[g], classes.stuck[g]
             classes.head[alive], classes.tail[alive] = classes.head[g], classes.tail[g]
-            for a in range(cells.low.shape[0]):
-                cells.low[a, alive] = cells.low[a, g]
-                cells.high[a, alive] = cells.high[a, g]
-            for w in range(cells.bits.shape[0]):
-                cells.bits[w, alive] = cells.bits[w, g]
+            copy_cells(cells, wide(g), cells, alive)
         alive += 1
     for g in range(alive, count):
         _empty(classes, wide(g))

@@ -10,7 +10,9 @@ from collections import namedtuple
 
 import numpy as np
 
-from shoal.kernels.price.ticks import Prices, cells_with, clear, extend, helper, wide
+from shoal.kernels.price.cells import Prices, helper, wide
+from shoal.kernels.price.extents import clear, extend
+from shoal.kernels.price.many import cells_with
 from shoal.kernels.random import threefry
 
 # Records of a part are numbered from 0 in order. codes, local: (columns, records) code, and its number among the

@@ -2,60 +2,69 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
+
 import numpy as np
 
 from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import share_rows
-from shoal.kernels.count.extents import popcount
-from shoal.kernels.price.geometry import FLAT, Geometry, price
-from shoal.kernels.price.groups import Groups
+from shoal.kernels.price.cells import Prices, wide
+from shoal.kernels.price.extents import extend_all, make_extents, own_cost
+from shoal.kernels.price.many import joint_costs
 
 _LEAST = 64  # groups that are worth a thread
 
 
+# Cells of all groups, their records, and the ticks of each group as a whole.
+Priced = namedtuple("Priced", "cells size loss")
+
+
 @kernel
-def union_price(groups: Groups, g: int, h: int, geo: Geometry) -> float:
-    """Weighted price of two groups' common extent."""
-    total = 0.0
-    for a in range(geo.kind.size):
-        low = min(groups.low[g, a], groups.low[h, a])
-        high = max(groups.high[g, a], groups.high[h, a])
-        if geo.kind[a] != FLAT:
-            total += geo.weight[a] * price(geo, a, low, high)
-            continue
-        found = 0
-        for w in range(geo.word_at[a], geo.word_at[a + 1]):
-            found += popcount(groups.bits[g, w] | groups.bits[h, w])
-        if found > 1:
-            total += geo.weight[a] * (1.0 if high == geo.missing[a] else (found - 1.0) * geo.scale[a])
-    return total
+def price_groups(p: Prices, codes: np.ndarray, ids: np.ndarray, groups: int) -> Priced:
+    """Groups of records, whose ``codes`` are (columns, records)."""
+    priced = Priced(make_extents(p, wide(groups)), np.zeros(groups, dtype=np.int64), np.empty(groups, dtype=np.int64))
+    for i in range(ids.size):
+        priced.size[ids[i]] += 1
+        extend_all(p, priced.cells, wide(ids[i]), codes, i)
+    for g in range(groups):
+        priced.loss[g] = priced.size[g] * own_cost(p, priced.cells, wide(g))
+    return priced
 
 
 @kernel
 def _nearest_groups(
-    groups: Groups, which: np.ndarray, window: int, geo: Geometry, nearest: np.ndarray, start: int, stop: int
+    p: Prices, priced: Priced, which: np.ndarray, window: int, nearest: np.ndarray, start: int, stop: int
 ) -> None:
-    n = groups.size.size
+    size, loss = priced.size, priced.loss
+    n = size.size
+    joint = np.empty(min(n, 2 * window + 1), dtype=np.int64)
     for i in range(start, stop):
-        g = which[i]
-        least = np.inf
+        g = wide(which[i])
         # As wide at the ends of the numbering as in its middle.
-        first = max(0, min(g - window, n - 1 - 2 * window))
-        for h in range(first, min(n, max(g + window, 2 * window) + 1)):
-            if h == g:
-                continue
-            joined = (groups.size[g] + groups.size[h]) * union_price(groups, g, h, geo)
-            rise = joined - groups.size[g] * groups.cost[g] - groups.size[h] * groups.cost[h]
-            if rise < least:
+        first = max(wide(0), min(g - window, n - 1 - 2 * window))
+        after = min(n, max(g + window, 2 * window) + 1)
+        joint_costs(p, priced.cells, g, first, after, joint)
+        best = wide(-1)
+        least = wide(0)
+        for h in range(first, after):
+            rise = (size[g] + size[h]) * joint[h - first] - loss[g] - loss[h]
+            if h != g and (best < 0 or rise < least):
                 least = rise
-                nearest[i] = h
+                best = wide(h)
+        nearest[i] = best
 
 
-def nearest_groups(groups: Groups, which: np.ndarray, window: int, geo: Geometry) -> np.ndarray:
-    """For some groups, the group among the ``window`` on either side of it whose joining raises the price least."""
+def nearest_groups(
+    p: Prices, codes: np.ndarray, ids: np.ndarray, groups: int, which: np.ndarray, window: int
+) -> np.ndarray:
+    """For some groups, the group among the ``window`` on either side of it whose joining raises the price least.
+
+    ``codes`` are (columns, records), ``ids`` the records' groups.
+    """
     nearest = np.full(which.size, -1, dtype=np.int64)
+    priced = price_groups(p, codes, ids, groups)
     share_rows(
-        which.size, lambda start, stop: _nearest_groups(groups, which, window, geo, nearest, start, stop), _LEAST
+        which.size, lambda start, stop: _nearest_groups(p, priced, which, window, nearest, start, stop), _LEAST
     )
     return nearest
 

@@ -6,7 +6,9 @@ import numpy as np
 
 from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import share
-from shoal.kernels.price.ticks import Extents, Prices, extend_all, helper, join, joint_costs, make_extents, wide
+from shoal.kernels.price.cells import Prices, helper, wide
+from shoal.kernels.price.extents import Extents, copy_cells, extend_all, join, make_extents
+from shoal.kernels.price.many import joint_costs
 
 
 @helper
@@ -31,11 +33,7 @@ def _compact(ext: Extents, size: np.ndarray, entry: np.ndarray, count: int) -> i
         if alive != g:
             size[alive] = size[g]
             entry[alive] = entry[g]
-            for a in range(ext.low.shape[0]):
-                ext.low[a, alive] = ext.low[a, g]
-                ext.high[a, alive] = ext.high[a, g]
-            for w in range(ext.bits.shape[0]):
-                ext.bits[w, alive] = ext.bits[w, g]
+            copy_cells(ext, wide(g), ext, alive)
         alive += 1
     return alive
 
@@ -68,7 +66,7 @@ def _merge_part(
         for g in range(count):
             if size[g] == 0 or size[g] >= k or met[g] == 1:
                 continue
-            joint_costs(p, ext, wide(g), count, cost)
+            joint_costs(p, ext, wide(g), wide(0), count, cost)
             h = _nearest(size, cost, wide(g), count)
             if h < 0:
                 break

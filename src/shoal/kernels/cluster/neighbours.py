@@ -6,31 +6,29 @@ import numpy as np
 
 from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import share_rows
-from shoal.kernels.price.geometry import FLAT, Geometry, price
+from shoal.kernels.price.cells import FLAT, Prices, cell, helper, whole_of, wide
 
 # Neighbours followed, and taken of each: their number is what the work grows with, squared.
 _STEPS = 12
 _LEAST = 256  # rows that are worth a thread
 
 
-@kernel
-def pair_price(geo: Geometry, x: np.ndarray, y: np.ndarray) -> float:
-    """Weighted price of the cells that two records would share."""
-    total = 0.0
-    for a in range(x.size):
-        if x[a] == y[a] and geo.kind[a] == FLAT:
-            continue
-        low = min(x[a], y[a])
-        high = max(x[a], y[a])
-        if geo.kind[a] == FLAT:
-            total += geo.weight[a] * (1.0 if high == geo.missing[a] else geo.scale[a])
-        else:
-            total += geo.weight[a] * price(geo, a, low, high)
+@helper
+def _pair_cost(p: Prices, codes: np.ndarray, i: int, j: int) -> int:
+    """Ticks of the cells that two records would share; ``codes`` are (columns, records)."""
+    total = wide(0)
+    for column in range(codes.shape[0]):
+        a = wide(column)
+        low, high = wide(min(codes[a, i], codes[a, j])), wide(max(codes[a, i], codes[a, j]))
+        if p.kind[a] != FLAT:
+            total += cell(p, a, low, high)
+        elif low != high:
+            total += whole_of(p, a) if high == p.missing[a] else p.sizes[p.size_at[a] + 2]
     return total
 
 
-@kernel
-def _offer(near: np.ndarray, distance: np.ndarray, other: int, d: float) -> None:
+@helper
+def _offer(near: np.ndarray, distance: np.ndarray, other: int, d: int) -> None:
     """Insert a neighbour into one record's list, nearest first; the earlier of two equally near ones stays ahead."""
     last = near.size - 1
     if d >= distance[last]:
@@ -48,29 +46,29 @@ def _offer(near: np.ndarray, distance: np.ndarray, other: int, d: float) -> None
 
 @kernel
 def _offer_windows(
-    codes: np.ndarray, geo: Geometry, order: np.ndarray, width: int, near: np.ndarray, distance: np.ndarray,
+    codes: np.ndarray, p: Prices, order: np.ndarray, width: int, near: np.ndarray, distance: np.ndarray,
     first: int, last: int,
 ) -> None:  # fmt: skip
     n = order.size
-    for p in range(first, last):
-        i = order[p]
-        for q in range(max(0, p - width), min(n, p + width + 1)):
-            if q != p:
-                _offer(near[i], distance[i], order[q], pair_price(geo, codes[i], codes[order[q]]))
+    for at in range(first, last):
+        i = order[at]
+        for q in range(max(0, at - width), min(n, at + width + 1)):
+            if q != at:
+                _offer(near[i], distance[i], order[q], _pair_cost(p, codes, wide(i), wide(order[q])))
 
 
 def offer_windows(
-    codes: np.ndarray, geo: Geometry, order: np.ndarray, width: int, near: np.ndarray, distance: np.ndarray
+    codes: np.ndarray, p: Prices, order: np.ndarray, width: int, near: np.ndarray, distance: np.ndarray
 ) -> None:
     """Offer every record the ``width`` records on either side of it in a sorted order."""
     share_rows(
-        order.size, lambda first, last: _offer_windows(codes, geo, order, width, near, distance, first, last), _LEAST
+        order.size, lambda first, last: _offer_windows(codes, p, order, width, near, distance, first, last), _LEAST
     )
 
 
 @kernel
 def _offer_neighbours(
-    codes: np.ndarray, geo: Geometry, before: np.ndarray, near: np.ndarray, distance: np.ndarray, first: int, last: int
+    codes: np.ndarray, p: Prices, before: np.ndarray, near: np.ndarray, distance: np.ndarray, first: int, last: int
 ) -> None:
     most = min(near.shape[1], _STEPS)
     for i in range(first, last):
@@ -83,14 +81,14 @@ def _offer_neighbours(
                 if u < 0:
                     break
                 if u != i:
-                    _offer(near[i], distance[i], u, pair_price(geo, codes[i], codes[u]))
+                    _offer(near[i], distance[i], u, _pair_cost(p, codes, wide(i), wide(u)))
 
 
-def offer_neighbours(codes: np.ndarray, geo: Geometry, near: np.ndarray, distance: np.ndarray) -> None:
+def offer_neighbours(codes: np.ndarray, p: Prices, near: np.ndarray, distance: np.ndarray) -> None:
     """Offer every record the nearest neighbours of its nearest neighbours."""
     before = near.copy()
     share_rows(
         near.shape[0],
-        lambda first, last: _offer_neighbours(codes, geo, before, near, distance, first, last),
+        lambda first, last: _offer_neighbours(codes, p, before, near, distance, first, last),
         _LEAST,
     )

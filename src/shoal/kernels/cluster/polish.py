@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.cluster.regroup import grow, shuffle
-from shoal.kernels.cluster.relocate import EPSILON, Limits, Room, Scene, make_room, relocate
+from shoal.kernels.cluster.groups import Groups, list_members, price_rows
+from shoal.kernels.cluster.regroup import NEVER, grow, shuffle
+from shoal.kernels.cluster.relocate import EPSILON, Judged, Limits, Room, Scene, make_room, relocate
 from shoal.kernels.compiled import kernel
-from shoal.kernels.judge.rules import Rules
-from shoal.kernels.judge.segments import Sensitive
-from shoal.kernels.price.clusters import price_with
-from shoal.kernels.price.geometry import Geometry
-from shoal.kernels.price.groups import Groups, list_members, price_rows
+from shoal.kernels.price.cells import Prices, helper, wide
+from shoal.kernels.price.extents import cost_with, make_records
 
 # Times a neighbourhood that nobody changed is dealt anew in vain before it is left alone.
 _PATIENCE = 3
 
 
-@kernel
+@helper
 def _candidates(scene: Scene, groups: Groups, r: int, z: int, room: Room, stamp: int, out: np.ndarray) -> tuple:
     """Other groups of the zone among a record's neighbours, and whether some lie in another zone."""
     found = 0
@@ -43,142 +41,138 @@ def _candidates(scene: Scene, groups: Groups, r: int, z: int, room: Room, stamp:
     return found, cut
 
 
-@kernel
+@helper
 def _best_exchange(
-    groups: Groups, geo: Geometry, codes: np.ndarray, r: int, h: int, least: float, around: tuple, rows: np.ndarray
+    groups: Groups, p: Prices, codes: np.ndarray, r: int, h: int, least: int, around: tuple, rows: np.ndarray
 ) -> tuple:
     """The member of ``h`` whose change of places with ``r`` changes the price by less than ``least``, or -1.
 
-    ``around`` holds the extent of r's group without r, and space for another.
+    ``around`` holds the cells of r's group without r, then space for another.
     """
     g = groups.ids[r]
-    low, high, bits, now, other, out = around
+    cells, now, out = around
     base = groups.size[g] * groups.cost[g] + groups.size[h] * groups.cost[h]
-    mine = rows[: list_members(groups, h, rows, 0)]
-    best = -1
+    mine = rows[: list_members(groups, h, rows, wide(0))]
+    best = wide(-1)
     for i in range(mine.size):
-        s = mine[i]
-        here = groups.size[g] * price_with(geo, codes[s], low, high, bits, now, out)
+        s = wide(mine[i])
+        here = groups.size[g] * cost_with(p, cells, wide(0), codes, s, now, out)
         # Without s, and before r comes, the other group costs this much at least.
         if here + groups.size[h] * groups.bare[s] - base >= least:
             continue
-        change = here + groups.size[h] * price_rows(geo, codes, mine, s, r, other) - base
+        change = here + groups.size[h] * price_rows(p, codes, mine, s, r, cells, wide(1), out) - base
         if change < least:
             least = change
             best = s
     return best, least
 
 
-@kernel
+@helper
 def _best_place(
-    groups: Groups, geo: Geometry, codes: np.ndarray, r: int, near: np.ndarray, limits: Limits, around: tuple,
+    groups: Groups, p: Prices, codes: np.ndarray, r: int, near: np.ndarray, limits: Limits, around: tuple,
     rows: np.ndarray,
 ) -> tuple:  # fmt: skip
     """The group that a record had better join, and the member that had better come in exchange (-1: none)."""
     g = groups.ids[r]
-    low, high, bits, now, _, out = around
+    cells, now, out = around
     gain = groups.size[g] * groups.cost[g] - (groups.size[g] - 1) * groups.bare[r]
     critical = groups.bare[r] < groups.cost[g] - EPSILON
     if critical:
-        members = rows[: list_members(groups, g, rows, 0)]
-        price_rows(geo, codes, members, r, -1, (low, high, bits, now))
-    least = -EPSILON
-    target, partner = -1, -1
+        members = rows[: list_members(groups, wide(g), rows, wide(0))]
+        price_rows(p, codes, members, r, wide(-1), cells, wide(0), now)
+    least = wide(-EPSILON)
+    target, partner = wide(-1), wide(-1)
     for c in range(near.size):
         h = near[c]
         if groups.size[h] >= limits.largest:
             continue
         if groups.size[g] > limits.k:
-            joined = price_with(geo, codes[r], groups.low[h], groups.high[h], groups.bits[h], groups.now[h], out)
+            joined = cost_with(p, groups.cells, h, codes, r, groups.now[h], out)
             change = (groups.size[h] + 1) * joined - groups.size[h] * groups.cost[h] - gain
             if change < least:
-                least, target, partner = change, h, -1
+                least, target, partner = change, h, wide(-1)
         if critical:
-            s, change = _best_exchange(groups, geo, codes, r, h, least, around, rows)
+            s, change = _best_exchange(groups, p, codes, r, h, least, around, rows)
             if s >= 0:
                 least, target, partner = change, h, s
     return target, partner
 
 
-@kernel(nogil=True)
+@kernel
 def improve(
-    records: np.ndarray, z: int, groups: Groups, geo: Geometry, scene: Scene, rules: Rules, data: Sensitive,
-    limits: Limits, done: np.ndarray,
+    records: np.ndarray, z: int, groups: Groups, p: Prices, scene: Scene, judged: Judged, limits: Limits,
+    done: np.ndarray,
 ) -> None:  # fmt: skip
     """Move or exchange single records of a zone; ``done`` counts both."""
     codes = scene.codes
-    m = codes.shape[1]
-    words = groups.bits.shape[1]
-    other = (np.empty(m, dtype=np.int32), np.empty(m, dtype=np.int32), np.zeros(words, dtype=np.uint64), np.empty(m))
-    around = (
-        np.empty(m, dtype=np.int32), np.empty(m, dtype=np.int32), np.zeros(words, dtype=np.uint64), np.empty(m),
-        other, np.empty(m),
-    )  # fmt: skip
+    m = codes.shape[0]
+    around = (make_records(p, wide(2)), np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64))
     room = make_room(groups)
     near = np.empty(scene.near.shape[1], dtype=np.int64)
     pair, homes = np.empty(2, dtype=np.int64), np.empty(2, dtype=np.int64)
     for t in range(records.size):
-        r = records[t]
+        r = wide(records[t])
         g = groups.ids[r]
         if scene.quiet[r] or groups.cost[g] <= EPSILON or groups.size[g] > limits.largest:
             continue
-        found, cut = _candidates(scene, groups, r, z, room, t, near)
-        target, partner = _best_place(groups, geo, codes, r, near[:found], limits, around, room.rows)
+        found, cut = _candidates(scene, groups, r, z, room, wide(t), near)
+        target, partner = _best_place(groups, p, codes, r, near[:found], limits, around, room.rows)
         pair[0], homes[0] = r, target
         pair[1], homes[1] = partner, g
         count = 1 if partner < 0 else 2
-        if target >= 0 and relocate(pair[:count], homes, groups, geo, scene, rules, data, limits, room):
+        if target >= 0 and relocate(pair[:count], homes, groups, p, scene, judged, limits, room):
             done[count - 1] += 1
         else:
             scene.quiet[r] = not cut
 
 
-@kernel(nogil=True)
+@kernel
 def dissolve(
-    which: np.ndarray, z: int, groups: Groups, geo: Geometry, scene: Scene, rules: Rules, data: Sensitive,
-    limits: Limits, done: np.ndarray,
+    which: np.ndarray, z: int, groups: Groups, p: Prices, scene: Scene, judged: Judged, limits: Limits,
+    done: np.ndarray,
 ) -> None:  # fmt: skip
     """Give all members of a group to others where that is cheaper than keeping it; ``done`` counts the groups."""
     codes = scene.codes
     room = make_room(groups)
     near = np.empty(scene.near.shape[1], dtype=np.int64)
     mine, homes = np.empty(2 * limits.k, dtype=np.int64), np.empty(2 * limits.k, dtype=np.int64)
-    out = np.empty(codes.shape[1])
-    stamp = 0
+    out = np.empty(codes.shape[0], dtype=np.int64)
+    stamp = wide(0)
     for t in range(which.size):
         g = which[t]
         size = groups.size[g]
         if size == 0 or size > 2 * limits.k or groups.cost[g] <= EPSILON:
             continue
-        list_members(groups, g, mine, 0)
-        spent = 0.0
+        list_members(groups, wide(g), mine, wide(0))
+        spent = wide(0)
         for i in range(size):
-            r = mine[i]
+            r = wide(mine[i])
             found, _ = _candidates(scene, groups, r, z, room, stamp, near)
             stamp += 1
-            least = np.inf
+            least = wide(NEVER)
             for c in range(found):
                 h = near[c]
                 if groups.size[h] >= limits.largest:
                     continue
-                joined = price_with(geo, codes[r], groups.low[h], groups.high[h], groups.bits[h], groups.now[h], out)
+                joined = cost_with(p, groups.cells, h, codes, r, groups.now[h], out)
                 rise = (groups.size[h] + 1) * joined - groups.size[h] * groups.cost[h]
                 if rise < least:
                     least = rise
                     homes[i] = h
-            spent += least
+            # Beyond what the group costs now it is enough to know that it is beyond.
+            spent = min(least, size * groups.cost[g] - spent) + spent
             if spent >= size * groups.cost[g] - EPSILON:
                 break
         if spent < size * groups.cost[g] - EPSILON:
-            done[2] += relocate(mine[:size], homes, groups, geo, scene, rules, data, limits, room)
+            done[2] += relocate(mine[:size], homes, groups, p, scene, judged, limits, room)
 
 
-@kernel
+@helper
 def _gather(
     groups: Groups, g: int, z: int, scene: Scene, pool: np.ndarray, mine: np.ndarray, room: Room, stamp: int
 ) -> tuple:
     """A group and those of its members' nearest neighbours, as long as the pool has room; records, groups, price."""
-    end = list_members(groups, g, pool, 0)
+    end = list_members(groups, g, pool, wide(0))
     own = end
     room.seen[g] = stamp
     mine[0] = g
@@ -196,14 +190,14 @@ def _gather(
             mine[found] = h
             found += 1
             cost += groups.size[h] * groups.cost[h]
-            end = list_members(groups, h, pool, end)
+            end = list_members(groups, wide(h), pool, end)
     return end, found, cost
 
 
-@kernel(nogil=True)
+@kernel
 def regroup(
-    which: np.ndarray, z: int, groups: Groups, geo: Geometry, scene: Scene, rules: Rules, data: Sensitive,
-    limits: Limits, done: np.ndarray, seed: np.uint64,
+    which: np.ndarray, z: int, groups: Groups, p: Prices, scene: Scene, judged: Judged, limits: Limits,
+    done: np.ndarray, seed: np.uint64,
 ) -> None:  # fmt: skip
     """Deal the records of neighbouring groups anew where that is cheaper; ``done`` counts the neighbourhoods."""
     room = make_room(groups)
@@ -217,7 +211,7 @@ def regroup(
             continue
         if scene.calm[groups.head[g]] >= _PATIENCE:
             continue
-        end, found, cost = _gather(groups, g, z, scene, pool, mine, room, t)
+        end, found, cost = _gather(groups, wide(g), z, scene, pool, mine, room, wide(t))
         # Unused numbers, should there be more groups than before: a zone has enough of them.
         for q in range(found, end // limits.k):
             while groups.size[which[spare]] > 0 or room.seen[which[spare]] == t:
@@ -228,13 +222,13 @@ def regroup(
         better = False
         for attempt in range(limits.tries if found > 1 else 0):
             shuffle(turn[:end], seed + np.uint64(t * limits.tries + attempt))
-            price = grow(geo, scene.codes, pool[:end], turn, limits.k, least, groups.bits.shape[1], labels)
+            price = grow(p, scene.codes, pool[:end], turn, limits.k, least, labels)
             if price < least:
                 least = price
                 better = True
                 for i in range(end):
                     homes[i] = mine[labels[i]]
-        if better and relocate(pool[:end], homes, groups, geo, scene, rules, data, limits, room):
+        if better and relocate(pool[:end], homes, groups, p, scene, judged, limits, room):
             done[3] += 1
         else:
             r = groups.head[g]

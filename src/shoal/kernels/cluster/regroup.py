@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.compiled import kernel
-from shoal.kernels.price.clusters import extend, open_group, price_with, prices
-from shoal.kernels.price.geometry import Geometry
+from shoal.kernels.price.cells import Prices, helper, wide
+from shoal.kernels.price.extents import Extents, cost_with, extend_all, make_records, own_cells
+
+# More than any price of a pool.
+NEVER = np.iinfo(np.int64).max
 
 
-@kernel
+@helper
 def shuffle(out: np.ndarray, seed: np.uint64) -> None:
     """A permutation of 0, 1, ... that the seed decides."""
     state = seed
@@ -24,78 +26,79 @@ def shuffle(out: np.ndarray, seed: np.uint64) -> None:
         out[i], out[j] = out[j], out[i]
 
 
-@kernel
+@helper
 def grow(
-    geo: Geometry, codes: np.ndarray, pool: np.ndarray, turn: np.ndarray, k: int, most: float, words: int,
-    labels: np.ndarray,
-) -> float:  # fmt: skip
-    """Label the records of a pool with groups 0, 1, ...; returns the price of all.
+    p: Prices, codes: np.ndarray, pool: np.ndarray, turn: np.ndarray, k: int, most: int, labels: np.ndarray
+) -> int:
+    """Label the records of a pool with groups 0, 1, ...; returns the ticks of all.
 
-    Seeds come in the order of ``turn``; records left over join the group that they raise least. Gives up with an
-    infinite price as soon as ``most`` is reached.
+    Seeds come in the order of ``turn``; records left over join the group that they raise least. Gives up, and says
+    NEVER, as soon as ``most`` is reached.
     """
     n = pool.size
-    m = codes.shape[1]
+    m = codes.shape[0]
     room = n // k
-    low, high = np.empty((room, m), dtype=np.int32), np.empty((room, m), dtype=np.int32)
-    bits, now = np.zeros((room, words), dtype=np.uint64), np.empty((room, m))
-    cost, size = np.zeros(room), np.zeros(room, dtype=np.int64)
-    out, value = np.empty(m), np.empty(n)
+    cells, now = make_records(p, room), np.empty((room, m), dtype=np.int64)
+    cost, size = np.zeros(room, dtype=np.int64), np.zeros(room, dtype=np.int64)
+    out, value = np.empty(m, dtype=np.int64), np.empty(n, dtype=np.int64)
     for i in range(n):
         labels[i] = -1
     left = n
-    total = 0.0
+    total = wide(0)
     at = 0
     found = 0
     while left >= k:
         while labels[turn[at]] >= 0:
             at += 1
-        g = found
+        g = wide(found)
         found += 1
         labels[turn[at]] = g
-        open_group(geo, codes[pool[turn[at]]], low[g], high[g], bits[g])
-        prices(geo, low[g], high[g], bits[g], now[g])
-        for a in range(m):
-            cost[g] += geo.weight[a] * now[g, a]
+        extend_all(p, cells, g, codes, wide(pool[turn[at]]))
+        cost[g] = own_cells(p, cells, g, now[g])
         stale = True
         for _ in range(k - 1):
-            best = -1
-            least = np.inf
+            best = wide(-1)
             for i in range(n):
                 if labels[i] >= 0:
                     continue
                 if stale:
-                    value[i] = price_with(geo, codes[pool[i]], low[g], high[g], bits[g], now[g], out)
-                if value[i] < least:
-                    least = value[i]
-                    best = i
+                    value[i] = cost_with(p, cells, g, codes, wide(pool[i]), now[g], out)
+                if best < 0 or value[i] < value[best]:
+                    best = wide(i)
             labels[best] = g
-            # A record that costs no more than the group leaves its extent as it is, and all prices with it.
-            stale = least > cost[g]
+            # A record that costs no more than the group leaves its cells as they are, and all prices with them.
+            stale = value[best] != cost[g]
             if stale:
-                extend(geo, codes[pool[best]], low[g], high[g], bits[g])
-                prices(geo, low[g], high[g], bits[g], now[g])
-                cost[g] = least
+                extend_all(p, cells, g, codes, wide(pool[best]))
+                cost[g] = own_cells(p, cells, g, now[g])
         size[g] = k
         left -= k
         total += k * cost[g]
         if total >= most:
-            return np.inf
-    for i in range(n):
+            return wide(NEVER)
+    return total + _deal_rest(p, codes, pool, cells, now, (cost, size, out), labels)
+
+
+@helper
+def _deal_rest(
+    p: Prices, codes: np.ndarray, pool: np.ndarray, cells: Extents, now: np.ndarray, state: tuple, labels: np.ndarray
+) -> int:
+    """Put records without a group into the one that they raise least; returns by how many ticks all rise."""
+    cost, size, out = state
+    total = wide(0)
+    for i in range(pool.size):
         if labels[i] >= 0:
             continue
-        best = -1
-        least = np.inf
-        for g in range(found):
-            joined = price_with(geo, codes[pool[i]], low[g], high[g], bits[g], now[g], out)
-            rise = (size[g] + 1) * joined - size[g] * cost[g]
-            if rise < least:
+        best = wide(-1)
+        least = wide(0)
+        for g in range(size.size):
+            rise = (size[g] + 1) * cost_with(p, cells, wide(g), codes, wide(pool[i]), now[g], out) - size[g] * cost[g]
+            if best < 0 or rise < least:
                 least = rise
-                best = g
+                best = wide(g)
         labels[i] = best
-        extend(geo, codes[pool[i]], low[best], high[best], bits[best])
-        prices(geo, low[best], high[best], bits[best], now[best])
-        total += least
+        extend_all(p, cells, best, codes, wide(pool[i]))
+        cost[best] = own_cells(p, cells, best, now[best])
         size[best] += 1
-        cost[best] = (least + (size[best] - 1) * cost[best]) / size[best]
+        total += least
     return total

@@ -6,26 +6,28 @@ from collections import namedtuple
 
 import numpy as np
 
+from shoal.kernels.cluster.groups import Groups, join, leave, list_members, refresh
 from shoal.kernels.compiled import kernel
 from shoal.kernels.judge.rules import TOLERANCE, Rules
 from shoal.kernels.judge.segments import Sensitive, segment_ok
-from shoal.kernels.price.geometry import Geometry
-from shoal.kernels.price.groups import Groups, join, leave, list_members, refresh
+from shoal.kernels.price.cells import Prices, helper, mean_price, wide
 
-# Nothing smaller than this counts as a gain: sums of prices are rounded.
-EPSILON = 1e-9
+_inlined = kernel(inline="always")
+# Nothing smaller than this many ticks counts as a gain: cells of columns with many values are rounded to whole ticks.
+EPSILON = 1 << 8
 
-# codes: (n, m) int32; near: (n, c) int32 neighbours, -1 at the end; order: the input row of each record; zone: of each
+# codes: (m, n) int32; near: (n, c) int32 neighbours, -1 at the end; order: the input row of each record; zone: of each
 # group; quiet: records that had nothing to gain; calm: vain regroupings; touched: records whose group has changed.
 Scene = namedtuple("Scene", "codes near order zone quiet calm touched")
-# k: fewest records of a group; judge: rules beside k matter; widest: largest mean price of a column (infinity: any);
+# k: fewest records of a group; widest: largest mean price of a column (infinity: any);
 # largest: groups of more records are left alone; pool, tries: records of a regrouping, and how often it is tried.
-Limits = namedtuple("Limits", "k judge widest largest pool tries")
+Limits = namedtuple("Limits", "k widest largest pool tries")
+Judged = tuple[Rules, Sensitive] | None
 # seen: a stamp a group; affected: group numbers; old: a record's former group; rows: room for the members of a group.
 Room = namedtuple("Room", "seen affected old rows")
 
 
-@kernel
+@helper
 def make_room(groups: Groups) -> Room:
     """Space for relocations of any number of records."""
     n = groups.ids.size
@@ -38,30 +40,34 @@ def make_room(groups: Groups) -> Room:
     )
 
 
-@kernel
+@_inlined
 def _allowed(
-    groups: Groups, g: int, scene: Scene, rules: Rules, data: Sensitive, limits: Limits, rows: np.ndarray
+    groups: Groups, g: int, p: Prices, scene: Scene, judged: tuple[Rules, Sensitive], limits: Limits, rows: np.ndarray
 ) -> bool:
     """Whether a group as it is now satisfies every rule."""
     if groups.size[g] == 0:
         return True
-    if groups.now[g].mean() > limits.widest + TOLERANCE:
+    if mean_price(p, groups.now[g]) > limits.widest + TOLERANCE:
         return False
-    end = list_members(groups, g, rows, 0)
+    end = list_members(groups, g, rows, wide(0))
     for i in range(end):
         rows[i] = scene.order[rows[i]]
+    rules, data = judged
     values = np.empty(rules.op.size)
     return segment_ok(rows[:end], rules, data, np.zeros(rules.op.size, dtype=np.uint8), values)
 
 
-@kernel
+@helper
 def relocate(
-    moved: np.ndarray, homes: np.ndarray, groups: Groups, geo: Geometry, scene: Scene, rules: Rules, data: Sensitive,
-    limits: Limits, room: Room,
+    moved: np.ndarray, homes: np.ndarray, groups: Groups, p: Prices, scene: Scene, judged: Judged, limits: Limits,
+    room: Room,
 ) -> bool:  # fmt: skip
-    """Put records in new homes; says whether the price of all fell and every rule holds, else all is as before."""
+    """Put records in new homes; says whether the price of all fell and every rule holds, else all is as before.
+
+    ``judged`` holds the rules; None, so that they are not compiled either, where the number of records decides alone.
+    """
     found = 0
-    before = 0.0
+    before = wide(0)
     for i in range(moved.size):
         room.old[i] = groups.ids[moved[i]]
         for g in (room.old[i], homes[i]):
@@ -73,20 +79,20 @@ def relocate(
     good = True
     for back in range(2):
         for i in range(moved.size):
-            leave(groups, moved[i])
+            leave(groups, wide(moved[i]))
         for i in range(moved.size):
-            join(groups, moved[i], room.old[i] if back else homes[i])
-        after = 0.0
+            join(groups, wide(moved[i]), wide(room.old[i] if back else homes[i]))
+        after = wide(0)
         for i in range(found):
             g = room.affected[i]
-            refresh(groups, g, geo, scene.codes, room.rows)
+            refresh(groups, g, p, scene.codes, room.rows)
             after += groups.size[g] * groups.cost[g]
         if back:
             break
         good = after < before - EPSILON
-        if limits.judge:
+        if judged is not None:
             for i in range(found):
-                good = good and _allowed(groups, room.affected[i], scene, rules, data, limits, room.rows)
+                good = good and _allowed(groups, room.affected[i], p, scene, judged, limits, room.rows)
         if good:
             break
     for i in range(found):

@@ -9,7 +9,9 @@ import numpy as np
 from shoal.kernels.cluster.bisect import Part, admit, bisect, bisect_all, cost_of
 from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import share
-from shoal.kernels.price.ticks import Prices, clear, extend_all, helper, join, joint_costs, make_extents, own_cost, wide
+from shoal.kernels.price.cells import Prices, helper, wide
+from shoal.kernels.price.extents import clear, copy_cells, extend_all, join, make_extents, own_cost
+from shoal.kernels.price.many import joint_costs
 
 # Groups of a part, a slot each: size (0: no group), head: its first record, cost: ticks a record; link: by record, the
 # next of its group, in order, or -1. cells: extents, one more than groups. marks: by record, whether it is picked.
@@ -114,12 +116,7 @@ def _cheapest(part: Part, groups: Groups, d: int, side: int) -> tuple:
 @helper
 def _copy_side(part: Part) -> None:
     """Make side 0 what side 1 is."""
-    cells = part.cells
-    for a in range(cells.low.shape[0]):
-        cells.low[a, 0] = cells.low[a, 1]
-        cells.high[a, 0] = cells.high[a, 1]
-    for w in range(cells.bits.shape[0]):
-        cells.bits[w, 0] = cells.bits[w, 1]
+    copy_cells(part.cells, wide(1), part.cells, wide(0))
     for v in range(part.values.size):
         part.table[0, v] = part.table[1, v]
 
@@ -249,7 +246,7 @@ def _mend(
     """Fill or merge one group; returns what was done, -1 when it is the only one."""
     size, cost = groups.size, groups.cost
     count = wide(size.size - 1)
-    joint_costs(p, groups.cells, g, count, joint)
+    joint_costs(p, groups.cells, g, wide(0), count, joint)
     h = _nearest(groups, g, joint)
     if h < 0:
         return wide(-1)

@@ -4,42 +4,43 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.cluster.toc import Aim, cluster_subspace
+from shoal.kernels.cluster.pools import nothing_found, nothing_made
+from shoal.kernels.cluster.toc import Task, cluster_subspace
 from shoal.kernels.cluster.toc_join import Joining, join_far
 from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import share
-from shoal.kernels.price.geometry import Geometry
-from shoal.kernels.price.pools import Pool, nothing_found, nothing_made
+from shoal.kernels.price.cells import Prices, wide
+from shoal.kernels.price.extents import own_cell
 
 
 @kernel
-def trial(
-    pool: Pool, starts: np.ndarray, geo: Geometry, aim: Aim, delta: float, increment: bool, out: np.ndarray
-) -> None:
-    """Cluster, let leftovers join, and fill ``out`` with the columns' mean prices over clusters, then their number.
+def trial(task: Task, plain: Prices, increment: bool, out: np.ndarray) -> None:
+    """Cluster, let leftovers join, and fill ``out`` with what ``plain`` makes of each column, and how many there are.
 
-    Without any cluster the number is 0 and the means are not touched.
+    That is ticks over all clusters, not weighted by their rows; then the number of clusters.
     """
-    n, columns = pool.codes.shape
-    aim = Aim(aim.base, delta, aim.k, aim.most)
-    found = nothing_found(n, starts.size - 1)
-    made = nothing_made(n, columns, geo, aim.k)
-    for p in range(starts.size - 1):
-        cluster_subspace(pool, starts[p], starts[p + 1], geo, aim, found, made, p)
-    clusters = found.clusters.sum()
-    out[columns] = clusters
-    if clusters == 0:
+    n, columns = task.pool.codes.shape
+    parts = task.starts.size - 1
+    found = nothing_found(n, parts)
+    made = nothing_made(n, task.prices, task.aim.k)
+    for part in range(parts):
+        cluster_subspace(task, found, made, wide(part))
+    out[columns] = found.clusters.sum()
+    if out[columns] == 0:
         return
-    join_far(pool, starts, geo, aim, found, made, Joining(True, increment))
+    join_far(task, found, made, Joining(True, increment))
     for c in range(made.size.size):
         if made.size[c]:
             for a in range(columns):
-                out[a] += made.now[c, a] / clusters
+                out[a] += own_cell(plain, made.cells, wide(c), wide(a))
 
 
-def try_thresholds(pool: Pool, geo: Geometry, aim: Aim, deltas: np.ndarray, increment: bool) -> np.ndarray:
-    """One trial a threshold, the whole sample as one subspace; a row of results each."""
-    out = np.zeros((deltas.size, pool.codes.shape[1] + 1))
-    starts = np.array([0, pool.codes.shape[0]], dtype=np.int64)
-    share(deltas.size, lambda i: trial(pool, starts, geo, aim, deltas[i], increment, out[i]))
+def try_thresholds(task: Task, plain: Prices, deltas: np.ndarray, increment: bool) -> np.ndarray:
+    """One trial a threshold; a row of results each."""
+    out = np.zeros((deltas.size, task.pool.codes.shape[1] + 1), dtype=np.int64)
+
+    def one(i: int) -> None:
+        trial(task._replace(aim=task.aim._replace(delta=float(deltas[i]))), plain, increment, out[i])
+
+    share(deltas.size, one)
     return out

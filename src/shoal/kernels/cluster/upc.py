@@ -6,6 +6,17 @@ from collections import namedtuple
 
 import numpy as np
 
+from shoal.kernels.cluster.pools import (
+    BLOCK,
+    Grown,
+    by_column,
+    is_new,
+    keep_cluster,
+    nothing_found,
+    nothing_grown,
+    nothing_made,
+    take_seed,
+)
 from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import share
 from shoal.kernels.heap import price_key
@@ -15,7 +26,6 @@ from shoal.kernels.judge.secrets import (
     KNOWN,
     SHARE,
     TOTAL,
-    Secrets,
     add_closeness,
     admit,
     counts,
@@ -23,22 +33,9 @@ from shoal.kernels.judge.secrets import (
     protected,
     range_diversity,
 )
-from shoal.kernels.price.clusters import extend, open_group, prices, reprice
-from shoal.kernels.price.geometry import Geometry
-from shoal.kernels.price.pools import (
-    BLOCK,
-    Extent,
-    Found,
-    Made,
-    Pool,
-    by_column,
-    empty_extent,
-    is_new,
-    keep_cluster,
-    nothing_found,
-    nothing_made,
-    take_seed,
-)
+from shoal.kernels.price.cells import Prices, helper, mean_price, wide
+from shoal.kernels.price.extents import extend_all, open_group
+from shoal.kernels.price.many import column_with
 
 # utility: largest mean Q-diversity (U); k: fewest people of a cluster; free: while it is smaller, only U holds; most:
 # people beyond which it does not grow.
@@ -46,31 +43,50 @@ Limits = namedtuple("Limits", "utility k free most")
 # What protection needs beside a pool. inside: (n, columns) int32 a row, 0 where its value does not count; state: the
 # clusters' states by slot; last: the last row of each; before: the row that joined before each row.
 Guard = namedtuple("Guard", "inside state last before")
+# What is asked, and what has been found of it so far.
+Task = namedtuple("Task", "pool secrets starts prices limits")
+Result = namedtuple("Result", "found made guard")
 # Of one subspace: codes by column and place, the same of sensitive columns, places left, rows of the cluster; by place,
-# what it would bring to the cluster's pairs (below 0: its value is unknown), the weighted price of the extent with it,
-# the columns' prices in that (stale: those out of date), and twice the group diversity.
-Room = namedtuple("Room", "codes secret rest members brings costs shares stale diversity")
+# what it would bring to the cluster's pairs (below 0: its value is unknown), the ticks of the cluster with it, those
+# of each cell in that (stale: columns out of date), and twice the group diversity; values, ticks: scratch.
+Room = namedtuple("Room", "codes secret rest members brings costs shares stale diversity values ticks")
 
 # For what is done a record: handing a dozen arrays on to a function of its own takes as long as the work in it.
 _inlined = kernel(inline="always")
 
 
 @_inlined
-def mean(values: np.ndarray) -> float:
-    """Each column counting the same."""
-    total = 0.0
-    for a in range(values.size):
-        total += values[a]
-    return total / values.size
+def _reprice(room: Room, count: int, p: Prices, e: Grown) -> None:
+    """Bring the ticks of the cluster with each place left up to date.
+
+    A column whose cell costs what it did prices every other record as before.
+    """
+    rest, costs, ticks = room.rest[:count], room.costs, room.ticks
+    for a in range(room.stale.size):
+        if not room.stale[a]:
+            continue
+        room.stale[a] = 0
+        codes, shares = room.codes[a], room.shares[a]
+        if p.pair_at[a] >= 0:
+            low, high, card = wide(e.cells.low[a, 0]), wide(e.cells.high[a, 0]), p.card[a]
+            pair = p.pair[p.pair_at[a] : p.pair_at[a] + card * card]
+            for i in range(count):
+                x = wide(codes[rest[i]])
+                ticks[i] = pair[min(low, x) * card + max(high, x)]
+        else:
+            column_with(p, e.cells, wide(0), wide(a), codes, rest, room.values, ticks)
+        for i in range(count):
+            costs[rest[i]] += ticks[i] - shares[rest[i]]
+            shares[rest[i]] = ticks[i]
 
 
 @_inlined
-def _nearest(room: Room, count: int, geo: Geometry, e: Extent, state: np.ndarray) -> int:
+def _nearest(room: Room, count: int, p: Prices, e: Grown, state: np.ndarray) -> int:
     """Which of the places left makes the group diversity smallest; of equals the first."""
     rest, columns = room.rest, state.shape[0]
-    reprice(geo, room.codes, rest, count, e.low, e.high, e.bits, e.now, room.stale, room.shares, room.costs)
+    _reprice(room, count, p, e)
     for i in range(count):
-        room.diversity[i] = room.costs[rest[i]]
+        room.diversity[i] = room.costs[rest[i]] / p.one
     for a in range(columns):
         total, known = state[a, TOTAL], state[a, KNOWN]
         same = range_diversity(total, known) / columns
@@ -88,10 +104,10 @@ def _nearest(room: Room, count: int, geo: Geometry, e: Extent, state: np.ndarray
 
 @_inlined
 def _consider(
-    s: Secrets, inside: np.ndarray, subjects: np.ndarray, room: Room, rows: int, row: int, place: int,
-    state: np.ndarray, then: np.ndarray,
-) -> None:  # fmt: skip
+    task: Task, inside: np.ndarray, room: Room, rows: int, row: int, place: int, state: np.ndarray, then: np.ndarray
+) -> None:
     """Work out the state after one more record."""
+    s, subjects = task.secrets, task.pool.subjects
     for a in range(state.shape[0]):
         for f in range(3):
             then[a, f] = state[a, f]
@@ -104,12 +120,11 @@ def _consider(
 
 @_inlined
 def _open(
-    pool: Pool, inside: np.ndarray, lo: int, count: int, geo: Geometry, room: Room, e: Extent, state: np.ndarray
+    task: Task, inside: np.ndarray, lo: int, count: int, room: Room, e: Grown, state: np.ndarray
 ) -> None:
     """A cluster of the seed alone."""
     row = room.members[0]
-    open_group(geo, pool.codes[row], e.low, e.high, e.bits)
-    prices(geo, e.low, e.high, e.bits, e.now)
+    open_group(task.prices, e.cells, wide(0), task.pool.codes.T, row, e.now)
     for a in range(state.shape[0]):
         known = room.secret[a, row - lo] >= 0
         inside[row, a] = known
@@ -118,38 +133,38 @@ def _open(
         for i in range(count):
             room.brings[a, room.rest[i]] = 1.0 if room.secret[a, room.rest[i]] >= 0 else -np.inf
     for i in range(count):
-        room.costs[room.rest[i]] = 0.0
+        room.costs[room.rest[i]] = 0
     for a in range(room.stale.size):
         room.stale[a] = 1
         for i in range(count):
-            room.shares[a, room.rest[i]] = 0.0
+            room.shares[a, room.rest[i]] = 0
 
 
-@kernel
+@_inlined
 def _grow_one(
-    pool: Pool, s: Secrets, inside: np.ndarray, lo: int, count: int, geo: Geometry, limits: Limits, room: Room,
-    e: Extent, state: np.ndarray, then: np.ndarray,
-) -> tuple:  # fmt: skip
+    task: Task, inside: np.ndarray, lo: int, count: int, room: Room, e: Grown, state: np.ndarray, then: np.ndarray
+) -> tuple:
     """Add the record nearest to the cluster until one does not fit; returns rows, people and places left."""
     rest, members = room.rest, room.members
-    _open(pool, inside, lo, count, geo, room, e, state)
+    pool, s, p, limits = task.pool, task.secrets, task.prices, task.limits
+    _open(task, inside, lo, count, room, e, state)
     rows = people = 1
     while count and people < limits.most:
         last = members[rows - 1]
         for a in range(state.shape[0]):
             if inside[last, a]:
                 add_closeness(s, a, room.secret[a], last - lo, rest, count, room.brings[a])
-        at = _nearest(room, count, geo, e, state)
+        at = _nearest(room, count, p, e, state)
         row = lo + rest[at]
         for a in range(e.then.size):
             e.then[a] = room.shares[a, rest[at]]
-        if mean(e.then) > limits.utility + TOLERANCE:
+        if mean_price(p, e.then) > limits.utility + TOLERANCE:
             break
-        _consider(s, inside, pool.subjects, room, rows, row, rest[at], state, then)
+        _consider(task, inside, room, rows, row, rest[at], state, then)
         more = people + is_new(pool.subjects, members, rows, row)
         if more >= limits.free and not protected(s.real, then):
             break
-        extend(geo, pool.codes[row], e.low, e.high, e.bits)
+        extend_all(p, e.cells, wide(0), pool.codes.T, row)
         for a in range(e.now.size):
             room.stale[a] = e.then[a] != e.now[a]
             e.now[a] = e.then[a]
@@ -163,39 +178,40 @@ def _grow_one(
     return rows, people, count
 
 
-@kernel
-def limit_subspace(
-    pool: Pool, s: Secrets, lo: int, hi: int, geo: Geometry, limits: Limits, found: Found, made: Made, guard: Guard,
-    p: int,
-) -> None:  # fmt: skip
-    """Algorithm 6, steps 3 to 6, on the rows from ``lo`` to ``hi``, which are subspace ``p``."""
+@helper
+def _limit_subspace(task: Task, result: Result, part: int) -> None:
+    """Algorithm 6, steps 3 to 6, on one subspace."""
+    pool, s, p, limits = task.pool, task.secrets, task.prices, task.limits
+    found, guard = result.found, result.guard
+    lo, hi = task.starts[part], task.starts[part + 1]
     count = hi - lo
     codes, secret = by_column(pool.codes, lo, hi), by_column(s.codes, lo, hi)
     members = np.empty(count, dtype=np.int64)
     stale = np.empty(codes.shape[0], dtype=np.uint8)
     room = Room(
-        codes, secret, np.arange(count), members, np.empty(secret.shape), np.empty(count), np.empty(codes.shape), stale,
-        np.empty(count),
+        codes, secret, np.arange(count), members, np.empty(secret.shape), np.empty(count, dtype=np.int64),
+        np.empty(codes.shape, dtype=np.int64), stale, np.empty(count), np.empty(count, dtype=np.int32),
+        np.empty(count, dtype=np.int64),
     )  # fmt: skip
-    e = empty_extent(codes.shape[0], geo)
+    e = nothing_grown(p)
     state, then = np.empty((secret.shape[0], 3)), np.empty((secret.shape[0], 3))
     while count:
         members[0] = lo + take_seed(pool.turn, lo, room.rest, count)
-        rows, people, count = _grow_one(pool, s, guard.inside, lo, count - 1, geo, limits, room, e, state, then)
-        slot = -1
-        if people >= limits.k and mean(e.now) <= limits.utility + TOLERANCE and protected(s.real, state):
-            slot = lo // limits.k + found.clusters[p]
-            found.clusters[p] += 1
-            keep_cluster(made, slot, e, rows)
+        rows, people, count = _grow_one(task, guard.inside, lo, count - 1, room, e, state, then)
+        slot = wide(-1)
+        if people >= limits.k and mean_price(p, e.now) <= limits.utility + TOLERANCE and protected(s.real, state):
+            slot = lo // limits.k + found.clusters[part]
+            found.clusters[part] += 1
+            keep_cluster(result.made, slot, e, rows)
             _keep_guard(guard, slot, members, rows, state)
         for i in range(rows):
             found.ids[members[i]] = slot
             if slot < 0:
-                found.queue[lo + found.left[p]] = members[i]
-                found.left[p] += 1
+                found.queue[lo + found.left[part]] = members[i]
+                found.left[part] += 1
 
 
-@kernel
+@helper
 def _keep_guard(guard: Guard, slot: int, members: np.ndarray, rows: int, state: np.ndarray) -> None:
     for a in range(state.shape[0]):
         for f in range(3):
@@ -206,20 +222,15 @@ def _keep_guard(guard: Guard, slot: int, members: np.ndarray, rows: int, state: 
 
 
 @kernel
-def _limit_block(
-    pool: Pool, s: Secrets, starts: np.ndarray, geo: Geometry, limits: Limits, found: Found, made: Made,
-    guard: Guard, block: int,
-) -> None:  # fmt: skip
-    for p in range(block * BLOCK, min((block + 1) * BLOCK, starts.size - 1)):
-        limit_subspace(pool, s, starts[p], starts[p + 1], geo, limits, found, made, guard, p)
+def _limit_block(task: Task, result: Result, block: int) -> None:
+    for part in range(block * BLOCK, min((block + 1) * BLOCK, task.starts.size - 1)):
+        _limit_subspace(task, result, wide(part))
 
 
-def limit_clusters(
-    pool: Pool, s: Secrets, starts: np.ndarray, geo: Geometry, limits: Limits
-) -> tuple[Found, Made, Guard]:
+def limit_clusters(task: Task) -> Result:
     """Algorithm 6 on every subspace, leftovers not yet placed: O(n s) with subspaces of s rows."""
-    (n, m), columns = pool.codes.shape, s.codes.shape[1]
-    found, made = nothing_found(n, starts.size - 1), nothing_made(n, m, geo, limits.k)
+    n, columns, parts = task.pool.codes.shape[0], task.secrets.codes.shape[1], task.starts.size - 1
+    made = nothing_made(n, task.prices, task.limits.k)
     slots = made.size.size
     guard = Guard(
         np.zeros((n, columns), dtype=np.int32),
@@ -227,8 +238,6 @@ def limit_clusters(
         np.empty(slots, dtype=np.int32),
         np.empty(n, dtype=np.int32),
     )
-    share(
-        (starts.size - 2) // BLOCK + 1,
-        lambda block: _limit_block(pool, s, starts, geo, limits, found, made, guard, block),
-    )
-    return found, made, guard
+    result = Result(nothing_found(n, parts), made, guard)
+    share((parts - 1) // BLOCK + 1, lambda block: _limit_block(task, result, block))
+    return result

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.cluster.toc_join import Joining, value_of
-from shoal.kernels.cluster.upc import Guard, Limits
+from shoal.kernels.cluster.pools import BLOCK, take_row
+from shoal.kernels.cluster.toc_join import Joining
+from shoal.kernels.cluster.upc import Guard, Result, Task
 from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import share
 from shoal.kernels.judge.rules import TOLERANCE
@@ -23,12 +24,11 @@ from shoal.kernels.judge.secrets import (
     protected,
     range_diversity,
 )
-from shoal.kernels.price.clusters import extend, price_each, prices
-from shoal.kernels.price.geometry import Geometry
-from shoal.kernels.price.pools import BLOCK, Found, Made, Pool
+from shoal.kernels.price.cells import helper, mean_price, wide
+from shoal.kernels.price.extents import cost_with
 
 
-@kernel
+@helper
 def _members(guard: Guard, slot: int, size: int) -> np.ndarray:
     """Rows of a cluster."""
     rows = np.empty(size, dtype=np.int64)
@@ -40,7 +40,7 @@ def _members(guard: Guard, slot: int, size: int) -> np.ndarray:
     return rows
 
 
-@kernel
+@helper
 def _consider(
     s: Secrets, guard: Guard, subjects: np.ndarray, members: np.ndarray, row: int, slot: int, then: np.ndarray
 ) -> None:
@@ -55,7 +55,7 @@ def _consider(
                 then[a, CROWD] = crowd_with(s, guard.inside, members, members.size, row, a, False)
 
 
-@kernel
+@helper
 def _exposure(state: np.ndarray) -> float:
     """Mean range diversity of a state."""
     found = 0.0
@@ -64,7 +64,7 @@ def _exposure(state: np.ndarray) -> float:
     return found
 
 
-@kernel
+@helper
 def _least(codes: np.ndarray, row: int, state: np.ndarray, real: np.ndarray) -> float:
     """A lower bound on the mean range diversity with one more record, without looking at pairs; inf: over a limit."""
     found = 0.0
@@ -77,19 +77,18 @@ def _least(codes: np.ndarray, row: int, state: np.ndarray, real: np.ndarray) -> 
     return found
 
 
-@kernel
-def _best(
-    pool: Pool, s: Secrets, geo: Geometry, limits: Limits, made: Made, guard: Guard, row: int, slots: tuple,
-    increment: bool, best: float,
-) -> tuple:  # fmt: skip
+@helper
+def _best(task: Task, result: Result, row: int, slots: tuple, increment: bool, best: float) -> tuple:
     """Group diversity (or its rise) and slot of the best cluster that may take a row; -1 if none beats ``best``."""
+    pool, s, p, limits = task.pool, task.secrets, task.prices, task.limits
+    made, guard = result.made, result.guard
     then = np.empty((s.codes.shape[1], 3))
-    costs = np.empty((slots[1] - slots[0], 2))
-    price_each(geo, pool.codes[row], made.low, made.high, made.bits, made.now, slots[0], slots[1], costs)
+    ticks = np.empty(p.kind.size, dtype=np.int64)
+    codes = pool.codes.T
     at = -1
     for c in range(slots[0], slots[1]):
-        cost = costs[c - slots[0], 0]
-        if costs[c - slots[0], 1] > limits.utility + TOLERANCE:
+        cost = cost_with(p, made.cells, wide(c), codes, row, made.now[c], ticks) / p.one
+        if mean_price(p, ticks) > limits.utility + TOLERANCE:
             continue
         if not pool.subjects.size:
             least = _least(s.codes, row, guard.state[c], s.real)
@@ -100,83 +99,60 @@ def _best(
             continue
         value = (cost + _exposure(then)) / 2.0
         if increment:
-            value -= (value_of(geo, 0.0, made.now[c]) + _exposure(guard.state[c])) / 2.0
+            value -= (made.now[c].sum() / p.one + _exposure(guard.state[c])) / 2.0
         if value < best - TOLERANCE:
             best, at = value, c
     return best, at
 
 
-@kernel
-def _take(pool: Pool, s: Secrets, geo: Geometry, found: Found, made: Made, guard: Guard, row: int, slot: int) -> None:
+@helper
+def _take(task: Task, result: Result, row: int, slot: int) -> None:
     """Put a row into a cluster."""
+    pool, s, made, guard = task.pool, task.secrets, result.made, result.guard
     members = _members(guard, slot, made.size[slot])
     then = np.empty((s.codes.shape[1], 3))
     _consider(s, guard, pool.subjects, members, row, slot, then)
     admit(s, guard.inside, members, members.size, row, guard.state[slot], then)
-    extend(geo, pool.codes[row], made.low[slot], made.high[slot], made.bits[slot])
-    prices(geo, made.low[slot], made.high[slot], made.bits[slot], made.now[slot])
     guard.before[row] = guard.last[slot]
     guard.last[slot] = row
-    made.size[slot] += 1
-    found.ids[row] = slot
+    take_row(task.prices, made, slot, pool.codes.T, row)
+    result.found.ids[row] = slot
 
 
 @kernel
-def _join_subspace(
-    pool: Pool, s: Secrets, starts: np.ndarray, geo: Geometry, limits: Limits, found: Found, made: Made,
-    guard: Guard, p: int, how: Joining,
-) -> None:  # fmt: skip
-    """The leftovers of one subspace, one after another."""
-    first, after = max(0, p - 1), min(starts.size - 1, p + 2)
-    if how.everywhere:
-        first, after = 0, starts.size - 1
-    for i in range(found.left[p]):
-        row = found.queue[starts[p] + i]
-        best, slot = np.inf, -1
-        for q in range(first, after):
-            begin = starts[q] // limits.k
-            slots = (begin, begin + found.clusters[q])
-            best, at = _best(pool, s, geo, limits, made, guard, row, slots, how.increment, best)
-            if at >= 0:
-                slot = at
-        if slot >= 0:
-            _take(pool, s, geo, found, made, guard, row, slot)
+def _join_parts(task: Task, result: Result, begin: int, end: int, how: Joining) -> None:
+    """The leftovers of the subspaces from ``begin`` to ``end``, one after another."""
+    starts, found, k = task.starts, result.found, task.limits.k
+    for part in range(begin, min(end, starts.size - 1)):
+        first, after = max(0, part - 1), min(starts.size - 1, part + 2)
+        if how.everywhere:
+            first, after = 0, starts.size - 1
+        for i in range(found.left[part]):
+            row = wide(found.queue[starts[part] + i])
+            best, slot = np.inf, -1
+            for q in range(first, after):
+                slots = (starts[q] // k, starts[q] // k + found.clusters[q])
+                best, at = _best(task, result, row, slots, how.increment, best)
+                if at >= 0:
+                    slot = at
+            if slot >= 0:
+                _take(task, result, row, wide(slot))
 
 
-@kernel
-def _join_everywhere(
-    pool: Pool, s: Secrets, starts: np.ndarray, geo: Geometry, limits: Limits, found: Found, made: Made,
-    guard: Guard, how: Joining,
-) -> None:  # fmt: skip
-    for p in range(starts.size - 1):
-        _join_subspace(pool, s, starts, geo, limits, found, made, guard, p, how)
-
-
-@kernel
-def _join_block(
-    pool: Pool, s: Secrets, starts: np.ndarray, geo: Geometry, limits: Limits, found: Found, made: Made,
-    guard: Guard, block: int, how: Joining,
-) -> None:  # fmt: skip
-    for p in range(block * BLOCK, min((block + 1) * BLOCK, starts.size - 1)):
-        _join_subspace(pool, s, starts, geo, limits, found, made, guard, p, how)
-
-
-def join_limited(
-    pool: Pool, s: Secrets, starts: np.ndarray, geo: Geometry, limits: Limits, found: Found, made: Made,
-    guard: Guard, how: Joining,
-) -> None:  # fmt: skip
+def join_limited(task: Task, result: Result, how: Joining) -> None:
     """Every leftover joins the best cluster that still keeps the limits with it; one that finds none stays out.
 
     Candidates are the clusters of its own and the adjoining subspaces, or all.
     """
+    parts = task.starts.size - 1
     if how.everywhere:
-        _join_everywhere(pool, s, starts, geo, limits, found, made, guard, how)
+        _join_parts(task, result, 0, parts, how)
         return
-    blocks = (starts.size - 2) // BLOCK + 1
+    blocks = (parts - 1) // BLOCK + 1
     for parity in range(2):  # two blocks of the same kind never reach the same clusters
-        share(
-            (blocks + 1 - parity) // 2,
-            lambda half, parity=parity: _join_block(  # type: ignore[misc]
-                pool, s, starts, geo, limits, found, made, guard, 2 * half + parity, how
-            ),
-        )
+
+        def join(half: int, parity: int = parity) -> None:
+            block = 2 * half + parity
+            _join_parts(task, result, block * BLOCK, (block + 1) * BLOCK, how)
+
+        share((blocks + 1 - parity) // 2, join)

@@ -4,11 +4,34 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.compiled import kernel
-from shoal.kernels.price.geometry import FLAT, Geometry, group_price
+from shoal.kernels.heap import make_heap, pop
+from shoal.kernels.price.cells import Prices, helper, wide
+from shoal.kernels.price.extents import Extents, clear, extend_each, join, make_records, own_cells
+
+_ROW = 1 << 32
 
 
-@kernel
+@helper
+def _sorted_places(codes: np.ndarray, lo: int, hi: int, a: int, places: np.ndarray) -> np.ndarray:
+    """Sorted distinct codes of a column of many codes; fills in each row's place among them."""
+    n = hi - lo
+    heap = np.empty(n, dtype=np.int64)
+    for i in range(n):
+        heap[i] = codes[lo + i, a] * _ROW + i
+    make_heap(heap, n)
+    values = np.empty(n, dtype=np.int32)
+    found = 0
+    for size in range(n, 0, -1):
+        key = pop(heap, size)
+        value = key // _ROW
+        if found == 0 or values[found - 1] != value:
+            values[found] = value
+            found += 1
+        places[key % _ROW] = found - 1
+    return values[:found]
+
+
+@helper
 def _distinct_values(codes: np.ndarray, lo: int, hi: int, a: int) -> tuple:
     """Sorted distinct codes of a column and each row's place among them."""
     n = hi - lo
@@ -18,99 +41,62 @@ def _distinct_values(codes: np.ndarray, lo: int, hi: int, a: int) -> tuple:
         first = min(first, codes[i, a])
         last = max(last, codes[i, a])
     places = np.empty(n, dtype=np.int32)
-    if last - first < 4 * n + 64:
-        slot = np.full(last - first + 1, -1, dtype=np.int32)
-        for i in range(lo, hi):
-            slot[codes[i, a] - first] = 0
-        found = 0
-        for v in range(slot.size):
-            if slot[v] == 0:
-                slot[v] = found
-                found += 1
-        values = np.empty(found, dtype=np.int32)
-        for v in range(slot.size):
-            if slot[v] >= 0:
-                values[slot[v]] = v + first
-        for i in range(n):
-            places[i] = slot[codes[lo + i, a] - first]
-        return values, places
-    ordered = np.empty(n, dtype=np.int32)
-    for i in range(n):
-        ordered[i] = codes[lo + i, a]
-    ordered.sort()
-    found = 1
-    for i in range(1, n):
-        if ordered[i] != ordered[found - 1]:
-            ordered[found] = ordered[i]
+    if last - first >= 4 * n + 64:
+        return _sorted_places(codes, lo, hi, a, places), places
+    slot = np.full(last - first + 1, -1, dtype=np.int32)
+    for i in range(lo, hi):
+        slot[codes[i, a] - first] = 0
+    found = 0
+    for v in range(slot.size):
+        if slot[v] == 0:
+            slot[v] = found
             found += 1
-    values = ordered[:found]
+    values = np.empty(found, dtype=np.int32)
+    for v in range(slot.size):
+        if slot[v] >= 0:
+            values[slot[v]] = v + first
     for i in range(n):
-        places[i] = np.searchsorted(values, codes[lo + i, a])
+        places[i] = slot[codes[lo + i, a] - first]
     return values, places
 
 
-@kernel
-def _bucket_extents(codes: np.ndarray, lo: int, places: np.ndarray, buckets: int, geo: Geometry) -> tuple:
-    """Count, lowest and highest code a column, and sets of flat columns, for every value of the cut column."""
-    m = codes.shape[1]
-    count = np.zeros(buckets, dtype=np.int64)
-    low = np.full((buckets, m), np.iinfo(np.int32).max, dtype=np.int32)
-    high = np.full((buckets, m), -1, dtype=np.int32)
-    bits = np.zeros((buckets, geo.word_at[m]), dtype=np.uint64)
-    for i in range(places.size):
-        b = places[i]
-        count[b] += 1
-        for a in range(m):
-            x = codes[lo + i, a]
-            if geo.kind[a] == FLAT:
-                bits[b, geo.word_at[a] + (x >> 6)] |= np.uint64(1) << np.uint64(x & 63)
-            else:
-                low[b, a] = min(low[b, a], x)
-                high[b, a] = max(high[b, a], x)
-    return count, low, high, bits
-
-
-@kernel
-def _running_losses(
-    count: np.ndarray, low: np.ndarray, high: np.ndarray, bits: np.ndarray, geo: Geometry, forward: bool
-) -> np.ndarray:
-    """Loss of the first 1, 2, ... buckets together, or of the last ones."""
-    buckets = count.size
-    losses = np.empty(buckets)
-    now_low = np.full(low.shape[1], np.iinfo(np.int32).max, dtype=np.int32)
-    now_high = np.full(low.shape[1], -1, dtype=np.int32)
-    now_bits = np.zeros(bits.shape[1], dtype=np.uint64)
-    rows = 0
+@helper
+def _running_losses(count: np.ndarray, ext: Extents, p: Prices, forward: bool) -> np.ndarray:
+    """Loss of the first 1, 2, ... buckets together, or of the last ones; the extents end with room for all of them."""
+    buckets = wide(count.size)
+    losses = np.empty(buckets, dtype=np.int64)
+    clear(ext, buckets)
+    rows, cells = wide(0), np.empty(p.kind.size, dtype=np.int64)
     for step in range(buckets):
-        b = step if forward else buckets - 1 - step
+        b = wide(step) if forward else buckets - 1 - step
         rows += count[b]
-        for a in range(low.shape[1]):
-            now_low[a] = min(now_low[a], low[b, a])
-            now_high[a] = max(now_high[a], high[b, a])
-        for w in range(bits.shape[1]):
-            now_bits[w] |= bits[b, w]
-        losses[b] = rows * group_price(geo, now_low, now_high, now_bits)
+        join(ext, buckets, b)
+        losses[b] = rows * own_cells(p, ext, buckets, cells)
     return losses
 
 
-@kernel
-def best_cuts(codes: np.ndarray, lo: int, hi: int, geo: Geometry, k: int) -> tuple:
+@helper
+def best_cuts(codes: np.ndarray, lo: int, hi: int, p: Prices, k: int) -> tuple:
     """Loss, column and last left value of every cut that leaves k rows on both sides."""
     m = codes.shape[1]
     room = 0
     for a in range(m):
-        room += min(hi - lo, geo.card[a])
-    losses = np.empty(room)
+        room += min(hi - lo, p.card[a])
+    losses = np.empty(room, dtype=np.int64)
     columns = np.empty(room, dtype=np.int64)
     values = np.empty(room, dtype=np.int64)
     found = 0
     for a in range(m):
-        distinct, places = _distinct_values(codes, lo, hi, a)
+        distinct, places = _distinct_values(codes, lo, hi, wide(a))
         if distinct.size < 2:
             continue
-        count, low, high, bits = _bucket_extents(codes, lo, places, distinct.size, geo)
-        left = _running_losses(count, low, high, bits, geo, True)
-        right = _running_losses(count, low, high, bits, geo, False)
+        count = np.zeros(distinct.size, dtype=np.int64)
+        ext = make_records(p, wide(distinct.size + 1))
+        for i in range(places.size):
+            count[places[i]] += 1
+        extend_each(p, ext, codes, lo, places)
+        left = _running_losses(count, ext, p, True)
+        right = _running_losses(count, ext, p, False)
         rows = 0
         for b in range(distinct.size - 1):
             rows += count[b]

@@ -1,6 +1,6 @@
 """Median-based pre-partitioning (Loukides 2008, Algorithm 2): halve rows along their widest column, again and again.
 
-Rows are moved, and parts shared out among cores, as Mondrian does it. Columns of weight 0 only move along.
+Rows are moved, and parts shared out among cores, as Mondrian does it. Columns that cost nothing only move along.
 """
 
 from __future__ import annotations
@@ -9,27 +9,12 @@ import numpy as np
 
 from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import share
-from shoal.kernels.judge.rules import TOLERANCE
-from shoal.kernels.partition.mondrian import PARALLEL_FROM, TASKS, Work, lower_median, move, ranges, widths_of
-from shoal.kernels.price.geometry import Geometry
+from shoal.kernels.partition.mondrian import PARALLEL_FROM, TASKS, Work, lower_median, move, ranges, widest, widths_of
+from shoal.kernels.price.cells import Prices
 
 
 @kernel
-def _widest(wide: np.ndarray, geo: Geometry, raw: bool) -> int:
-    """The first column as wide as the widest, rounding aside; ``raw`` undoes weights and normalising."""
-    if raw:
-        for a in range(wide.size):
-            unit = geo.scale[a] * geo.weight[a]
-            wide[a] = wide[a] / unit if unit > 0.0 else 0.0
-    most = wide.max()
-    a = 0
-    while wide[a] < most - TOLERANCE * max(1.0, most):
-        a += 1
-    return a
-
-
-@kernel
-def _cut(work: Work, lo: int, hi: int, geo: Geometry, size: int, raw: bool) -> int:
+def _cut(work: Work, lo: int, hi: int, p: Prices, size: int) -> int:
     """Halve one part; of rows with the median value the first ones go left. Returns the middle, or lo if too small."""
     half = (hi - lo) // 2
     if half < size:
@@ -38,7 +23,7 @@ def _cut(work: Work, lo: int, hi: int, geo: Geometry, size: int, raw: bool) -> i
     low = np.empty(m, dtype=np.int32)
     high = np.empty(m, dtype=np.int32)
     ranges(work.codes, lo, hi, low, high)
-    a = _widest(widths_of(work.codes, lo, hi, geo, low, high), geo, raw)
+    a = widest(widths_of(work.codes, lo, hi, p, low, high))
     if low[a] == high[a]:
         return lo + half  # all rows are alike, and in order already
     value, below = lower_median(work.codes, lo, hi, a, low[a], high[a])
@@ -46,36 +31,36 @@ def _cut(work: Work, lo: int, hi: int, geo: Geometry, size: int, raw: bool) -> i
 
 
 @kernel
-def _finish(work: Work, starts: np.ndarray, first: int, last: int, geo: Geometry, size: int, raw: bool) -> None:
+def _finish(work: Work, starts: np.ndarray, first: int, last: int, p: Prices, size: int) -> None:
     """Halve the part between two known starts to the end, filling in the starts between them."""
     step = last - first
     while step > 1:
-        for p in range(first, last, step):
-            starts[p + step // 2] = _cut(work, starts[p], starts[p + step], geo, size, raw)
+        for at in range(first, last, step):
+            starts[at + step // 2] = _cut(work, starts[at], starts[at + step], p, size)
         step //= 2
 
 
-def _finish_parallel(work: Work, starts: np.ndarray, geo: Geometry, size: int, raw: bool) -> None:
+def _finish_parallel(work: Work, starts: np.ndarray, p: Prices, size: int) -> None:
     """Level by level until there are enough parts to share out, then part by part."""
     step = starts.size - 1
     tasks = 1
     while tasks < TASKS and step > 1:
 
-        def cut(p: int, step: int = step) -> None:
-            at = p * step
-            starts[at + step // 2] = _cut(work, starts[at], starts[at + step], geo, size, raw)
+        def cut(task: int, step: int = step) -> None:
+            at = task * step
+            starts[at + step // 2] = _cut(work, starts[at], starts[at + step], p, size)
 
         share(tasks, cut)
         step //= 2
         tasks *= 2
-    share(tasks, lambda p: _finish(work, starts, p * step, (p + 1) * step, geo, size, raw))
+    share(tasks, lambda task: _finish(work, starts, task * step, (task + 1) * step, p, size))
 
 
-def halve(codes: np.ndarray, geo: Geometry, size: int, raw: bool = False) -> tuple[np.ndarray, np.ndarray]:
+def halve(codes: np.ndarray, p: Prices, size: int) -> tuple[np.ndarray, np.ndarray]:
     """Subspaces of ``size`` to 2 ``size`` - 1 rows (all rows, when there are fewer); O(m n log(n / size)).
 
-    The column is the one with the largest normalised, weighted range, or with ``raw`` the largest width, number of
-    leaves or of values; of equals the first. Rows equal to the median are shared out in the given order.
+    The column is the one whose cell costs most; of equals the first. Rows equal to the median are shared out in the
+    given order.
 
     Parameters
     ----------
@@ -99,8 +84,8 @@ def halve(codes: np.ndarray, geo: Geometry, size: int, raw: bool = False) -> tup
     starts[parts] = n
     work = Work(codes, np.empty_like(codes), order, np.empty_like(order), np.empty(0, dtype=np.uint8))
     if n < PARALLEL_FROM:
-        _finish(work, starts, 0, parts, geo, size, raw)
+        _finish(work, starts, 0, parts, p, size)
     else:
-        _finish_parallel(work, starts, geo, size, raw)
+        _finish_parallel(work, starts, p, size)
     # Halves of one level differ by a row, so that on the last one some parts are too small to be cut.
     return order, np.unique(starts)

@@ -12,27 +12,31 @@ import numpy as np
 
 from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import share
-from shoal.kernels.judge.rules import TOLERANCE, Rules
+from shoal.kernels.judge.rules import Rules
 from shoal.kernels.judge.segments import Sensitive, failing, rule_values, segment_ok
 from shoal.kernels.partition.bestcut import best_cuts
-from shoal.kernels.price.geometry import FLAT, Geometry, price
+from shoal.kernels.price.cells import FLAT, Prices, cell, helper, whole_of, wide
 
 # codes, spare: (n, m) int32, the rows' codes and room to move them; order, spare_order: the input row of each;
 # ends: 1 at the last row of a finished part.
 Work = namedtuple("Work", "codes spare order spare_order ends")
-# k: rows each side needs at least; relaxed: rows equal to the median may go to either side; best: cheapest cut instead
-# of the widest column's median; fallback: try "below" when "up to" the median leaves a side empty; judge: rules matter.
-Options = namedtuple("Options", "k relaxed best fallback judge")
+# k: rows each side needs at least; relaxed: rows equal to the median may go to either side; fallback: try "below" when
+# "up to" the median leaves a side empty.
+Options = namedtuple("Options", "k relaxed fallback")
+
+Judged = tuple[Rules, Sensitive] | None
 
 TASKS = 32
 _CANDIDATES = 32
 # Below this many rows, waking a second core costs more than it saves.
 PARALLEL_FROM = 1 << 13
 _ALL = np.iinfo(np.int64).max
+_inlined = kernel(inline="always")
 
 
-@kernel
+@helper
 def ranges(codes: np.ndarray, lo: int, hi: int, low: np.ndarray, high: np.ndarray) -> None:
+    """Fill in the lowest and the highest code of every column."""
     for a in range(codes.shape[1]):
         low[a] = codes[lo, a]
         high[a] = codes[lo, a]
@@ -45,7 +49,7 @@ def ranges(codes: np.ndarray, lo: int, hi: int, low: np.ndarray, high: np.ndarra
                 high[a] = x
 
 
-@kernel
+@helper
 def _distinct(codes: np.ndarray, lo: int, hi: int, a: int, first: int, last: int) -> int:
     seen = np.zeros(last - first + 1, dtype=np.uint8)
     found = 0
@@ -57,56 +61,66 @@ def _distinct(codes: np.ndarray, lo: int, hi: int, a: int, first: int, last: int
     return found
 
 
-@kernel
-def widths_of(codes: np.ndarray, lo: int, hi: int, geo: Geometry, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    widths = np.zeros(codes.shape[1])
-    for a in range(codes.shape[1]):
-        if low[a] == high[a] or geo.weight[a] == 0.0:
+@helper
+def widths_of(codes: np.ndarray, lo: int, hi: int, p: Prices, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Ticks of every column's cell, nothing where all rows have the same value."""
+    widths = np.zeros(codes.shape[1], dtype=np.int64)
+    for column in range(codes.shape[1]):
+        a, first, last = wide(column), wide(low[column]), wide(high[column])
+        if first == last or p.unit[a] == 0.0:
             continue
-        if geo.kind[a] == FLAT:
-            found = _distinct(codes, lo, hi, a, low[a], high[a])
-            widths[a] = geo.weight[a] * (1.0 if high[a] == geo.missing[a] else (found - 1.0) * geo.scale[a])
+        if p.kind[a] != FLAT:
+            widths[a] = cell(p, a, first, last)
+        elif last == p.missing[a]:
+            widths[a] = whole_of(p, a)
         else:
-            widths[a] = geo.weight[a] * price(geo, a, low[a], high[a])
+            widths[a] = p.sizes[p.size_at[a] + _distinct(codes, lo, hi, a, first, last)]
     return widths
 
 
-@kernel
-def _widest(widths: np.ndarray) -> int:
-    """The first column that is as wide as the widest, rounding aside."""
-    most = widths.max()
-    a = 0
-    while widths[a] < most - TOLERANCE:
-        a += 1
+@helper
+def widest(widths: np.ndarray) -> int:
+    """The first of the widest columns."""
+    a = wide(0)
+    for b in range(1, widths.size):
+        if widths[b] > widths[a]:
+            a = wide(b)
     return a
 
 
-@kernel
+@helper
 def lower_median(codes: np.ndarray, lo: int, hi: int, a: int, first: int, last: int) -> tuple:
     """Element number ceil(n/2) of the column, and how many rows lie below it."""
     n = hi - lo
     rank = (n + 1) // 2
+    below = 0
     if last - first < 4 * n:
         counts = np.zeros(last - first + 1, dtype=np.int64)
         for i in range(lo, hi):
             counts[codes[i, a] - first] += 1
-        below = 0
         value = 0
         while below + counts[value] < rank:
             below += counts[value]
             value += 1
-        return np.int64(value + first), below
+        return wide(value + first), below
     values = np.empty(n, dtype=np.int32)
     for i in range(lo, hi):
         values[i - lo] = codes[i, a]
-    values.sort()
-    below = rank - 1
-    while below > 0 and values[below - 1] == values[rank - 1]:
-        below -= 1
-    return np.int64(values[rank - 1]), below
+    # Halving the range of values, which takes a pass a bit, is quicker than sorting, and to compile as well.
+    value, top = wide(first), wide(last)
+    while value < top:
+        middle = (value + top) // 2
+        found = 0
+        for i in range(n):
+            found += values[i] <= middle
+        if found >= rank:
+            top = middle
+        else:
+            value, below = middle + 1, found
+    return value, below
 
 
-@kernel
+@helper
 def move(work: Work, lo: int, hi: int, a: int, value: int, ties: int) -> int:
     """Stable partition: below ``value``, then the first ``ties`` equal to it, then the rest; returns its start."""
     m = work.codes.shape[1]
@@ -137,7 +151,7 @@ def move(work: Work, lo: int, hi: int, a: int, value: int, ties: int) -> int:
     return at
 
 
-@kernel
+@helper
 def _left_rows(work: Work, lo: int, hi: int, a: int, value: int, ties: int) -> int:
     """Number the rows of both sides of a cut in ``spare_order``; returns where the right side starts."""
     at = lo
@@ -157,9 +171,12 @@ def _left_rows(work: Work, lo: int, hi: int, a: int, value: int, ties: int) -> i
     return at
 
 
-@kernel
-def _allowed(work: Work, lo: int, middle: int, hi: int, rules: Rules, data: Sensitive, freed: np.ndarray) -> bool:
+@_inlined
+def _allowed(
+    work: Work, lo: int, middle: int, hi: int, judged: tuple[Rules, Sensitive], freed: np.ndarray
+) -> bool:
     """Whether both sides numbered in ``spare_order`` satisfy the rules."""
+    rules, data = judged
     values = np.empty(rules.op.size)
     start, stop = lo, middle
     for _ in range(2):
@@ -169,19 +186,20 @@ def _allowed(work: Work, lo: int, middle: int, hi: int, rules: Rules, data: Sens
     return True
 
 
-@kernel
-def _freed(work: Work, lo: int, hi: int, rules: Rules, data: Sensitive) -> np.ndarray:
-    """Rules that a cut need not keep: those that merging does not preserve and that fail here already."""
+@_inlined
+def _freed(work: Work, lo: int, hi: int, judged: tuple[Rules, Sensitive]) -> np.ndarray:
+    """Flag rules that a cut need not keep: those that merging does not preserve and that fail here already."""
+    rules, data = judged
     freed = np.zeros(rules.op.size, dtype=np.uint8)
-    values = np.empty(rules.op.size)
-    rule_values(work.order[lo:hi], rules, data, values)
-    for r in range(rules.op.size):
-        if rules.strict_parent[r] and failing(rules, values, r):
-            freed[r] = 1
+    if rules.strict_parent.any():
+        values = np.empty(rules.op.size)
+        rule_values(work.order[lo:hi], rules, data, values)
+        for r in range(rules.op.size):
+            freed[r] = rules.strict_parent[r] and failing(rules, values, r)
     return freed
 
 
-@kernel
+@helper
 def _median_cut(work: Work, lo: int, hi: int, a: int, limits: tuple, relaxed: bool, below_only: bool) -> tuple:
     """Value, ties to the left and size of the left side of a cut at the median of one column."""
     value, below = lower_median(work.codes, lo, hi, a, limits[0], limits[1])
@@ -197,8 +215,10 @@ def _median_cut(work: Work, lo: int, hi: int, a: int, limits: tuple, relaxed: bo
     return value, _ALL, left
 
 
-@kernel
-def _cut(work: Work, lo: int, hi: int, geo: Geometry, rules: Rules, data: Sensitive, options: Options) -> int:
+@_inlined
+def _cut(
+    work: Work, lo: int, hi: int, p: Prices, judged: Judged, options: Options, best: bool | None
+) -> int:
     """Take the first allowed cut in order of preference; returns the middle, or lo when none is allowed.
 
     The best cuts between values come first if asked for, then medians of the widest columns (for ``best`` only in
@@ -208,97 +228,94 @@ def _cut(work: Work, lo: int, hi: int, geo: Geometry, rules: Rules, data: Sensit
     if n < 2 * options.k:
         return lo
     m = work.codes.shape[1]
-    low = np.empty(m, dtype=np.int32)
-    high = np.empty(m, dtype=np.int32)
+    low, high = np.empty(m, dtype=np.int32), np.empty(m, dtype=np.int32)
     ranges(work.codes, lo, hi, low, high)
-    freed = np.zeros(rules.op.size, dtype=np.uint8)
-    if options.judge and rules.strict_parent.any():
-        freed = _freed(work, lo, hi, rules, data)
-    losses = np.empty(0)
-    columns = np.empty(0, dtype=np.int64)
-    values = np.empty(0, dtype=np.int64)
-    if options.best:
-        losses, columns, values = best_cuts(work.codes, lo, hi, geo, options.k)
-    widths = np.zeros(m)
-    if options.relaxed or not options.best:
-        widths = widths_of(work.codes, lo, hi, geo, low, high)
+    freed = np.zeros(0, dtype=np.uint8)
+    if judged is not None:
+        freed = _freed(work, lo, hi, judged)
+    losses, columns, values = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
+    widths = np.zeros(m, dtype=np.int64)
+    if best is not None:
+        losses, columns, values = best_cuts(work.codes, lo, hi, p, options.k)
+    if best is None or options.relaxed:
+        widths = widths_of(work.codes, lo, hi, p, low, high)
     tries = 0
     again = False
     while True:
         pick = int(np.argmin(losses)) if losses.size else -1
-        if pick >= 0 and losses[pick] < np.inf and tries < _CANDIDATES:
-            losses[pick] = np.inf
+        if pick >= 0 and losses[pick] < _ALL and tries < _CANDIDATES:
+            losses[pick] = _ALL
             tries += 1
             a, value, ties, left = columns[pick], values[pick], _ALL, options.k
         else:
-            a = _widest(widths)
-            if widths[a] <= 0.0:
+            a = widest(widths)
+            if widths[a] <= 0:
                 return lo
             value, ties, left = _median_cut(work, lo, hi, a, (low[a], high[a]), options.relaxed, again)
             again = options.fallback and not options.relaxed and not again
             if not again:
-                widths[a] = 0.0
+                widths[a] = 0
         if left < options.k or n - left < options.k:
             continue
-        if options.judge:
+        if judged is not None:
             middle = _left_rows(work, lo, hi, a, value, ties)
-            if not _allowed(work, lo, middle, hi, rules, data, freed):
+            if not _allowed(work, lo, middle, hi, judged, freed):
                 continue
         return move(work, lo, hi, a, value, ties)
 
 
 @kernel
-def _finish(work: Work, lo: int, hi: int, geo: Geometry, rules: Rules, data: Sensitive, options: Options) -> None:
-    """Cut one part to the end; the smaller side goes first, which keeps the stack logarithmic."""
+def cut_parts(
+    work: Work, starts: np.ndarray, p: Prices, judged: Judged, options: Options, best: bool | None, once: bool
+) -> np.ndarray:
+    """Cut every given part once or to the end; ``starts`` holds where each begins and, last, where all end.
+
+    Returns where each part was cut first. The one way in from Python: each one more compiles all rules again.
+    """
+    middles = np.empty(starts.size - 1, dtype=np.int64)
     stack = np.empty((128, 2), dtype=np.int64)
-    stack[0, 0], stack[0, 1] = lo, hi
-    depth = 1
-    while depth:
-        depth -= 1
-        a, b = stack[depth, 0], stack[depth, 1]
-        middle = _cut(work, a, b, geo, rules, data, options)
-        if middle == a:
-            work.ends[b - 1] = 1
-            continue
-        if middle - a > b - middle:
-            stack[depth, 0], stack[depth, 1] = a, middle
-            stack[depth + 1, 0], stack[depth + 1, 1] = middle, b
-        else:
-            stack[depth, 0], stack[depth, 1] = middle, b
-            stack[depth + 1, 0], stack[depth + 1, 1] = a, middle
-        depth += 2
+    for part in range(middles.size):
+        stack[0, 0], stack[0, 1] = starts[part], starts[part + 1]
+        depth = 1
+        first = True
+        while depth:
+            depth -= 1
+            a, b = stack[depth, 0], stack[depth, 1]
+            middle = _cut(work, a, b, p, judged, options, best)
+            if first:
+                middles[part] = middle
+                first = False
+            if once:
+                break
+            if middle == a:
+                work.ends[b - 1] = 1
+                continue
+            # The smaller side goes first, which keeps the stack logarithmic.
+            larger = 0 if middle - a > b - middle else 1
+            stack[depth + larger, 0], stack[depth + larger, 1] = a, middle
+            stack[depth + 1 - larger, 0], stack[depth + 1 - larger, 1] = middle, b
+            depth += 2
+    return middles
 
 
-def partition(work: Work, geo: Geometry, rules: Rules, data: Sensitive, options: Options) -> None:
-    """Cut all rows to the end; one core or several give the same parts."""
-    if work.order.size < PARALLEL_FROM:
-        _finish(work, 0, work.order.size, geo, rules, data, options)
-    else:
-        _partition_parallel(work, geo, rules, data, options)
+def partition(work: Work, p: Prices, judged: Judged, options: Options, best: bool) -> None:
+    """Cut all rows to the end; one core or several give the same parts.
 
-
-@kernel
-def partition_parts(
-    work: Work, starts: np.ndarray, geo: Geometry, rules: Rules, data: Sensitive, options: Options
-) -> None:
-    """Cut every given part to the end; ``starts`` holds where each begins and, last, where all end."""
-    for p in range(starts.size - 1):
-        _finish(work, starts[p], starts[p + 1], geo, rules, data, options)
-
-
-def _partition_parallel(work: Work, geo: Geometry, rules: Rules, data: Sensitive, options: Options) -> None:
-    """Level by level until there are enough parts to share out, then part by part."""
+    ``judged`` holds the rules, None where the number of rows decides alone. What is not asked for is handed on as None,
+    so that it is not compiled either.
+    """
+    more = (p, judged, options, True if best else None)
     starts = np.array([0, work.order.size], dtype=np.int64)
-    while starts.size - 1 < TASKS:
-        parts = starts.size - 1
-        middles = np.empty(parts, dtype=np.int64)
+    # Level by level until there are enough parts to share out, then part by part.
+    while work.order.size >= PARALLEL_FROM and starts.size - 1 < TASKS:
+        middles = np.empty(starts.size - 1, dtype=np.int64)
 
-        def cut(p: int, starts: np.ndarray = starts, middles: np.ndarray = middles) -> None:
-            middles[p] = _cut(work, starts[p], starts[p + 1], geo, rules, data, options)
+        def cut(part: int, starts: np.ndarray = starts, middles: np.ndarray = middles) -> None:
+            middles[part] = cut_parts(work, starts[part : part + 2], *more, True)[0]
 
-        share(parts, cut)
+        share(middles.size, cut)
         found = np.unique(np.concatenate((starts, middles)))
         if found.size == starts.size:
             break
         starts = found
-    share(starts.size - 1, lambda p: _finish(work, starts[p], starts[p + 1], geo, rules, data, options))
+    share(starts.size - 1, lambda part: cut_parts(work, starts[part : part + 2], *more, False))

@@ -6,8 +6,9 @@ from collections import namedtuple
 
 import numpy as np
 
-from shoal.kernels.price.geometry import FLAT
-from shoal.kernels.price.ticks import Extents, Prices, cells_with, extend, helper, wide
+from shoal.kernels.price.cells import FLAT, Prices, helper, whole_of, wide
+from shoal.kernels.price.extents import Extents, extend
+from shoal.kernels.price.many import cells_with
 
 # A column's part: its loss decides; its loss breaks ties; its spread counts in favour; its range diversity decides.
 COST, TIE, SPREAD, PAIRS = range(4)
@@ -20,12 +21,6 @@ Guide = namedtuple("Guide", "role known axis low high at")
 def is_known(guide: Guide, a: int, x: int) -> bool:
     """Whether a code is a value."""
     return guide.known[guide.at[a] + x] != 0
-
-
-@helper
-def whole_of(p: Prices, a: int) -> int:
-    """Ticks of the whole loss of a column, or of two values that are the same."""
-    return int(p.unit[a] + 0.5)
 
 
 @helper

@@ -6,8 +6,10 @@ from collections import namedtuple
 
 import numpy as np
 
-from shoal.kernels.price.protection import PAIRS, SPREAD, TIE, Guide, is_known, mean_closeness, whole_of
-from shoal.kernels.price.ticks import Extents, Prices, clear, extend, helper, joint_column, own_cell, wide
+from shoal.kernels.cluster.protection import PAIRS, SPREAD, TIE, Guide, is_known, mean_closeness
+from shoal.kernels.price.cells import Prices, helper, whole_of, wide
+from shoal.kernels.price.extents import Extents, clear, extend, own_cell
+from shoal.kernels.price.many import joint_column
 
 # members: (clusters, k) entries; late: (leftovers, 2) cluster and entry. cells: extents, with one more for a record
 # that looks for its cluster. By column and cluster: now: ticks of the cell; people, near: known values and the
@@ -51,7 +53,7 @@ def raise_column(p: Prices, guide: Guide, cl: Clusters, sizes: np.ndarray, a: in
     extend(p, cl.cells, count, a, x)
     for c in range(count):
         grown[c] = 0
-    joint_column(p, cl.cells, count, a, count, grown)
+    joint_column(p, cl.cells, count, a, wide(0), count, grown)
     now = cl.now[a]
     deciding = cl.raised[1 if role == TIE else 0]
     for c in range(count):

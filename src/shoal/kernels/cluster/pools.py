@@ -7,7 +7,8 @@ from collections import namedtuple
 import numpy as np
 
 from shoal.kernels.compiled import kernel
-from shoal.kernels.price.geometry import Geometry
+from shoal.kernels.price.cells import Prices, helper, wide
+from shoal.kernels.price.extents import copy_cells, extend_all, make_records, own_cells
 
 # codes: (n, columns), rows subspace after subspace; subjects: int32 a row, empty when rows are people; turn: int32 a
 # row, the lowest is the next seed, empty for rows as they stand.
@@ -15,11 +16,11 @@ Pool = namedtuple("Pool", "codes subjects turn")
 # ids: slot of each row's cluster, -1 for a leftover; queue: from the start of each subspace on, its leftovers in order
 # of appearance; clusters, left: how many of both each subspace has.
 Found = namedtuple("Found", "ids queue clusters left")
-# One row a slot: extent, columns' prices and rows of a cluster. The slots of a subspace that begins at row i begin at
-# i // k, where there is always room because clusters have k rows or more. Slots that are not used have no rows.
-Made = namedtuple("Made", "low high bits now size")
-# Of the cluster that grows: its extent, the columns' prices, and those it would have with one more record.
-Extent = namedtuple("Extent", "low high bits now then")
+# One a slot: cells, their ticks (slots, columns) and rows of a cluster. The slots of a subspace that begins at row i
+# begin at i // k, where there is always room because clusters have k rows or more. Slots not used have no rows.
+Made = namedtuple("Made", "cells now size")
+# Of the cluster that grows: its cells, alone in their extents, their ticks, and those with one more record.
+Grown = namedtuple("Grown", "cells now then")
 
 # Subspaces that one core takes at a time, and within which leftovers keep their order.
 BLOCK = 64
@@ -37,43 +38,37 @@ def nothing_found(n: int, parts: int) -> Found:
 
 
 @kernel
-def nothing_made(n: int, columns: int, geo: Geometry, k: int) -> Made:
+def nothing_made(n: int, p: Prices, k: int) -> Made:
     """Room for the clusters of ``n`` rows."""
-    slots = n // k
-    return Made(
-        np.empty((slots, columns), dtype=np.int32),
-        np.empty((slots, columns), dtype=np.int32),
-        np.empty((slots, geo.word_at[-1]), dtype=np.uint64),
-        np.empty((slots, columns)),
-        np.zeros(slots, dtype=np.int32),
-    )
+    slots = wide(n // k)
+    return Made(make_records(p, slots), np.empty((slots, p.kind.size), dtype=np.int64), np.zeros(slots, dtype=np.int32))
 
 
-@kernel
-def empty_extent(columns: int, geo: Geometry) -> Extent:
+@helper
+def nothing_grown(p: Prices) -> Grown:
     """Room for one cluster."""
-    return Extent(
-        np.empty(columns, dtype=np.int32),
-        np.empty(columns, dtype=np.int32),
-        np.empty(geo.word_at[-1], dtype=np.uint64),
-        np.empty(columns),
-        np.empty(columns),
-    )
+    m = p.kind.size
+    return Grown(make_records(p, wide(1)), np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64))
 
 
-@kernel
-def keep_cluster(made: Made, slot: int, e: Extent, rows: int) -> None:
+@helper
+def keep_cluster(made: Made, slot: int, e: Grown, rows: int) -> None:
     """Note a cluster that is done growing."""
-    for a in range(e.low.size):
-        made.low[slot, a] = e.low[a]
-        made.high[slot, a] = e.high[a]
+    copy_cells(e.cells, wide(0), made.cells, slot)
+    for a in range(e.now.size):
         made.now[slot, a] = e.now[a]
-    for w in range(e.bits.size):
-        made.bits[slot, w] = e.bits[w]
     made.size[slot] = rows
 
 
-@kernel
+@helper
+def take_row(p: Prices, made: Made, slot: int, codes: np.ndarray, row: int) -> None:
+    """Put one more row into a cluster that is done growing."""
+    extend_all(p, made.cells, slot, codes, row)
+    own_cells(p, made.cells, slot, made.now[slot])
+    made.size[slot] += 1
+
+
+@helper
 def by_column(codes: np.ndarray, lo: int, hi: int) -> np.ndarray:
     """The codes of some rows, a column after another."""
     turned = np.empty((codes.shape[1], hi - lo), dtype=codes.dtype)
@@ -83,7 +78,7 @@ def by_column(codes: np.ndarray, lo: int, hi: int) -> np.ndarray:
     return turned
 
 
-@kernel
+@helper
 def take_seed(turn: np.ndarray, lo: int, rest: np.ndarray, count: int) -> int:
     """Remove the next seed from the first ``count`` places, keeping the order of the others."""
     at = 0
@@ -97,7 +92,7 @@ def take_seed(turn: np.ndarray, lo: int, rest: np.ndarray, count: int) -> int:
     return seed
 
 
-@kernel
+@helper
 def is_new(subjects: np.ndarray, members: np.ndarray, size: int, row: int) -> bool:
     """Whether a row is about somebody who is not among the members yet."""
     if subjects.size:

@@ -1,4 +1,4 @@
-"""Ticks: what groups cost is what their published cells cost, alone, with one more value, and joined."""
+"""Many cells: what groups cost is what their published cells cost, with each of some values and groups."""
 
 from __future__ import annotations
 
@@ -10,22 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.algorithms.cluster.prices import ColumnPrices, pack, quasi_prices
+from shoal.algorithms.prices import ColumnPrices, prices_of, quasi_columns
 from shoal.engines.memory import MemoryRows
 from shoal.io.source import read
 from shoal.kernels.compiled import kernel
-from shoal.kernels.price.ticks import (
-    ONE,
-    Prices,
-    cells_with,
-    clear,
-    extend_all,
-    join,
-    joint_costs,
-    make_extents,
-    own_cost,
-    widest_columns,
-)
+from shoal.kernels.price.cells import Prices
+from shoal.kernels.price.extents import clear, extend_all, join, make_extents, own_cost
+from shoal.kernels.price.many import cells_with, joint_costs, widest_columns
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Grouping
 from shoal.table.table import Table, with_crowd
@@ -42,7 +33,7 @@ def price_groups(p: Prices, codes: np.ndarray, ids: np.ndarray, count: int) -> t
     for g in range(count):
         own[g] = own_cost(p, ext, np.int64(g))
     joint = np.empty(count, dtype=np.int64)
-    joint_costs(p, ext, np.int64(0), count, joint)
+    joint_costs(p, ext, np.int64(0), np.int64(0), count, joint)
     grown = np.zeros(ids.size, dtype=np.int64)
     one = np.empty(ids.size, dtype=np.int64)
     for a in range(codes.shape[0]):
@@ -93,10 +84,10 @@ def test_costs_are_those_of_published_cells(seed: int, n: int, groups: int, miss
     table = make_table(rng, n, missing)
     ids = np.unique(rng.integers(0, groups, n), return_inverse=True)[1]
     count = int(ids.max()) + 1
-    prices = pack(quasi_prices(table, loss))
+    prices = prices_of(table.domain, loss)
     codes = np.ascontiguousarray(table.quasi_codes)
     own, joint, joined, grown = price_groups(prices, codes, ids, count)
-    unit = ONE / table.domain.quasi_weights.sum()
+    unit = prices.one / table.domain.quasi_weights.sum()
     near = {"rel": 0, "abs": 1e-9}
     assert own / unit == pytest.approx(published(table, ids, loss), **near)
     for other in {0, count // 2, count - 1}:
@@ -112,7 +103,7 @@ def test_costs_are_those_of_published_cells(seed: int, n: int, groups: int, miss
 def test_the_widest_column_is_the_one_that_costs_most() -> None:
     table = make_table(np.random.default_rng(5), 300, False)
     starts = np.array([0, 1, 8, 100, 300])
-    prices = pack(quasi_prices(table, "penalty"))
+    prices = prices_of(table.domain, "penalty")
     found = widest_columns(prices, np.ascontiguousarray(table.quasi_codes), starts)
     ids = np.repeat(np.arange(4), np.diff(starts)).astype(np.int32)
     released = apply_recoding(MemoryRows(table), Grouping(ids=ids, groups=4))
@@ -128,8 +119,8 @@ def test_the_widest_column_is_the_one_that_costs_most() -> None:
 def test_heights_are_levels_over_the_trees_height() -> None:
     rows = [["a", "ab", "*"], ["b", "ab", "*"], ["c", "c", "*"]]
     table = read(pl.DataFrame({"x": list("abc")}), quasi=["x"], hierarchies={"x": rows})
-    (one,) = quasi_prices(table, "height")
+    (one,) = quasi_columns(table.domain, "height")
     assert isinstance(one, ColumnPrices)
     assert one.steps.reshape(3, 3).tolist() == [[0.0] * 3, [0.5] * 3, [1.0] * 3]
-    (one,) = quasi_prices(table, "spread")
+    (one,) = quasi_columns(table.domain, "spread")
     assert one.steps.reshape(3, 3).tolist() == [[0.0] * 3, [0.5, 0.5, 0.0], [1.0] * 3]
