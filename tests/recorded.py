@@ -40,7 +40,7 @@ def of_census(name: str, folder: Path) -> str:
 
 def of_generated(seed: int, folder: Path) -> str | None:
     """A generated table, None where its recipe is refused."""
-    case = make(seed)
+    case = make(seed, newer=False)
     recipe = case.write(folder)
     key = remember(folder) if case.again else None
     if attempt(lambda: shoal.run(recipe, key=key))[0]:

@@ -172,8 +172,11 @@ def _toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def make(seed: int) -> Case:
-    """The case of one number; cases in a row go through all algorithms."""
+def make(seed: int, *, newer: bool = True) -> Case:
+    """The case of one number; cases in a row go through all algorithms.
+
+    ``newer`` puts models in that were added after releases of these cases were recorded.
+    """
     rng = random.Random(seed)
     algorithm = dict(ALGORITHMS[seed % len(ALGORITHMS)])
     name = algorithm["name"]
@@ -200,13 +203,14 @@ def make(seed: int) -> Case:
     limit = {"random": 0.0, "none": 1.0, "m-invariant": 1.0}.get(name)
     algorithm["suppression_limit"] = rng.choice([0.0, 0.1, 0.5, 1.0]) if limit is None else limit
     exact = name in ("random", "graded", "mapping", "table-transform", "anatomy", "microaggregation")
+    models = _models(rng, name, [columns[one] for one in sensitive])
     return Case(
         seed=seed,
         rows=rows,
         columns=columns,
         quasi=quasi,
         sensitive=sensitive,
-        models=_models(rng, name, [columns[one] for one in sensitive]),
+        models=_newer(random.Random(-1 - seed), models) if newer else models,
         algorithm=algorithm,
         missing=missing,
         people=people,
@@ -295,6 +299,18 @@ def _models(rng: random.Random, algorithm: str, sensitive: list[Column]) -> list
     if len(sensitive) == 2 and rng.random() < 0.15:
         found.append({"name": "distinct-l", "l": 2, "on": [one.name for one in sensitive]})
     return found
+
+
+def _newer(rng: random.Random, models: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Some of the models on one column replaced by those that compare classes with the table value by value."""
+    options = [
+        {"name": "beta-likeness", "beta": rng.choice([1.0, 3.0]), "variant": rng.choice(["basic", "enhanced"])},
+        {"name": "delta-disclosure", "delta": rng.choice([1.0, 2.5]), "reference": rng.choice(["input", "released"])},
+    ]
+    return [
+        rng.choice(options) | {"on": model["on"]} if isinstance(model.get("on"), str) and rng.random() < 0.2 else model
+        for model in models
+    ]
 
 
 def _on(rng: random.Random, column: Column) -> dict[str, Any]:

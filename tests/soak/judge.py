@@ -192,7 +192,32 @@ def _climb(column: Column, extra: dict[Value, Fraction]) -> float:
     return float(cost)
 
 
+def _shares(group: Members, table: Members) -> list[tuple[Fraction, Fraction]]:
+    """Of every known value of the table or class, its share of the class and of the table."""
+    mine, whole = group.known, table.known
+    ours, theirs = mine.counts(), whole.counts()
+    return [(Fraction(ours[one], mine.size), Fraction(theirs[one], whole.size)) for one in {*ours, *theirs}]
+
+
+def _alike(model: dict[str, Any], group: Members, table: Members) -> bool:
+    if not group.known.values:
+        return True
+    for share, usual in _shares(group, table):
+        gain = model["beta"] if model["variant"] == "basic" or not usual else min(model["beta"], -math.log(usual))
+        if share > usual and float(share) > float(usual) * (1 + gain) + _CLOSE:
+            return False
+    return True
+
+
+def _disclosed(model: dict[str, Any], group: Members, table: Members) -> bool:
+    return not group.known.values or all(
+        share and usual and abs(math.log2(share / usual)) < model["delta"] for share, usual in _shares(group, table)
+    )
+
+
 _JUDGES: dict[str, Test] = {
+    "beta-likeness": _alike,
+    "delta-disclosure": _disclosed,
     "k": lambda model, group, table: group.size >= model["k"],
     "distinct-l": _diverse(lambda model, counts: len(counts) >= model["l"]),
     "entropy-l": _diverse(_entropy),
