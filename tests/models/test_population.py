@@ -16,9 +16,12 @@ import shoal
 from shoal.catalogue import make
 from shoal.engines.memory import MemoryRows
 from shoal.errors import HierarchyError, InfeasibleError, ParameterError, SchemaError, VerificationError
+from shoal.judging.enforce import enforce
+from shoal.judging.feasible import whole_reference
+from shoal.models.judge import Judge
 from shoal.models.population import size_needed
 from shoal.recoding.applied import apply_recoding
-from shoal.recoding.matching import matching_people
+from shoal.recoding.matching import matching_people, with_population
 from shoal.recoding.recodings import FullDomain, Grouping
 from shoal.verify.claims import read_claims
 from shoal.verify.terms.k_map import limit, too_few
@@ -90,9 +93,7 @@ def naive(cells: dict[str, Any], people: pl.DataFrame) -> int:
 def test_counts_are_those_of_the_released_cells(rows: list[tuple[int, str]], data: st.DataObject) -> None:
     people = pl.DataFrame({"n": [n for n, _ in rows], "q": [q for _, q in rows]})
     size = data.draw(st.integers(2, len(rows)))
-    table = shoal.read(
-        people[:size].with_columns(s=pl.lit("s")), quasi=["n", "q"], sensitive=["s"], population=people
-    )
+    table = shoal.read(people[:size].with_columns(s=pl.lit("s")), quasi=["n", "q"], sensitive=["s"], population=people)
     groups = data.draw(st.lists(st.integers(0, 2), min_size=size, max_size=size))
     _, ids = np.unique(groups, return_inverse=True)
     released = apply_recoding(MemoryRows(table), Grouping(ids=ids.astype(np.int32), groups=int(ids.max()) + 1))
@@ -100,6 +101,52 @@ def test_counts_are_those_of_the_released_cells(rows: list[tuple[int, str]], dat
     found = matching_people(list(released.cells.values()), released.n_classes, table.domain.population)
     expected = [naive({name: texts[name][g] for name in texts}, people) for g in range(released.n_classes)]
     assert found.tolist() == expected
+
+
+def odds(texts: dict[str, Any], sizes: list[int], people: pl.DataFrame) -> list[float]:
+    """Of whoever matches each class, the largest sum of the shares of the classes that they match."""
+    cells = [{name: texts[name][g] for name in texts} for g in range(len(sizes))]
+    shares = [size / naive(one, people) for size, one in zip(sizes, cells, strict=True)]
+    matched = [[g for g, one in enumerate(cells) if naive(one, people[[row]])] for row in range(people.height)]
+    return [max(sum(shares[g] for g in mine) for mine in matched if at in mine) for at in range(len(sizes))]
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(st.integers(0, 9), st.sampled_from("abc")), min_size=4, max_size=20), st.data())
+def test_shares_of_all_classes_that_somebody_matches_add_up(rows: list[tuple[int, str]], data: st.DataObject) -> None:
+    people = pl.DataFrame({"n": [n for n, _ in rows], "q": [q for _, q in rows]})
+    size = data.draw(st.integers(2, len(rows)))
+    table = shoal.read(people[:size].with_columns(s=pl.lit("s")), quasi=["n", "q"], sensitive=["s"], population=people)
+    groups = data.draw(st.lists(st.integers(0, 3), min_size=size, max_size=size))
+    _, ids = np.unique(groups, return_inverse=True)
+    released = apply_recoding(MemoryRows(table), Grouping(ids=ids.astype(np.int32), groups=int(ids.max()) + 1))
+    texts = {name: column.texts() for name, column in released.cells.items()}
+    stats = with_population(
+        released.rows.stats(released.classmap, []), list(released.cells.values()), table.domain.population,
+        presence=True,
+    )  # fmt: skip
+    expected = odds(texts, stats.sizes.tolist(), people)
+    assert stats.presence.tolist() == pytest.approx(expected)
+    for delta, fits in ((max(expected), True), (max(expected) * 0.99, False)):
+        model = shoal.DeltaPresence(delta_max=min(delta, 1.0), delta_min=0.0001)
+        assert Judge([model], whole_reference(released.rows, [model])).ok(stats).all() == (fits and delta <= 1)
+
+
+def test_nobody_is_surely_there_because_two_classes_cover_them() -> None:
+    """Everybody of 27 is in the data: 6 of 20 who match [20,27], and 6 of 20 who match [27,35]."""
+    people = pl.DataFrame({"age": [20] * 10 + [27] * 10 + [35] * 10})
+    drawn = pl.concat([people[[0]], people[10:20], people[[20]]]).with_columns(s=pl.Series(["a", "b"] * 6))
+    table = shoal.read(drawn, quasi=["age"], sensitive=["s"], population=people)
+    released = apply_recoding(MemoryRows(table), Grouping(ids=np.repeat([0, 1], 6).astype(np.int32), groups=2))
+    assert list(released.cells["age"].texts()) == ["[20,27]", "[27,35]"]
+    for high, fits in ((0.6, True), (0.59, False)):
+        models = [shoal.DeltaPresence(delta_max=high, delta_min=0.3)]
+        judge = Judge(models, whole_reference(released.rows, models))
+        if fits:
+            assert enforce(released, judge, 0.0).n_classes == 2
+        else:
+            with pytest.raises(InfeasibleError, match="delta-presence"):
+                enforce(released, judge, 0.9)
 
 
 @pytest.mark.parametrize(

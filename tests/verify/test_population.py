@@ -54,6 +54,19 @@ def test_shares_from_both_sides() -> None:
         assert (found.value, found.limit, found.classes, found.by) == (0.75, high, failing, "attested")
 
 
+@pytest.mark.parametrize("pairs", [1, 1 << 21])
+def test_shares_of_classes_that_cover_the_same_people_add_up(monkeypatch: pytest.MonkeyPatch, pairs: int) -> None:
+    """2 of the 8 of g0 and g1, and 3 of the 6 of g1 and g2: somebody of g1 may be among both."""
+    monkeypatch.setattr(population, "_PAIRS", pairs)
+    cells = ["{g0|g1}"] * 2 + ["{g1|g2}"] * 3
+    released = pl.DataFrame({"q": cells, "s": [value for values in CLASSES for value in values]})
+    for low, high, failing in ((0.25, 0.75, 0), (0.25, 0.74, 2), (0.26, 0.75, 1)):
+        found = verdict(presence(low, high), {"g0": 4, "g1": 4, "g2": 2}, released=released)
+        assert (found.value, found.classes) == (0.75, failing)
+    # Apart from g1, whom nobody is left of, each stands for itself.
+    assert verdict(presence(0.25, 0.5), {"g0": 8, "g2": 6}, released=released).value == 0.5
+
+
 def test_a_class_that_nobody_matches_is_never_within_limits() -> None:
     found = verdict(presence(0.1, 1), {"g0": 4})
     assert (found.holds, found.value) == (False, np.inf)

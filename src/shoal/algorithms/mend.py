@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from shoal.algorithms.base import Problem
@@ -11,7 +9,7 @@ from shoal.algorithms.prices import prices_of
 from shoal.kernels.cluster.mending import nearest_groups, pair_off
 from shoal.kernels.judge.rules import EXTENT, SIZE
 from shoal.recoding.applied import extent_cells
-from shoal.recoding.matching import matching_people
+from shoal.recoding.matching import with_population
 from shoal.recoding.recodings import Grouping
 from shoal.table.classmap import RowIds
 
@@ -58,6 +56,6 @@ def _failing(problem: Problem, ids: np.ndarray, groups: int) -> np.ndarray:
         if judge.needs_population and table.domain.population is not None:
             grouping = Grouping(ids=ids, groups=groups)
             cells = [extent_cells(column, table.codes[column.name], grouping) for column in table.quasi]
-            stats = replace(stats, population=matching_people(cells, groups, table.domain.population))
+            stats = with_population(stats, cells, table.domain.population, presence=judge.needs_presence)
         bad = np.flatnonzero(~judge.ok(stats))
     return bad[np.argsort(sizes[bad], kind="stable")]

@@ -9,7 +9,7 @@ from shoal.judging.settle import settled
 from shoal.models.judge import Judge
 from shoal.models.rules import BREACH
 from shoal.recoding.applied import Released
-from shoal.recoding.matching import matching_people
+from shoal.recoding.matching import with_population
 
 
 def enforce(released: Released, judge: Judge, limit: float) -> Released:
@@ -22,7 +22,7 @@ def enforce(released: Released, judge: Judge, limit: float) -> Released:
             stats = replace(stats, spreads=released.spreads)
         if judge.needs_population and rows.domain.population is not None:
             cells = list(released.cells.values())
-            stats = replace(stats, population=matching_people(cells, released.n_classes, rows.domain.population))
+            stats = with_population(stats, cells, rows.domain.population, presence=judge.needs_presence)
         stats = rows.of_people(stats, classes, _guarded(judge), released.recoding.lifted)
         good = settled(judge, stats, classes, rows)
         if good.all():

@@ -65,6 +65,7 @@ class Judge:
         self.needs_spreads = any(rule.op == kernel.EXTENT for rule in self._flat)
         self.needs_breaches = any(rule.op == BREACH for rule in self._flat)
         self.needs_population = any(rule.op in (MATCHES, PRESENCE) for rule in self._flat)
+        self.needs_presence = any(rule.op == PRESENCE for rule in self._flat)
         # Whether kernels that group records go by less than what classes are judged by.
         self.beyond_kernels = self.needs_population or any(rule.op == DISCLOSURE for rule in self._flat)
         guides = [(model, rules) for model in models for rules in model.guides(reference)]
@@ -101,8 +102,11 @@ class Judge:
             # Nor is there a breach before it is known which nodes stand for sensitive values.
             found = (stats.breaches or {}).get((rule.names[0], int(rule.p0)))
             return found if found is not None else np.full(stats.sizes.size, np.nan)
-        if rule.op in (MATCHES, PRESENCE):
-            return _matched(stats, share=rule.op == PRESENCE)
+        if rule.op == MATCHES:
+            return _figure(stats.population, stats)
+        if rule.op == PRESENCE:
+            # Whoever matches several groups may be in any of them, which makes them likelier and never less likely.
+            return _presence(stats, several=rule.sense == kernel.AT_MOST)
         if rule.attribute is None:
             return stats.sizes.astype(np.float64)
         histogram = stats.histograms[rule.attribute.key]
@@ -154,14 +158,17 @@ def _balanced(one: Attribute, histogram: Histogram, broken: np.ndarray | None) -
     return np.where(distinct == 0, np.nan, np.where(even, distinct, 0.0))
 
 
-def _matched(stats: GroupStats, *, share: bool) -> np.ndarray:
-    """People of the population that match each group, or the group's share of them; NaN before there are cells."""
-    if stats.population is None:
-        return np.full(stats.sizes.size, np.nan)
-    if not share:
-        return stats.population.astype(np.float64)
+def _figure(found: np.ndarray | None, stats: GroupStats) -> np.ndarray:
+    """A figure a group; NaN before there are cells that it could be of."""
+    return np.full(stats.sizes.size, np.nan) if found is None else found.astype(np.float64)
+
+
+def _presence(stats: GroupStats, *, several: bool) -> np.ndarray:
+    """Each group's share of the people of the population who match it, or the largest sum of what they match."""
+    if several and stats.presence is not None:
+        return stats.presence
     with np.errstate(divide="ignore"):
-        return stats.sizes / stats.population.astype(np.float64)
+        return stats.sizes / _figure(stats.population, stats)
 
 
 def _disclosure(one: Attribute, histogram: Histogram, shares: np.ndarray) -> np.ndarray:

@@ -1,17 +1,27 @@
-"""How many people of a population match the cells of each class."""
+"""Which people of a population match the cells of each class: how many, and how likely they are in the data."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from shoal.hierarchy.hierarchy import ROOT
 from shoal.recoding.column_cells import CellColumn, IntervalCells, SetCells, TreeCells
 from shoal.table.population import Population
+from shoal.table.stats import GroupStats
 
 # Pairs of a class and a combination that are looked at in one go.
 _PAIRS = 1 << 22
+
+
+def with_population(
+    stats: GroupStats, cells: Sequence[CellColumn], population: Population, *, presence: bool
+) -> GroupStats:
+    """Statistics of classes with the people who match them, and, where a model asks, how likely those are present."""
+    stats = replace(stats, population=matching_people(cells, stats.sizes.size, population))
+    return replace(stats, presence=most_present(stats, cells, population)) if presence else stats
 
 
 def matching_people(cells: Sequence[CellColumn], classes: int, population: Population) -> np.ndarray:
@@ -19,16 +29,35 @@ def matching_people(cells: Sequence[CellColumn], classes: int, population: Popul
 
     A person may match several classes whose cells overlap. Cost: classes times distinct combinations.
     """
-    covers = [_cover(column, population) for column in cells]
     found = np.zeros(classes, dtype=np.int64)
-    step = max(1, _PAIRS // max(population.counts.size, 1))
-    for start in range(0, classes, step):
-        here = slice(start, start + step)
-        meets = np.ones((found[here].size, population.counts.size), dtype=bool)
-        for of_class, of_person, covered in covers:
-            meets &= covered[of_class[here]][:, of_person]
+    for here, meets in _meetings(cells, classes, population):
         found[here] = meets @ population.counts
     return found
+
+
+def most_present(stats: GroupStats, cells: Sequence[CellColumn], population: Population) -> np.ndarray:
+    """Of the people who match each class, the largest sum of the shares of all classes that they match."""
+    classes, odds = stats.sizes.size, np.zeros(population.counts.size)
+    with np.errstate(divide="ignore"):
+        found = stats.sizes / np.asarray(stats.population, dtype=np.float64)
+    shares = np.where(np.isfinite(found), found, 0.0)  # nobody is in a class that nobody matches
+    for here, meets in _meetings(cells, classes, population):
+        odds += shares[here] @ meets
+    for here, meets in _meetings(cells, classes, population):
+        found[here] = np.maximum(found[here], np.max(meets * odds, axis=1, initial=0.0))
+    return found
+
+
+def _meetings(cells: Sequence[CellColumn], classes: int, population: Population) -> Iterator[tuple[slice, np.ndarray]]:
+    """Some classes at a time, and which combinations match each of them."""
+    covers = [_cover(column, population) for column in cells]
+    step = max(1, _PAIRS // max(population.counts.size, 1))
+    for start in range(0, classes, step):
+        here = slice(start, min(start + step, classes))
+        meets = np.ones((here.stop - start, population.counts.size), dtype=bool)
+        for of_class, of_person, covered in covers:
+            meets &= covered[of_class[here]][:, of_person]
+        yield here, meets
 
 
 def _cover(column: CellColumn, population: Population) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

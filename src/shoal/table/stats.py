@@ -87,6 +87,9 @@ class GroupStats:
         By sensitive column: whether somebody of each group was among other values in an earlier release.
     population
         People of the population that match each group's generalised cells; None before there are any.
+    presence
+        How likely one of these people is in the data at most, which several groups may add to; None where nobody
+        matches two groups.
     """
 
     sizes: np.ndarray
@@ -96,6 +99,7 @@ class GroupStats:
     breaches: Mapping[tuple[str, int], np.ndarray] | None = None
     broken: Mapping[str, np.ndarray] | None = None
     population: np.ndarray | None = None
+    presence: np.ndarray | None = None
 
 
 def attribute(domain: Domain, names: Sequence[str], *, people: bool | None = None) -> Attribute:
