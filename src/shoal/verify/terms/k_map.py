@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 
 import numpy as np
 
@@ -23,10 +24,9 @@ def limit(model: Model) -> int:
     """k people, or the smallest class that makes fewer people unlikely."""
     if "fraction" not in model:
         return int(model["k"])
-    size = 1
-    while size < model["k"] and too_few(size, model) > model.get("significance", 0.05) + TOLERANCE:
-        size += 1
-    return size
+    # Larger classes make it less likely, so that halving what is left finds the smallest that will do.
+    sizes, likely = range(1, int(model["k"])), model.get("significance", 0.05) + TOLERANCE
+    return 1 + bisect_left(sizes, True, key=lambda size: too_few(size, model) <= likely)
 
 
 def too_few(size: int, model: Model) -> float:
