@@ -28,6 +28,7 @@ _SETTINGS: dict[str, list[dict[str, Any]]] = {
     "personalised": [{"p": 0.9, "guard_level": 0}], "m-invariant": [{"m": 2}], "auto": [{"sample": 100}],
     "rv-distributed": [{"max_strings": 9}],
 }  # fmt: skip
+_WIDE: dict[str, list[dict[str, Any]]] = {"mondrian": [{"cut": "best"}]}  # for columns of many values, too
 _KINDS = ("trees", "flat", "people", "numbers", "one")
 _SMALL, _LARGE = 400, 70_000  # the large one is past what a single block of rows holds
 _FAST = ("mondrian", "random", "toc", "anatomy", "microaggregation")
@@ -66,7 +67,8 @@ def _work(job: str) -> str:
     else:
         name, _, many = job.partition(", ")
         kinds = ("large",) if many else _KINDS
-        for settings in _SETTINGS.get(name, [{}])[: 1 if many else None]:
+        known = _SETTINGS.get(name, [{}])
+        for settings in [known[0], *_WIDE.get(name, [])] if many else known:
             made = [_release(name, settings, _table(kind), _MODELS[:count]) for kind in kinds for count in (1, 2)]
             if not [one for one in made if one is not None]:
                 raise InternalError(f"'{name}' released none of the tables that are to compile its kernels")
