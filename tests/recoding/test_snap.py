@@ -14,6 +14,7 @@ import pytest
 import shoal
 from shoal import pipeline
 from shoal.errors import GateError, RefusalError
+from shoal.io import gating
 from shoal.recoding.snap import grid_width, published_ends, snap_outward
 from shoal.table.table import with_crowd
 
@@ -142,7 +143,7 @@ def test_ends_are_outward_in_order_and_never_rare(kind: str, seed: int) -> None:
 def test_the_gate_finds_a_rare_end_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """Were the engine to forget the grid, nothing would be written."""
     monkeypatch.setattr(pipeline, "with_crowd", lambda table, size: _careless(table))
-    monkeypatch.setattr(pipeline, "grids", lambda table: {"x": 500.0})
+    monkeypatch.setattr(gating, "grids", lambda table: {"x": 500.0})
     with pytest.raises(GateError, match="ends of intervals of 'x' are values of fewer than 3 people"):
         release(table(incomes()))
 
