@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.catalogue import make
 from shoal.engines.memory import MemoryRows
-from shoal.errors import HierarchyError, InfeasibleError, ParameterError, SchemaError, VerificationError
+from shoal.errors import HierarchyError, InfeasibleError, InputError, ParameterError, SchemaError, VerificationError
 from shoal.judging.enforce import enforce
 from shoal.judging.feasible import whole_reference
 from shoal.models.judge import Judge
@@ -252,6 +252,8 @@ def test_what_is_refused() -> None:
         drawn(population=PEOPLE.rename({"sex": "sexe"}))
     with pytest.raises(HierarchyError, match="The hierarchy of 'zip' lacks 1 values of the population"):
         drawn(population=PEOPLE.with_columns(zip=pl.Series(["1001"] * 7 + ["9999"])))
+    with pytest.raises(InputError, match="The population cannot be read as the table is: Column 'age' is numeric"):
+        drawn(population=PEOPLE.with_columns(age=pl.Series(["20"] * 7 + ["old"])))
     table = drawn(settings={"age": {"style": "representative"}})
     with pytest.raises(ParameterError, match="are representatives"):
         shoal.anonymize(table, models=[shoal.KMap(k=2)], acknowledge=ACCEPTED)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from shoal.errors import HierarchyError, SchemaError
+from shoal.errors import HierarchyError, InputError, SchemaError
 from shoal.hierarchy.hierarchy import Hierarchy
 from shoal.params import nearest
 from shoal.table.building import build_table
@@ -58,7 +58,10 @@ def check_population(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
 def with_population(table: Table, frame: pl.DataFrame) -> Table:
     """The table with the population that it was drawn from, whose values are coded as the table's are."""
     schema = Schema(quasi=list(table.schema.quasi), specs={column.name: _spec(column) for column in table.quasi})
-    coded = build_table(frame, schema, missing="value")
+    try:
+        coded = build_table(frame, schema, missing="value")
+    except InputError as error:
+        raise InputError(f"The population cannot be read as the table is: {error}") from None
     rows = coded.frame.with_row_index("\x00first").group_by(pl.struct(schema.quasi).alias("\x00"), maintain_order=True)
     found = rows.agg(pl.col("\x00first").first(), pl.len().alias("\x00people"))
     first = found["\x00first"].to_numpy()

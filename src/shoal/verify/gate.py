@@ -65,7 +65,8 @@ def gate(case: GateCase, batch: int = BATCH) -> GateReport:
 class Gate:
     """The gate as a fold: ``read`` every row of the input, ``see`` every batch of the release, then ``report``.
 
-    Memory is one batch, the classes with the counts of values in them, the different identifiers, and two bytes a row
+    Memory is one batch, the classes with the counts of values in them, with subjects who has which of these, the
+    different identifiers, the different cells of neutral columns and of texts in each class, and two bytes a row
     of the input. At least one batch is to be read, and one to be seen of each table; it may be empty.
 
     Parameters
