@@ -111,7 +111,15 @@ BROKEN = {
 BROKEN = {key: (*given, f"cannot be loaded ({why})") for key, (*given, why) in BROKEN.items()} | {
     "it is called otherwise": ("shoal_mine:Mine", MEASURE.replace('"mine"', '"yours"'), "calls itself 'yours'"),
     "it is no class": ("shoal_mine:Mine", "Mine = len", "is no dataclass"),
-}
+    "it is no measure": (
+        "shoal_mine:Mine", "from dataclasses import dataclass\n@dataclass\nclass Mine: pass",
+        "is not derived from shoal.measures.base.Measure",
+    ),
+    "it cannot be run by its name alone": (
+        "shoal_mine:Mine", MEASURE.replace("    def value", "    depth: int\n\n    def value"),
+        "has no default for its parameter 'depth'",
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("target, code, why", BROKEN.values(), ids=list(BROKEN))
@@ -129,6 +137,78 @@ def test_one_that_does_not_load_breaks_nothing_else(
     with pytest.raises(InputError) as refused:
         catalogue.load("measure", "mine")
     assert (str(refused.value), refused.value.exit_code) == (sentence, 2)
+
+
+@pytest.mark.parametrize(
+    "ending, why",
+    [
+        ("raise ValueError('Alice has the flu')", "ValueError"),
+        ("raise SystemExit(0)", "SystemExit"),
+        ("return 'Alice has the flu', {}", "TypeError"),
+        ("return 0.25, {'beside': object()}", "TypeError"),
+        ("return 0.25, {1: 0.25}", "TypeError"),
+    ],
+)
+def test_a_measure_that_fails_stops_no_release(ending: str, why: str, install: Install, tmp_path: Path) -> None:
+    install("shoal-mine", {"shoal.measures": {"mine": "shoal_mine:Mine"}}, MEASURE.replace("return 0.25, {}", ending))
+    left_out = f"failed ({why}) and is left out: repair or uninstall that distribution."
+    assert demo(tmp_path)[::2] == (0, f"warning: The measure 'mine' of shoal-mine 1.5 {left_out}\n")
+    measured = json.loads(run("measure", tmp_path / "out", "--json")[1])["measures"]
+    assert list(measured) == [name for name in catalogue.names("measure") if name != "mine"]
+
+
+ATTACK = '''
+from dataclasses import dataclass
+from typing import ClassVar
+from shoal.attacks.base import Attack
+
+@dataclass(frozen=True, kw_only=True)
+class Mine(Attack):
+    """An attack of mine."""
+
+    name: ClassVar[str] = "mine"
+
+    def run(self, case):
+        raise ValueError("Alice has the flu")
+'''
+
+
+@pytest.mark.parametrize(
+    "code, why",
+    [
+        (ATTACK, "failed (ValueError) and is left out"),
+        (ATTACK.replace("raise ValueError", "return str"), "failed (TypeError) and is left out"),
+        (ATTACK.replace("(Attack)", ""), "is not derived from shoal.attacks.base.Attack"),
+    ],
+)
+def test_an_attack_that_fails_stops_no_other(code: str, why: str, install: Install, tmp_path: Path) -> None:
+    assert demo(tmp_path)[0] == 0
+    status, alone, err = run("attack", tmp_path / "out", "--seed", 1, "--json")
+    assert (status, err) == (0, "")
+    install("shoal-mine", {"shoal.attacks": {"mine": "shoal_mine:Mine"}}, code)
+    status, beside, err = run("attack", tmp_path / "out", "--seed", 1, "--json")
+    assert (status, beside) == (0, alone)
+    assert err == f"warning: The attack 'mine' of shoal-mine 1.5 {why}: repair or uninstall that distribution.\n"
+    status, _, err = run("attack", tmp_path / "out", "--only", "mine")
+    assert status != 0
+    assert "Alice" not in err
+
+
+def test_a_list_of_names_that_cannot_be_read_spoils_no_other(install: Install, tmp_path: Path) -> None:
+    install("shoal-mine", {"shoal.measures": {"mine": "shoal_mine:Mine"}})
+    install("stranger", {"console_scripts": {}})
+    (tmp_path / "site" / "stranger-1.5.dist-info" / "entry_points.txt").write_text("[console_scripts]\nodd\n", "utf-8")
+    status, out, err = run("list", "measures", "--json")
+    sentence = "What stranger 1.5 brings cannot be read (TypeError): repair or uninstall that distribution."
+    assert (status, err) == (0, f"warning: {sentence}\n")
+    assert [one["origin"] for one in json.loads(out)["measures"] if one["name"] == "mine"] == ["shoal-mine 1.5"]
+    assert len(catalogue.names("paper")) == 5
+
+
+def test_a_distribution_that_does_not_say_its_name_has_none(install: Install, tmp_path: Path) -> None:
+    install("shoal-mine", {"shoal.measures": {"mine": "shoal_mine:Mine"}})
+    (tmp_path / "site" / "shoal_mine-1.5.dist-info" / "METADATA").unlink()
+    assert catalogue.origin("measure", "mine") == "an unnamed distribution"
 
 
 def test_one_that_does_not_load_is_refused_where_it_is_named(install: Install, tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from shoal.errors import InputError, ParameterError
 from shoal.params import nearest
@@ -24,13 +24,17 @@ GROUPS = {
     "algorithm": "shoal.algorithms", "model": "shoal.models", "measure": "shoal.measures", "attack": "shoal.attacks",
     "engine": "shoal.engines", "paper": "shoal.papers",
 }  # fmt: skip
+# What a plug-in's class is derived from; an engine need only do what one does.
+_BASES = {
+    "algorithm": "shoal.algorithms.base:Algorithm", "model": "shoal.models.base:Model",
+    "measure": "shoal.measures.base:Measure", "attack": "shoal.attacks.base:Attack",
+}  # fmt: skip
+_ALL_RUN = ("measure", "attack")  # kinds of which all are run where none is named
+Made = TypeVar("Made")
 
 _TABLE: dict[str, dict[str, tuple[str, ...]]] = {
     "algorithm": {
-        "mondrian": (
-            "shoal.algorithms.partition.mondrian:Mondrian",
-            "Multidimensional partitioning by median or best cut.",
-        ),
+        "mondrian": ("shoal.algorithms.partition.mondrian:Mondrian", "Multidimensional partitioning by median or best cut."),
         "k-members": ("shoal.algorithms.cluster.members:KMembers", "Clusters of k records, each grown by the record that costs least."),
         "k-members-p": ("shoal.algorithms.cluster.members:KMembersP", "Clusters of k records, grown by protection first and loss second."),
         "bottom-up": ("shoal.algorithms.cluster.bottomup:BottomUp", "Local recoding by merging the groups that cost least together."),
@@ -55,126 +59,48 @@ _TABLE: dict[str, dict[str, tuple[str, ...]]] = {
         "personalised": ("shoal.algorithms.links.personalised:PersonalisedAnonymity", "Full-subtree recoding that blurs sensitive values as far as each person asks."),
         "m-invariant": ("shoal.algorithms.invariant.method:MInvariant", "Groups that keep everybody's candidate values from release to release."),
         "auto": ("shoal.algorithms.auto:Auto", "The method that does best on a part of the table, by a measure of your choice."),
-        "none": (
-            "shoal.algorithms.none:NoAlgorithm",
-            "Your own generalisation levels, gated like any other release.",
-        ),
+        "none": ("shoal.algorithms.none:NoAlgorithm", "Your own generalisation levels, gated like any other release."),
     },
     "model": {
         "k": ("shoal.models.size:KAnonymity", "Every class has at least k records (or people)."),
-        "k-map": (
-            "shoal.models.population:KMap",
-            "At least k people of the population match the cells of every class.",
-        ),
-        "delta-presence": (
-            "shoal.models.population:DeltaPresence",
-            "Of the people of the population who match a class, a share within limits is in it.",
-        ),
-        "distinct-l": (
-            "shoal.models.diversity:DistinctL",
-            "Every class has at least l distinct sensitive values.",
-        ),
+        "k-map": ("shoal.models.population:KMap", "At least k people of the population match the cells of every class."),
+        "delta-presence": ("shoal.models.population:DeltaPresence", "Of the people of the population who match a class, a share within limits is in it."),
+        "distinct-l": ("shoal.models.diversity:DistinctL", "Every class has at least l distinct sensitive values."),
         "entropy-l": ("shoal.models.diversity:EntropyL", "The entropy of every class is at least ln l."),
-        "recursive-cl": (
-            "shoal.models.diversity:RecursiveCL",
-            "The commonest value is rarer than c times the tail from the l-th.",
-        ),
-        "t-closeness": (
-            "shoal.models.closeness:TCloseness",
-            "Every class's distribution is within t of the table's.",
-        ),
-        "beta-likeness": (
-            "shoal.models.likeness:BetaLikeness",
-            "No value's share of a class exceeds its share of the table by more than beta times that.",
-        ),
-        "delta-disclosure": (
-            "shoal.models.likeness:DeltaDisclosure",
-            "The share of every value of the table differs in every class by a factor below 2 to the delta.",
-        ),
-        "alpha-k-simple": (
-            "shoal.models.alpha:AlphaKSimple",
-            "One value's share is at most alpha in every class of at least k.",
-        ),
-        "alpha-k-general": (
-            "shoal.models.alpha:AlphaKGeneral",
-            "Every value's share is at most alpha in every class of at least k.",
-        ),
-        "alpha-k-complete": (
-            "shoal.models.alpha:AlphaKComplete",
-            "Each value has its own alpha, in every class of at least k.",
-        ),
-        "p-sensitive": (
-            "shoal.models.diversity:PSensitive",
-            "At least p distinct values in every class of at least k.",
-        ),
-        "k-e": (
-            "shoal.models.numeric:KE",
-            "At least k distinct numbers that span at least e in every class.",
-        ),
-        "variance": (
-            "shoal.models.numeric:Variance",
-            "The variance of a numeric attribute is at least v in every class.",
-        ),
-        "eps-m": (
-            "shoal.models.numeric:EpsM",
-            "At most 1/m of a class lies within eps of any of its records.",
-        ),
-        "max-range": (
-            "shoal.models.numeric:MaxRange",
-            "The mean S-diversity of every class is at most the limit.",
-        ),
-        "range-diversity": (
-            "shoal.models.ranges:RangeDiversity",
-            "Pairs of a class within each other's sensitive range are few or far apart.",
-        ),
-        "range-confidence": (
-            "shoal.models.ranges:RangeConfidence",
-            "No sensitive range holds more than the share p of a class.",
-        ),
-        "personalised": (
-            "shoal.models.personalised:Personalised",
-            "Nobody is found under the node they guard with a probability above p.",
-        ),
-        "m-invariance": (
-            "shoal.models.invariance:MInvariance",
-            "At least m equally frequent values in every class, the same as in earlier releases.",
-        ),
-        "worst-group-utility": (
-            "shoal.models.ranges:WorstGroupUtility",
-            "The mean Q-diversity of every class's cells is at most u.",
-        ),
+        "recursive-cl": ("shoal.models.diversity:RecursiveCL", "The commonest value is rarer than c times the tail from the l-th."),
+        "t-closeness": ("shoal.models.closeness:TCloseness", "Every class's distribution is within t of the table's."),
+        "beta-likeness": ("shoal.models.likeness:BetaLikeness", "No value's share of a class exceeds its share of the table by more than beta times that."),
+        "delta-disclosure": ("shoal.models.likeness:DeltaDisclosure", "The share of every value of the table differs in every class by a factor below 2 to the delta."),
+        "alpha-k-simple": ("shoal.models.alpha:AlphaKSimple", "One value's share is at most alpha in every class of at least k."),
+        "alpha-k-general": ("shoal.models.alpha:AlphaKGeneral", "Every value's share is at most alpha in every class of at least k."),
+        "alpha-k-complete": ("shoal.models.alpha:AlphaKComplete", "Each value has its own alpha, in every class of at least k."),
+        "p-sensitive": ("shoal.models.diversity:PSensitive", "At least p distinct values in every class of at least k."),
+        "k-e": ("shoal.models.numeric:KE", "At least k distinct numbers that span at least e in every class."),
+        "variance": ("shoal.models.numeric:Variance", "The variance of a numeric attribute is at least v in every class."),
+        "eps-m": ("shoal.models.numeric:EpsM", "At most 1/m of a class lies within eps of any of its records."),
+        "max-range": ("shoal.models.numeric:MaxRange", "The mean S-diversity of every class is at most the limit."),
+        "range-diversity": ("shoal.models.ranges:RangeDiversity", "Pairs of a class within each other's sensitive range are few or far apart."),
+        "range-confidence": ("shoal.models.ranges:RangeConfidence", "No sensitive range holds more than the share p of a class."),
+        "personalised": ("shoal.models.personalised:Personalised", "Nobody is found under the node they guard with a probability above p."),
+        "m-invariance": ("shoal.models.invariance:MInvariance", "At least m equally frequent values in every class, the same as in earlier releases."),
+        "worst-group-utility": ("shoal.models.ranges:WorstGroupUtility", "The mean Q-diversity of every class's cells is at most u."),
     },
     "measure": {
-        "dm": (
-            "shoal.measures.classes:Discernability",
-            "Discernability: squared class sizes, n for every suppressed record.",
-        ),
+        "dm": ("shoal.measures.classes:Discernability", "Discernability: squared class sizes, n for every suppressed record."),
         "c-avg": ("shoal.measures.classes:AverageClassSize", "Average class size over k."),
-        "cm": (
-            "shoal.measures.classes:Classification",
-            "Share of records outside their class's majority label.",
-        ),
+        "cm": ("shoal.measures.classes:Classification", "Share of records outside their class's majority label."),
         "genc": ("shoal.measures.levels:GeneralisationCost", "Sum of levels over hierarchy heights."),
         "precision": ("shoal.measures.levels:Precision", "One minus the normalised generalisation cost."),
         "height": ("shoal.measures.levels:Height", "Sum of the levels of a full-domain recoding."),
         "rv": ("shoal.measures.research:ResearchValue", "Research value: weights times the detail and the rules that levels keep."),
         "ncp": ("shoal.measures.loss:NormalisedCertaintyPenalty", "Normalised certainty penalty, weighted."),
         "lm": ("shoal.measures.loss:LossMetric", "Mean loss of a cell: 0 exact, 1 everything."),
-        "ilm": (
-            "shoal.measures.loss:InformationLoss",
-            "Leaves less one over domain size, a cell, weighted sum.",
-        ),
-        "am": (
-            "shoal.measures.loss:Ambiguity",
-            "Mean number of value combinations a record could stand for.",
-        ),
+        "ilm": ("shoal.measures.loss:InformationLoss", "Leaves less one over domain size, a cell, weighted sum."),
+        "am": ("shoal.measures.loss:Ambiguity", "Mean number of value combinations a record could stand for."),
         "um": ("shoal.measures.loss:UtilityMeasure", "Mean over classes of mean Q-diversity."),
         "wgu": ("shoal.measures.loss:WorstGroupLoss", "Largest mean Q-diversity of a class."),
         "arx-loss": ("shoal.measures.loss:ArxLoss", "ARX's loss: geometric mean of how much of its hierarchy each attribute covers."),
-        "entropy": (
-            "shoal.measures.loss:NonUniformEntropy",
-            "Bits lost by every cell, given the column's own frequencies.",
-        ),
+        "entropy": ("shoal.measures.loss:NonUniformEntropy", "Bits lost by every cell, given the column's own frequencies."),
         "mpm": ("shoal.measures.protection:MaxRangeProtection", "Mean over classes of mean S-diversity."),
         "wgp": ("shoal.measures.protection:WorstGroupProtection", "Largest range diversity of a class."),
         "range-diversity": ("shoal.measures.protection:MeanRangeDiversity", "Mean over classes of range diversity."),
@@ -284,6 +210,20 @@ def working(kind: str) -> list[str]:
     return found
 
 
+def spared(kind: str, name: str, work: Callable[[], Made]) -> Made | None:
+    """What comes of a name where all of its kind are wanted: a plug-in that fails is warned about, and gives None."""
+    whose = origin(kind, name)
+    if whose == OURS:
+        return work()
+    try:
+        return work()
+    except (Exception, SystemExit) as error:
+        # The message may hold anybody's values, so that only its type is shown.
+        why = f"failed ({type(error).__name__}) and is left out: repair or uninstall that distribution."
+        warnings.warn(f"The {kind} '{name}' of {whose} {why}", PluginWarning, stacklevel=2)
+        return None
+
+
 def load(kind: str, name: str) -> Any:
     """Import and return what ``name`` stands for; an unknown name proposes the nearest one."""
     entry = _entry(kind, name)
@@ -312,8 +252,19 @@ def _odd(kind: str, name: str, found: Any) -> str:
         return ""
     if kind == "model" and getattr(getattr(found, "term", None), "name", None) != name:
         return "brings no term of that name, by which it could be verified"
-    specified = kind == "engine" or dataclasses.is_dataclass(found)
-    return "" if isinstance(found, type) and specified else f"is no {'class' if kind == 'engine' else 'dataclass'}"
+    if kind not in _BASES:
+        return "" if isinstance(found, type) else "is no class"
+    if not (isinstance(found, type) and dataclasses.is_dataclass(found)):
+        return "is no dataclass"
+    module, _, base = _BASES[kind].partition(":")
+    if not issubclass(found, getattr(import_module(module), base)):
+        return f"is not derived from {module}.{base}"
+    needed = [field.name for field in dataclasses.fields(found) if _is_needed(field)] if kind in _ALL_RUN else []
+    return f"has no default for its parameter '{needed[0]}'" if needed else ""
+
+
+def _is_needed(field: dataclasses.Field[Any]) -> bool:
+    return field.init and field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
 def _entry(kind: str, name: str) -> Entry:
@@ -343,15 +294,39 @@ def _installed() -> dict[str, list[tuple[str, Entry]]]:
     """What installed distributions say they add, by kind: names in the order of the distributions that bring them."""
     from importlib.metadata import entry_points
 
-    every = entry_points()
-    found = {}
-    for kind, group in GROUPS.items():
-        entries = []
-        for point in every.select(group=group):
-            origin = f"{point.dist.name} {point.dist.version}" if point.dist else "an unnamed distribution"
-            entries.append((point.name, Entry(point.value.partition("[")[0].strip(), None, origin)))
-        found[kind] = sorted(entries, key=lambda one: one[1].origin)
-    return found
+    try:
+        every = entry_points()
+        points = [point for group in GROUPS.values() for point in every.select(group=group)]
+    except Exception:  # a list that cannot be read, of whichever distribution, spoils them all
+        points = list(_readable())
+    found: dict[str, list[tuple[str, Entry]]] = {kind: [] for kind in GROUPS}
+    kinds = {group: kind for kind, group in GROUPS.items()}
+    for point in points:
+        target = point.value.partition("[")[0].strip()
+        found[kinds[point.group]].append((point.name, Entry(target, None, _called(point.dist))))
+    return {kind: sorted(entries, key=lambda one: one[1].origin) for kind, entries in found.items()}
+
+
+def _readable() -> Iterator[Any]:
+    """The entry points of each distribution that they can be read of, the first of equal names on the path."""
+    from importlib.metadata import distributions
+
+    seen = set()
+    for one in distributions():
+        called = str(one.metadata["Name"]).lower().translate(str.maketrans("_.", "--"))
+        if called in seen:
+            continue
+        seen.add(called)
+        try:
+            yield from [point for point in one.entry_points if point.group in GROUPS.values()]
+        except Exception as error:
+            why = f"cannot be read ({type(error).__name__}): repair or uninstall that distribution."
+            warnings.warn(f"What {_called(one)} brings {why}", PluginWarning, stacklevel=2)
+
+
+def _called(distribution: Any) -> str:
+    known = distribution and [distribution.metadata[key] for key in ("Name", "Version")]
+    return " ".join(known) if known and all(known) else "an unnamed distribution"
 
 
 def make(kind: str, spec: Mapping[str, Any]) -> Any:
@@ -374,7 +349,6 @@ def make(kind: str, spec: Mapping[str, Any]) -> Any:
             hint = f"Did you mean '{near}'?" if near else f"It has: {', '.join(known) or 'none'}."
             raise ParameterError(f"The {kind} '{name}' has no parameter '{key}'. {hint}")
     for key, field in known.items():
-        needed = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-        if needed and key not in given:
+        if _is_needed(field) and key not in given:
             raise ParameterError(f"The {kind} '{name}' needs its parameter '{key}'.")
     return made(**given)

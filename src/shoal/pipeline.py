@@ -18,7 +18,7 @@ import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.attacks.required import Measured, attack_release
-from shoal.catalogue import load, working
+from shoal.catalogue import load
 from shoal.engines.base import Engine
 from shoal.evaluation.workload import preference_facts, with_preferences
 from shoal.io.describe import describe
@@ -31,6 +31,7 @@ from shoal.judging.enforce import enforce
 from shoal.judging.feasible import vacuous, whole_reference
 from shoal.judging.refusals import refuse_measured, refuse_misfits, refuse_unknown_codes
 from shoal.judging.splits import other_references, split_verdicts
+from shoal.measures.every import every_score
 from shoal.models.base import Model, smallest_class
 from shoal.models.judge import Judge
 from shoal.pseudonyms.columns import pseudonymise, refuse_idle_key
@@ -200,7 +201,7 @@ def _facts(released: Released, measured: Measured) -> dict[str, Any]:
             "classes": released.n_classes,
             "clusters": released.groups,
         },
-        "measures": {name: load("measure", name)().score(priced) for name in working("measure")},
+        "measures": every_score(priced),
         "overlaps": overlap_report(released) if released.made.generalises else [],
         "attacks": list(measured.figures),
         "attack_notes": list(measured.notes),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from shoal.attacks.forced import best_of_all
 from shoal.attacks.meeting import CONTROL, PEOPLE, refuse_strangers
 from shoal.attacks.views import identified_people, own_people, people_frame, public_view
 from shoal.attacks.views import release_view as see
-from shoal.catalogue import load, make, working
+from shoal.catalogue import load, make, spared, working
 from shoal.errors import InputError, ParameterError
 from shoal.grammar import parse_attack
 from shoal.kinds.base import kind_of, made_of
@@ -125,24 +126,30 @@ def make_case(
 
 def run_attacks(case: AttackCase, only: Sequence[str | Mapping[str, Any]] = ()) -> list[AttackResult]:
     """Run the attacks asked for, or all that apply to the kind of release; what cannot run says what it lacks."""
-    results = []
-    for one in only or applicable(case):
-        spec = parse_attack(one) if isinstance(one, str) else dict(one)
-        mine = _only_on(case, spec.pop("on", None))
-        made: Attack = make("attack", spec)
-        if "people" not in made.needs and case.people.near is not None:
-            # Whoever knows the class knows more than the nearest one; people outside the data have none.
-            told = case.no_control if case.control is None else _NO_CLASS
-            own = own_people(mine.view)
-            mine = replace(mine, people=own, identified=False, input_rows=None, control=None, no_control=told)
-        elif "people" not in made.needs and not mine.people.truth:
-            # Nobody's true values are known, so the released records stand in, whose values are.
-            mine = replace(mine, people=own_people(mine.view), identified=False, input_rows=None)
-        lacking = _lacking(made, mine)
-        result = made.result([], lacking) if lacking else made.run(mine)
-        asked = one if isinstance(one, str) and one != made.name else ""
-        results.append(replace(result, asked=asked) if asked else result)
-    return results
+    if only:
+        return [_run(case, one) for one in only]
+    found = [spared("attack", name, partial(_run, case, name)) for name in applicable(case)]
+    return [result for result in found if result is not None]
+
+
+def _run(case: AttackCase, one: str | Mapping[str, Any]) -> AttackResult:
+    spec = parse_attack(one) if isinstance(one, str) else dict(one)
+    mine = _only_on(case, spec.pop("on", None))
+    made: Attack = make("attack", spec)
+    if "people" not in made.needs and case.people.near is not None:
+        # Whoever knows the class knows more than the nearest one; people outside the data have none.
+        told = case.no_control if case.control is None else _NO_CLASS
+        own = own_people(mine.view)
+        mine = replace(mine, people=own, identified=False, input_rows=None, control=None, no_control=told)
+    elif "people" not in made.needs and not mine.people.truth:
+        # Nobody's true values are known, so the released records stand in, whose values are.
+        mine = replace(mine, people=own_people(mine.view), identified=False, input_rows=None)
+    lacking = _lacking(made, mine)
+    result = made.result([], lacking) if lacking else made.run(mine)
+    if not isinstance(result, AttackResult):
+        raise TypeError("An attack gives no result.")
+    asked = one if isinstance(one, str) and one != made.name else ""
+    return replace(result, asked=asked) if asked else result
 
 
 def _only_on(case: AttackCase, on: str | Sequence[str] | None) -> AttackCase:
