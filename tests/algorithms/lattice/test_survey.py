@@ -65,6 +65,16 @@ def test_every_node_has_the_figures_of_its_release(case: Case, measure: str, lim
     assert levels == (None if optimum is None else optimum.levels)
 
 
+def test_weights_that_follow_from_what_columns_have_in_common_are_those_of_the_release() -> None:
+    problem, made = wide(3).problem(), load("measure", "rv")(weights="association")
+    found = survey(problem, measure=made, limit=0.0, max_nodes=ALL)
+    plain = {node.levels: node.released for node in every_node(problem) if node.released.n_classes}
+    figures = {node.levels: node.loss for node in found.nodes if node.loss is not None}
+    assert figures == {
+        levels: pytest.approx(made.score(released.price_stats()).value) for levels, released in plain.items()
+    }
+
+
 @settings(max_examples=40)
 @given(cases(), st.sampled_from(["lm", "precision", "dm"]))
 def test_nodes_come_best_first_within_each_verdict(case: Case, measure: str) -> None:

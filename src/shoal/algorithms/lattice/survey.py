@@ -16,6 +16,7 @@ from shoal.hierarchy.hierarchy import MISSING
 from shoal.measures.base import Measure
 from shoal.results import Survey, SurveyNode
 from shoal.table.column import Column
+from shoal.table.rows import with_tuples
 
 Levels = tuple[int, ...]
 
@@ -43,7 +44,7 @@ def survey(problem: Problem, *, measure: Measure, limit: float, max_nodes: int, 
     """
     checker = _Recorder(problem, int(limit * problem.domain.n + 1e-9))
     objective = Objective(measure.name, problem.domain, problem.judge.k)
-    prices = measure.prices(problem.domain)
+    prices = measure.prices(with_tuples(problem.rows, measure.tuples(problem.domain)))
     if prices is not None:  # with the measure's own parameters, which its name does not tell
         objective.priced = PriceTable(prices, problem.domain.quasi)
     lattice = checker.lattice
