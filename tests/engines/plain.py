@@ -39,7 +39,7 @@ class PlainRows:
     def joined(self, names: tuple[str, ...]) -> Joint:
         if names in self.domain.joint:
             return self.domain.joint[names]
-        counts = Counter(tuple(row[name] for name in names) for row in self.rows)
+        counts = dict(sorted(Counter(tuple(row[name] for name in names) for row in self.rows).items()))
         flags = [unknown_flags(self.domain.columns[name]) for name in names]
         unknown = [int(any(flag[code] for flag, code in zip(flags, key, strict=True))) for key in counts]
         codes = np.array(list(counts), dtype=np.int32).reshape(-1, len(names)).T

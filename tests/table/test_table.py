@@ -13,6 +13,7 @@ from shoal.hierarchy.hierarchy import Hierarchy
 from shoal.io.source import read
 from shoal.table.building import build_table
 from shoal.table.schema import ColumnSpec, Schema
+from shoal.table.table import part_of
 
 FRAME = pl.DataFrame(
     {
@@ -224,3 +225,24 @@ def test_a_word_among_the_leaves_of_numbers_leaves_them_numbers(word: str) -> No
     tree = [["1.0", "A", "*"], ["2", "B", "*"], ["2.50", "B", "*"], [word, "B", "*"]]
     table = read(frame, quasi=["q"], sensitive=["s"], hierarchies={"q": tree})
     assert table.columns["q"].texts.gather(table.codes["q"]).to_list() == ["1", "2", "2.5"]
+
+
+PAIRS = pl.DataFrame({"q": [1, 2, 3, 4], "s": ["y", "x", "y", "x"], "t": ["a", "b", "a", "a"]})
+
+
+def test_a_tuple_has_the_same_dictionary_in_whatever_order_rows_are_read() -> None:
+    for frame in (PAIRS, PAIRS.reverse(), PAIRS.sort("s", "t")):
+        table = read(frame, quasi=["q"], sensitive=["s", "t"])
+        joint = table.joined(("s", "t"))
+        assert (joint.codes.T.tolist(), joint.counts.tolist()) == ([[0, 0], [0, 1], [1, 0]], [1, 1, 2])
+        values = table.values(table.attribute(["s", "t"]))
+        assert joint.codes[:, values].tolist() == [table.codes["s"].tolist(), table.codes["t"].tolist()]
+
+
+def test_a_part_counts_its_own_rows_in_the_codes_of_the_whole() -> None:
+    table = read(PAIRS, quasi=["q"], sensitive=["s", "t"])
+    part = part_of(table, np.array([0, 3]), [table.attribute(["s", "t"])])
+    joint, whole = part.joined(("s", "t")), table.joined(("s", "t"))
+    assert (joint.codes.tolist(), joint.counts.tolist()) == (whole.codes.tolist(), [1, 0, 1])
+    assert part.values(part.attribute(["s", "t"])).tolist() == [2, 0]
+    assert part_of(part, np.array([1]), [part.attribute(["s", "t"])]).joined(("s", "t")).counts.tolist() == [1, 0, 0]

@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from shoal.engines.counting import count_groups
-from shoal.kernels.count.grouping import group_rows, pack_keys
+from shoal.kernels.count.grouping import group_rows
 from shoal.table.classmap import Cells, ClassMap, Everybody, Grouped, Nodes, RowIds, Split, Together
+from shoal.table.distinct import distinct
 from shoal.table.domain import Domain, Joint
 from shoal.table.guards import guards_of
 from shoal.table.history import broken_classes
@@ -114,12 +115,4 @@ class MemoryRows:
     @cached_property
     def _cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Cell of every row, codes and rows of every cell, in ascending order of the codes."""
-        cards = np.array([column.card for column in self.table.quasi])
-        ids, first, counts = group_rows(self.table.quasi_codes, cards)
-        codes = self.table.quasi_codes[:, first]
-        # Keys in mixed radix sort as the codes themselves do, where they fit.
-        fits = np.prod(cards.astype(float)) < 2.0**63
-        order = np.argsort(pack_keys(codes, cards)) if fits else np.lexsort(codes[::-1])
-        place = np.empty(order.size, dtype=np.int32)
-        place[order] = np.arange(order.size, dtype=np.int32)
-        return place[ids], np.ascontiguousarray(codes[:, order]), counts[order].astype(np.int64)
+        return distinct(self.table.quasi_codes, np.array([column.card for column in self.table.quasi]))

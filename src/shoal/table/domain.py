@@ -27,7 +27,8 @@ class Joint:
     Attributes
     ----------
     codes
-        int32, shape (columns, combinations): the combinations that occur, in the order of their codes as one.
+        int32, shape (columns, combinations): the combinations that occur, in ascending order of the first code,
+        then the second, ..., which is the order of their codes as one.
     counts
         int64, rows of each.
     unknown

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.kernels.count.grouping import group_rows
 from shoal.table.column import Column, counted
+from shoal.table.distinct import distinct
 from shoal.table.domain import Domain, Joint
 from shoal.table.history import History
 from shoal.table.schema import Schema
@@ -130,14 +130,13 @@ class Table:
         """The dictionary of a tuple of columns."""
         if names in self.domain.joint:
             return self.domain.joint[names]
-        _, first, counts = self._grouped(names)
-        codes = np.stack([self.codes[name][first] for name in names])
+        _, codes, counts = self._grouped(names)
         flags = [unknown_flags(self.columns[name])[mine] for name, mine in zip(names, codes, strict=True)]
         return Joint(codes, counts, np.bitwise_or.reduce(flags))
 
     def _grouped(self, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         codes = np.stack([self.codes[name] for name in names])
-        return group_rows(codes, np.array([self.columns[name].card for name in names]))
+        return distinct(codes, np.array([self.columns[name].card for name in names]))
 
     def __repr__(self) -> str:
         return (
@@ -151,24 +150,29 @@ def take_rows(table: Table, rows: np.ndarray) -> Table:
     columns = {
         name: replace(column, frequencies=counted(codes[name], column.card)) for name, column in table.columns.items()
     }
+    joint = {names: mine[rows] for names, mine in table.joint.items()}
+    tuples = {
+        names: replace(table.domain.joint[names], counts=counted(mine, table.domain.joint[names].card))
+        for names, mine in joint.items()
+    }
     frame = table.frame[rows]
     return replace(
         table,
         frame=frame,
-        domain=replace(table.domain, columns=columns, n=frame.height),
+        domain=replace(table.domain, columns=columns, n=frame.height, joint=tuples),
         codes=codes,
         row_keys=table.row_keys[rows],
         subjects=None if table.subjects is None else table.subjects[rows],
         history=None if table.history is None else table.history.take(rows),
-        joint={names: mine[rows] for names, mine in table.joint.items()},
+        joint=joint,
     )
 
 
 def part_of(table: Table, rows: np.ndarray, attributes: Sequence[Attribute]) -> Table:
     """Some rows of a table, in which tuples of columns are coded as in the whole."""
     tuples = [one for one in attributes if one.column is None]
-    part = take_rows(table, rows).knowing(joint={one.names: table.joined(one.names) for one in tuples})
-    return replace(part, joint={one.names: table.values(one)[rows] for one in tuples})
+    whole = table.knowing(joint={one.names: table.joined(one.names) for one in tuples})
+    return take_rows(replace(whole, joint={one.names: table.values(one) for one in tuples}), rows)
 
 
 def with_crowd(table: Table, size: int) -> Table:
