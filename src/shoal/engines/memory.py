@@ -103,10 +103,13 @@ class MemoryRows:
         return number[cells]
 
     def _split(self, classes: Split) -> tuple[np.ndarray, int]:
-        ids, column = self.ids(classes.classes), self.table.columns[classes.name]
-        cards = np.array([classes.classes.groups + 1, column.card])
-        found, first, _ = group_rows(np.stack([ids + 1, self.table.codes[classes.name]]), cards)
-        return np.where(ids >= 0, found, -1).astype(np.int32), first.size
+        ids, values = self.ids(classes.classes), self.table.codes[classes.name]
+        kept = np.flatnonzero(ids >= 0)
+        cards = np.array([classes.classes.groups, self.table.columns[classes.name].card])
+        found, parts, _ = distinct(np.stack([ids[kept], values[kept]]), cards)
+        split = np.full(ids.size, -1, dtype=np.int32)
+        split[kept] = found
+        return split, parts.shape[1]
 
     def part(self, rows: np.ndarray, attributes: Sequence[Attribute]) -> MemoryRows:
         """Some of the rows, in which tuples of columns are coded as in the whole."""

@@ -22,12 +22,10 @@ def split_verdicts(released: Released, judge: Judge) -> list[dict[str, Any]]:
     rows, found = released.rows, []
     for column in rows.domain.sensitive:
         stats = rows.stats(Split(released.classmap, column.name), judge.attributes)
-        kept = stats.rows > 0
         for judgement in judge.judge(stats):
             if judgement.on is None or column.name in judgement.on:
                 continue
-            values = judgement.values[kept]
-            values = values[~np.isnan(values)]
+            values = judgement.values[~np.isnan(judgement.values)]
             worst = (values.min() if judgement.better == "up" else values.max()) if values.size else math.nan
             found.append(
                 {
@@ -36,7 +34,7 @@ def split_verdicts(released: Released, judge: Judge) -> list[dict[str, Any]]:
                     "known": column.name,
                     "worst": float(worst),
                     "limit": judgement.limit,
-                    "failing_rows": int(stats.rows[kept & ~judgement.ok].sum()),
+                    "failing_rows": int(stats.rows[~judgement.ok].sum()),
                 }
             )
     return found

@@ -79,7 +79,7 @@ class Together:
 
 @dataclass(frozen=True)
 class Split:
-    """Every class split by the values of one column; the parts that occur, in no particular order."""
+    """Every class split by the values of one column; the parts that occur, by class and then by code."""
 
     classes: Grouped
     name: str

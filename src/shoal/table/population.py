@@ -103,7 +103,8 @@ def wider(build: Callable[[list[str]], Hierarchy], values: pl.Series) -> Callabl
     more = canonical_text(values).drop_nulls().unique().to_list()
 
     def built(texts: list[str]) -> Hierarchy:
-        every = [*texts, *(text for text in more if text not in set(texts))]
+        known = set(texts)
+        every = [*texts, *(text for text in more if text not in known)]
         try:
             return build(sorted(every, key=float))
         except ValueError:

@@ -1,10 +1,10 @@
-"""What an engine's open table can do: count, and hand out rows in batches; all else works on dictionaries."""
+"""What an engine's open table can do: count. All else works on dictionaries, or asks for the rows in memory."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -75,6 +75,7 @@ class Rows(Protocol):
         ...
 
 
+@runtime_checkable
 class ArrayRows(Rows, Protocol):
     """Rows whose codes are arrays of this process, for methods that look at records one by one."""
 
@@ -91,9 +92,9 @@ class ArrayRows(Rows, Protocol):
 
 def in_memory(rows: Rows) -> ArrayRows:
     """The rows as arrays; an engine that holds them elsewhere is refused."""
-    if not hasattr(rows, "table"):
+    if not isinstance(rows, ArrayRows):
         raise ParameterError("This method looks at rows one by one, for which they must be in memory: use that engine.")
-    return cast(ArrayRows, rows)
+    return rows
 
 
 def with_tuples(rows: Rows, tuples: Iterable[tuple[str, ...]]) -> Domain:

@@ -21,8 +21,6 @@ from shoal.table.stats import unknown_flags
 from shoal.table.table import Table
 from shoal.vault.known_before import Past, Seen, with_release
 
-# Kinds whose classes are what a reader sees; noise and codes have none that could be followed.
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Registry:
