@@ -97,7 +97,7 @@ class DeltaPresence(Model):
     words: ClassVar[str] = "({delta_min:g},{delta_max:g})-present"
     leaves_open: ClassVar[str | None] = (
         "Membership beyond the odds of delta-presence: they are those of somebody who knows the population table "
-        "alone, and of people whom some class covers; all others are not in the release."
+        "alone, and of people whom some class covers."
     )
     valued: ClassVar[bool] = False
     of_cells: ClassVar[bool] = True

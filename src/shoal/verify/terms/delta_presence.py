@@ -40,7 +40,7 @@ TERM = Term(
     words="({delta_min:g},{delta_max:g})-present",
     leaves_open=(
         "Membership beyond the odds of delta-presence: they are those of somebody who knows the population table "
-        "alone, and of people whom some class covers; all others are not in the release."
+        "alone, and of people whom some class covers."
     ),
     required={"delta_max": positive_share, "delta_min": share},
     limit=lambda model: model["delta_max"],
