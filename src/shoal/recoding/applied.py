@@ -136,6 +136,7 @@ class PriceStats:
 
     def __init__(self, released: Released) -> None:
         self._released = released
+        self.kind = released.made  # how quasi-identifiers are published
         self.domain = released.domain
         self.n = self.domain.n
         self.sizes = released.sizes
@@ -146,11 +147,6 @@ class PriceStats:
         self.levels = released.levels
         self.k = released.k
         self.sensitive = list(self.domain.schema.sensitive)
-
-    @property
-    def kind(self) -> Kind:
-        """How quasi-identifiers are published."""
-        return self._released.made
 
     @property
     def channel(self) -> Randomised | None:

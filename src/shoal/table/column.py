@@ -66,12 +66,12 @@ class Column:
     people: np.ndarray | None = None
     crowd: int = 1
 
-    @property
+    @cached_property
     def card(self) -> int:
         """Number of codes, the missing one included."""
         return len(self.texts)
 
-    @property
+    @cached_property
     def cells(self) -> str:
         """Cell kind in a release: by kind and style, or value for columns that are never generalised."""
         if self.role != "quasi":
@@ -118,7 +118,7 @@ class Column:
             return int(round(self.span)) + 1
         return self.card
 
-    @property
+    @cached_property
     def whole(self) -> bool:
         """Whether every value is a whole number (or a day), so that an interval covers a countable set."""
         if self.numbers is None:

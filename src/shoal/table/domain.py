@@ -82,12 +82,12 @@ class Domain:
     joint: Mapping[tuple[str, ...], Joint] = field(default_factory=dict)
     population: Population | None = None
 
-    @property
+    @cached_property
     def quasi(self) -> list[Column]:
         """Quasi-identifiers in schema order."""
         return [self.columns[name] for name in self.schema.quasi]
 
-    @property
+    @cached_property
     def sensitive(self) -> list[Column]:
         """Sensitive attributes in schema order."""
         return [self.columns[name] for name in self.schema.sensitive]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,7 +48,7 @@ class Attribute:
     unknown: np.ndarray
     column: Column | None
 
-    @property
+    @cached_property
     def key(self) -> Key:
         """What histograms are filed under."""
         return self.names, self.people
