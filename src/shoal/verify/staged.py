@@ -79,15 +79,14 @@ def _differ(found: pl.Series, judged: pl.Series) -> int:
         if found.dtype == pl.String:  # in a cell, the text stands for what null stands for elsewhere
             found, judged = found.replace(MISSING, None), judged.replace(MISSING, None)
         return int(found.ne_missing(judged).sum())
-    missing = found == MISSING
+    found = found.replace(MISSING, None)
     if judged.dtype == pl.Boolean:
-        read = (found == "true").set(missing, None)
-        return int(read.ne_missing(judged).sum())
-    found = found.set(missing, None)
+        return int(found.ne_missing(judged.cast(pl.String)).sum())
     if judged.dtype == pl.Date:
         read = found.str.to_date("%Y-%m-%d", strict=False)
     elif isinstance(judged.dtype, pl.Datetime):
         read = found.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", time_unit=judged.dtype.time_unit, strict=False)
     else:
         read = found.cast(judged.dtype, strict=False)
-    return int(read.ne_missing(judged).sum())
+    # What cannot be read is null as well, and is not what a missing value is written as.
+    return int((read.ne_missing(judged) | (read.is_null() & found.is_not_null())).sum())
