@@ -7,14 +7,22 @@ import io
 import json
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
+import polars as pl
 import pytest
 
+import shoal
 from shoal import catalogue
+from shoal.algorithms.base import Algorithm, Problem
 from shoal.catalogue import GROUPS, OURS
 from shoal.cli.main import execute
 from shoal.errors import InputError, ParameterError
+from shoal.kinds.base import Kind
+from shoal.kinds.randomised import RANDOMISED
+from shoal.recoding.recodings import FullDomain
 
 MEASURE = '''
 from dataclasses import dataclass
@@ -268,3 +276,22 @@ def test_the_first_of_two_versions_on_the_path_counts(
     catalogue._installed.cache_clear()
     assert catalogue.origin("measure", "mine") == "shoal-mine 1.5"
     assert catalogue.load("measure", "mine").name == "mine"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Otherwise(Algorithm):
+    """Says that it makes noise, for which no model is asked, and generalises."""
+
+    name: ClassVar[str] = "otherwise"
+    kind: ClassVar[Kind] = RANDOMISED
+
+    def run(self, problem: Problem) -> FullDomain:
+        return FullDomain(levels={"age": 1})
+
+
+def test_an_algorithm_makes_the_kind_that_it_says() -> None:
+    frame = pl.DataFrame({"age": [1, 2, 3, 4], "s": ["a", "b", "c", "d"]})
+    tree = [[str(age), "*"] for age in frame["age"]]
+    table = shoal.read(frame, quasi=["age"], sensitive=["s"], hierarchies={"age": tree})
+    with pytest.raises(ParameterError, match="says that it makes randomised releases, and made a generalised one"):
+        shoal.anonymize(table, algorithm=Otherwise(), seed=1)

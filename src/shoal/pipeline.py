@@ -139,7 +139,7 @@ class Run:
 
         progress("judging the classes")
         recoded = apply_recoding(rows, recoding)
-        refuse_misfits(recoded, self.models, output.suppressed)
+        refuse_misfits(recoded, self.models, output.suppressed, method.kind)
         held = enforce(recoded, judge, method.suppression_limit)
         released, keys_used = pseudonymise(held, self.keys, self.token_key)
         published = publish_tables(released, self.keys, suppressed=output.suppressed, order=output.order)

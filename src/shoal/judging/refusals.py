@@ -111,8 +111,15 @@ def refuse_neutral(
         )  # fmt: skip
 
 
-def refuse_misfits(released: Released, models: Sequence[Model], suppressed: str) -> None:
-    """Say so where settings are for generalised cells and the method makes none, or models for values it lifted."""
+def refuse_misfits(released: Released, models: Sequence[Model], suppressed: str, kind: Kind) -> None:
+    """Say so where settings are for generalised cells and the method makes none, or models for values it lifted.
+
+    ``kind`` is what the method said it makes: by that was told what has to be accepted.
+    """
+    if released.made != kind:
+        raise ParameterError(
+            f"The method says that it makes {kind} releases, and made a {released.made} one: repair the method."
+        )
     for model in models:
         targets = [name for several in model.targets(released.domain) for name in several]
         lifted = [name for name in targets if name in released.recoding.lifted]
