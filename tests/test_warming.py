@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,7 @@ def _entries() -> Iterator[Kernel]:
 
 
 def test_every_kernel_that_is_called_is_compiled_ahead() -> None:
-    kept = cache_folder() / "kernels"
+    kept = cache_folder() / "kernels" / version("numba")
     if not kept.is_dir():
         pytest.skip("Nothing was compiled ahead: run shoal warm.")
     missing = set()

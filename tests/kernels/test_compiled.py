@@ -77,6 +77,37 @@ def test_each_signature_has_a_file_of_its_own(tmp_path: Path, quiet: Callable[[]
     assert len(quiet()) == 2
 
 
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+def test_a_damaged_file_is_compiled_anew(tmp_path: Path, quiet: Callable[[], list[str]], suffix: str) -> None:
+    assert compiled.kernel(add)(1, 2) == 3
+    (file,) = tmp_path.rglob(f"*{suffix}")
+    for content in (file.read_bytes()[:20], b"", b"something else"):
+        file.write_bytes(content)
+        assert compiled.kernel(add)(3, 4) == 7
+        said = len(quiet())
+        assert compiled.kernel(add)(5, 6) == 11
+        assert len(quiet()) == said
+    assert len(quiet()) == 4
+
+
+def test_nobody_else_can_put_code_where_the_homeless_keep_theirs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SHOAL_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    monkeypatch.setattr(compiled.tempfile, "tempdir", str(tmp_path))
+    found = []
+    for step in (lambda own: None, lambda own: own.chmod(0o777), lambda own: (own.rmdir(), own.symlink_to(tmp_path))):
+        own = tmp_path / f"shoal-{os.getuid()}"
+        step(own)
+        compiled._homeless.cache_clear()
+        found.append(compiled.cache_folder() == own)
+        assert compiled.cache_folder().stat().st_mode & 0o077 == 0
+    compiled._homeless.cache_clear()
+    assert found == [True, False, False]
+
+
 def test_threads_may_call_one_for_the_first_time_together(quiet: Callable[[], list[str]]) -> None:
     fresh = compiled.kernel(add)
     with ThreadPoolExecutor(8) as pool:

@@ -10,6 +10,7 @@ import contextlib
 import functools
 import hashlib
 import json
+import pickle
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,8 @@ from shoal.kernels.tiers import served, tier
 
 PACK = Path(__file__).with_name("pack")
 _rebuild: Any = CompileResult._rebuild
+# What reading a file ends in that is not there, is cut short or holds something else.
+_DAMAGED = (OSError, EOFError, ValueError, TypeError, LookupError, AttributeError, ImportError, pickle.UnpicklingError)
 
 
 def dispatcher(function: Any, options: dict[str, Any]) -> Any:
@@ -72,7 +75,7 @@ class _Locator(_CacheLocator):
         self._line = function.__code__.co_firstlineno
 
     def get_cache_path(self) -> str:
-        return str(cache_folder() / "kernels" / self._stamp[:24])
+        return str(cache_folder() / "kernels" / numba.__version__ / self._stamp[:24])
 
     def get_source_stamp(self) -> str:
         return self._stamp
@@ -123,7 +126,7 @@ class _Cache(FunctionCache):
         for folder in self._folders():
             for machine in (_Tier, target_context.codegen()):
                 key = self._index_key(sig, machine)
-                with contextlib.suppress(OSError):
+                with contextlib.suppress(*_DAMAGED):
                     found = self._file(folder, key).load(key)
                     if found is not None:
                         rtsys.initialize(target_context)
@@ -150,8 +153,10 @@ class _Cache(FunctionCache):
         if not self._impl.check_cachable(data):
             return
         key = self._index_key(sig, data.codegen)
+        file = self._file(Path(self._cache_path), key)
         try:
             self._impl.locator.ensure_cache_path()
-            self._file(Path(self._cache_path), key).save(key, self._impl.reduce(data))
+            Path(file._index_path).unlink(missing_ok=True)  # it holds this key alone, and may be damaged
+            file.save(key, self._impl.reduce(data))
         except OSError:
             _say(f"'{cache_folder()}' cannot be written, so kernels are compiled in every run: set SHOAL_CACHE.")

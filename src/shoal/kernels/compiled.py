@@ -11,10 +11,12 @@ Importing a module of kernels loads no numba. Only what is called is made ready.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
 import re
+import stat as stat_of
 import tempfile
 import threading
 from collections.abc import Callable
@@ -104,4 +106,18 @@ def cache_folder() -> Path:
     if given:
         return Path(given)
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return Path(tempfile.gettempdir() if home.startswith("~") else home) / "shoal"
+    return _homeless() if home.startswith("~") else Path(home) / "shoal"
+
+
+@functools.cache
+def _homeless() -> Path:
+    """For users without a home: a folder that nobody else can put code into, for this process alone if need be."""
+    user = os.getuid()
+    folder = Path(tempfile.gettempdir()) / f"shoal-{user}"
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700)
+    with contextlib.suppress(OSError):
+        found = folder.lstat()
+        if stat_of.S_ISDIR(found.st_mode) and found.st_uid == user and not found.st_mode & 0o077:
+            return folder
+    return Path(tempfile.mkdtemp(prefix="shoal-"))

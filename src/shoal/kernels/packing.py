@@ -44,7 +44,7 @@ def _kernels() -> Iterator[tuple[str, bytes]]:
     """What was compiled for this processor's tier, of the kernels as they are now, and what it serves."""
     kept = {stamp(path)[:24] for path in Path(__file__).parent.rglob("*.py")}
     found = 0
-    for folder in sorted((cache_folder() / "kernels").iterdir()):
+    for folder in sorted((cache_folder() / "kernels" / version("numba")).iterdir()):
         for index in sorted(folder.glob("*.nbi")) if folder.name in kept else ():
             if _serves(index):
                 found += 1
