@@ -248,7 +248,9 @@ def _odd(kind: str, name: str, found: Any) -> str:
     called = getattr(found, "name", name)
     if called != name:
         return f"calls itself '{called}'"
-    if kind in ("paper", "kind"):  # objects, not classes
+    if kind == "paper":  # an object, as a kind is
+        return "" if hasattr(found, "authors") else "is no paper"
+    if kind == "kind":
         return ""
     if kind == "model" and getattr(getattr(found, "term", None), "name", None) != name:
         return "brings no term of that name, by which it could be verified"

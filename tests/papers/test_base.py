@@ -12,7 +12,18 @@ import pytest
 from shoal.catalogue import load, names
 from shoal.errors import ParameterError
 from shoal_papers.base import Claim, Context, Item, Outcome, Paper, impossible
-from shoal_papers.claims import below, bootstrap, checked, equals, falls_with, info, rises_with, summary, within
+from shoal_papers.claims import (
+    below,
+    bootstrap,
+    checked,
+    equals,
+    falls_with,
+    inconclusive,
+    info,
+    rises_with,
+    summary,
+    within,
+)
 from shoal_papers.data import Data
 from shoal_papers.runs import curves, points, sample, summarise
 
@@ -42,6 +53,28 @@ def test_an_impossible_item_says_why() -> None:
     assert "The data are lost." in outcome.claims[0].evidence
     with pytest.raises(ParameterError, match="reason"):
         item(run=None)
+
+
+def test_reasons_reach_only_claims_that_do_not_hold_and_none_is_lost() -> None:
+    context = Context(parameters={}, seeds=(1,), quick=True, data=Data())
+    claims = [
+        checked("One holds", True, ""),
+        checked("Two fails, far", False, "", kind="soft"),
+        inconclusive("Three", ""),
+    ]
+    words = {"One": "a", "Two fails": "b"}
+    one = item(run=lambda context: Outcome(table=None, claims=claims), refuted=words, undecidable={"Three": "c"})
+    found = one.carry_out(context).claims
+    assert [(claim.verdict, claim.reason, claim.standing) for claim in found] == [
+        ("holds", "", "reproduced"), ("does not hold", "b", "refuted"), ("inconclusive", "c", "not decidable"),
+    ]  # fmt: skip
+    two = item(run=lambda context: Outcome(table=None, claims=claims), undecidable={"Two": "d"})
+    assert two.carry_out(context).claims[1].verdict == "inconclusive"
+    assert info("x", 1, 2).standing is None
+    assert claims[1].standing == "not decidable"
+    lost = item(run=lambda context: Outcome(table=None, claims=claims), refuted={"Four": "e"})
+    with pytest.raises(ParameterError, match="'Four', which it does not claim"):
+        lost.carry_out(context)
 
 
 def test_items_are_found_by_each_of_their_names() -> None:

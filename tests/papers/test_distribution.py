@@ -51,6 +51,33 @@ def test_without_it_one_sentence_says_what_to_install(command: str, monkeypatch:
     assert err.count("\n") == 1
 
 
+def test_where_its_papers_are_not_registered_nothing_is_run_in_silence(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(catalogue, "_installed", dict)
+    for command in ("reproduce --list", f"reproduce all -o {tmp_path / 'out'}"):
+        code, out, err = run(*command.split())
+        assert (code, out) == (2, "")
+        assert err == (
+            "error: No paper is registered: run pip install shoal-papers again, so that its papers are known.\n"
+        )
+
+
+def test_a_paper_that_is_none_is_left_out_of_all_and_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = catalogue.Entry("json:JSONDecoder", None, "others 1.0")
+    gone = catalogue.Entry("nowhere_at_all:PAPER", None, "others 1.0")
+    ours = catalogue._installed()["paper"]
+    monkeypatch.setattr(catalogue, "_installed", lambda: {"paper": [*ours, ("odd", odd), ("gone", gone)]})
+    code, out, err = run("reproduce", "--list", "--json")
+    assert code == 0
+    assert {one["paper"] for one in json.loads(out)["items"]} == set(PROJECT["entry-points"]["shoal.papers"])
+    assert "The paper 'odd' of others 1.0 is no paper" in err
+    assert "The paper 'gone' of others 1.0 cannot be loaded (ModuleNotFoundError" in err
+    code, out, err = run("reproduce", "odd", "--list")
+    assert (code, out) == (2, "")
+    assert err == "error: The paper 'odd' of others 1.0 is no paper: repair or uninstall that distribution.\n"
+
+
 def test_without_it_there_are_no_papers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalogue, "_installed", dict)
     code, out, err = run("list", "papers", "--json")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shoal.errors import ParameterError
-from shoal_papers.plots import _LOOKS, Plot, Series, compact, draw
+from shoal_papers.axes import places
+from shoal_papers.plots import _LOOKS, _STUDY, Plot, Series, _lines, _looks, compact, draw
 
 TWO = [
     Series(name="ours", x=[5, 10], y=[0.1, 0.2], low=[0.05, 0.1], high=[0.2, 0.3]),
@@ -35,9 +36,60 @@ def test_panels_axes_and_words() -> None:
     assert "10" in svg
 
 
+def test_the_method_under_study_is_the_strongest_line_and_the_legend_names_each_once() -> None:
+    plot = Plot(title="t", x="x", y="y", series=TWO, study="theirs", figure="Fig. 4.3")
+    looks = {name: look for name, (look, _) in _looks([plot, plot]).items()}
+    assert looks["theirs"]["linewidth"] > 2 * looks["ours"]["linewidth"]
+    assert (looks["theirs"]["linestyle"], looks["theirs"]["color"]) == ("-", "0.0")
+    assert looks["ours"]["linestyle"] != "-"
+    svg = draw([plot, plot])["svg"].decode()
+    assert svg.count(">theirs<") == 1
+    assert "(a) Fig. 4.3: t" in svg
+    assert "(b) Fig. 4.3: t" in svg
+    with pytest.raises(ParameterError, match="no series 'nobody'"):
+        Plot(title="t", x="x", y="y", series=TWO, study="nobody")
+
+
+def test_printed_values_stand_beside_ours() -> None:
+    known = [Series(name="ours", x=[5, 10], y=[0.1, 0.2], printed=[0.15, float("nan")])]
+    for kind in ("line", "bar"):
+        assert (
+            "as printed in the document"
+            in draw([Plot(title="t", x="x", y="y", series=known, kind=kind)])["svg"].decode()
+        )
+    assert "as printed" not in draw([Plot(title="t", x="x", y="y", series=TWO)])["svg"].decode()
+
+
+def test_every_value_has_its_tick_and_crowded_ones_stand_evenly() -> None:
+    at, labels, ordered = places([2, 5, 10, 25, 50, 100])
+    assert (list(at.values()), labels, ordered) == ([0, 1, 2, 3, 4, 5], ["2", "5", "10", "25", "50", "100"], True)
+    at, labels, ordered = places([10_000, 2500, 5000], log=True)
+    assert (at[2500], labels, ordered) == (2500, ["2,500", "5,000", "10,000"], True)
+    assert places(["10", "5"])[0] == {"5": 5.0, "10": 10.0}
+    assert places(range(40))[1] == []
+    assert places(["Mondrian", "MRG"]) == ({"Mondrian": 0.0, "MRG": 1.0}, ["Mondrian", "MRG"], False)
+    assert places([True])[2] is False
+
+
+def test_points_without_an_order_have_no_line() -> None:
+    series = [Series(name="a", x=["one", "two"], y=[1.0, 2.0], low=[0.5, 1.5], high=[1.5, 2.5])]
+    plot = Plot(title="t", x="x", y="y", series=series)
+    kinds = []
+
+    class Axes:
+        def plot(self, *values: object, **look: object) -> None:
+            kinds.append(look["linestyle"])
+
+        def __getattr__(self, name: str) -> object:
+            return lambda *values, **options: None
+
+    _lines(Axes(), plot, _looks([plot]))
+    assert kinds == ["none"]
+
+
 def test_no_two_curves_look_alike_in_black_and_white() -> None:
     for part in range(3):
-        assert len({look[part] for look in _LOOKS}) == len(_LOOKS)
+        assert len({look[part] for look in (_STUDY, *_LOOKS)}) == 1 + len(_LOOKS)
 
 
 def test_a_plot_is_checked() -> None:

@@ -34,6 +34,12 @@ def _line(context: Context) -> Outcome:
     )
 
 
+def _colours(context: Context) -> Outcome:
+    texts = {"It is green": True, "It is red": False, "It is blue": False, "It is new": False}
+    claims = [checked(text, holds, "Seen.", kind="soft") for text, holds in texts.items()]
+    return Outcome(table=None, claims=[*claims, info("x", 1.0, 2.0)])
+
+
 MADE_UP = Paper(
     name="made-up",
     authors="Nobody",
@@ -43,6 +49,15 @@ MADE_UP = Paper(
         Item(id="2", key="EXP-T-2", title="Two", run=_line, parameters={"rows": 7}, **WORDS),
         Item(id="3", key="EXP-T-3", title="Three", run=_line, needs=["adult"], parameters={"rows": 5}, **WORDS),
         impossible(id="4", key="EXP-T-4", title="Four", reason="It is lost.", **WORDS),
+        Item(
+            id="5",
+            key="EXP-T-5",
+            title="Five",
+            run=_colours,
+            **WORDS,
+            refuted={"It is red": "paint was not invented", "It is green": "never said"},
+            undecidable={"It is new": "its year is not printed"},
+        ),
     ],
 )
 
@@ -83,6 +98,36 @@ def test_an_item_leaves_table_figure_page_and_record(tmp_path: Path) -> None:
     for text in ("It &lt;goes&gt; up.", "A note.", "Another reading.", "data:image/svg+xml", digest):
         assert text in page
     assert 'href="EXP-T-1.html"' in (tmp_path / "index.html").read_text("utf-8")
+    assert json.loads(out)["soft"] == {"reproduced": 0, "refuted": 0, "not decidable": 0}
+
+
+def test_a_page_opens_with_what_is_reproduced_refuted_and_not_decidable(tmp_path: Path) -> None:
+    code, out, _ = run("made-up", "5", "--output", str(tmp_path))
+    assert code == 0
+    assert "Soft claims: 1 hold, 1 are refuted with the reason, 2 are open." in out
+    page = (tmp_path / "EXP-T-5.html").read_text("utf-8")
+    parts = page.partition("<h2>In short</h2>")[2].partition("<h2>")[0].split("<p><strong>")[1:]
+    assert [part.partition("<")[0] for part in parts] == ["Reproduced", "Refuted, with the reason", "Not decidable"]
+    assert "<li>It is green</li>" in parts[0]
+    assert "<li>It is red: paint was not invented</li>" in parts[1]
+    assert "<li>It is blue: it does not hold here, and" in parts[2]
+    assert "<li>It is new: its year is not printed</li>" in parts[2]
+    index = (tmp_path / "index.html").read_text("utf-8")
+    assert "1 claims are reproduced, 1 refuted with the reason, and 2 not decidable" in index
+
+
+def test_the_index_passes_over_records_of_another_layout(tmp_path: Path) -> None:
+    (tmp_path / "EXP-T-9.json").write_text('{"paper": "made-up", "claims": []}', "utf-8")
+    assert run("made-up", "1", "--output", str(tmp_path), "--quick")[0] == 0
+    assert "EXP-T-9" not in (tmp_path / "index.html").read_text("utf-8")
+
+
+def test_what_other_code_made_is_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    go = ("made-up", "1", "--output", str(tmp_path), "--quick")
+    run(*go)
+    monkeypatch.setattr("shoal_papers.store.code_stamp", lambda: "changed")
+    run(*go)
+    assert COUNT["runs"] == 2
 
 
 def test_what_is_on_record_is_not_run_again(tmp_path: Path) -> None:
@@ -134,6 +179,7 @@ def test_lists_and_slips() -> None:
     assert code == 0
     assert [(one["item"], one["needs"], one["possible"]) for one in json.loads(out)["items"]] == [
         ("1", "-", "yes"), ("2", "-", "yes"), ("3", "adult", "yes"), ("4", "-", "no"),
+        ("5", "-", "yes"),
     ]  # fmt: skip
     assert run()[0] == run("all", "1")[0] == run("made-up", "77")[0] == run("made-down")[0] == 2
     assert "Did you mean 'made-up'?" in run("made-down")[2]

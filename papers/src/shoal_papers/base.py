@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import polars as pl
@@ -16,6 +16,8 @@ from shoal_papers.plots import Plot
 
 KINDS = ("hard", "soft", "info")
 VERDICTS = ("holds", "does not hold", "inconclusive", "info")
+# Where a statement of a document stands once it was run again; those that are printed beside ours stand nowhere.
+STANDINGS = ("reproduced", "refuted", "not decidable")
 FULL_SEEDS, QUICK_SEEDS = 5, 2
 Thing = TypeVar("Thing")
 
@@ -37,6 +39,9 @@ class Claim:
         One sentence with the numbers.
     numbers
         The same for machines.
+    reason
+        Why it does not hold, where that is known: then it is refuted. Or what it hangs on and nobody prints: then it
+        is inconclusive, whatever our settings show.
     """
 
     kind: str
@@ -44,12 +49,22 @@ class Claim:
     verdict: str
     evidence: str
     numbers: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""
 
     def __post_init__(self) -> None:
         choice("a claim", "kind", self.kind, KINDS)
         choice("a claim", "verdict", self.verdict, VERDICTS)
         if (self.kind == "info") != (self.verdict == "info"):
             raise ParameterError(f"The claim '{self.text}' is of kind '{self.kind}', which has other verdicts.")
+
+    @property
+    def standing(self) -> str | None:
+        """``"reproduced"``, ``"refuted"`` (only with the reason), ``"not decidable"``, or None for a mere number."""
+        if self.kind == "info":
+            return None
+        if self.verdict == "holds":
+            return "reproduced"
+        return "refuted" if self.verdict == "does not hold" and self.reason else "not decidable"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -138,6 +153,10 @@ class Item:
         Further ids under which it can be asked for, such as of figures that one run draws.
     fixed
         Whether seeds play no part, as in worked examples.
+    refuted
+        By the beginning of a claim's text, why it does not hold: taken where it does not.
+    undecidable
+        Likewise, what the document does not print and the claim hangs on: one that does not hold is then inconclusive.
     """
 
     id: str
@@ -152,6 +171,8 @@ class Item:
     also: Sequence[str] = ()
     fixed: bool = False
     impossible: str = ""
+    refuted: Mapping[str, str] = field(default_factory=dict)
+    undecidable: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if (self.run is None) != bool(self.impossible):
@@ -174,7 +195,24 @@ class Item:
         if self.run is None:
             claim = Claim(kind="info", text=self.statement, verdict="info", evidence=f"Not run: {self.impossible}")
             return Outcome(table=None, claims=[claim], notes=[self.impossible])
-        return self.run(context)
+        outcome = self.run(context)
+        return replace(outcome, claims=self._reasoned(outcome.claims))
+
+    def _reasoned(self, claims: Sequence[Claim]) -> list[Claim]:
+        """The same claims, with the reasons that are known for those that do not hold."""
+        told = {**self.refuted, **self.undecidable}
+        lost = [start for start in told if not any(claim.text.startswith(start) for claim in claims)]
+        if lost:
+            raise ParameterError(f"The item '{self.key}' has a reason for '{lost[0]}', which it does not claim.")
+        found = []
+        for claim in claims:
+            start = next((start for start in told if claim.text.startswith(start)), None)
+            if start is not None and start in self.undecidable and claim.verdict != "holds":
+                claim = replace(claim, verdict="inconclusive", reason=told[start])
+            elif start is not None and claim.verdict == "does not hold":
+                claim = replace(claim, reason=told[start])
+            found.append(claim)
+        return found
 
 
 def impossible(*, id: str, key: str, title: str, shows: str, statement: str, reason: str) -> Item:

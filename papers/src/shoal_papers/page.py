@@ -5,14 +5,14 @@ from __future__ import annotations
 import base64
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from shoal_papers.base import VERDICTS
+from shoal_papers.base import STANDINGS
 
 TEMPLATES = Path(__file__).parent / "templates"
 # Rows of the table that a page shows; the file beside it has all of them.
@@ -23,6 +23,7 @@ def item_html(record: Mapping[str, Any], table: pl.DataFrame | None, svg: bytes 
     """The page of one item; it needs no other file and no network."""
     return _template("item.html.jinja").render(
         record=record,
+        opening=opening(record["claims"]),
         image=None if svg is None else base64.b64encode(svg).decode(),
         parameters={name: _said(value) for name, value in record["parameters"].items()},
         columns=[] if table is None else table.columns,
@@ -32,16 +33,29 @@ def item_html(record: Mapping[str, Any], table: pl.DataFrame | None, svg: bytes 
 
 
 def index_html(records: Sequence[Mapping[str, Any]]) -> str:
-    """The page that leads to the items, paper by paper, with their verdicts counted."""
+    """The page that leads to the items, paper by paper, with where their claims stand counted."""
     counted = [{**record, "counts": counts(record["claims"])} for record in records]
     papers = [list(group) for _, group in groupby(counted, key=lambda record: record["paper"])]
-    return _template("index.html.jinja").render(papers=papers, verdicts=VERDICTS)
+    sums = [_sum(record["counts"] for record in group) for group in papers]
+    return _template("index.html.jinja").render(
+        papers=list(zip(papers, sums, strict=True)), standings=STANDINGS, all=_sum(sums)
+    )
 
 
-def counts(claims: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """How many claims have each verdict, every verdict named."""
-    found = Counter(claim["verdict"] for claim in claims)
-    return {verdict: found[verdict] for verdict in VERDICTS}
+def opening(claims: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """What a page opens with: the claims that are reproduced, refuted, and not decidable."""
+    return {name: [claim for claim in claims if claim["standing"] == name] for name in STANDINGS}
+
+
+def counts(claims: Sequence[Mapping[str, Any]], kind: str | None = None) -> dict[str, int]:
+    """How many claims, or those of a kind, stand where; every standing named."""
+    found = Counter(claim["standing"] for claim in claims if kind in (None, claim["kind"]))
+    return {name: found[name] for name in STANDINGS}
+
+
+def _sum(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    known = list(parts)
+    return {name: sum(part[name] for part in known) for name in STANDINGS}
 
 
 def _template(name: str) -> Any:

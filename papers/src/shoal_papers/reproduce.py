@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from shoal.catalogue import load, names
+from shoal.catalogue import load, working
+from shoal.errors import InputError
 from shoal_papers.base import Context, Item, Paper
 from shoal_papers.data import Data
 from shoal_papers.store import Store, run_key
@@ -27,9 +28,17 @@ class Done:
 
 
 def chosen_items(paper: str, wanted: Sequence[str] = ()) -> list[tuple[Paper, Item]]:
-    """Items of a paper, or of all of them, in order; without names, every one."""
+    """Items of a paper, or of all of them, in order; without names, every one.
+
+    Of all papers, those that cannot be loaded are warned about and left out.
+    """
     if paper == "all":
-        return [(one, item) for name in names("paper") for one in [load("paper", name)] for item in one.items]
+        known = working("paper")
+        if not known:
+            raise InputError(
+                "No paper is registered: run pip install shoal-papers again, so that its papers are known."
+            )
+        return [(one, item) for name in known for one in [load("paper", name)] for item in one.items]
     one = load("paper", paper)
     return [(one, item) for item in dict.fromkeys(one.item(name) for name in wanted) or one.items]
 

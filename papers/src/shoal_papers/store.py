@@ -10,6 +10,8 @@ import os
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +21,26 @@ from shoal_papers.base import Item, Outcome, Paper
 from shoal_papers.page import index_html, item_html
 from shoal_papers.plots import draw
 
+# Raised when records say something else than before: the index passes over those of another.
+_LAYOUT = 2
+
+
+@cache
+def code_stamp() -> str:
+    """One hash of all code that a result rests on: a version alone does not tell a checkout from the day before."""
+    stamp = hashlib.sha256()
+    for package in ("shoal", "shoal_papers"):
+        with resources.as_file(resources.files(package)) as folder:
+            for path in sorted(folder.rglob("*.py")):
+                stamp.update(f"{package}/{path.relative_to(folder).as_posix()}\0".encode() + path.read_bytes())
+    return stamp.hexdigest()
+
 
 def run_key(item: Item, *, seeds: tuple[int, ...], quick: bool, data: Mapping[str, str]) -> str:
     """What a result depends on, as one hash: the same key means that it need not be computed again."""
     facts = {
         "item": item.key, "parameters": plain(item.settings(quick)), "seeds": seeds, "quick": quick,
-        "data": dict(data), "version": VERSION,
+        "data": dict(data), "version": VERSION, "code": code_stamp(),
     }  # fmt: skip
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
@@ -62,7 +78,8 @@ class Store:
             "item": item.key, "id": item.id, "paper": paper.name, "authors": paper.authors, "about": paper.about,
             "place": list(paper.items).index(item), "title": item.title, "shows": item.shows,
             "statement": item.statement, "impossible": item.impossible, "version": VERSION, **facts,
-            "claims": outcome.claims, "notes": outcome.notes, "readings": outcome.readings,
+            "claims": [{**plain(claim), "standing": claim.standing} for claim in outcome.claims],
+            "notes": outcome.notes, "readings": outcome.readings, "layout": _LAYOUT,
             "files": [*files, f"{item.key}.html"],
         })  # fmt: skip
         files[f"{item.key}.html"] = item_html(record, outcome.table, drawn.get("svg")).encode()
@@ -73,7 +90,8 @@ class Store:
 
     def write_index(self) -> None:
         """One page that leads to every item on record, paper by paper, in the order of the documents."""
-        found = [record for path in self.folder.glob("EXP-*.json") if (record := _record(path)) is not None]
+        read = (_record(path) for path in self.folder.glob("EXP-*.json"))
+        found = [record for record in read if record is not None and record.get("layout") == _LAYOUT]
         found.sort(key=lambda record: (record["paper"], record["place"]))
         _write(self.folder / "index.html", index_html(found).encode())
 

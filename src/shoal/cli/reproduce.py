@@ -76,9 +76,7 @@ def _carry_out(
 
     chosen = chosen_items(paper, items)
     with _progress(chosen) as progress:
-        return carry_out(
-            chosen, Store(output), data=Data(data), seed=seed, quick=quick, again=again, progress=progress
-        )
+        return carry_out(chosen, Store(output), data=Data(data), seed=seed, quick=quick, again=again, progress=progress)
 
 
 @contextmanager
@@ -111,11 +109,19 @@ def _list(paper: str | None, as_json: bool) -> None:
 def _show_json(done: list[Done], output: Path, failure: str | None) -> None:
     found: dict[str, Any] = {
         "output": str(output),
+        "soft": _soft(done),
         "items": [{**one.record, "skipped": one.skipped, "broken": one.broken} for one in done],
     }
     if failure is not None:
         found["error"] = error_data("VerificationError", failure, VerificationError.exit_code)
     show_json(found)
+
+
+def _soft(done: list[Done]) -> dict[str, int]:
+    """Where the documents' findings stand, over all items."""
+    from shoal_papers.page import counts
+
+    return counts([claim for one in done for claim in one.record["claims"]], "soft")
 
 
 def _show(done: list[Done], output: Path) -> None:
@@ -124,4 +130,9 @@ def _show(done: list[Done], output: Path) -> None:
         state = "on record" if one.skipped else f"{one.record['seconds']:.1f} s"
         title = f"{one.item.key}: {one.item.title} ({state})"
         show_table(["kind", "claim", "verdict", "numbers"], claims, title=title)
+    soft = _soft(done)
+    say(
+        f"Soft claims: {soft['reproduced']} hold, {soft['refuted']} are refuted with the reason, "
+        f"{soft['not decidable']} are open."
+    )
     say(f"{len(done)} items; start reading at {output / 'index.html'}.")
