@@ -9,6 +9,7 @@ import polars as pl
 
 from shoal.catalogue import load
 from shoal.judging.feasible import whole_reference
+from shoal.kernels.count.grouping import number_keys
 from shoal.kinds.base import Trait
 from shoal.models.judge import Judge
 from shoal.recoding.applied import Released
@@ -16,9 +17,9 @@ from shoal.recoding.publish import Published
 from shoal.results import Risk
 from shoal.risk.classes import Classes, group_table, people
 from shoal.risk.reidentify import confidence, homogeneous, marketer_figures, prosecutor_figures
-from shoal.table.classmap import RowIds
+from shoal.table.classmap import RowIds, Together
 from shoal.table.styles import file_columns
-from shoal.table.table import Table, take_rows
+from shoal.table.table import Table
 
 _THRESHOLD = 0.2
 _STAR = "*"
@@ -59,21 +60,25 @@ def _alike(frame: pl.DataFrame) -> np.ndarray:
 def _figures(table: Table, ids: np.ndarray, rows: np.ndarray, sensitive: Sequence[str]) -> dict[str, Risk]:
     if not ids.size:
         return {}
-    _, first, numbers, counts = np.unique(ids, return_index=True, return_inverse=True, return_counts=True)
+    numbers, first, counts = number_keys(ids.astype(np.uint64))
     if table.subjects is not None:
         counts = people(numbers, table.subjects[rows], table.n_subjects, first.size)
     classes = Classes(ids=numbers, sizes=counts.astype(np.int64), first=first)
     found = prosecutor_figures(classes, _THRESHOLD) | marketer_figures(classes, {})
-    return found | _known(take_rows(table, rows), numbers, first.size, sensitive) if sensitive else found
+    if not sensitive:
+        return found
+    of_row = np.full(table.n, -1, dtype=np.int32)
+    of_row[rows] = numbers
+    return found | _known(table, RowIds(of_row, first.size), sensitive)
 
 
-def _known(table: Table, ids: np.ndarray, classes: int, sensitive: Sequence[str]) -> dict[str, Risk]:
-    """What classes tell about sensitive values, by models that cannot fail; all rows as one class are the baseline."""
+def _known(table: Table, classes: RowIds, sensitive: Sequence[str]) -> dict[str, Risk]:
+    """What classes tell about sensitive values, by models that cannot fail; all their rows as one are the baseline."""
     models = [load("model", "distinct-l")(l=2, on=name) for name in sensitive]
     models += [load("model", "alpha-k-general")(alpha=1.0, k=2, on=name) for name in sensitive]
     rows = load("engine", "memory")().open(table)
-    judge = Judge(models, whole_reference(rows, models))
-    stats = rows.stats(RowIds(ids.astype(np.int32), classes), judge.attributes)
+    judge = Judge(models, whole_reference(rows, models, Together(classes)))
+    stats = rows.stats(classes, judge.attributes)
     found: dict[str, Risk] = {}
     for one, base in zip(judge.judge(stats), judge.judge(judge.reference.stats), strict=True):
         assert one.on is not None

@@ -12,7 +12,7 @@ _UMLAUTS = {"ae": "a", "oe": "o", "ue": "u"}
 _WORD = r"\p{L}+|\p{N}+"
 # Soft hyphens, joiners and the like are not seen by whoever reads a name.
 _UNSEEN = r"\p{Cf}"
-_JOINTS = r"['’ʼ`´‐‑-]"
+JOINTS = r"['’ʼ`´‐‑-]"
 _DATE = r"\b\d{4}-\d{1,2}-\d{1,2}\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b"
 _RUN = r"\d[\d \t/().+-]*\d"
 # Four groups and more are a telephone or file number, though a date may seem to stand at its beginning.
@@ -42,7 +42,7 @@ def words(text: pl.Expr) -> pl.Expr:
 
 def joined_words(text: pl.Expr) -> pl.Expr:
     """The same with apostrophes and hyphens left out: O'Reilly and OReilly are one name."""
-    return words(text.str.replace_all(_JOINTS, ""))
+    return words(text.str.replace_all(JOINTS, ""))
 
 
 def numbers(text: pl.Expr) -> pl.Expr:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from shoal.verify.folded import joined_words, number_key, plain_texts, words
+from shoal.verify.folded import JOINTS, joined_words, number_key, plain_texts, words
 from shoal.verify.tally import Counts, Numbering
 
 # A value that more people have names nobody: five of a small table, one in a thousand of a large one.
@@ -58,6 +58,10 @@ class Hidden:
         """Of every column, what whole identifiers are known by: words, and digits."""
         found = [(name, kind, self._few(name)) for name, kind in self._types.items()]
         return [(name, _whole(kind, texts), _numbers(kind, texts)) for name, kind, texts in found]
+
+    def every_word(self, name: str) -> pl.DataFrame:
+        """Words of names, rare or not, each once."""
+        return self._words[name].counted().select(pl.col("word").unique())
 
     def rare_words(self, name: str) -> pl.DataFrame | None:
         """Words of names that few people have, and the rows of each; None of what is no text."""
@@ -128,9 +132,20 @@ def local_names(identifier: pl.Series) -> pl.Series:
 
 def row_words(column: pl.Series) -> pl.DataFrame:
     """Row and word, each pair once, of words long enough to be a name."""
-    texts = plain_texts(column).to_frame("text").with_row_index("row").drop_nulls("text")
+    texts = plain_texts(column)
+    return rows_saying(texts, text_words(texts))
+
+
+def rows_saying(texts: pl.Series, cells: pl.DataFrame) -> pl.DataFrame:
+    """Row and word, given the words of different texts."""
+    rows = texts.to_frame("text").with_row_index("row")
+    return rows.join(cells, on="text", how="inner").select("row", "word")
+
+
+def text_words(texts: pl.Series) -> pl.DataFrame:
+    """Different texts and their words, each pair once, of words long enough to be a name."""
     text = pl.col("text")
-    spelt = words(text).list.set_union(joined_words(text))
-    cells = texts.select(text.unique()).with_columns(word=spelt)
-    pairs = texts.join(cells, on="text", how="inner").select("row", "word").explode("word").drop_nulls("word")
-    return pairs.filter(pl.col("word").str.contains(_NAME))
+    cells = texts.alias("text").to_frame().select(text.unique())
+    spelt = cells.select("text", word=words(text)).explode("word")
+    joined = cells.filter(text.str.contains(JOINTS)).select("text", word=joined_words(text)).explode("word")
+    return pl.concat([spelt, joined]).filter(pl.col("word").str.contains(_NAME)).unique()

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from shoal.errors import InputError, VerificationError
@@ -104,14 +103,24 @@ def _records(path: Path, size: int) -> Iterator[bytes]:
     with path.open("rb") as stream:
         while chunk := stream.read(size):
             rest += chunk
-            found = np.frombuffer(rest, dtype=np.uint8)
-            quotes = np.cumsum(found == ord('"'), dtype=np.uint8)  # which wraps, and is even or odd all the same
-            ends = np.flatnonzero((found == ord("\n")) & (quotes % 2 == 0))
-            if len(ends) > first:
-                yield rest[: ends[-1] + 1]
-                rest, first = rest[ends[-1] + 1 :], False
+            end = _last_end(rest)
+            # Of the first part the header is one record.
+            if end and not (first and _last_end(rest[: end - 1]) == 0):
+                yield rest[:end]
+                rest, first = rest[end:], False
     if rest or first:
         yield rest
+
+
+def _last_end(text: bytes) -> int:
+    """How many bytes there are up to the last line end outside quotes, that one included."""
+    end = text.rfind(b"\n")
+    quotes = text.count(b'"', 0, max(end, 0))
+    while end >= 0 and quotes % 2:
+        before = text.rfind(b"\n", 0, end)
+        quotes -= text.count(b'"', max(before, 0), end)
+        end = before
+    return end + 1
 
 
 class _Formulas:

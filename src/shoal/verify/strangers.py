@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from shoal.verify.folded import numbers, plain_texts, words
-from shoal.verify.hidden import Hidden, local_names, row_words, without_fraction
+from shoal.verify.hidden import Hidden, local_names, row_words, rows_saying, text_words, without_fraction
 from shoal.verify.tally import Counts
 from shoal.verify.types import Check
 
@@ -100,23 +100,27 @@ class Names:
     def __init__(self, hidden: Hidden) -> None:
         rare = [(name, hidden.rare_words(name)) for name in hidden.names]
         self._rare = {name: words for name, words in rare if words is not None}
+        self._known = {name: hidden.every_word(name) for name in self._rare}
         self._columns: dict[tuple[str, str], _Heard] = {}
         self._last: dict[str, pl.DataFrame] = {}
 
     def see(self, columns: Sequence[pl.Series], own: Sequence[pl.Series]) -> None:
         """Look at a batch of columns, and the identifiers of its rows."""
-        texts = [column for column in columns if column.dtype == pl.String]
-        if not texts or not texts[0].len() or not self._rare:
+        texts = {column.name: plain_texts(column) for column in columns if column.dtype == pl.String}
+        if not texts or not columns[0].len() or not self._rare:
             return
-        said = {column.name: row_words(column) for column in texts}
-        end = texts[0].len() - 1
+        cells = {name: text_words(column) for name, column in texts.items()}
+        end = columns[0].len() - 1
         for one in own:
             if one.name not in self._rare:
                 continue
-            mine = row_words(local_names(one))
+            known = self._known[one.name]
+            said = {name: rows_saying(texts[name], of.join(known, on="word", how="semi")) for name, of in cells.items()}
+            # Of what no cell says a word, there is nothing to compare.
+            mine = row_words(local_names(one if any(frame.height for frame in said.values()) else one[:0]))
             before = self._last.get(one.name, mine.clear())
             following = pl.concat([before, mine.filter(pl.col("row") < end).with_columns(pl.col("row") + 1)])
-            self._last[one.name] = mine.filter(pl.col("row") == end).with_columns(row=pl.lit(0, dtype=pl.UInt32))
+            self._last[one.name] = row_words(local_names(one[-1:]))
             for name, words_said in said.items():
                 heard = self._columns.setdefault((name, one.name), _Heard())
                 heard.see(words_said, mine, following, self._rare[one.name])
