@@ -16,7 +16,9 @@ from shoal.cli.options import (
     Hierarchies,
     Json,
     Markers,
+    Page,
     Quasi,
+    ReplacePage,
     Seed,
     Sensitive,
     Separator,
@@ -71,8 +73,6 @@ Only = Annotated[
         help=r"NAME\[=MAIN] \[key=value ...] \[on COLUMN], such as 'proximity eps=30'. Can be repeated.",
     ),
 ]  # fmt: skip
-Page = Annotated[Path | None, _file("Write a page with a plot, for yourself.")]
-ReplacePage = Annotated[bool, typer.Option("--replace", help="Overwrite an earlier page.")]
 TakenFor = Annotated[
     str | None,
     typer.Option(

@@ -11,7 +11,7 @@ import typer
 
 from shoal.catalogue import names as registered
 from shoal.catalogue import summary
-from shoal.cli.options import Columns, Encoding, Json, Markers, Separator
+from shoal.cli.options import Columns, Encoding, Json, Markers, Page, ReplacePage, Separator
 from shoal.cli.run import carry_out
 from shoal.cli.show import ARROWS, figure, plain, say, show_json, show_table, steps
 from shoal.cli.summary import score_data, show_scores
@@ -64,8 +64,8 @@ def measure(
         list[str] | None,
         _one("COLUMN=FILE", "Of a folder: a hierarchy that is not public. Can be repeated.", "--hierarchy"),
     ] = None,
-    html: Annotated[Path | None, _one("FILE", "Write a page with plots, for yourself.")] = None,
-    replace_html: Annotated[bool, typer.Option("--replace", help="Overwrite an earlier page.")] = False,
+    html: Page = None,
+    replace_html: ReplacePage = False,
     columns: Columns = None,
     separator: Separator = None,
     encoding: Encoding = None,

@@ -21,6 +21,8 @@ def _many(metavar: str, help: str, panel: str, *names: str) -> Any:
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Swap an earlier release for this one.")]
+Page = Annotated[Path | None, _one("FILE", "Write a page with plots, for yourself.", None, "--html")]
+ReplacePage = Annotated[bool, typer.Option("--replace", help="Overwrite an earlier page.")]
 Seed = Annotated[
     int | None, _one("NUMBER", "Only for tests and papers: the default is a fresh secret.", None, "--seed")
 ]

@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.options import Columns, Encoding, Json, Markers, Policies, Quasi, Sensitive, Separator, Subject, Weight
+from shoal.cli.options import (
+    Columns,
+    Encoding,
+    Json,
+    Markers,
+    Page,
+    Policies,
+    Quasi,
+    ReplacePage,
+    Sensitive,
+    Separator,
+    Subject,
+    Weight,
+)
 from shoal.cli.show import figure, say, share, show_json, show_table, steps
 from shoal.errors import ParameterError
 from shoal.grammar import pairs, parse_hierarchy, parse_policy, separator_character, split_columns
@@ -65,11 +78,6 @@ Top = Annotated[int, typer.Option(metavar="ROWS", min=0, help="Rows at most risk
 ShowValues = Annotated[
     bool, typer.Option("--show-values", help="List their quasi-identifiers too; on a terminal only.")
 ]
-Page = Annotated[
-    Path | None,
-    typer.Option("--html", metavar="FILE.html", help="Write a private page with plots.", show_default=False),
-]
-ReplacePage = Annotated[bool, typer.Option("--replace", help="Overwrite an earlier page.")]
 
 
 def risk(
