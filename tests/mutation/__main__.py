@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -30,6 +29,7 @@ EQUIVALENT = HERE / "equivalent.txt"
 _LEAST = 0.97
 _SLACK = 3.0  # seconds of processor time that every test may take, however short it is without a mutant
 _FACTOR = 10.0
+_BRIEF = 0.05  # seconds below which it makes no difference how long a test takes
 _SPAWN = multiprocessing.get_context("spawn")
 
 
@@ -83,7 +83,7 @@ class Worker:
 
 @dataclass
 class Hunt:
-    """Runs tests against mutants: first those that killed neighbours, then those that go where few others do."""
+    """Runs tests against mutants: first those that killed neighbours, then those that soon go where few do."""
 
     tests: Sequence[str]
     reach: dict[str, Ran]
@@ -144,13 +144,15 @@ class Hunt:
         ]
         with self.lock:
             kills = Counter(self.kills.get(mutant.file + mutant.function, {}))
-        reaching.sort(key=lambda name: (-kills[name], -self.rarity[mutant.file][name]))
-        spent = accumulate(self.reach[name].seconds for name in reaching)
-        return [
-            (name, _SLACK + _FACTOR * self.reach[name].seconds)
-            for name, seconds in zip(reaching, spent, strict=True)
-            if seconds <= self.budget
-        ]
+        rare = self.rarity[mutant.file]
+        reaching.sort(key=lambda name: (-kills[name], -rare[name] / (_BRIEF + self.reach[name].seconds)))
+        left, wanted = self.budget, []
+        for name in reaching:
+            seconds = self.reach[name].seconds
+            if seconds <= left:  # one that is too long for what is left keeps none of the others out
+                left -= seconds
+                wanted.append((name, _SLACK + _FACTOR * seconds))
+        return wanted
 
 
 def known_reach(tests: Sequence[str], jobs: int) -> dict[str, Ran]:

@@ -6,8 +6,9 @@ import ast
 
 import pytest
 
-from tests.mutation.__main__ import all_mutants, equivalents, sampled
+from tests.mutation.__main__ import Hunt, all_mutants, equivalents, sampled
 from tests.mutation.mutants import mutants, mutate
+from tests.mutation.worker import Ran
 
 MODULE = '''
 from __future__ import annotations
@@ -88,3 +89,16 @@ def test_every_equivalent_mutant_has_a_reason() -> None:
 @pytest.mark.parametrize("source", ["def f():\n    return None\n", "x: int\n", "class A:\n    y: str\n"])
 def test_code_without_a_place_has_no_mutant(source: str) -> None:
     assert mutants(source, "module.py") == []
+
+
+def test_a_test_above_the_budget_keeps_no_other_out() -> None:
+    """The one that reaches most, and is looked at first, takes longer than all that may be spent."""
+    (mutant, *_) = mutants("def one() -> int:\n    return 1\n", "module.py")
+    reach = {
+        "long": Ran(9.0, {"module.py": {1, 2, *range(3, 9000)}}),
+        "short": Ran(1.0, {"module.py": {2}}),
+        "brief": Ran(0.5, {"module.py": {2}}),
+        "other": Ran(0.1, {"module.py": {1}}),
+    }
+    for budget, names in ((0.4, []), (0.6, ["brief"]), (2.0, ["brief", "short"]), (99.0, ["long", "brief", "short"])):
+        assert [name for name, _ in Hunt([], reach, budget)._wanted(mutant)] == names
