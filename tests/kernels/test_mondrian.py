@@ -191,3 +191,11 @@ def test_relaxed_parts_are_smaller_than_2k_unless_all_alike(seed: int, k: int) -
         alike = len(set(frame[sorted(part)].rows())) == 1
         assert len(part) >= k
         assert len(part) < 2 * k or alike
+
+
+@pytest.mark.parametrize("quasi", [["a", "b"], ["b", "a"]])
+def test_values_next_to_each_other_are_cut_beside_an_extreme_one(quasi: list[str]) -> None:
+    """All but one lie within a fraction of a tick."""
+    frame = pl.DataFrame({"a": [*range(39), 10**15], "b": [0, 1] * 20})
+    parts = groups_of(read(frame, quasi=quasi, settings={"a": {"snap": "off"}}), [SPECS["k"]], mode="relaxed")
+    assert max(map(len, parts)) < 4

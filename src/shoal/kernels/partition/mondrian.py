@@ -63,7 +63,7 @@ def _distinct(codes: np.ndarray, lo: int, hi: int, a: int, first: int, last: int
 
 @helper
 def widths_of(codes: np.ndarray, lo: int, hi: int, p: Prices, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Ticks of every column's cell, nothing where all rows have the same value."""
+    """Ticks of every column's cell: nothing where all rows have the same value, and at least one where they do not."""
     widths = np.zeros(codes.shape[1], dtype=np.int64)
     for column in range(codes.shape[1]):
         a, first, last = wide(column), wide(low[column]), wide(high[column])
@@ -75,6 +75,8 @@ def widths_of(codes: np.ndarray, lo: int, hi: int, p: Prices, low: np.ndarray, h
             widths[a] = whole_of(p, a)
         else:
             widths[a] = p.sizes[p.size_at[a] + _distinct(codes, lo, hi, a, first, last)]
+        # Beside an extreme value, or under a weight that is next to nothing, a cell may cost less than a tick.
+        widths[a] = max(widths[a], 1)
     return widths
 
 
@@ -121,6 +123,12 @@ def lower_median(codes: np.ndarray, lo: int, hi: int, a: int, first: int, last: 
 
 
 @helper
+def _goes_left(x: int, value: int, ties: int) -> bool:
+    """Whether a row lies left of a cut, which may take only so many more rows that are equal to ``value``."""
+    return x < value or (x == value and ties > 0)
+
+
+@helper
 def move(work: Work, lo: int, hi: int, a: int, value: int, ties: int) -> int:
     """Stable partition: below ``value``, then the first ``ties`` equal to it, then the rest; returns its start."""
     m = work.codes.shape[1]
@@ -128,11 +136,8 @@ def move(work: Work, lo: int, hi: int, a: int, value: int, ties: int) -> int:
     right = lo
     for i in range(lo, hi):
         x = work.codes[i, a]
-        left = x < value
-        if x == value and ties > 0:
-            ties -= 1
-            left = True
-        if left:
+        if _goes_left(wide(x), value, ties):
+            ties -= x == value
             if at != i:
                 for b in range(m):
                     work.codes[at, b] = work.codes[i, b]
@@ -158,11 +163,8 @@ def _left_rows(work: Work, lo: int, hi: int, a: int, value: int, ties: int) -> i
     end = hi
     for i in range(lo, hi):
         x = work.codes[i, a]
-        left = x < value
-        if x == value and ties > 0:
-            ties -= 1
-            left = True
-        if left:
+        if _goes_left(wide(x), value, ties):
+            ties -= x == value
             work.spare_order[at] = work.order[i]
             at += 1
         else:

@@ -1,0 +1,26 @@
+"""Medians of codes, which are counted where they lie close together."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoal.kernels.compiled import kernel
+from shoal.kernels.partition.mondrian import lower_median
+
+
+@kernel
+def median_of(codes: np.ndarray, lo: int, hi: int, low: int, high: int) -> tuple:
+    """The lower median of some rows of one column, and how many lie below it."""
+    return lower_median(codes, lo, hi, 0, low, high)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.one_of(st.integers(0, 3), st.integers(0, 10**9)), min_size=1, max_size=9))
+def test_medians_of_codes_near_and_far(values: list[int]) -> None:
+    """Codes far apart are found by halving their range, others by counting."""
+    padded = np.array([7, *values, 10**9], dtype=np.int32)[:, None]
+    median = sorted(values)[(len(values) + 1) // 2 - 1]
+    found = median_of(padded, 1, len(values) + 1, min(values), max(values))
+    assert found == (median, sum(value < median for value in values))
