@@ -74,8 +74,8 @@ def test_bad_roles(changes: dict[str, Any], message: str) -> None:
     assert caught.value.exit_code == 2
 
 
-@pytest.mark.parametrize("weight", [0, -1.0, float("nan")])
-def test_bad_weights(weight: float) -> None:
+@pytest.mark.parametrize("weight", [0, -1.0, float("nan"), float("inf"), "2"])
+def test_bad_weights(weight: Any) -> None:
     with pytest.raises(ParameterError, match="The weight of 'age' must be a number above 0"):
         read(WHOLE, **ROLES, weights={"age": weight})
 

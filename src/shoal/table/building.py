@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -84,7 +86,7 @@ def _check_names(schema: Schema, hierarchies: Mapping[str, Any], weights: Mappin
             raise SchemaError(
                 f"There is a weight for '{column}', which is not a quasi-identifier: remove it."
             )
-        if not weight > 0:
+        if not (isinstance(weight, Real) and 0 < weight < math.inf):
             raise ParameterError(f"The weight of '{column}' must be a number above 0. Got {weight}.")
 
 
