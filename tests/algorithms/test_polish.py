@@ -103,6 +103,23 @@ def test_models_hold_and_the_measure_falls(
         assert prices[1] <= prices[0] + 1e-9
 
 
+@pytest.mark.parametrize("measure,weight", [("ilm", 1.0), ("lm", 1e-12)])
+def test_a_limit_on_loss_counts_columns_that_the_measure_does_not(measure: str, weight: float) -> None:
+    """One number can lose nothing by ``ilm``, and all of it where it is missing from a record of the class."""
+    rng = np.random.default_rng(8)
+    frame = pl.DataFrame({"age": rng.permutation(60), "one": [5, None] * 30})
+    table = shoal.read(
+        frame, quasi=["age", "one"], missing="value", weights={"one": weight}, settings={"age": {"snap": "off"}}
+    )
+    problem = Case(table, [{"name": "k", "k": 3}, {"name": "worst-group-utility", "u": 0.4}]).problem()
+    order = np.lexsort(table.quasi_codes)
+    start = Grouping(ids=np.empty(60, dtype=np.int32), groups=20)
+    start.ids[order] = np.arange(60) // 3
+    assert passing(problem, start)
+    found = polish(problem, start, measure, 4)
+    assert passing(problem, found)
+
+
 def test_polish_gains_much_where_there_is_much_to_gain() -> None:
     problem = Case(people(1, 400), [{"name": "k", "k": 4}]).problem()
     rng = np.random.default_rng(0)

@@ -88,6 +88,16 @@ def test_sums_that_are_equal_tie() -> None:
     assert 2 * p.one > ONE
 
 
+@pytest.mark.parametrize("unit", [1e-9, 1e-7, 1e-3, 7e-8, 1e5])
+def test_sums_of_numbers_of_any_size_tie(unit: float) -> None:
+    """Numbers far below 1 are all next to a whole one."""
+    frame = pl.DataFrame({"a": [0, 1, 2, 3], "b": [one * unit for one in (0.0, 1.0, 5.0, 7.0)]})
+    p = prices_of(read(frame, quasi=["a", "b"], settings={"b": {"snap": "off"}}).domain)
+    parts = [cells_of(p, 1, np.array([low]), np.array([high]))[0] for low, high in ((0, 1), (1, 2), (2, 3), (0, 3))]
+    assert sum(parts[:3]) == parts[3] == 7 * parts[0]
+    assert (p.unit % 1 == 0).all()
+
+
 def test_ticks_that_cannot_be_whole_are_rounded() -> None:
     frame = pl.DataFrame({"a": [0, 1, 2, 3], "b": [0.0, np.pi, np.e**2, 20.0]})
     p = prices_of(read(frame, quasi=["a", "b"], settings={"b": {"snap": "off"}}).domain)
@@ -119,8 +129,7 @@ def test_weights_below_nothing_count_in_favour() -> None:
 def test_the_mean_price_knows_no_weights(case: Case) -> None:
     p = prices_of(case.table().domain)
     shares = np.linspace(0, 1, p.unit.size)
-    wanted = np.where(p.unit > 0, shares, 0.0).mean()
-    assert mean_of(p, np.rint(shares * p.unit).astype(np.int64)) == pytest.approx(wanted, abs=1e-9)
+    assert mean_of(p, np.rint(shares * p.unit).astype(np.int64)) == pytest.approx(shares.mean(), abs=1e-9)
 
 
 def test_columns_without_any_loss_cost_nothing() -> None:

@@ -121,7 +121,8 @@ class _Search:
         self.lifts = lifts(table.quasi, {} if extents.size else table.domain.cuts)
         self.prices = self._weighed(None)
         alone = bool((rules.op == SIZE).all()) and problem.table.subjects is None
-        self.judged = None if alone else (rules, sensitive_codes(problem))
+        plain = weighted(self.columns, [1.0] * len(self.columns), table.n)
+        self.judged = None if alone else (rules, sensitive_codes(problem), plain)
         k = max(problem.judge.k, 2)
         self.limits = Limits(
             k=k,

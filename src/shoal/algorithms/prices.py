@@ -18,12 +18,13 @@ from shoal.table.domain import Domain
 from shoal.table.stats import unknown_flags
 from shoal.table.workload import NO_CUTS, Cuts, lifts
 
-LOSSES = ("height", "spread", "penalty")
 # Ticks of the whole loss of a record, and how many of them the records of a table may have together.
 ONE, _MOST = 1 << 38, 1 << 62
+# Prices that are compared and never summed over records may have more ticks.
+FINE = 1 << 50
 # Columns of up to this many codes list the prices of all pairs: a list that fits the cache beats working them out.
 _LISTED = 200
-# Digits behind the point that the ends of intervals may have for their widths to be whole ticks.
+# Digits behind the first that counts that the ends of intervals may have for their widths to be whole ticks.
 _DIGITS = 6
 _SIMPLE = 10**6
 _NONE = np.empty(0)
@@ -123,7 +124,9 @@ def _interval(column: Column, place: np.ndarray, top: np.ndarray, width: float, 
 def _parts(ends: np.ndarray, width: float) -> int:
     """How many equal steps the domain has, if all ends lie on them; 0 where there are too many."""
     known = ends[np.isfinite(ends)]
-    for digits in range(_DIGITS + 1):
+    # Of numbers below 1 the zeros do not count: all of them would be next to a whole number.
+    first = max(0, -math.floor(math.log10(width))) if width > 0 else 0
+    for digits in range(first, first + _DIGITS + 1):
         steps = known * 10.0**digits
         if width * 10.0**digits > ONE:
             break

@@ -153,6 +153,25 @@ def test_one_core_or_two_give_the_same(options: dict[str, Any]) -> None:
     assert (found[0].ids == found[1].ids).all()
 
 
+@pytest.mark.parametrize("weight", [1e-7, 1e-12])
+def test_u_counts_columns_alike_however_little_they_weigh(weight: float) -> None:
+    rng = np.random.default_rng(3)
+    frame = pl.DataFrame(
+        {"age": rng.integers(0, 90, 200), "height": rng.normal(0, 1, 200).round(5), "ill": rng.choice([*"abcd"], 200)}
+    )
+    table = read(
+        frame, quasi=["age", "height"], sensitive=["ill"], weights={"height": weight},
+        settings={"age": {"snap": "off"}, "height": {"snap": "off"}},
+    )  # fmt: skip
+    spec = UPC(k=3, utility=0.1, protection=0.8, max_size=6)
+    found = spec.group(problem_of(table, models_of(spec), seed=1)).ids
+    numbers = np.stack([table.frame["age"].to_numpy(), table.frame["height"].to_numpy()])
+    whole = np.ptp(numbers, axis=1)
+    spreads = [(np.ptp(numbers[:, rows], axis=1) / whole).mean() for rows in groups_of(found)]
+    assert len(spreads) > 5
+    assert max(spreads) <= 0.1 + 1e-9
+
+
 def test_p_below_one_over_k_raises_the_smallest_class() -> None:
     """The listing asks a class of k for a P that it cannot meet, and suppresses everybody."""
     rng = np.random.default_rng(1)

@@ -10,6 +10,7 @@ import numpy as np
 
 from shoal.algorithms.base import Problem
 from shoal.algorithms.prices import (
+    FINE,
     ColumnPrices,
     pack,
     quasi_columns,
@@ -26,8 +27,6 @@ from shoal.table.stats import unknown_flags
 from shoal.table.table import Table
 
 _NONE = np.empty(0, dtype=np.int32)
-# Widths as they stand are compared and never summed, so that they may have more ticks than losses.
-_RAW = 1 << 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +71,7 @@ class Records:
         unseen = [0.0] * (len(self.columns) - self.quasi)
         if raw:
             widths = [column.width for column in self.columns[: self.quasi]]
-            prices = pack(self.columns, *units_of(self.columns, widths + unseen, _RAW))
+            prices = pack(self.columns, *units_of(self.columns, widths + unseen, FINE))
         else:
             prices = self.prices([*self.weights, *unseen])
         places, starts = halve(self.pool.codes, prices, size)

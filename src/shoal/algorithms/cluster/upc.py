@@ -12,7 +12,7 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.cluster.limits import Promise, promise_of, secrets_of
 from shoal.algorithms.cluster.records import Records, collect
 from shoal.algorithms.grouping import Grouper
-from shoal.algorithms.prices import quasi_columns, weighted
+from shoal.algorithms.prices import FINE, pack, quasi_columns, units_of
 from shoal.catalogue import load
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kernels.cluster.pools import Pool, numbered
@@ -27,6 +27,9 @@ from shoal.recoding.recodings import Grouping
 
 # Rows on which other limits are tried when nothing can be released.
 _TRIED = 2000
+# Share of the largest weight below which a weight guides no less: U limits the prices of all columns alike, so that
+# each needs ticks enough to tell whether it is kept.
+_LEAST = 2.0**-16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,8 +172,9 @@ class _Run:
 
     def _prices(self) -> Prices:
         # Without tolls: U limits the prices themselves.
-        domain = self.problem.domain
-        return weighted(quasi_columns(domain, tolls=False), domain.quasi_weights, domain.n)
+        columns = quasi_columns(self.problem.domain, tolls=False)
+        weights = self.problem.domain.quasi_weights
+        return pack(columns, *units_of(columns, np.maximum(weights, weights.max() * _LEAST), FINE))
 
 
 def _nothing(run: _Run, order: np.ndarray, promise: Promise) -> str:

@@ -11,6 +11,7 @@ from shoal.kernels.compiled import kernel
 from shoal.kernels.judge.rules import TOLERANCE, Rules
 from shoal.kernels.judge.segments import Sensitive, segment_ok
 from shoal.kernels.price.cells import Prices, helper, mean_price, wide
+from shoal.kernels.price.extents import own_cells
 
 _inlined = kernel(inline="always")
 # Nothing smaller than this many ticks counts as a gain: cells of columns with many values are rounded to whole ticks.
@@ -22,7 +23,8 @@ Scene = namedtuple("Scene", "codes near order zone quiet calm touched")
 # k: fewest records of a group; widest: largest mean price of a column (infinity: any);
 # largest: groups of more records are left alone; pool, tries: records of a regrouping, and how often it is tried.
 Limits = namedtuple("Limits", "k widest largest pool tries")
-Judged = tuple[Rules, Sensitive] | None
+# The rules, what they look at, and prices in which all columns weigh the same, for the limit on their mean.
+Judged = tuple[Rules, Sensitive, Prices] | None
 # seen: a stamp a group; affected: group numbers; old: a record's former group; rows: room for the members of a group.
 Room = namedtuple("Room", "seen affected old rows")
 
@@ -42,17 +44,20 @@ def make_room(groups: Groups) -> Room:
 
 @_inlined
 def _allowed(
-    groups: Groups, g: int, p: Prices, scene: Scene, judged: tuple[Rules, Sensitive], limits: Limits, rows: np.ndarray
+    groups: Groups, g: int, scene: Scene, judged: tuple[Rules, Sensitive, Prices], limits: Limits, rows: np.ndarray
 ) -> bool:
     """Whether a group as it is now satisfies every rule."""
     if groups.size[g] == 0:
         return True
-    if mean_price(p, groups.now[g]) > limits.widest + TOLERANCE:
-        return False
+    rules, data, plain = judged
+    if limits.widest < np.inf:
+        ticks = np.empty(plain.kind.size, dtype=np.int64)
+        own_cells(plain, groups.cells, g, ticks)
+        if mean_price(plain, ticks) > limits.widest + TOLERANCE:
+            return False
     end = list_members(groups, g, rows, wide(0))
     for i in range(end):
         rows[i] = scene.order[rows[i]]
-    rules, data = judged
     values = np.empty(rules.op.size)
     return segment_ok(rows[:end], rules, data, np.zeros(rules.op.size, dtype=np.uint8), values)
 
@@ -92,7 +97,7 @@ def relocate(
         good = after < before - EPSILON
         if judged is not None:
             for i in range(found):
-                good = good and _allowed(groups, room.affected[i], p, scene, judged, limits, room.rows)
+                good = good and _allowed(groups, room.affected[i], scene, judged, limits, room.rows)
         if good:
             break
     for i in range(found):

@@ -85,9 +85,8 @@ def set_cell(p: Prices, a: int, found: int, high: int) -> int:
 
 @helper
 def mean_price(p: Prices, ticks: np.ndarray) -> float:
-    """Mean over columns of their prices without weights, each between 0 and 1."""
+    """Mean over columns of their prices without weights, each between 0 and 1; no column may weigh next to nothing."""
     total = 0.0
     for a in range(ticks.size):
-        if p.unit[a] != 0.0:
-            total += ticks[a] / p.unit[a]
+        total += ticks[a] / p.unit[a]
     return total / ticks.size
