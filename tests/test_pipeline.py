@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import polars as pl
@@ -101,6 +102,46 @@ def test_suppression_stays_within_its_limit() -> None:
     release = shoal.anonymize(table(), algorithm=starred, models=[shoal.KAnonymity(k=2)], acknowledge=ACCEPT)
     assert set(release.frame["age"]) == {"*"}
     assert release.evidence["counts"]["suppressed"] == 0
+
+
+def test_a_number_of_rows_limits_suppression_as_a_share_does() -> None:
+    odd = people(60).with_columns(sex=pl.when(pl.int_range(pl.len()) < 3).then(pl.lit("x")).otherwise("sex"))
+
+    def suppressed(**limits: Any) -> int:
+        made = shoal.NoAlgorithm(levels={"age": 1}, **limits)
+        found = shoal.anonymize(table(odd), algorithm=made, models=[shoal.KAnonymity(k=4)], acknowledge=ACCEPT)
+        return int(found.evidence["counts"]["suppressed"])
+
+    assert suppressed(max_suppressed=3) == suppressed(suppression_limit=0.05) == 3
+    assert suppressed(max_suppressed=3, suppression_limit=0.5) == 3
+    with pytest.raises(InfeasibleError, match="and max_suppressed is 2: raise it"):
+        suppressed(max_suppressed=2)
+    with pytest.raises(InfeasibleError, match="and max_suppressed is 2 and the suppression_limit is 50.00%: raise it"):
+        suppressed(max_suppressed=2, suppression_limit=0.5)
+    with pytest.raises(InfeasibleError, match="the suppression_limit is 1.00%"):
+        suppressed(max_suppressed=60, suppression_limit=0.01)
+
+
+def test_searches_keep_to_a_number_of_rows() -> None:
+    tree = {"age": {"widths": [10, 30]}}
+    frame = people(60).select("age", "disease").with_row_index("id")
+    some = shoal.read(frame, key="id", quasi=["age"], sensitive=["disease"], hierarchies=tree)
+    models = [shoal.KAnonymity(k=7)]
+    share, count = shoal.Optimal(suppression_limit=6 / 60), shoal.Optimal(max_suppressed=6)
+    by_share, by_count = (
+        shoal.anonymize(some, algorithm=one, models=models, acknowledge=ACCEPT, seed=1) for one in (share, count)
+    )
+    assert by_share.frame.equals(by_count.frame)
+    assert count.parameters()["max_suppressed"] == 6
+
+
+def test_a_number_of_rows_that_is_none() -> None:
+    with pytest.raises(ParameterError, match="'max_suppressed' of Mondrian must be a whole number of at least 0"):
+        shoal.Mondrian(max_suppressed=-1)
+    with pytest.raises(ParameterError, match="Noise suppresses nobody: leave out the 'max_suppressed'"):
+        shoal.RandomAnonymisation(max_suppressed=1)
+    with pytest.raises(ParameterError, match="The 'grouping' of Anatomy has a max_suppressed"):
+        shoal.Anatomy(grouping={"name": "mondrian", "max_suppressed": 1})
 
 
 @pytest.mark.parametrize("reference, by", [("input", "attested"), ("released", "rechecked")])

@@ -126,7 +126,7 @@ class Run:
         """Judge what is asked, recode, attack, describe and gate, in this order."""
         started, method, output, progress = time.perf_counter(), self.method, self.output, self.progress
         table, rows, judge = self.table, *self._opened(self.table)
-        empty = vacuous(judge, method.suppression_limit)
+        empty = vacuous(judge, method.share_allowed(table.n))
         refuse_beforehand(rows, judge, empty, output, method)
 
         # A workload guides the algorithm alone: measures and gate see the table as it is.
@@ -140,7 +140,7 @@ class Run:
         progress("judging the classes")
         recoded = apply_recoding(rows, recoding)
         refuse_misfits(recoded, self.models, output.suppressed, method.kind)
-        held = enforce(recoded, judge, method.suppression_limit)
+        held = enforce(recoded, judge, method.share_allowed(table.n), method.limit_words)
         released, keys_used = pseudonymise(held, self.keys, self.token_key)
         published = publish_tables(released, self.keys, suppressed=output.suppressed, order=output.order)
 

@@ -66,7 +66,7 @@ class Auto(Algorithm):
             object.__setattr__(self, "candidates", given)
             if not given:
                 raise ParameterError("Auto has no candidates: name at least one, or leave them out.")
-            self._methods(given)
+            self._methods(given, 1)
 
     def models(self) -> list[Model]:
         """The model that ``k`` stands for."""
@@ -75,7 +75,7 @@ class Auto(Algorithm):
     def run(self, problem: Problem) -> Recoding:
         """Try every candidate on the part, then the best of them on all rows."""
         part = self._part(problem)
-        methods = self._methods(self.candidates or portfolio(self.measure, problem))
+        methods = self._methods(self.candidates or portfolio(self.measure, problem), problem.domain.n)
         tried: list[dict[str, Any]] = []
         for method in methods:
             problem.progress(f"trying {method.name} on {part.table.n} records")
@@ -96,12 +96,13 @@ class Auto(Algorithm):
         }
         return dataclasses.replace(recoding, notes=notes)
 
-    def _methods(self, specs: Sequence[Mapping[str, Any]]) -> list[Algorithm]:
+    def _methods(self, specs: Sequence[Mapping[str, Any]], n: int) -> list[Algorithm]:
+        # As a share, which means the same on a part of the rows.
         made = []
         for spec in specs:
             if spec.get("name") == self.name:
                 raise ParameterError("Auto cannot be its own candidate: name the methods it should choose from.")
-            made.append(make("algorithm", {"suppression_limit": self.suppression_limit, **spec}))
+            made.append(make("algorithm", {"suppression_limit": self.share_allowed(n), **spec}))
             if not made[-1].kind.generalises:
                 raise ParameterError(f"Auto chooses among methods that generalise, and '{spec['name']}' does not.")
         return made
@@ -123,7 +124,7 @@ class Auto(Algorithm):
         return dataclasses.replace(problem, rows=part, judge=judge, progress=lambda step: None)
 
     def _try(self, method: Algorithm, part: Problem) -> tuple[float | None, str | None]:
-        allowed = int(method.suppression_limit * part.table.n + 1e-9)
+        allowed = method.rows_allowed(part.table.n)
         try:
             figure = outcome(part, method.run(part), self.measure, allowed)
         except (InfeasibleError, UserError) as error:

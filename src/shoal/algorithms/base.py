@@ -14,7 +14,7 @@ from shoal.kinds.base import Kind
 from shoal.kinds.generalised import GENERALISED
 from shoal.models.base import Model
 from shoal.models.judge import Judge
-from shoal.params import real
+from shoal.params import real, whole
 from shoal.recoding.recodings import Recoding
 from shoal.table.domain import Domain
 from shoal.table.keys import Keys
@@ -60,6 +60,8 @@ class Algorithm:
     ----------
     suppression_limit
         Largest share of rows that may be suppressed after recoding.
+    max_suppressed
+        The same as a number of rows. Beside a ``suppression_limit`` above 0 both hold.
 
     Class attributes
     ----------------
@@ -71,9 +73,32 @@ class Algorithm:
     shorthand: ClassVar[Sequence[str]] = ()
     kind: ClassVar[Kind] = GENERALISED
     suppression_limit: float = 0.0
+    max_suppressed: int | None = None
 
     def __post_init__(self) -> None:
-        real(type(self).__name__, "suppression_limit", self.suppression_limit, low=0.0, high=1.0)
+        name = type(self).__name__
+        real(name, "suppression_limit", self.suppression_limit, low=0.0, high=1.0)
+        if self.max_suppressed is not None:
+            whole(name, "max_suppressed", self.max_suppressed, least=0)
+
+    def share_allowed(self, n: int) -> float:
+        """Largest share of ``n`` rows that may be suppressed."""
+        if self.max_suppressed is None:
+            return self.suppression_limit
+        share = min(1.0, self.max_suppressed / max(n, 1))
+        return min(share, self.suppression_limit) if self.suppression_limit > 0 else share
+
+    def rows_allowed(self, n: int) -> int:
+        """How many of ``n`` rows may be suppressed."""
+        return int(self.share_allowed(n) * n + 1e-9)
+
+    @property
+    def limit_words(self) -> str:
+        """What limits suppression, for messages."""
+        share = f"the suppression_limit is {self.suppression_limit:.2%}"
+        if self.max_suppressed is None:
+            return share
+        return f"max_suppressed is {self.max_suppressed}" + (f" and {share}" if self.suppression_limit > 0 else "")
 
     @property
     def invents(self) -> bool:

@@ -81,5 +81,5 @@ class Grouper(Polishable):
         """Group the records, merge groups that fail a model, and polish if asked."""
         grouping = self.group(problem)
         if self.mends or problem.judge.beyond_kernels:
-            grouping = mend(problem, grouping, self.suppression_limit)
+            grouping = mend(problem, grouping, self.share_allowed(problem.domain.n))
         return self.polished(problem, grouping)

@@ -130,8 +130,8 @@ def best_of_all(release: Release | None) -> bool:
 def forced(release: Release) -> Forced:
     """What follows from a release of :func:`best_of_all`."""
     table, algorithm = release.table, release.evidence["algorithm"]
-    limit = int(float(algorithm.get("suppression_limit", 0.0)) * table.n + _TIE)
     prices = None
+    limit = make("algorithm", algorithm).rows_allowed(table.n)
     measure = "height" if algorithm["name"] == "samarati" else algorithm["measure"]
     if measure not in ("dm", "c-avg", "height"):
         prices = load("measure", measure)().prices(table.domain)

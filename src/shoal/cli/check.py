@@ -97,7 +97,7 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
     step("holding the models against the table")
     rows = load("engine", recipe.engine.name)().open(table)
     judge = Judge(models, whole_reference(rows, models))
-    empty = vacuous(judge, algorithm.suppression_limit)
+    empty = vacuous(judge, algorithm.share_allowed(table.n))
     problems += _problems(recipe, table, rows, algorithm, judge, empty)
     if not any(isinstance(one, InfeasibleError) for one in problems):
         tried(lambda: _begin(recipe, table, algorithm, judge))

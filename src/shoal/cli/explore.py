@@ -94,7 +94,7 @@ def _survey(
     found = survey(
         Problem(rows=rows, judge=judge, keys=keys, progress=step),
         measure=_priced(wanted, algorithm),
-        limit=algorithm.suppression_limit,
+        limit=algorithm.share_allowed(table.n),
         max_nodes=max_nodes,
         seconds=getattr(algorithm, "seconds", None) or _SECONDS,
     )

@@ -303,7 +303,7 @@ def _algorithms(source: Recipe | Table, named: Sequence[Mapping[str, Any]]) -> l
     if isinstance(source, Table):
         return [dict(spec) for spec in named] or [{"name": "mondrian"}]
     own = source.algorithm
-    shared = {key: value for key, value in own.items() if key == "suppression_limit"}
+    shared = {key: value for key, value in own.items() if key in ("suppression_limit", "max_suppressed")}
     return [{**(own if spec["name"] == own["name"] else shared), **spec} for spec in named or [own]]
 
 

@@ -24,13 +24,13 @@ class Method(Protocol):
     @property
     def kind(self) -> Kind: ...
 
-    @property
-    def suppression_limit(self) -> float: ...
 
     @property
     def invents(self) -> bool: ...
 
     def models(self) -> Sequence[Model]: ...
+
+    def share_allowed(self, n: int) -> float: ...
 
 
 def all_models(domain: Domain, models: Sequence[Model], method: Method) -> list[Model]:
@@ -55,6 +55,7 @@ def refuse_beforehand(rows: Rows, judge: Judge, empty: Vacuous, output: Output, 
     """
     refuse_unprotected(rows.domain, judge.models, empty, output.acknowledged, method.kind)
     refuse_settings(rows.domain, output.order, output.acknowledged)
-    refuse_neutral(rows, output.neutral_limit, method.suppression_limit, output.acknowledged, method.kind)
+    limit = method.share_allowed(rows.domain.n)
+    refuse_neutral(rows, output.neutral_limit, limit, output.acknowledged, method.kind)
     if not method.invents:  # records that are made up can make up for those that are lacking
-        refuse_infeasible(judge, method.suppression_limit)
+        refuse_infeasible(judge, limit)

@@ -12,9 +12,15 @@ from shoal.recoding.applied import Released
 from shoal.recoding.matching import with_population
 
 
-def enforce(released: Released, judge: Judge, limit: float) -> Released:
-    """Suppress failing classes until all hold, each model against the reference that it names."""
-    rows = released.rows
+def enforce(released: Released, judge: Judge, limit: float, words: str | None = None) -> Released:
+    """Suppress failing classes until all hold, each model against the reference that it names.
+
+    Parameters
+    ----------
+    limit, words
+        Largest share of rows to suppress, and what says so; by default the suppression_limit does.
+    """
+    rows, words = released.rows, words or f"the suppression_limit is {limit:.2%}"
     while True:
         classes = released.classmap
         stats = rows.stats(classes, judge.attributes)
@@ -33,7 +39,7 @@ def enforce(released: Released, judge: Judge, limit: float) -> Released:
         share = released.n_suppressed / rows.domain.n
         if released.n_classes == 0 or share > limit + 1e-12:
             raise InfeasibleError(
-                _too_much(released, rows.domain.n, share, limit, sorted(failing))
+                _too_much(released, rows.domain.n, share, words, sorted(failing))
             )
 
 
@@ -42,11 +48,11 @@ def _guarded(judge: Judge) -> list[tuple[str, int]]:
     return [(rules[0].names[0], int(rules[0].p0)) for _, rules in judge.sets if rules[0].op == BREACH]
 
 
-def _too_much(released: Released, n: int, share: float, limit: float, names: list[str]) -> str:
+def _too_much(released: Released, n: int, share: float, words: str, names: list[str]) -> str:
     which = f" (failing: {', '.join(names)})" if names else ""
     if released.n_classes == 0:
         return f"No class satisfies the models{which}, so nothing could be released: relax them or generalise more."
     return (
-        f"{released.n_suppressed} of {n} rows ({share:.2%}) would have to be suppressed{which}, and the "
-        f"suppression_limit is {limit:.2%}: raise it, relax the models, or generalise more."
+        f"{released.n_suppressed} of {n} rows ({share:.2%}) would have to be suppressed{which}, and "
+        f"{words}: raise it, relax the models, or generalise more."
     )

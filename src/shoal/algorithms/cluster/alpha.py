@@ -111,10 +111,10 @@ class AlphaK(Clusterer):
         return ids, count, done.sum(axis=0)
 
     def _check_suppressed(self, suppressed: int, n: int) -> None:
-        if suppressed == n or suppressed / n > self.suppression_limit + 1e-12:
+        if suppressed == n or suppressed > self.rows_allowed(n):
             raise InfeasibleError(
-                f"{suppressed} of {n} rows fit no class of the (alpha, k) model, and the suppression_limit is "
-                f"{self.suppression_limit:.2%}: raise it or alpha."
+                f"{suppressed} of {n} rows fit no class of the (alpha, k) model, and {self.limit_words}: "
+                "raise it or alpha."
             )
 
 

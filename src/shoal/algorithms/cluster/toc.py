@@ -141,10 +141,10 @@ class TOC(Grouper):
         if left and self.leftover == "reinsert":
             problem.progress("placing leftovers")
             join_leftovers(task, found, made, Joining(self.leftover_scope == "all", self.assign == "increment"))
-        elif left > self.suppression_limit * table.n + 1e-9:
+        elif left > self.rows_allowed(table.n):
             raise InfeasibleError(
-                f"TOC leaves {left} of {table.n} rows over at delta = {aim.delta:g}, and the suppression_limit is "
-                f"{self.suppression_limit:.2%}: raise it or delta, or set leftover to 'reinsert'."
+                f"TOC leaves {left} of {table.n} rows over at delta = {aim.delta:g}, and {self.limit_words}: "
+                "raise it or delta, or set leftover to 'reinsert'."
             )
         ids = np.empty(table.n, dtype=np.int32)
         ids[records.order] = numbered(found, made)

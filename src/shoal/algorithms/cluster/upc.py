@@ -117,10 +117,10 @@ class UPC(Grouper):
             problem.progress("looking for limits that would do")
             raise InfeasibleError(_nothing(run, order, promise))
         suppressed = int((ids < 0).sum())
-        if suppressed > self.suppression_limit * table.n + 1e-9:
+        if suppressed > self.rows_allowed(table.n):
             raise InfeasibleError(
-                f"UPC would suppress {suppressed} of {table.n} rows, and the suppression_limit is "
-                f"{self.suppression_limit:.2%}: raise it, or 'utility', or 'protection'."
+                f"UPC would suppress {suppressed} of {table.n} rows, and {self.limit_words}: "
+                "raise it, or 'utility', or 'protection'."
             )
         notes |= {"size": run.size, "fewest": fewest, "suppressed": suppressed}
         return Grouping(ids=ids, groups=notes["clusters"], notes=notes)

@@ -77,7 +77,7 @@ class MInvariant(Algorithm):
             refuse_counterfeits(problem.table)
         work = _Work(problem, asked[0].m, asked[0].on, self.counterfeits)  # type: ignore[attr-defined]
         grouping = _apart(problem, work.group())
-        _refuse_too_many(grouping, self.suppression_limit)
+        _refuse_too_many(grouping, self)
         return grouping
 
 
@@ -291,10 +291,10 @@ def _joined(group: np.ndarray, bucket: np.ndarray, losing: np.ndarray) -> np.nda
     return np.where(group >= 0, number[group], -1)
 
 
-def _refuse_too_many(grouping: Grouping, limit: float) -> None:
+def _refuse_too_many(grouping: Grouping, method: MInvariant) -> None:
     n, lost = grouping.ids.size, int((grouping.ids < 0).sum())
-    if lost == n or lost > limit * n + 1e-9:
+    if lost == n or lost > method.rows_allowed(n):
         raise InfeasibleError(
-            f"m-invariant can place all but {lost} of {n} rows, and the suppression_limit is {limit:.2%}: raise it, "
+            f"m-invariant can place all but {lost} of {n} rows, and {method.limit_words}: raise it, "
             "lower m, or allow counterfeits where people who left are lacking."
         )

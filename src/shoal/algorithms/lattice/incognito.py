@@ -58,7 +58,7 @@ class Incognito(Algorithm):
     def run(self, problem: Problem) -> FullDomain:
         """The best of all nodes that satisfy the models."""
         checker = Checker(problem)
-        allowed = int(self.suppression_limit * problem.domain.n + 1e-9)
+        allowed = self.rows_allowed(problem.domain.n)
         refuse_unsound("Incognito", problem.judge, allowed)
         found = satisfying(checker, allowed)
         if not found.nodes.size:

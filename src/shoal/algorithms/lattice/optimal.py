@@ -85,7 +85,7 @@ class Optimal(Polishable):
         checker = Checker(problem)
         if self.node is not None:
             return _chosen(checker, self.node)
-        allowed = int(self.suppression_limit * problem.domain.n + 1e-9)
+        allowed = self.rows_allowed(problem.domain.n)
         if self.repeat:
             return self.polished(problem, repeated(problem, self.measure, allowed, self.seconds))
         objective = Objective(self.measure, problem.domain, problem.judge.k)

@@ -64,7 +64,7 @@ class Samarati(Algorithm):
     def run(self, problem: Problem) -> FullDomain:
         """A node of the smallest height."""
         checker = Checker(problem)
-        allowed = int(self.suppression_limit * problem.domain.n + 1e-9)
+        allowed = self.rows_allowed(problem.domain.n)
         refuse_unsound("Samarati", problem.judge, allowed)
         refuse_large("Samarati", checker.lattice)
         search = _Search(checker, min(allowed, problem.domain.n - 1))

@@ -23,6 +23,8 @@ from shoal.recoding.recodings import Bucketed, Grouping
 from shoal.table.stats import Attribute
 
 GROUPINGS = ("anatomy", "entropy-mondrian", "round-robin")
+# What Anatomy and the method that groups for it have in common.
+_LIMITS = ("suppression_limit", "max_suppressed")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,8 +64,9 @@ class Anatomy(Algorithm):
         choice("Anatomy", "publication", self.publication, ("tables", "permuted"))
         if isinstance(self.grouping, str):
             choice("Anatomy", "grouping", self.grouping, GROUPINGS)
-        elif "suppression_limit" in self.grouping:
-            raise ParameterError("The 'grouping' of Anatomy has a suppression_limit: set it beside the grouping.")
+        else:
+            for name in set(_LIMITS).intersection(self.grouping):
+                raise ParameterError(f"The 'grouping' of Anatomy has a {name}: set it beside the grouping.")
         if self.grouping in ("anatomy", "entropy-mondrian"):
             if self.l is None:
                 raise ParameterError(f"The grouping '{self.grouping}' of Anatomy needs its parameter 'l'.")
@@ -101,7 +104,7 @@ class Anatomy(Algorithm):
     def _grouper(self) -> Algorithm | None:
         """The method that groups, None for Anatomy's own."""
         if isinstance(self.grouping, Mapping):
-            made = make("algorithm", {**self.grouping, "suppression_limit": self.suppression_limit})
+            made = make("algorithm", {**self.grouping, **{name: getattr(self, name) for name in _LIMITS}})
         elif self.grouping == "entropy-mondrian":
             made = load("algorithm", "mondrian")()
         else:

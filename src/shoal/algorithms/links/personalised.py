@@ -66,7 +66,7 @@ class PersonalisedAnonymity(Algorithm):
         """Specialise until nothing gains, then lift sensitive values."""
         refuse_flat(problem.table.quasi)
         guards, p = _guards(problem)
-        allowed = int(self.suppression_limit * problem.table.n + 1e-9)
+        allowed = self.rows_allowed(problem.table.n)
         cut = GuardedCut(problem, guards, p, min(allowed, problem.table.n - 1))
         steps = 0
         while (step := cut.best_step()) is not None:

@@ -62,8 +62,9 @@ class RandomAnonymisation(Algorithm):
             _check_sum(self.p)
         else:
             choice("RandomAnonymisation", "p", self.p, ("uniform", "optimal"))
-        if self.suppression_limit > 0:
-            raise ParameterError("Noise suppresses nobody: leave out the 'suppression_limit' of RandomAnonymisation.")
+        for name in ("suppression_limit", "max_suppressed"):
+            if getattr(self, name):
+                raise ParameterError(f"Noise suppresses nobody: leave out the '{name}' of RandomAnonymisation.")
         if self.redraw > 1 and self.p != "uniform":
             raise ParameterError(
                 "With 'redraw' above 1 every set of columns is equally likely: leave out 'p', or set 'redraw' to 1."

@@ -64,7 +64,7 @@ class TopDownSubtree(Algorithm):
     def run(self, problem: Problem) -> Subtree:
         """Specialise until nothing can be."""
         refuse_flat(problem.domain.quasi)
-        allowed = int(self.suppression_limit * problem.domain.n + 1e-9)
+        allowed = self.rows_allowed(problem.domain.n)
         cut = Cut(problem, self.measure, min(allowed, problem.domain.n - 1))
         steps = 0
         while (step := cut.best_step()) is not None:

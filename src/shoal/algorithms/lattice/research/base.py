@@ -64,7 +64,7 @@ class ResearchSearch(Algorithm):
         domain = with_tuples(problem.rows, measure.tuples(problem.domain))
         levels = measure.level_values(domain.quasi, domain.quasi_weights, domain.joint)
         values = [mine * kept_by_tolls(one, domain.cuts) for mine, one in zip(levels, domain.quasi, strict=True)]
-        search = Search(checker, values, int(self.suppression_limit * domain.n + 1e-9))
+        search = Search(checker, values, self.rows_allowed(domain.n))
         prune_levels(search)
         problem.progress(f"searching {search.size} strings")
         self.search(search)
