@@ -29,6 +29,7 @@ _HOMES = {
     "evaluate": "shoal.evaluation.run",
     "compare": "shoal.comparing.compare",
     "assess": "shoal.risk.assess",
+    "discover": "shoal.risk.discovery",
     "example_census": "shoal.census.generate:generate",
     "Hierarchy": "shoal.hierarchy.hierarchy",
     "Release": "shoal.results",

@@ -11,7 +11,7 @@ import pytest
 FLAGS = ["--quasi", "age", "--quasi", "sex", "--sensitive", "disease"]
 DATA = {
     "target", "notes", "name", "rows", "records", "people", "quasi", "threshold", "population", "population_size",
-    "figures", "class_sizes", "curves", "contributions", "sensitive", "suda", "riskiest", "html",
+    "figures", "class_sizes", "curves", "contributions", "sensitive", "suda", "discovered", "riskiest", "html",
 }  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -74,6 +75,13 @@ Household = Annotated[
 Threshold = Annotated[float, typer.Option(metavar="RISK", help="Above it a record is at risk.")]
 Suda = Annotated[int, typer.Option(metavar="KEYS", help="Largest minimal unique to look for; 0 for none.")]
 InPairs = Annotated[bool, typer.Option("--pairs", help="Leave out pairs of quasi-identifiers as well.")]
+Discover = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE", show_default=False,
+        help="Find the smallest sets of columns on which this share of the people stand alone; 0 for anybody.",
+    ),
+]  # fmt: skip
 Top = Annotated[int, typer.Option(metavar="ROWS", min=0, help="Rows at most risk to list, by number.")]
 ShowValues = Annotated[
     bool, typer.Option("--show-values", help="List their quasi-identifiers too; on a terminal only.")
@@ -94,6 +102,7 @@ def risk(
     threshold: Threshold = 0.2,
     suda: Suda = 6,
     in_pairs: InPairs = False,
+    discover: Discover = None,
     top: Top = 5,
     show_values: ShowValues = False,
     html: Page = None,
@@ -112,6 +121,7 @@ def risk(
         from shoal.cli.targets import Reading, Roles, load_population, load_target
         from shoal.io.private import check_private
         from shoal.risk.assess import assess
+        from shoal.risk.discovery import discover as find_sets
 
         place = None if html is None else check_private(html, suffix=".html", replace=replace)
         roles = Roles(
@@ -124,12 +134,14 @@ def risk(
             markers=missing_markers or (),
         )  # fmt: skip
         step("reading")
-        table, notes = load_target(target, roles, reading, household)
+        table, notes = load_target(target, roles, reading, household, every=discover is not None)
         everybody = None if population is None else load_population(population, target, table, reading)
         found = assess(
             table, threshold=threshold, population=everybody, fraction=fraction, household=household, suda=suda,
             pairs=in_pairs, progress=step,
         )  # fmt: skip
+        if discover is not None:
+            found = dataclasses.replace(found, discovered=find_sets(table, share=discover, progress=step))
         title = table.name or target.resolve().stem
         if place is not None:
             step("writing")
@@ -138,6 +150,7 @@ def risk(
         show_json({"target": str(target), "notes": notes, **_told(found, top), "html": html})
     else:
         _show(found, title, notes)
+        _show_discovered(found)
         _show_riskiest(found, table, top, show_values)
         _show_page(html)
 
@@ -188,6 +201,16 @@ def _show_contributions(found: RiskReport) -> None:
             f"Minimal sample uniques of up to {found.suda.most} quasi-identifiers: {sizes}; "
             f"{found.suda.records:,} of {found.rows:,} rows have one."
         )
+
+
+def _show_discovered(found: RiskReport) -> None:
+    if found.discovered is None:
+        return
+    rows = [[", ".join(one.columns), f"{one.people:,}", share(one.share)] for one in found.discovered]
+    if rows:
+        show_table(["columns", ">people alone", ">share"], rows, title="Smallest identifying sets")
+    else:
+        say("No set of up to 4 columns singles out so many people.")
 
 
 def _figure_row(name: str, one: Risk) -> tuple[str, ...]:

@@ -54,10 +54,13 @@ class Roles:
     policies: Mapping[str, Any] = field(default_factory=dict)
 
 
-def load_target(target: Path, roles: Roles, reading: Reading, household: str | None) -> tuple[Table, list[str]]:
+def load_target(
+    target: Path, roles: Roles, reading: Reading, household: str | None, *, every: bool = False
+) -> tuple[Table, list[str]]:
     """The table behind a target, and what to know before its figures are read.
 
-    Roles come from the options for a file, else from the recipe or the manifest.
+    Roles come from the options for a file, else from the recipe or the manifest. With ``every``, columns of a file
+    without a role are kept: as neutral ones, or as quasi-identifiers where none is named.
     """
     if target.is_dir():
         _refuse_options("release", roles, reading)
@@ -73,13 +76,16 @@ def load_target(target: Path, roles: Roles, reading: Reading, household: str | N
     from shoal.risk.cells import as_it_stands
 
     frame = reading.frame(target)
+    others = _others(frame, roles, household)
+    left = _left(frame, roles, others) if every else []
     table = as_it_stands(
         frame,
-        quasi=roles.quasi,
+        quasi=roles.quasi or left,
         sensitive=roles.sensitive,
         subject=roles.subject,
         weight=roles.weight,
-        others=_others(frame, roles, household),
+        others=others,
+        neutral=left if roles.quasi else [],
         hierarchies={name: partial(build, name, entry) for name, entry in roles.hierarchies.items()},
         policies={name: load_policy(name, entry, None) for name, entry in roles.policies.items()},
     )
@@ -124,6 +130,12 @@ def _others(frame: pl.DataFrame, roles: Roles, household: str | None) -> list[st
         hint = f"Did you mean '{near}'?" if near else f"The columns are: {', '.join(frame.columns)}."
         raise SchemaError(f"There is no household column '{household}' in the table. {hint}")
     return [household]
+
+
+def _left(frame: pl.DataFrame, roles: Roles, others: Sequence[str]) -> list[str]:
+    """Columns without a role."""
+    used = {*roles.quasi, *roles.sensitive, roles.subject, roles.weight, *others}
+    return [name for name in frame.columns if name not in used]
 
 
 def _refuse_options(kind: str, roles: Roles, reading: Reading) -> None:

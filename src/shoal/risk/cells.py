@@ -22,11 +22,12 @@ def as_it_stands(
     subject: str | None = None,
     weight: str | None = None,
     others: Sequence[str] = (),
+    neutral: Sequence[str] = (),
     specs: Mapping[str, ColumnSpec] | None = None,
     hierarchies: Mapping[str, Any] | None = None,
     policies: Mapping[str, Any] | None = None,
 ) -> Table:
-    """Code the named columns of a frame, and leave the rest out; ``others`` are kept uncoded.
+    """Code the named columns of a frame, and leave the rest out; ``others`` and ``neutral`` ones are kept uncoded.
 
     Equal quasi-identifier cells are equal texts, so that ``[20,29]`` is a value like any other, and a missing cell
     is a value of its own.
@@ -49,6 +50,7 @@ def as_it_stands(
         subject=subject,
         weight=weight,
         drop=list(others),
+        neutral=list(neutral),
         specs={**(specs or {}), **{name: ColumnSpec(type="categorical") for name in quasi}},
     )
     used = list(schema.roles())

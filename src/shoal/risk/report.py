@@ -33,6 +33,21 @@ class Contribution:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FoundSet:
+    """A set of columns that singles people out, and no part of which does.
+
+    Attributes
+    ----------
+    people, share
+        Who stands alone on it: how many, and their share of all people.
+    """
+
+    columns: tuple[str, ...]
+    people: int
+    share: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class SudaSummary:
     """Minimal sample uniques of a table.
 
@@ -98,6 +113,8 @@ class RiskReport:
         One a quasi-identifier (and one a pair where asked for), the largest drop first.
     sensitive
         By sensitive attribute: l, t, alpha and further figures of the worst class (see `shoal.audit`).
+    discovered
+        Minimal sets of columns that single people out, None where they were not looked for.
     by_record
         Private, and not printed.
     """
@@ -116,6 +133,7 @@ class RiskReport:
     contributions: Sequence[Contribution]
     sensitive: Mapping[str, Mapping[str, Any]]
     suda: SudaSummary | None
+    discovered: Sequence[FoundSet] | None = None
     by_record: RecordRisks = field(repr=False)
 
     def __repr__(self) -> str:
@@ -134,5 +152,6 @@ class RiskReport:
         data = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "by_record"}
         data["figures"] = {name: asdict(figure) for name, figure in self.figures.items()}
         data["contributions"] = [asdict(one) for one in self.contributions]
+        data["discovered"] = None if self.discovered is None else [asdict(one) for one in self.discovered]
         data["suda"] = None if self.suda is None else asdict(self.suda)
         return data
