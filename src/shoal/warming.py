@@ -21,14 +21,16 @@ from shoal.kernels.tiers import compile_for_tier
 
 _MODELS = [{"name": "k", "k": 3}, {"name": "distinct-l", "l": 3}]
 _SETTINGS: dict[str, list[dict[str, Any]]] = {
-    "mondrian": [{}, {"cut": "best", "polish": "lm", "polish_rounds": 2}], "optimal": [{}, {"repeat": True}],
+    "mondrian": [{}, {"cut": "best", "polish": "lm", "polish_rounds": 2}, {"cut": "info-gain"}],
+    "optimal": [{}, {"repeat": True}],
     "k-members": [{}, {"suppression_limit": 0.0}], "microaggregation": [{}, {"method": "univariate"}],
     "alpha-k": [{"alpha": 0.9, "k": 3}], "anatomy": [{"l": 2}, {"grouping": "round-robin"}],
     "upc": [{"utility": 0.4, "protection": 0.9, "leftover_scope": scope} for scope in ("near", "all")],
     "personalised": [{"p": 0.9, "guard_level": 0}], "m-invariant": [{"m": 2}], "auto": [{"sample": 100}],
     "rv-distributed": [{"max_strings": 9}],
 }  # fmt: skip
-_WIDE: dict[str, list[dict[str, Any]]] = {"mondrian": [{"cut": "best"}]}  # for columns of many values, too
+# For columns of many values, too.
+_WIDE: dict[str, list[dict[str, Any]]] = {"mondrian": [{"cut": "best"}, {"cut": "info-gain"}]}
 _KINDS = ("trees", "flat", "people", "numbers", "one")
 _SMALL, _LARGE = 400, 70_000  # the large one is past what a single block of rows holds
 _FAST = ("mondrian", "random", "toc", "anatomy", "microaggregation")

@@ -23,6 +23,8 @@ ALGORITHMS: list[Spec] = [
     {"name": "mondrian", "fallback_lt": True, "suppression_limit": 0.5},
     {"name": "mondrian", "mode": "relaxed", "polish": "lm"},
     {"name": "mondrian", "polish": "arx-loss", "polish_rounds": 2, "suppression_limit": 0.5},
+    {"name": "mondrian", "cut": "info-gain"},
+    {"name": "mondrian", "cut": "info-gain", "target": "s", "mode": "relaxed", "suppression_limit": 0.5},
     {"name": "auto", "sample": 10, "candidates": [{"name": "mondrian", "cut": "best"}, {"name": "top-down"}]},
     {"name": "none", "suppression_limit": 1.0},
     {"name": "samarati"},

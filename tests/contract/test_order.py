@@ -30,8 +30,8 @@ def test_those_that_look_are_registered() -> None:
 
 
 def looks(spec: Spec) -> bool:
-    # Association weighs a column by what it tells about sensitive values.
-    return spec["name"] in LOOKING or spec.get("weights") == "association"
+    # Association weighs a column by what it tells about sensitive values, and a cut for a target by what it does.
+    return spec["name"] in LOOKING or spec.get("weights") == "association" or spec.get("cut") == "info-gain"
 
 
 def crowd() -> pl.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,9 +19,11 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.partition.mondrian import Mondrian
 from shoal.catalogue import make
 from shoal.engines.memory import MemoryEngine
+from shoal.errors import ParameterError
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
 from shoal.kernels.partition import mondrian
+from shoal.kernels.partition.aims import STEPS
 from shoal.models.judge import Judge
 from shoal.table.keys import Keys
 from shoal.table.table import Table
@@ -46,12 +49,13 @@ class Reference:
     """Mondrian by the book: the specification's steps, one part at a time."""
 
     def __init__(
-        self, case: Case, allowed: Allowed, k: int, *, relaxed: bool, fallback: bool, best: bool
+        self, case: Case, allowed: Allowed, k: int, *, relaxed: bool, fallback: bool, cut: str
     ) -> None:
         self.columns = [NaiveColumn(case, name) for name in case.quasi]
         self.codes = case.table().quasi_codes
         self.allowed, self.k = allowed, k
-        self.relaxed, self.fallback, self.best = relaxed, fallback, best
+        self.relaxed, self.fallback, self.cut = relaxed, fallback, cut
+        self.target = [int(value) for value in case.data["s0"]]
 
     def partition(self, rows: list[int]) -> set[frozenset[int]]:
         for left, right in self.cuts(rows):
@@ -64,7 +68,7 @@ class Reference:
         return {frozenset(rows)}
 
     def cuts(self, rows: list[int]) -> list[tuple[list[int], list[int]]]:
-        if self.best:
+        if self.cut != "widest":
             return self.best_cuts(rows) + (self.median_cuts(rows) if self.relaxed else [])
         return self.median_cuts(rows)
 
@@ -99,8 +103,17 @@ class Reference:
                 left = [row for row in rows if self.codes[a, row] <= value]
                 right = [row for row in rows if self.codes[a, row] > value]
                 loss = sum(len(side) * record_price(self.columns, side) for side in (left, right))
-                found.append((round(loss, 9), len(found), left, right))
-        return [(left, right) for _, _, left, right in sorted(found)]
+                untold = sum(self.untold([self.target[row] for row in side]) for side in (left, right))
+                found.append((math.floor(untold * STEPS + 0.5), round(loss, 9), len(found), left, right))
+        return [(left, right) for *_, left, right in sorted(found)]
+
+    def untold(self, values: list[int]) -> float:
+        """What a side leaves to be told about the target."""
+        if self.cut == "info-gain":
+            return len(values) * entropy(values) / math.log(2)
+        # In units of the whole column's variance.
+        units = statistics.pvariance(self.target) or 1.0
+        return len(values) * statistics.pvariance(values) / units if self.cut == "lsd" else 0.0
 
 
 def entropy(values: Sequence[Any]) -> float:
@@ -140,7 +153,7 @@ SPECS: dict[str, dict[str, Any]] = {
     k=st.integers(2, 4),
     model=st.sampled_from(list(SPECS)),
     mode=st.sampled_from(["strict", "relaxed"]),
-    cut=st.sampled_from(["widest", "best"]),
+    cut=st.sampled_from(["widest", "best", "info-gain", "lsd"]),
     fallback=st.booleans(),
 )
 def test_parts_are_those_of_the_reference(
@@ -152,7 +165,7 @@ def test_parts_are_those_of_the_reference(
         case.table(), [{"name": "k", "k": k}, SPECS[model]], mode=mode, cut=cut, fallback_lt=fallback
     )
     reference = Reference(
-        case, predicate(model, values), k, relaxed=mode == "relaxed", fallback=fallback, best=cut == "best"
+        case, predicate(model, values), k, relaxed=mode == "relaxed", fallback=fallback, cut=cut
     )
     assert found == reference.partition(list(range(case.n)))
 
@@ -163,7 +176,7 @@ def test_of_equally_wide_columns_the_first_is_cut() -> None:
     assert groups_of(read(frame, quasi=["a", "b"]), [SPECS["k"]]) == {frozenset([0, 1]), frozenset([2, 3])}
 
 
-@pytest.mark.parametrize("cut", ["widest", "best"])
+@pytest.mark.parametrize("cut", ["widest", "best", "info-gain", "lsd"])
 @pytest.mark.parametrize("mode", ["strict", "relaxed"])
 def test_sharing_the_work_out_changes_nothing(cut: str, mode: str) -> None:
     rng = np.random.default_rng(3)
@@ -199,3 +212,30 @@ def test_values_next_to_each_other_are_cut_beside_an_extreme_one(quasi: list[str
     frame = pl.DataFrame({"a": [*range(39), 10**15], "b": [0, 1] * 20})
     parts = groups_of(read(frame, quasi=quasi, settings={"a": {"snap": "off"}}), [SPECS["k"]], mode="relaxed")
     assert max(map(len, parts)) < 4
+
+
+def test_a_cut_serves_its_target() -> None:
+    """The wide column says nothing about the target; the narrow one says all."""
+    frame = pl.DataFrame({"a": range(8), "b": [0, 1] * 4, "s": [5, 90] * 4, "c": ["x", "y"] * 4})
+    table = read(frame, quasi=["a", "b"], sensitive=["s", "c"])
+    halves = {frozenset([0, 2, 4, 6]), frozenset([1, 3, 5, 7])}
+    four = [{"name": "k", "k": 4}]
+    assert groups_of(table, four, cut="widest") != halves
+    for cut, target in [("info-gain", None), ("info-gain", "c"), ("lsd", "s"), ("lsd", "b"), ("info-gain", "b")]:
+        assert groups_of(table, four, cut=cut, target=target) == halves
+
+
+@pytest.mark.parametrize(
+    "given, quasi, said",
+    [
+        ({"cut": "best", "target": "s"}, ["a"], "The target of Mondrian is for the cuts"),
+        ({"cut": "lsd", "target": "s"}, ["a"], "is for numbers, and 's' has none: cut by 'info-gain' instead"),
+        ({"cut": "lsd", "target": "ss"}, ["a"], "no sensitive column and no quasi-identifier. Did you mean 's'"),
+        ({"cut": "lsd"}, ["a", "s"], "Cuts for a target need one"),
+    ],
+)
+def test_targets_that_are_none(given: dict[str, Any], quasi: list[str], said: str) -> None:
+    frame = pl.DataFrame({"a": [1, 2, 3, 4], "s": ["x", "y", "x", "y"]})
+    table = read(frame, quasi=quasi, sensitive=[name for name in ("s",) if name not in quasi])
+    with pytest.raises(ParameterError, match=said):
+        groups_of(table, [SPECS["k"]], **given)

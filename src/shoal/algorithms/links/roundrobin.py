@@ -38,7 +38,7 @@ def round_robin(problem: Problem) -> tuple[np.ndarray, dict[str, Any]]:
     work = Work(codes, np.empty_like(codes), order, np.empty_like(order), np.zeros(order.size, dtype=np.uint8))
     starts = np.searchsorted(ids[by_group], np.arange(groups + 1))
     prices, judged = prices_of(problem.domain), (problem.judge.rules, sensitive_codes(problem))
-    cut_parts(work, starts, prices, judged, Options(problem.judge.k, False, False), None, False)
+    cut_parts(work, starts, prices, judged, Options(problem.judge.k, False, False), None, None, False)
     found = np.empty(order.size, dtype=np.int32)
     found[order] = np.cumsum(work.ends) - work.ends
     return found, {"dealt": groups}

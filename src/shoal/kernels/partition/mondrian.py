@@ -14,6 +14,7 @@ from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import share
 from shoal.kernels.judge.rules import Rules
 from shoal.kernels.judge.segments import Sensitive, failing, rule_values, segment_ok
+from shoal.kernels.partition.aims import Aim, aim_scores, first_cut
 from shoal.kernels.partition.bestcut import best_cuts
 from shoal.kernels.price.cells import FLAT, Prices, cell, helper, whole_of, wide
 
@@ -218,13 +219,27 @@ def _median_cut(work: Work, lo: int, hi: int, a: int, limits: tuple, relaxed: bo
 
 
 @_inlined
+def _candidates(
+    work: Work, lo: int, hi: int, p: Prices, k: int, best: bool | None, aim: Aim | None
+) -> tuple:
+    """Scores, losses, columns and last left values of all cuts between values, none where they are not asked for."""
+    losses, columns, values = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
+    if best is not None:
+        losses, columns, values = best_cuts(work.codes, lo, hi, p, k)
+    scores = np.zeros(losses.size, dtype=np.int64)
+    if aim is not None:
+        scores = aim_scores(work, lo, hi, aim, columns, values)
+    return scores, losses, columns, values
+
+
+@_inlined
 def _cut(
-    work: Work, lo: int, hi: int, p: Prices, judged: Judged, options: Options, best: bool | None
+    work: Work, lo: int, hi: int, p: Prices, judged: Judged, options: Options, best: bool | None, aim: Aim | None
 ) -> int:
     """Take the first allowed cut in order of preference; returns the middle, or lo when none is allowed.
 
-    The best cuts between values come first if asked for, then medians of the widest columns (for ``best`` only in
-    relaxed mode, where ties may still be halved).
+    The best cuts between values come first if asked for (with an aim, those that serve it best), then medians of the
+    widest columns (for ``best`` only in relaxed mode, where ties may still be halved).
     """
     n = hi - lo
     if n < 2 * options.k:
@@ -235,17 +250,15 @@ def _cut(
     freed = np.zeros(0, dtype=np.uint8)
     if judged is not None:
         freed = _freed(work, lo, hi, judged)
-    losses, columns, values = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
+    scores, losses, columns, values = _candidates(work, lo, hi, p, options.k, best, aim)
     widths = np.zeros(m, dtype=np.int64)
-    if best is not None:
-        losses, columns, values = best_cuts(work.codes, lo, hi, p, options.k)
     if best is None or options.relaxed:
         widths = widths_of(work.codes, lo, hi, p, low, high)
     tries = 0
     again = False
     while True:
-        pick = int(np.argmin(losses)) if losses.size else -1
-        if pick >= 0 and losses[pick] < _ALL and tries < _CANDIDATES:
+        pick = first_cut(scores, losses, _ALL)
+        if pick >= 0 and tries < _CANDIDATES:
             losses[pick] = _ALL
             tries += 1
             a, value, ties, left = columns[pick], values[pick], _ALL, options.k
@@ -268,8 +281,9 @@ def _cut(
 
 @kernel
 def cut_parts(
-    work: Work, starts: np.ndarray, p: Prices, judged: Judged, options: Options, best: bool | None, once: bool
-) -> np.ndarray:
+    work: Work, starts: np.ndarray, p: Prices, judged: Judged, options: Options, best: bool | None, aim: Aim | None,
+    once: bool,
+) -> np.ndarray:  # fmt: skip
     """Cut every given part once or to the end; ``starts`` holds where each begins and, last, where all end.
 
     Returns where each part was cut first. The one way in from Python: each one more compiles all rules again.
@@ -283,7 +297,7 @@ def cut_parts(
         while depth:
             depth -= 1
             a, b = stack[depth, 0], stack[depth, 1]
-            middle = _cut(work, a, b, p, judged, options, best)
+            middle = _cut(work, a, b, p, judged, options, best, aim)
             if first:
                 middles[part] = middle
                 first = False
@@ -300,13 +314,15 @@ def cut_parts(
     return middles
 
 
-def partition(work: Work, p: Prices, judged: Judged, options: Options, best: bool) -> None:
+def partition(
+    work: Work, p: Prices, judged: Judged, options: Options, best: bool, aim: Aim | None = None
+) -> None:
     """Cut all rows to the end; one core or several give the same parts.
 
-    ``judged`` holds the rules, None where the number of rows decides alone. What is not asked for is handed on as None,
-    so that it is not compiled either.
+    ``judged`` holds the rules, None where the number of rows decides alone; ``aim`` is what best cuts serve. What is
+    not asked for is handed on as None, so that it is not compiled either.
     """
-    more = (p, judged, options, True if best else None)
+    more = (p, judged, options, True if best else None, aim)
     starts = np.array([0, work.order.size], dtype=np.int64)
     # Level by level until there are enough parts to share out, then part by part.
     while work.order.size >= PARALLEL_FROM and starts.size - 1 < TASKS:
