@@ -27,7 +27,7 @@ TINY: dict[str, dict[str, Any]] = {
     "4.1": {"rows": [200, 400]},
     "4.3": {"rows": 200, "small": 100, "k": [5], "readings": [5]},
     "4.4": {"rows": 200, "generated": 200, "wu": [0.0, 1.0]},
-    "4.12": {"rows": 200, "count": 50, "k": [5]},
+    "4.12": {"rows": 200, "count": 50, "k": [5, 25]},
 }
 
 

@@ -28,14 +28,14 @@ from shoal_papers.standins import census_standin
 
 # Few releases each: enough for every claim and reading to be computed.
 TINY: dict[str, dict[str, Any]] = {
-    "6.4": {"rows": 120, "k": [2], "delta": [0.2, 0.4]},
-    "6.14": {"rows": 150, "k": [2], "queries": 50},
-    "6.18": {"rows": 150, "k": [2]},
-    "6.24": {"rows": 150, "k": [2], "queries": 200},
-    "6.26": {"rows": 120, "k": [2]},
-    "T6.3": {"rows": 100, "k": [2], "queries": 50},
-    "6.32": {"rows": 150, "k": 5, "p": [0.3, 1.0]},
-    "6.34": {"rows": 150, "k": 5, "u": [0.1, 1.0]},
+    "6.4": {"rows": 120, "tried": 90, "k": [2], "delta": [0.2, 0.4]},
+    "6.14": {"rows": 150, "tried": 90, "k": [2], "queries": 50},
+    "6.18": {"rows": 150, "people": 120, "people_k": 2, "tried": 90, "k": [2]},
+    "6.24": {"rows": 150, "tried": 90, "k": [2], "queries": 200},
+    "6.26": {"rows": 120, "tried": 90, "k": [2, 10]},
+    "T6.3": {"rows": 100, "tried": 80, "k": [2], "queries": 50},
+    "6.32": {"rows": 150, "tried": 100, "k": 5, "p": [0.3, 1.0]},
+    "6.34": {"rows": 150, "tried": 100, "k": 5, "u": [0.1, 1.0]},
     "6.36": {"rows": [120, 240]},
     "6.37": {"rows": 120, "quasi": [2, 3]},
 }

@@ -153,6 +153,8 @@ class Item:
         Further ids under which it can be asked for, such as of figures that one run draws.
     fixed
         Whether seeds play no part, as in worked examples.
+    repeats
+        Seeds of a full run: fewer than usual where data of the document's own size leave little to chance.
     refuted
         By the beginning of a claim's text, why it does not hold: taken where it does not.
     undecidable
@@ -170,6 +172,7 @@ class Item:
     quick: Mapping[str, Any] = field(default_factory=dict)
     also: Sequence[str] = ()
     fixed: bool = False
+    repeats: int = FULL_SEEDS
     impossible: str = ""
     refuted: Mapping[str, str] = field(default_factory=dict)
     undecidable: Mapping[str, str] = field(default_factory=dict)
@@ -187,7 +190,7 @@ class Item:
 
     def seeds(self, first: int, quick: bool) -> tuple[int, ...]:
         """Seeds of a run, counted from the first."""
-        count = 1 if self.fixed else QUICK_SEEDS if quick else FULL_SEEDS
+        count = 1 if self.fixed else QUICK_SEEDS if quick else self.repeats
         return tuple(range(first, first + count))
 
     def carry_out(self, context: Context) -> Outcome:

@@ -157,7 +157,7 @@ def within(
             verdicts.append("holds")
         else:
             verdicts.append("does not hold" if one.high < low or one.low > high else "inconclusive")
-    everything = np.concatenate([np.asarray(one, dtype=float).ravel() for one in curve.values()])
+    everything = np.concatenate([np.empty(0), *(np.asarray(one, dtype=float).ravel() for one in curve.values())])
     return Claim(
         kind=kind,
         text=text,

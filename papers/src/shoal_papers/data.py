@@ -63,7 +63,7 @@ class Data:
         return self._note(made)
 
     def standin(self, name: str, **parameters: Any) -> StandIn:
-        """A generated data set: ``"synthetic-mcphd"``, ``"synthetic-a"`` or ``"synthetic-b"``, with its parameters."""
+        """A generated data set, by its name among ``GENERATORS``, with its parameters."""
         choice("a stand-in", "name", name, GENERATORS)
         return self._note(GENERATORS[name](**parameters))
 

@@ -83,6 +83,14 @@ def curves(
     return found
 
 
+def beside(drawn: Sequence[Series], stated: Mapping[str, Mapping[Any, float]]) -> list[Series]:
+    """The same curves with what the document prints, by the curve's name and the point."""
+    return [
+        replace(one, printed=[stated[one.name].get(at, float("nan")) for at in one.x]) if one.name in stated else one
+        for one in drawn
+    ]
+
+
 def _where(runs: pl.DataFrame, where: Mapping[str, Any] | None) -> pl.DataFrame:
     for name, value in (where or {}).items():
         runs = runs.filter(pl.col(name) == value)

@@ -46,14 +46,15 @@ def synthetic_a(n: int = 100_000, sigma: float = 2.5, seed: int = 1) -> StandIn:
     return StandIn(name=f"synthetic-a, sigma {sigma:g}", what=what, frame=frame, hierarchies={}, seed=seed)
 
 
-def synthetic_b(n: int = 50_000, seed: int = 1) -> StandIn:
-    """Loukides' second: five quasi-identifiers and two sensitive attributes, with one hierarchy for all."""
+def synthetic_b(n: int = 50_000, seed: int = 1, sigma: float = 1.0) -> StandIn:
+    """Loukides' second, standard normal: five quasi-identifiers and two sensitive attributes, one hierarchy for all."""
     columns = ["q1", "q2", "q3", "q4", "q5", "s1", "s2"]
-    frame = _normal(n, columns, 3.2, Keys.from_seed(seed).generator("papers/synthetic-b"))
+    frame = _normal(n, columns, sigma, Keys.from_seed(seed).generator(f"papers/synthetic-b/{sigma}"))
     leaves = [str(value) for value in range(20)]
     trees = {name: intervals(name, leaves, _B_EDGES) for name in columns}
-    what = "generated: integers of round(clip(N(9.5, 3.2), 0, 19)), independent; scale and hierarchy are ours"
-    return StandIn(name="synthetic-b", what=what, frame=frame, hierarchies=trees, seed=seed)
+    what = f"generated: integers of round(clip(N(9.5, {sigma:g}), 0, 19)), independent; centre and hierarchy are ours"
+    name = "synthetic-b" if sigma == 1.0 else f"synthetic-b, sigma {sigma:g}"
+    return StandIn(name=name, what=what, frame=frame, hierarchies=trees, seed=seed)
 
 
 def _normal(n: int, columns: Sequence[str], sigma: float, drawn: np.random.Generator) -> pl.DataFrame:
@@ -207,4 +208,5 @@ GENERATORS: dict[str, Callable[..., StandIn]] = {
     "synthetic-mcphd": synthetic_mcphd,
     "synthetic-a": synthetic_a,
     "synthetic-b": synthetic_b,
+    "census-standin": census_standin,
 }

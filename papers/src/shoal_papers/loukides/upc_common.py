@@ -28,7 +28,7 @@ from shoal.models.size import KAnonymity
 from shoal.results import Release
 from shoal.table.keys import Keys
 from shoal.table.table import Table
-from shoal_papers.base import Claim
+from shoal_papers.base import Claim, Context
 from shoal_papers.claims import within
 from shoal_papers.plots import Series
 from shoal_papers.runs import release
@@ -44,6 +44,8 @@ ROUNDING = 1e-9
 OURS, CL, CLOSE, PERSONAL = "UPC", "Incognito (c,l)", "Incognito t", "Personalised"
 # Other readings: of how Personalised was configured, and of what UPC's s was.
 BREACH, TIGHT, SMALL = "Personalised, 1/k", "UPC, s = k", "UPC, at most 2k - 1"
+# Table 6.5's UM is the same up to k = 25 and then jumps: 50,000 records halved to 49, and to 98 for k = 50.
+FIXED = "UPC, s = 50"
 OFFERED = (
     "UPC runs as printed: leftovers may join any cluster, no size limit, s = 4k as in the document's own runs of its "
     "heuristic (4/P where that is more, since no class smaller than 1/P can meet P)."
@@ -52,7 +54,10 @@ SEEN = (
     "Range diversity is counted in published cells; where Personalised lifts incomes, each value that a cell covers is "
     "equally likely. Incomes are categories with a hierarchy, as in Table 6.1."
 )
-STANDIN = "CENSUS may not be shared: the stand-in named under data has its columns, and hierarchies of ours."
+STANDIN = (
+    "CENSUS may not be shared: the stand-in named under data has its columns, and hierarchies of ours. Figures are "
+    "those of all of Adult; generated people, as many as the document has, are beside them."
+)
 GUARDED = (
     "How Personalised was configured is not printed, and it has no k of its own although its figures move with k. It "
     "is run with classes of k, a breach limit of 1/2 and guards one level above every income; 'Personalised, 1/k' is "
@@ -61,8 +66,8 @@ GUARDED = (
 LOOSE = "t = 0.9 hardly limits anything: the distance is at most 1, so what t-closeness did here is the choice of t."
 
 
-# A measured column, its label, and horizontal lines: one panel of a figure.
-Panel = tuple[str, str, dict[str, float]]
+# A measured column, its label, horizontal lines, and the document's figures: one panel.
+Panel = tuple[str, str, dict[str, float], str]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -71,6 +76,13 @@ class Tables:
 
     plain: Table
     trees: Table
+
+
+def census_of(context: Context, seed: int, rows: int | None, *, generated: bool = False) -> StandIn:
+    """So many rows of the census or its stand-in (None: all of it), or so many generated people."""
+    if generated:
+        return context.data.standin("census-standin", n=rows, seed=seed)
+    return context.data.census(seed=seed, n=rows)
 
 
 def census_tables(made: StandIn, quasi: Sequence[str] = CENSUS_QUASI) -> Tables:
@@ -100,16 +112,22 @@ def synthetic_tables(
     return Tables(plain=table(sensitive), trees=table(frame.columns))
 
 
+def fewest(k: int, protection: float) -> int:
+    """The smallest class that k and P allow."""
+    return max(k, int(np.ceil(1.0 / protection - ROUNDING)))
+
+
 def upc(k: int, utility: float, protection: float, **options: Any) -> UPC:
-    """UPC as its listing has it: every cluster is open to leftovers."""
-    return UPC(k=k, utility=utility, protection=protection, **{"leftover_scope": "all", **options})
+    """UPC as its listing has it: every cluster is open to leftovers, and grows as far as U and P allow."""
+    printed = {"size": 4 * fewest(k, protection), "max_size": None, "assign": "value", "leftover_scope": "all"}
+    return UPC(k=k, utility=utility, protection=protection, **{**printed, **options})
 
 
 def upc_named(name: str, k: int, utility: float, protection: float) -> UPC:
     """UPC as printed, or in one of its other readings."""
-    fewest = max(k, int(np.ceil(1.0 / protection - ROUNDING)))
-    options = {TIGHT: {"size": fewest}, SMALL: {"max_size": 2 * fewest - 1}}.get(name, {})
-    return upc(k, utility, protection, **options)
+    least = fewest(k, protection)
+    options = {TIGHT: {"size": least}, SMALL: {"max_size": 2 * least - 1}, FIXED: {"size": max(50, 2 * least)}}
+    return upc(k, utility, protection, **options.get(name, {}))
 
 
 class Watch:

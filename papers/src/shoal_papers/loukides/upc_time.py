@@ -117,8 +117,9 @@ def _outcome(context: Context, axis: str, label: str, claims: Any, notes: Sequen
     return Outcome(
         table=summarise(runs, ["method", axis], ["seconds"]),
         runs=runs,
-        plots=[Plot(title="Generated people, k = 5", x=label, y="processor seconds", better="down",
-                    log_x=axis == "rows", log_y=True, series=curves(runs, axis, "seconds", by="method"))],
+        plots=[Plot(title="generated people, k = 5", figure="Fig. 6.36" if axis == "rows" else "Fig. 6.37", x=label,
+                    y="processor seconds", better="down", study=OURS, log_x=axis == "rows", log_y=True,
+                    series=curves(runs, axis, "seconds", by="method"))],
         claims=[*claims(runs, OURS), *_faster(runs, axis, OURS)],
         notes=[*NOTES, *notes],
         readings=[

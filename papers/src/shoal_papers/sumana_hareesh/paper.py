@@ -32,6 +32,12 @@ SENSITIVE = "occupation"
 GUARDED = ("Exec-managerial", "Prof-specialty")
 OTHERS = 0.9
 MODELS = ("k-anonymity", "simple", "complete", "general")
+# Where curves lie this near to each other, what nobody prints decides.
+UNPRINTED = dict.fromkeys(
+    ("k-anonymity loses no more", "simple loses no more", "complete loses no more"),
+    "the document prints neither data, method, measure nor alpha, and the clustering is greedy, so that a constraint "
+    "more can lead it to a slightly better end",
+)
 
 
 def model(name: str, k: int, alpha: float) -> Model:
@@ -148,7 +154,8 @@ def _outcome(context: Context, axis: str, label: str) -> Outcome:
             for claim in _both(_best_of_larger(shown), axis, label)
         ]
     plots = [
-        Plot(title=f"alpha = {first:g}", x=label, y=f"NCP a {what}", better="down",
+        Plot(title=f"alpha = {first:g}", figure="Fig. 1" if axis == "k" else "Fig. 2", study="general",
+             x=label, y=f"NCP a {what}", better="down",
              series=curves(shown, axis, column, by="model"))
         for what, column in (("record", "loss"), ("cell", "loss_cell"))
     ]  # fmt: skip
@@ -160,6 +167,8 @@ def _outcome(context: Context, axis: str, label: str) -> Outcome:
         notes=[
             "The document names neither data nor measure: Adult, occupation, clustering and NCP are ours.",
             f"Guarded values: {' and '.join(GUARDED)}; simple guards the first, complete caps others at {OTHERS:g}.",
+            "The document prints no alpha for its figures. 0.5 comes first: at k = 2 two records cannot satisfy less, "
+            "and with 0.4, that of its Table 4, what is drawn at k = 2 is what rule 1 leaves of classes of three.",
             "Rule 1 is read as at most 2k - 1 records, as in the document's formula, not 2k, as in its prose.",
         ],
         readings=readings,
@@ -190,8 +199,9 @@ PAPER = Paper(
             ),
             run=_against_k,
             needs=["adult"],
-            parameters={"rows": 1000, "quasi": 6, "k": list(range(2, 11)), "alpha": [0.4, 0.5]},
-            quick={"rows": 400, "k": [2, 4, 6, 8, 10], "alpha": [0.4]},
+            parameters={"rows": 1000, "quasi": 6, "k": list(range(2, 11)), "alpha": [0.5, 0.4]},
+            quick={"rows": 400, "k": [2, 4, 6, 8, 10], "alpha": [0.5]},
+            undecidable=UNPRINTED,
         ),
         Item(
             id="2",
@@ -201,8 +211,9 @@ PAPER = Paper(
             statement="Loss grows with the number of quasi-identifiers, in the same order of models.",
             run=_against_quasi,
             needs=["adult"],
-            parameters={"rows": 1000, "k": 5, "quasi": list(range(2, 9)), "alpha": [0.4, 0.5]},
-            quick={"rows": 400, "quasi": [2, 4, 6, 8], "alpha": [0.4]},
+            parameters={"rows": 1000, "k": 5, "quasi": list(range(2, 9)), "alpha": [0.5, 0.4]},
+            quick={"rows": 400, "quasi": [2, 4, 6, 8], "alpha": [0.5]},
+            undecidable=UNPRINTED,
         ),
     ],
 )

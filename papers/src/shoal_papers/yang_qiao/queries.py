@@ -101,8 +101,9 @@ def _against_quasi(context: Context) -> Outcome:
         table=summarise(runs, ["method", "l", "quasi"], [*WAYS, FLOORED, "closer"]),
         runs=runs,
         plots=[
-            Plot(title=f"l = {given['l']} (Anatomy: {given['anatomy']})", x="quasi-identifiers in a query",
-                 y=f"{way} relative error", better="down", log_y=True, series=curves(runs, "quasi", way, by="method"))
+            Plot(title=f"l = {given['l']} (Anatomy: {given['anatomy']})", figure="Fig. 6a", study=RA,
+                 x="quasi-identifiers in a query", y=f"{way} relative error", better="down", log_y=True,
+                 series=curves(runs, "quasi", way, by="method"))
             for way in WAYS
         ],
         claims=claims,
@@ -217,8 +218,9 @@ def _against_l(context: Context) -> Outcome:
         table=summarise(runs, ["method", "l"], [*WAYS, FLOORED, "closer", "groups"]),
         runs=runs,
         plots=[
-            Plot(title=f"{given['quasi']} quasi-identifiers in a query", x="l", y=f"{way} relative error",
-                 better="down", log_y=True, series=curves(_spread(runs, given["l"]), "l", way, by="method"))
+            Plot(title=f"{given['quasi']} quasi-identifiers in a query", figure="Fig. 6b", x="l",
+                 y=f"{way} relative error", better="down", log_y=True, study=RA,
+                 series=curves(_spread(runs, given["l"]), "l", way, by="method"))
             for way in WAYS
         ],
         claims=claims,

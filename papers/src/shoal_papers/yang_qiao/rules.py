@@ -124,7 +124,8 @@ def _bars(at: Mapping[str, np.ndarray], support: float) -> Plot:
     sums = [summary(values) for values in at.values()]
     series = Series(name="recovered", x=list(at), y=[one.mean for one in sums], low=[one.low for one in sums],
                     high=[one.high for one in sums])  # fmt: skip
-    return Plot(title=f"support {_said(support)}", kind="bar", x="method", y="associations recovered (%)", better="up",
+    return Plot(title=f"support {_said(support)}", figure="Fig. 7", kind="bar", x="method",
+                y="associations recovered (%)", better="up",
                 series=[series])  # fmt: skip
 
 
@@ -225,11 +226,11 @@ def _with_items(parts: pl.DataFrame, support: float) -> list[Claim]:
 def _lambda_plots(runs: pl.DataFrame) -> list[Plot]:
     names = {support: f"support {_said(support)}" for support in runs["support"].unique().to_list()}
     return [
-        Plot(title=f"{title} (Fig. 8a)", x="lambda", y=words, better=better,
+        Plot(title=title, figure="Fig. 8a", x="lambda", y=words, better=better, study=names.get(0.08, ()),
              series=curves(runs, "lambda", column, by="support", names=names))
         for title, column, words, better in (
-            ("Recovered", "recovered", "associations recovered (%)", "up"),
-            ("Made up", "artificial", "artificial associations", "down"),
+            ("recovered", "recovered", "associations recovered (%)", "up"),
+            ("made up", "artificial", "artificial associations", "down"),
         )
     ]  # fmt: skip
 
@@ -240,8 +241,8 @@ def _length_plot(parts: pl.DataFrame, given: Mapping[str, Any]) -> Plot:
         mine = _some(parts, support, given["confidence"]).sort("length")
         [one] = curves(mine, "length", "recovered") if mine.height else [Series(name="", x=[], y=[])]
         series.append(Series(name=f"support {_said(support)}", x=one.x, y=one.y, low=one.low, high=one.high))
-    return Plot(title=f"By length, lambda = {given['at']} (Fig. 8b)", x="length of the association", better="up",
-                y="associations recovered (%)", series=series, lines={"half": 50.0})  # fmt: skip
+    return Plot(title=f"by length, lambda = {given['at']}", figure="Fig. 8b", x="length of the association",
+                better="up", y="associations recovered (%)", series=series, lines={"half": 50.0})  # fmt: skip
 
 
 RULES = [
