@@ -179,3 +179,21 @@ def test_check_knows_what_a_run_will_ask_for(shoal, flags: list[str]) -> None:
     assert result.code == 2
     assert [one["codes"] for one in result.json["refusals"]] == [["W-PP-REV"]]
     assert "vault" in result.json["error"]["message"]
+
+
+def test_codes_are_mined_beside_the_values(shoal, flags: list[str], census: Path) -> None:
+    made = shoal("anonymize", *flags, "-o", "out", *CASES["pseudonymised"], "--save-recipe", "recipe.toml")
+    assert made.code == 0, made.err
+    asked = ["--evaluate", "rules", "--evaluate", "classifiers", "--json"]
+    against = ["--against", census / "out.source" / "census.csv", "--missing", "drop"]
+    recipe = shoal("measure", "recipe.toml", *asked).json["evaluations"]
+    alone = shoal("measure", "out", *against, *asked).json["evaluations"]
+    vault = shoal("measure", "out", *against, "--vault", "keys.vault", *asked).json["evaluations"]
+    assert [one["name"] for one in recipe[:2]] == ["rules recovered", "rules artificial"]
+    assert [one["value"] for one in recipe[:2]] == [1.0, 0.0]
+    assert recipe[:3] == vault[:3]
+    assert (alone[0]["name"], alone[0]["value"]) == ("rules number", 1.0)
+    assert "of its own rows held out" in alone[1]["sentence"]
+    assert "coded as published" in vault[3]["sentence"]
+    wrong = shoal("measure", "recipe.toml", *asked[:-1], "--vault", "keys.vault")
+    assert (wrong.code, "leave out --vault" in wrong.err) == (2, True)

@@ -10,6 +10,7 @@ import polars as pl
 
 from shoal.evaluation.features import frame_features
 from shoal.evaluation.reading import Feature, Reading
+from shoal.kinds.generalised import GENERALISED
 from shoal.table.keys import Keys
 
 ROLES = {"age": "quasi", "sex": "quasi", "town": "quasi", "income": "neutral", "disease": "sensitive"}
@@ -39,7 +40,7 @@ def reading(frame: pl.DataFrame, released: pl.DataFrame | None = None, **changes
     made = frame_features(released, frame)
     features = {name: replace(one, role=ROLES.get(name, "quasi")) for name, one in made.items()}
     given: dict[str, Any] = {
-        "kind": "generalised", "made": "generalised", "n": frame.height, "rows": frame.height, "source": order,
+        "kind": GENERALISED, "made": GENERALISED, "n": frame.height, "rows": frame.height, "source": order,
         "features": features, "groups": np.zeros(frame.height, dtype=np.int32), "suppression": 0.0,
         "keys": Keys.from_seed(1),
     }  # fmt: skip

@@ -11,7 +11,7 @@ import typer
 
 from shoal.catalogue import names as registered
 from shoal.catalogue import summary
-from shoal.cli.options import Columns, Encoding, Json, Markers, Page, ReplacePage, Separator
+from shoal.cli.options import Columns, Encoding, Json, KeyFile, Markers, Page, PassphraseFile, ReplacePage, Separator
 from shoal.cli.run import carry_out
 from shoal.cli.show import ARROWS, figure, plain, say, show_json, show_table, steps
 from shoal.cli.summary import score_data, show_scores
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from shoal.evaluation.base import Evaluation
     from shoal.io.recipes import Recipe
+    from shoal.pseudonyms.secrets import Secret
     from shoal.results import Release
 
 _ALL = "all"
@@ -64,6 +65,12 @@ def measure(
         list[str] | None,
         _one("COLUMN=FILE", "Of a folder: a hierarchy that is not public. Can be repeated.", "--hierarchy"),
     ] = None,
+    vault: Annotated[
+        Path | None, _one("FILE.vault", "Of a folder with codes: what undoes them, so that T' can be read beside T.")
+    ] = None,
+    vault_entry: Annotated[str | None, _one("NAME", "Its entry there; the folder's name by default.")] = None,
+    passphrase_file: PassphraseFile = None,
+    key_file: KeyFile = None,
     html: Page = None,
     replace_html: ReplacePage = False,
     columns: Columns = None,
@@ -84,6 +91,8 @@ def measure(
     place = _check(target, against, html, replace_html, bool(asked))
     if hierarchies and not target.is_dir():
         raise InputError("A recipe names its own hierarchies: leave out --hierarchy.")
+    if vault is not None and not (target.is_dir() and asked):
+        raise InputError("A vault reads the codes of a written release that is evaluated: leave out --vault.")
     recipe = _with_workload(target) if gain else None
 
     def original() -> pl.DataFrame:
@@ -100,7 +109,8 @@ def measure(
     if absent:
         raise InputError(f"The evidence of '{target}' has no measure '{absent[0]}': measure its recipe instead.")
     trees = {name: parse_hierarchy(text) for name, text in pairs("--hierarchy", hierarchies).items()}
-    findings = _findings(target, priced, asked, original, policy == "drop", seed, trees)
+    secrets = _secrets(target, vault, vault_entry, (passphrase_file, key_file))
+    findings = _findings(target, priced, asked, original, policy == "drop", seed, trees, secrets)
     gains = _gains(recipe, priced)
     shown = {name: priced.scores[name] for name in wanted or registered("measure") if name in priced.scores}
     if place is not None:
@@ -164,6 +174,7 @@ def _findings(
     drop: bool,
     seed: int,
     trees: Mapping[str, Any],
+    secrets: Sequence[Secret],
 ) -> list[dict[str, Any]]:
     """Evaluations as plain data."""
     if not asked:
@@ -186,8 +197,25 @@ def _findings(
             rows = rows.drop_nulls(named) if drop else rows
             manifest = readers_manifest(manifest, [rows], trees)
             refuse_other_rows(frames["release"], manifest, rows)
-            reading = read_published(frames["release"], manifest, rows, values=frames.get("sensitive"), keys=keys)
+            codes = {
+                one.column: one.encode(rows[one.column], strict=False) for one in secrets if one.column in rows.columns
+            }
+            reading = read_published(
+                frames["release"], manifest, rows, values=frames.get("sensitive"), keys=keys, codes=codes
+            )
         return [plain(one) for one in evaluate(reading, asked, progress=step)]
+
+
+def _secrets(
+    target: Path, vault: Path | None, entry: str | None, keys: tuple[Path | None, Path | None]
+) -> list[Secret]:
+    """What undoes the codes of a written release, where its vault is named."""
+    if vault is None:
+        return []
+    from shoal.cli.vault import read_key
+    from shoal.vault.files import load
+
+    return load(vault, read_key(*keys), entry or target.resolve().name, release=target)
 
 
 def _write(place: Path, findings: Sequence[Mapping[str, Any]], title: str, priced: _Priced) -> None:

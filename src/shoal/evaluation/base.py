@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -55,6 +55,10 @@ class Evaluation:
     def refusal(self, reading: Reading) -> str | None:
         """Why this says nothing about a release, in one sentence; None where it does."""
         return None
+
+    def looks_at(self, reading: Reading) -> Sequence[str]:
+        """Columns that it compares: where all of these are untouched it says so, and is not run."""
+        return list(reading.mined[0].features)
 
     def parameters(self) -> dict[str, Any]:
         """Name and parameters, as a recipe would write them."""

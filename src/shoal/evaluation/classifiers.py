@@ -11,10 +11,10 @@ import numpy as np
 from shoal.errors import ParameterError
 from shoal.evaluation.base import Evaluation, Finding
 from shoal.evaluation.bayes import NUMBERS
-from shoal.evaluation.features import Rows, listed, pick
+from shoal.evaluation.features import Rows, listed, looked_at, pick
 from shoal.evaluation.learners import LEARNERS, by_name, label_codes, majority, tell
 from shoal.evaluation.reading import Feature, Reading
-from shoal.evaluation.split import NO_CLASSES, Split, check_held_out, default_target, split, target_of
+from shoal.evaluation.split import NO_CLASSES, Split, check_held_out, default_target, held_out_rows, split, target_of
 from shoal.params import choice, whole
 
 _TITLES = {
@@ -29,6 +29,7 @@ class Classifiers(Evaluation):
 
     Each learner is trained twice, on the release and on the original rows that it was made from, without the people
     who are held out; both are judged on these people's original rows. The baseline is the release's commonest value.
+    Where columns are published as codes, the release is judged on rows coded as it codes them.
 
     Parameters
     ----------
@@ -70,32 +71,42 @@ class Classifiers(Evaluation):
 
     def refusal(self, reading: Reading) -> str | None:
         """Why nothing can be told; a target that was asked for by name is never refused."""
-        if len(reading.features) < 2:
+        after, _ = reading.mined
+        if len(after.features) < 2:
             return "There is no column to learn another one from."
-        name = default_target(reading)
+        name = default_target(after)
         if self.target is not None or name is None:
             return None if self.target is not None else NO_CLASSES
-        classes = np.unique(reading.features[name].original).size
-        few = round(self.held_out * reading.n) < classes
+        classes = np.unique(after.features[name].original).size
+        few = round(self.held_out * after.n) < classes
         return f"Too few rows to hold out as many as '{name}' has classes." if few else None
 
     def run(self, reading: Reading) -> list[Finding]:
         """One finding a learner: share of held-out rows told right."""
+        after, before = (self._side(one) for one in reading.mined)
+        return [self._finding(name, after, before, held_out_rows(reading)) for name in self.learners]
+
+    def looks_at(self, reading: Reading) -> Sequence[str]:
+        """What is told, and what it is learned from."""
+        after, _ = reading.mined
+        return looked_at(self.columns, after.features, self.target or default_target(after))
+
+    def _side(self, reading: Reading) -> tuple[Split, Feature]:
+        """Rows to learn from and to judge by, of the release or of the original."""
         target = target_of(reading, self.target)
         features = pick(reading.features, self.columns, without=target.name)
         if not features:
             raise ParameterError("The 'columns' of Classifiers must name a column besides the target.")
-        parts = split(reading, features, target, held_out=self.held_out, most=self.most)
-        return [self._finding(name, parts, target) for name in self.learners]
+        return split(reading, features, target, held_out=self.held_out, most=self.most), target
 
-    def _finding(self, name: str, parts: Split, target: Feature) -> Finding:
-        how = by_name(name, self.numbers)
+    def _finding(self, name: str, after: tuple[Split, Feature], before: tuple[Split, Feature], rows: str) -> Finding:
+        how, (parts, target), (others, their_target) = by_name(name, self.numbers), after, before
         mine = tell(how, parts.release, parts.test, target, parts.trials)
-        theirs = tell(how, parts.original, parts.test, target, parts.trials)
+        theirs = tell(how, others.original, others.test, their_target, others.trials)
         common = _commonest(parts.release, parts.test, target)
         sentence = (
             f"{_TITLES[name]} trained on the release tells '{target.name}' right for "
-            f"{mine.accuracy:.1%} of {parts.test.rows.size:,} original rows held out, against {theirs.accuracy:.1%} "
+            f"{mine.accuracy:.1%} of {parts.test.rows.size:,} {rows}, against {theirs.accuracy:.1%} "
             f"trained on the original and {common:.1%} by always telling the commonest value.{parts.caution}"
         )
         also = {

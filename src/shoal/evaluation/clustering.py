@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from shoal.evaluation.base import Evaluation, Finding
-from shoal.evaluation.features import Rows, Scale, columns_of, frame_features, listed, pick
+from shoal.evaluation.features import Rows, Scale, columns_of, frame_features, listed, looked_at, pick
 from shoal.evaluation.learners import quiet, sklearn
 from shoal.evaluation.reading import Reading
 from shoal.evaluation.split import sides
@@ -56,7 +56,9 @@ class Clustering(Evaluation):
 
     def run(self, reading: Reading) -> list[Finding]:
         """Agreement where it is known whose rows are whose, and the shares of the largest clusters."""
-        release, original = sides(reading, pick(reading.features, self.columns))
+        after, before = reading.mined
+        release, _ = sides(after, pick(after.features, self.columns))
+        _, original = sides(before, pick(before.features, self.columns))
         mine, theirs, paired = _drawn(reading, release, original, self.most)
         clusters = [k_means(rows, self.clusters, reading.keys) for rows in (mine, theirs)]
         again = k_means(theirs, self.clusters, reading.keys, run=1)
@@ -65,6 +67,10 @@ class Clustering(Evaluation):
         mine, theirs, _ = _drawn(reading, release, original, self.sample)
         radius = radius_of(theirs)
         return [*findings, self._largest("density", [largest(by_density(rows, radius)) for rows in (mine, theirs)])]
+
+    def looks_at(self, reading: Reading) -> Sequence[str]:
+        """What rows are clustered by."""
+        return looked_at(self.columns, reading.mined[0].features, None)
 
     def _agreement(self, reading: Reading, found: list[np.ndarray], again: np.ndarray, rows: int) -> Finding:
         value, stable = agreement(*found), agreement(found[1], again)

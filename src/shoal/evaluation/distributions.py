@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, ClassVar
@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.evaluation.base import Evaluation, Finding
-from shoal.evaluation.features import Column, Rows, Scale, columns_of, is_number, listed, pick
+from shoal.evaluation.features import Column, Rows, Scale, columns_of, is_number, listed, looked_at, pick
 from shoal.evaluation.reading import Feature, Reading
 from shoal.evaluation.split import known_codes, sides
+from shoal.pseudonyms.grades import correlation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +21,8 @@ class Distributions(Evaluation):
     """Compare the distribution of every column, and the association of every pair, with those of the original.
 
     A generalised cell counts evenly for each value that it may stand for. The baseline is a release that says nothing:
-    every value as likely as any other, and no two columns related.
+    every value as likely as any other, and no two columns related. Columns and pairs that are untouched take no part,
+    unless all are. Of codes, it compares how columns are related, and says how graded codes follow their values.
 
     Parameters
     ----------
@@ -36,15 +38,45 @@ class Distributions(Evaluation):
 
     def run(self, reading: Reading) -> list[Finding]:
         """Mean total variation, mean earth mover's distance, largest and mean difference of associations."""
-        features = pick(reading.features, self.columns)
-        release, original = sides(reading, features)
-        compared = {one.name: _compare(one, release, original) for one in features}
-        findings = [self._variation(compared)]
-        if any("earth_mover" in one for one in compared.values()):
-            findings.append(self._earth(compared))
-        if len(features) > 1:
-            findings.append(self._associations(features, release, original))
-        return findings
+        after, before = reading.mined
+        mine, theirs = (pick(one.features, self.columns) for one in (after, before))
+        values = [one for one in mine if one.name in reading.features]
+        touched = [one for one in values if one.name not in reading.untouched]
+        findings = []
+        if touched or len(values) == len(mine):
+            release, original = sides(reading, touched or values)
+            compared = {one.name: _compare(one, release, original) for one in touched or values}
+            findings.append(self._variation(compared))
+            if any("earth_mover" in one for one in compared.values()):
+                findings.append(self._earth(compared))
+        if len(mine) > 1:
+            pairs = _compared_pairs([one.name for one in mine], reading.untouched)
+            findings.append(self._associations(pairs, sides(after, mine)[0], sides(before, theirs)[1]))
+        return [*findings, *self._codes(mine, theirs, reading)]
+
+    def looks_at(self, reading: Reading) -> Sequence[str]:
+        """Every column that is compared."""
+        return looked_at(self.columns, reading.mined[0].features, None)
+
+    def _codes(self, mine: Sequence[Feature], theirs: Sequence[Feature], reading: Reading) -> list[Finding]:
+        """How graded codes follow their values, in a straight line; none where nobody said whose they are."""
+        found: dict[str, float] = {}
+        for codes, values in zip(mine, theirs, strict=True):
+            if reading.paired and codes.name in reading.coded and is_number(codes) and is_number(values):
+                assert codes.numbers is not None
+                assert values.numbers is not None
+                x, y = values.numbers[values.original], codes.numbers[codes.original]
+                known = np.isfinite(x) & np.isfinite(y)
+                r = correlation(x[known], y[known])
+                found |= {} if r is None else {codes.name: r}
+        if not found:
+            return []
+        worst = min(found, key=lambda name: found[name])
+        sentence = (
+            f"The codes of '{worst}' are correlated with its values at {found[worst]:.4f}, those of other graded "
+            "columns at least as much: what makes codes useful gives the values away."
+        )
+        return [Finding(name=f"{self.name} codes", value=found[worst], better="up", sentence=sentence, also=found)]
 
     def _variation(self, compared: dict[str, dict[str, float]]) -> Finding:
         value, baseline = (float(np.mean([one[key] for one in compared.values()])) for key in ("variation", "nothing"))
@@ -72,12 +104,11 @@ class Distributions(Evaluation):
             name=f"{self.name} earth-mover", value=value, better="down", baseline=baseline, sentence=sentence, also=also
         )
 
-    def _associations(self, features: Sequence[Feature], release: Rows, original: Rows) -> Finding:
+    def _associations(self, pairs: Sequence[tuple[int, int]], release: Rows, original: Rows) -> Finding:
         mine, theirs = associations(release), associations(original)
-        pairs = list(combinations(range(len(features)), 2))
         gaps = np.array([abs(mine[pair] - theirs[pair]) for pair in pairs])
         worst = pairs[int(np.argmax(gaps))]
-        names = [features[place].name for place in worst]
+        names = [release.features[place].name for place in worst]
         sentence = (
             f"The association of two columns is off by {gaps.mean():.3f} on average over {len(pairs)} pairs, and by "
             f"{gaps.max():.3f} between '{names[0]}' and '{names[1]}' ({mine[worst]:.3f}, truly {theirs[worst]:.3f})."
@@ -87,6 +118,12 @@ class Distributions(Evaluation):
             name=f"{self.name} associations", value=float(gaps.mean()), better="down", sentence=sentence, also=also,
             baseline=float(np.mean([abs(theirs[pair]) for pair in pairs])),
         )  # fmt: skip
+
+
+def _compared_pairs(names: Sequence[str], untouched: Collection[str]) -> list[tuple[int, int]]:
+    """Pairs of columns of which one at least is touched; all of them where none is."""
+    pairs = list(combinations(range(len(names)), 2))
+    return [pair for pair in pairs if not all(names[one] in untouched for one in pair)] or pairs
 
 
 def _compare(feature: Feature, release: Rows, original: Rows) -> dict[str, float]:

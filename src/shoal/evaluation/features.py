@@ -196,6 +196,12 @@ def pick(features: Mapping[str, Feature], names: Sequence[str] | None, *, withou
     return [features[name] for name in (names if names is not None else features) if name != without]
 
 
+def looked_at(names: Sequence[str] | None, features: Mapping[str, Feature], target: str | None) -> list[str]:
+    """Names of the columns that are learned from, and of what is told."""
+    chosen = list(features if names is None else names)
+    return chosen if target is None or target in chosen else [*chosen, target]
+
+
 def listed(owner: str, name: str, given: Sequence[str] | None) -> tuple[str, ...] | None:
     """Names as a tuple, which a recipe may give as a list or alone; None for none."""
     if given is None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.evaluation.base import Evaluation, Finding
 from shoal.evaluation.buckets import CRITERIA, Partition, grow
-from shoal.evaluation.features import Rows, is_number, listed, pick
+from shoal.evaluation.features import Rows, is_number, listed, looked_at, pick
 from shoal.evaluation.reading import Feature, Reading
 from shoal.evaluation.split import NO_CLASSES, default_target, sides, target_of
 from shoal.params import choice, whole
@@ -52,17 +52,25 @@ class Partitioning(Evaluation):
 
     def refusal(self, reading: Reading) -> str | None:
         """Why there is nothing to ask."""
-        if len(reading.features) < 2:
+        after, _ = reading.mined
+        if len(after.features) < 2:
             return "There is no column to part another one by."
-        return NO_CLASSES if self.target is None and default_target(reading) is None else None
+        return NO_CLASSES if self.target is None and default_target(after) is None else None
+
+    def looks_at(self, reading: Reading) -> Sequence[str]:
+        """What buckets are about, and what is asked."""
+        after, _ = reading.mined
+        return looked_at(self.columns, after.features, self.target or default_target(after))
 
     def run(self, reading: Reading) -> list[Finding]:
         """One finding; ``also`` holds the buckets of both sides in words."""
-        target = target_of(reading, self.target)
-        features = pick(reading.features, self.columns, without=target.name)
-        release, original = sides(reading, features, target)
-        mine, theirs = self._grow(release, target), self._grow(original, target)
-        value, whole_story = (explained(one, original, target) for one in (mine, theirs))
+        after, before = reading.mined
+        target, features = self._asked(after)
+        release, coded = sides(after, features, target)
+        their_target, their_features = self._asked(before)
+        _, original = sides(before, their_features, their_target)
+        mine, theirs = self._grow(release, target), self._grow(original, their_target)
+        value, whole_story = explained(mine, coded, target), explained(theirs, original, their_target)
         blurred = [one.name for one in features if is_number(one) and not one.exact]
         note = f" Its thresholds of {_listed(blurred)} are centres of cells." if blurred else ""
         sentence = (
@@ -76,6 +84,10 @@ class Partitioning(Evaluation):
             "original_buckets": [one.words() for one in theirs.buckets],
         }  # fmt: skip
         return [Finding(name=self.name, value=value, better="up", baseline=0.0, sentence=sentence, also=also)]
+
+    def _asked(self, reading: Reading) -> tuple[Feature, list[Feature]]:
+        target = target_of(reading, self.target)
+        return target, pick(reading.features, self.columns, without=target.name)
 
     def _grow(self, rows: Rows, target: Feature) -> Partition:
         return grow(rows, target, leaves=self.leaves, smallest=self.smallest, criterion=self.criterion)

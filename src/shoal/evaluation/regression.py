@@ -11,9 +11,9 @@ import polars as pl
 
 from shoal.errors import InputError, ParameterError
 from shoal.evaluation.base import Evaluation, Finding
-from shoal.evaluation.features import Rows, Scale, columns_of, find, frame_features, is_number, listed, pick
+from shoal.evaluation.features import Rows, Scale, columns_of, find, frame_features, is_number, listed, looked_at, pick
 from shoal.evaluation.reading import Feature, Reading
-from shoal.evaluation.split import check_held_out, split
+from shoal.evaluation.split import Split, check_held_out, held_out_rows, split
 from shoal.params import whole
 from shoal.table.keys import Keys
 
@@ -53,23 +53,29 @@ class Regression(Evaluation):
 
     def refusal(self, reading: Reading) -> str | None:
         """Why nothing can be explained."""
-        if len(reading.features) < 2:
+        after, _ = reading.mined
+        if len(after.features) < 2:
             return "There is no column to explain another one by."
-        return None if self.target or self._default(reading) else "No released column holds numbers."
+        return None if self.target or self._default(after) else "No released column holds numbers."
+
+    def looks_at(self, reading: Reading) -> Sequence[str]:
+        """What is explained, and what it is explained by."""
+        after, _ = reading.mined
+        return looked_at(self.columns, after.features, self.target or self._default(after))
 
     def run(self, reading: Reading) -> list[Finding]:
         """One finding: R² on held-out rows."""
-        target = self._target(reading)
-        features = pick(reading.features, self.columns, without=target.name)
-        parts = split(reading, features, target, held_out=self.held_out, most=self.most, classes=False)
+        after, before = reading.mined
+        (parts, target), (others, their_target) = self._side(after), self._side(before)
         truth = numbers(parts.test, target)
         told = explain(parts.release, parts.test, target)
-        theirs = r_squared(truth, explain(parts.original, parts.test, target))
+        original = numbers(others.test, their_target)
+        theirs = r_squared(original, explain(others.original, others.test, their_target))
         value, level = r_squared(truth, told), np.full(truth.size, numbers(parts.release, target).mean())
-        people = None if reading.people is None else reading.people[parts.test.rows]
+        people = None if after.people is None else after.people[parts.test.rows]
         sentence = (
             f"A linear regression trained on the release reaches an R² of {_told(value)} for '{target.name}' in "
-            f"{truth.size:,} original rows held out, against {_told(theirs)} trained on the original; their own mean "
+            f"{truth.size:,} {held_out_rows(reading)}, against {_told(theirs)} trained on the original; their own mean "
             f"reaches 0.{parts.caution}"
         )
         also = {"original": theirs, "target": target.name, "judged_on": truth.size, "held_out_known": parts.fair}
@@ -79,6 +85,12 @@ class Regression(Evaluation):
                 baseline=r_squared(truth, level), sentence=sentence, also=also,
             )
         ]  # fmt: skip
+
+    def _side(self, reading: Reading) -> tuple[Split, Feature]:
+        """Rows to learn from and to judge by, of the release or of the original."""
+        target = self._target(reading)
+        features = pick(reading.features, self.columns, without=target.name)
+        return split(reading, features, target, held_out=self.held_out, most=self.most, classes=False), target
 
     def _default(self, reading: Reading) -> str | None:
         order = [*reading.sensitive, *reading.neutral, *reading.quasi]

@@ -7,12 +7,13 @@ of one pairing drawn within its groups.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from shoal.errors import ParameterError
 from shoal.evaluation.base import Evaluation, Finding
+from shoal.evaluation.coded import read_back
 from shoal.evaluation.mining import Mined, Rule, mine
 from shoal.evaluation.queries import known_feature
 from shoal.evaluation.reading import Reading
@@ -49,29 +50,52 @@ class AssociationRules(Evaluation):
 
     def refusal(self, reading: Reading) -> str | None:
         """Rules need both sides."""
-        if reading.quasi and reading.sensitive:
+        after, _ = reading.mined
+        if after.quasi and after.sensitive:
             return None
         return "Rules lead from quasi-identifiers to sensitive values, and the release does not have both as values."
 
+    def looks_at(self, reading: Reading) -> Sequence[str]:
+        """Quasi-identifiers and sensitive attributes."""
+        after, _ = reading.mined
+        return [*after.quasi, *(after.sensitive if self.on is None else [self.on])]
+
     def run(self, reading: Reading) -> list[Finding]:
         """Recovered and artificial rules, and single items, for each sensitive attribute."""
-        found = []
-        for name in reading.sensitive if self.on is None else [self.on]:
-            if known_feature(reading, name).role != "sensitive":
+        found, (after, _) = [], reading.mined
+        for name in after.sensitive if self.on is None else [self.on]:
+            if known_feature(after, name).role != "sensitive":
                 raise ParameterError(f"The 'on' of rules must be a sensitive attribute. Got '{name}'.")
-            title = self.name if len(reading.sensitive) == 1 else f"{self.name} on {name}"
-            found += self._compare(title, name, *self.mined(reading, name))
+            title = self.name if len(after.sensitive) == 1 else f"{self.name} on {name}"
+            ours, theirs = self.mined(reading, name)
+            if reading.paired:
+                found += self._compare(title, name, ours, theirs)
+            else:
+                found.append(self._counted(title, ours, theirs))
         return found
 
     def mined(self, reading: Reading, sensitive: str) -> tuple[Mined, Mined]:
-        """Rules of the original and of the release."""
-        quasi = [reading.features[name] for name in reading.quasi]
+        """Rules of the original and of the release; codes are read back where it is known what they stand for."""
+        after, before = reading.mined
         given: dict[str, Any] = {
             "support": self.support, "confidence": self.confidence,
-            "longest": len(quasi) if self.longest is None else self.longest,
+            "longest": len(after.quasi) if self.longest is None else self.longest,
         }  # fmt: skip
-        target = reading.features[sensitive]
-        return mine(quasi, target, original=True, **given), mine(quasi, target, original=False, **given)
+        ours, theirs = (
+            mine([one.features[name] for name in one.quasi], one.features[sensitive], original=original, **given)
+            for one, original in ((before, True), (after, False))
+        )
+        return ours, _read_back(theirs, sensitive, reading) if reading.coded and reading.paired else theirs
+
+    def _counted(self, title: str, ours: Mined, theirs: Mined) -> Finding:
+        """Numbers of rules alone, where nobody said what codes stand for."""
+        sentence = (
+            f"The original has {len(ours.rules)} rules and the release {len(theirs.rules)} (support {self.support:g}, "
+            f"confidence {self.confidence:g}). Whether they are the same is known to who can read the codes."
+        )
+        value = len(theirs.rules) / len(ours.rules) if ours.rules else None
+        also = {"rules": len(ours.rules), "release": len(theirs.rules)}
+        return Finding(name=f"{title} number", value=value, better="up", sentence=sentence, also=also)
 
     def _compare(self, title: str, sensitive: str, ours: Mined, theirs: Mined) -> list[Finding]:
         kept = ours.rules.keys() & theirs.rules.keys()
@@ -107,6 +131,20 @@ class AssociationRules(Evaluation):
                 chance *= ours.items[item]
             kept += share >= self.confidence and chance >= self.support
         return kept / len(ours.rules)
+
+
+def _read_back(mined: Mined, sensitive: str, reading: Reading) -> Mined:
+    """Rules and items with values in the place of codes."""
+    values = {name: read_back(reading, name) for name in reading.coded}
+
+    def value(column: str, text: str) -> str:
+        return values[column].get(text, text) if column in values else text
+
+    rules = {
+        (tuple((column, value(column, text)) for column, text in items), value(sensitive, last)): strength
+        for (items, last), strength in mined.rules.items()
+    }
+    return Mined(rules, {(name, value(name, text)): share for (name, text), share in mined.items.items()})
 
 
 def _by_length(ours: Iterable[Rule], kept: Iterable[Rule], made_up: Iterable[Rule]) -> dict[str, dict[str, int]]:

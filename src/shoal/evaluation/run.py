@@ -40,7 +40,8 @@ def evaluate(
     Returns
     -------
     list of Finding
-        Those of evaluations that do not apply, or that need a library that is not installed and were not asked for by
+        Those of evaluations that do not apply, that would compare untouched columns with themselves,
+        or that need a library that is not installed and were not asked for by
         name, have no value, and a sentence that says why.
 
     Examples
@@ -59,7 +60,7 @@ def evaluate(
     for one, by_name in chosen:
         if progress is not None:
             progress(one.name)
-        why = one.refusal(reading)
+        why = one.refusal(reading) or _untouched(one, reading)
         try:
             found += one.run(reading) if why is None else [_nothing(one, why)]
         except MissingExtraError as error:
@@ -67,6 +68,15 @@ def evaluate(
                 raise
             found.append(_nothing(one, str(error)))
     return found
+
+
+def _untouched(one: Evaluation, reading: Reading) -> str | None:
+    """Why there is nothing to compare, where whatever an evaluation looks at is published as it was."""
+    names = one.looks_at(reading)
+    if not names or not reading.untouched.issuperset(names):
+        return None
+    listed = ", ".join(f"'{name}'" for name in names)
+    return f"Untouched: {listed} {'is' if len(names) == 1 else 'are'} published as in the original, row by row."
 
 
 def _nothing(one: Evaluation, why: str) -> Finding:

@@ -127,6 +127,13 @@ def _answered(target: Feature) -> np.ndarray:
     return np.add.reduceat(np.where(known, target.share, 0.0), target.at[:-1]) > 0.0
 
 
+def held_out_rows(reading: Reading) -> str:
+    """What a release is judged on, in words."""
+    if not reading.coded:
+        return "original rows held out"
+    return "original rows held out, coded as published" if reading.paired else "of its own rows held out"
+
+
 def check_held_out(owner: str, share: float) -> None:
     """A share strictly between 0 and 1."""
     if real(owner, "held_out", share, low=0.0, high=1.0, open_low=True) == 1.0:

@@ -152,14 +152,18 @@ class GradingTable(Secret):
             )
         return codes
 
-    def encode(self, values: pl.Series) -> pl.Series:
+    def encode(self, values: pl.Series, *, strict: bool = True) -> pl.Series:
         """The code of every value, float64; missing stays missing."""
         if self._type == "date":
             codes, numbers = code_dates(self.column, values, ColumnSpec())
         else:
             codes, numbers = code_numbers(self.column, values)
-        made = self.encode_numbers(numbers, np.bincount(codes, minlength=len(numbers))[: len(numbers)])
-        return pl.Series(made, dtype=pl.Float64).extend_constant(None, 1).gather(codes).alias(values.name)
+        rows = np.bincount(codes, minlength=len(numbers))[: len(numbers)]
+        known = np.ones(len(numbers), dtype=bool) if strict else self.place(numbers)[0] >= 0
+        made = np.full(len(numbers), np.nan)
+        made[known] = self.encode_numbers(numbers[known], rows[known])
+        series = pl.Series(made, dtype=pl.Float64).fill_nan(None)
+        return series.extend_constant(None, 1).gather(codes).alias(values.name)
 
     def decode(self, codes: pl.Series) -> pl.Series:
         """The value of every code: whole numbers, floats or dates; text where a float could not hold it."""

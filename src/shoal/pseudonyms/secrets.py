@@ -35,8 +35,8 @@ class Secret:
         """The secret itself in JSON's types, for the trusted side; :func:`restore` reads it back."""
         raise NotImplementedError
 
-    def encode(self, values: pl.Series) -> pl.Series:
-        """The codes of values, old or new; a value that the secret does not know is a `DomainError`."""
+    def encode(self, values: pl.Series, *, strict: bool = True) -> pl.Series:
+        """The codes of values; one that the secret does not know is a `DomainError`, or missing if not ``strict``."""
         raise NotImplementedError
 
     def decode(self, codes: pl.Series) -> pl.Series:
@@ -75,9 +75,10 @@ class MappingTable(Secret):
             "mapping": dict(zip(self._values.to_list(), self._codes.to_list(), strict=True)),
         }
 
-    def encode(self, values: pl.Series) -> pl.Series:
+    def encode(self, values: pl.Series, *, strict: bool = True) -> pl.Series:
         """The code of every value; missing stays missing."""
-        return self._swap(canonical_text(values), self._values, self._codes, "values that its mapping does not contain")
+        what = "values that its mapping does not contain" if strict else None
+        return self._swap(canonical_text(values), self._values, self._codes, what)
 
     def decode(self, codes: pl.Series) -> pl.Series:
         """The value of every code; missing stays missing."""
@@ -90,10 +91,10 @@ class MappingTable(Secret):
     def __len__(self) -> int:
         return self._values.len()
 
-    def _swap(self, cells: pl.Series, old: pl.Series, new: pl.Series, what: str) -> pl.Series:
+    def _swap(self, cells: pl.Series, old: pl.Series, new: pl.Series, what: str | None) -> pl.Series:
         found = cells.replace_strict(old, new, default=None, return_dtype=pl.String)
         unknown = found.null_count() - cells.null_count()
-        if unknown:
+        if unknown and what is not None:
             raise DomainError(f"Column '{self.column}' has {unknown} {what}: it was made for other data.")
         return found.alias(cells.name)
 
@@ -113,7 +114,7 @@ class SecretKey(Secret):
         """Column and key, as hexadecimal text."""
         return {"kind": self.kind, "column": self.column, "key": self._key.hex()}
 
-    def encode(self, values: pl.Series) -> pl.Series:
+    def encode(self, values: pl.Series, *, strict: bool = True) -> pl.Series:
         """Tokens of values; they cannot be decoded."""
         return tokens(values, self._key)
 
