@@ -13,9 +13,8 @@ NAMES = {
     "Anatomy", "Graded", "MInvariance", "MInvariant", "Microaggregation", "Personalised", "PersonalisedAnonymity",
     "RandomAnonymisation", "ResearchDistributed", "ResearchGlobal", "ResearchHybrid", "ResearchLocal", "TableTransform",
     "ValueMapping", "Workload",
-    "anonymize", "assess", "attack", "attack_frame", "audit", "compare", "discover", "evaluate", "example_census",
-    "read",
-    "run", "verify_release", "workload_gain",
+    "anonymize", "assess", "attack", "attack_frame", "audit", "compare", "discover", "estimate", "evaluate",
+    "example_census", "read", "run", "verify_release", "workload_gain",
 }  # fmt: skip
 
 

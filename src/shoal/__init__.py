@@ -27,6 +27,7 @@ _HOMES = {
     "attack_frame": "shoal.attacks.files",
     "audit": "shoal.risk.audit",
     "evaluate": "shoal.evaluation.run",
+    "estimate": "shoal.running",
     "compare": "shoal.comparing.compare",
     "assess": "shoal.risk.assess",
     "discover": "shoal.risk.discovery",

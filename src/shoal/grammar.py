@@ -100,6 +100,17 @@ def parse_attack(text: str) -> dict[str, Any]:
     return _parse("attack", text)
 
 
+def parse_evaluation(text: str) -> dict[str, Any]:
+    """An evaluation with its parameters, written as attacks are.
+
+    Examples
+    --------
+    >>> parse_evaluation("rules support_of=antecedent support=0.08")
+    {'name': 'rules', 'support_of': 'antecedent', 'support': 0.08}
+    """
+    return _parse("evaluation", text)
+
+
 def _parse(kind: str, text: str) -> dict[str, Any]:
     words, on = _before_on(kind, text)
     if not words:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from shoal.attacks.limits import RISKS, known_limits, refuse_over_limits
 from shoal.catalogue import load, make
 from shoal.errors import RecipeError
 from shoal.io.formulas import count_formulas
-from shoal.io.output import check_output, read_tables, write_release
+from shoal.io.output import check_output, read_release, read_tables, write_release
 from shoal.io.publication import Holder, resume
 from shoal.io.recipes import Recipe, dump_recipe, load_recipe
 from shoal.io.source import read
@@ -33,6 +33,7 @@ from shoal.verify.types import Check, GateReport
 from shoal.version import VERSION
 
 if TYPE_CHECKING:
+    from shoal.evaluation.corrected import Estimate
     from shoal.vault.keeper import Keeper
     from shoal.vault.remembering import Memory
     from shoal.vault.seal import Key
@@ -223,6 +224,33 @@ def verify_release(folder: str | Path) -> GateReport:
     found = recheck(frames["release"], manifest, frames.get("sensitive"))
     # A page can only be written from a manifest in which everything is as it should be.
     return dataclasses.replace(found, checks=[*found.checks, _check_report(manifest)]) if found.passed else found
+
+
+def estimate(
+    release: Release | str | Path, *, queries: Sequence[str] = (), rules: Sequence[str] = ()
+) -> list[Estimate]:
+    """Counts of queries, and supports and confidences of rules, in the original of a randomised release.
+
+    They need nothing but the release, made just now or in a folder: its manifest says how likely each column was to be
+    redrawn. See :class:`shoal.evaluation.corrected.Estimate` for what stands beside each.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> people = shoal.example_census(400).select("age", "sex", "region", "diagnosis").drop_nulls()
+    >>> table = shoal.read(people, quasi=["age", "sex", "region"], sensitive=["diagnosis"])
+    >>> made = shoal.anonymize(table, algorithm="random", seed=1, acknowledge=["W-RA-LINK"])
+    >>> found = shoal.estimate(made, queries=["age in [30, 50]"], rules=["sex = male -> diagnosis = diabetes"])
+    >>> [one.figure for one in found]
+    ['count', 'support', 'confidence']
+    """
+    from shoal.evaluation.corrected import estimate_released
+
+    if isinstance(release, Release):
+        frame, manifest = release.gated.tables["release"], release.manifest
+    else:
+        frame, manifest = read_release(release)
+    return estimate_released(frame, manifest, queries=queries, rules=rules)
 
 
 def _check_report(manifest: Mapping[str, Any]) -> Check:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import shoal
 from shoal.algorithms.base import Problem
 from shoal.algorithms.links.graded import Graded
 from shoal.algorithms.links.transform import TableTransform
@@ -106,22 +107,42 @@ def test_uniform_frequencies_resist_and_skewed_ones_do_not() -> None:
 def test_a_column_beside_the_codes_tells_equally_common_values_apart() -> None:
     truth = np.repeat(np.arange(10), 200)
     beside = (truth + (generator().random(truth.size) < 0.2)) % 10
-    alone = likelihood_matching(truth, generator(), size=300)
+    alone = likelihood_matching(truth, generator(), size=300, beside=np.zeros_like(truth))
     helped = likelihood_matching(truth, generator(), size=300, beside=beside)
     assert alone.value < 0.4
     assert helped.value > 0.99
 
 
-def test_without_a_column_beside_likelihood_is_frequency() -> None:
+def test_beside_a_column_that_says_nothing_likelihood_is_frequency() -> None:
     truth = np.repeat(np.arange(5), [900, 400, 200, 100, 50])
-    one, two = likelihood_matching(truth, generator(), size=500), frequency_matching(truth, generator(), size=500)
+    one = likelihood_matching(truth, generator(), size=500, beside=np.zeros_like(truth))
+    two = frequency_matching(truth, generator(), size=500)
     assert one.value == pytest.approx(two.value, abs=0.03)
 
 
 def test_likelihood_names_the_extra_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scipy.optimize", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'shoal\[eval\]'"):
-        likelihood_matching(np.array([0, 1, 1]), generator(), size=1)
+        likelihood_matching(np.array([0, 1, 1]), generator(), size=1, beside=np.zeros(3, dtype=np.int64))
+
+
+def test_the_attack_takes_a_column_beside_the_codes() -> None:
+    draw = generator()
+    job = draw.integers(0, 8, 800)
+    people = pl.DataFrame(
+        {"area": (job + (draw.random(800) < 0.1)) % 8, "job": [f"job {one}" for one in job]},
+        schema_overrides={"area": pl.Int64},
+    )
+    table = shoal.read(people, quasi=["area"], sensitive=["job"])
+    release = shoal.anonymize(table, algorithm=shoal.ValueMapping(), seed=1, acknowledge=["W-PP-REV"])
+    alone, helped = shoal.attack(release, only=["frequency-matching", "frequency-matching beside=area"], seed=1)
+    assert alone.figures[0].value < 0.5
+    assert helped.figures[0].value > 0.95
+    assert "likeliest assignment" in helped.figures[0].sentence
+    with pytest.raises(ParameterError, match="Did you mean 'area'"):
+        shoal.attack(release, only=["frequency-matching beside=arae"])
+    with pytest.raises(ParameterError, match="'job' is not published as it is"):
+        shoal.attack(release, only=["frequency-matching beside=job"])
 
 
 @pytest.mark.parametrize("size", [0, 3, 10])

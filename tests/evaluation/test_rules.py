@@ -36,7 +36,8 @@ def naive(reading: Reading, target: str, spec: AssociationRules, original: bool)
                 chance = np.prod([holds(one, code) for one, code in zip(features, codes, strict=True)], axis=0)
                 for code, text in enumerate(ill.values):
                     support, items = (chance * holds(ill, code)).mean(), chance.mean()
-                    if support >= spec.support - 1e-9 and support >= (spec.confidence - 1e-9) * items:
+                    often = items if spec.support_of == "antecedent" else support
+                    if support > 0 and often >= spec.support - 1e-9 and support >= (spec.confidence - 1e-9) * items:
                         key = tuple((one.name, one.values[at]) for one, at in zip(features, codes, strict=True))
                         found[key, text] = Strength(support, items)
     return found
@@ -52,10 +53,11 @@ def small(kind: str) -> Reading:
     return read_release(released(algorithm, frame, read=roles))
 
 
+@pytest.mark.parametrize("of, support", [("rule", 0.03), ("antecedent", 0.08)])
 @pytest.mark.parametrize("kind", ["generalised", "bucketised", "randomised"])
-def test_every_rule_is_found(kind: str) -> None:
+def test_every_rule_is_found(kind: str, of: str, support: float) -> None:
     reading = small(kind)
-    spec = AssociationRules(support=0.03, confidence=0.2, longest=None)
+    spec = AssociationRules(support=support, confidence=0.2, longest=None, support_of=of)
     for original, mined in zip((True, False), spec.mined(reading, "disease"), strict=True):
         expected = naive(reading, "disease", spec, original)
         assert mined.rules.keys() == expected.keys()
@@ -115,3 +117,21 @@ def test_rules_need_a_sensitive_attribute() -> None:
         AssociationRules(on="sex").run(small("randomised"))
     coded = replace(read_release(released(shoal.TableTransform(), people())), after=None, before=None, coded=())
     assert "both" in str(AssociationRules().refusal(coded))
+
+
+def test_items_can_have_the_support_alone() -> None:
+    """Definition 9: a rare value follows from common items, which no support of both allows for."""
+    original = pl.DataFrame({"sex": ["f"] * 10 + ["m"] * 10, "ill": ["flu"] * 8 + ["gout"] * 2 + ["cold"] * 10})
+    columns = [entry("sex", "quasi", "categorical", "value"), entry("ill", "sensitive", "categorical", "value")]
+    reading = read_published(original, {"kind": "generalised", "columns": columns}, original)
+    both, items = (
+        AssociationRules(support=0.3, confidence=0.2, support_of=of).mined(reading, "ill")[0]
+        for of in ("rule", "antecedent")
+    )
+    rare = ((("sex", "f"),), "gout")
+    assert rare not in both.rules
+    assert items.rules[rare] == Strength(pytest.approx(0.1), pytest.approx(0.5))
+    assert items.items == both.items
+    found = AssociationRules(support=0.3, confidence=0.2, support_of="antecedent").run(reading)[0]
+    assert (found.value, found.baseline) == (1.0, pytest.approx(2 / 3))
+    assert "support 0.3 of the items" in found.sentence

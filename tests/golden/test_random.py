@@ -70,7 +70,7 @@ def test_ra_14_cells_changed_in_fig_5() -> None:
     """Six of ten records changed; a draw may return the old value."""
     changed = sum((data.YQ_FIG_1[name] != data.YQ_FIG_5[name]).to_numpy().astype(int) for name in TABLE.schema.quasi)
     assert changed.tolist() == [0, 0, 1, 1, 0, 1, 1, 1, 1, 0]
-    columns = [{"name": name, "role": "quasi", "type": "categorical"} for name in TABLE.schema.quasi]
+    columns = [{"name": name, "role": "quasi", "type": "categorical", "p": 1 / 3} for name in TABLE.schema.quasi]
     claims = {"redraw": 1, "columns": [*columns, {"name": "disease", "role": "sensitive", "type": "categorical"}]}
     checks = check_randomised(data.YQ_FIG_1, data.YQ_FIG_5, np.arange(10), claims)
     assert all(check.passed for check in checks), checks

@@ -47,7 +47,8 @@ def plain_case(kind: str, released: pl.DataFrame, columns: Any = (QUASI, SENSITI
 
 def randomised() -> GateCase:
     shown = pl.DataFrame({"x": [(row + row % 3) // 4 * 10 % 60 for row in range(N)]})
-    return plain_case("randomised", shown, redraw=1, acknowledged=["W-RA-LINK"])
+    columns = (QUASI | {"p": 1.0}, SENSITIVE, NEUTRAL)
+    return plain_case("randomised", shown, columns, redraw=1, acknowledged=["W-RA-LINK"])
 
 
 def microaggregated() -> GateCase:

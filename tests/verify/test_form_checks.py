@@ -174,7 +174,7 @@ def test_starred_rows_have_no_code() -> None:
 @pytest.mark.parametrize(
     "kind, codes, expected",
     [
-        ("randomised", ["W-RA-LINK"], ["rows once", "values", "drawn values", "redrawn cells"]),
+        ("randomised", ["W-RA-LINK"], ["rows once", "values", "drawn values", "redrawn cells", "chances"]),
         ("microaggregated", [], ["centroids", "values"]),
     ],
 )
@@ -184,6 +184,7 @@ def test_other_kinds_have_checks_of_their_own(kind: str, codes: list[str], expec
         {"name": "age", "role": "quasi", "type": "numeric", "cells": "value"},
         {"name": "s", "role": "sensitive", "type": "categorical", "cells": "value"},
     ]
+    columns[0] |= {"p": 1.0} if kind == "randomised" else {}
     source = np.random.default_rng(2).permutation(12)
     case = hospital_case(
         original=original, released=original[source], source=source, n_read=12, identifiers=pl.DataFrame(),

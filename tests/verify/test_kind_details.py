@@ -279,7 +279,8 @@ def test_rows_and_columns_of_means() -> None:
 DRAWN = {
     "redraw": 1,
     "columns": [
-        {"name": "a", "role": "quasi", "type": "numeric"}, {"name": "b", "role": "quasi", "type": "numeric"},
+        {"name": "a", "role": "quasi", "type": "numeric", "p": 0.5},
+        {"name": "b", "role": "quasi", "type": "numeric", "p": 0.5},
         {"name": "s", "role": "sensitive", "type": "categorical"},
         {"name": "n", "role": "neutral", "type": "categorical"},
     ],
@@ -298,6 +299,7 @@ def test_noise_in_words() -> None:
         "values": (True, "Sensitive and neutral values are those of their source rows."),
         "drawn values": (True, "Every quasi-identifier value occurs in its column of the input."),
         "redrawn cells": (True, "No row differs from its source in more than 1 quasi-identifier cell."),
+        "chances": (True, "Every quasi-identifier was redrawn about as often as the manifest says."),
     }
     both = noisy(s=["x", "x", "x"], n=["u", "u", "w"])["values"]
     assert both == (False, "Values differ from their source in 2 rows of 's' and 1 rows of 'n'.")

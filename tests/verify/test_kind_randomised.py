@@ -22,8 +22,8 @@ ORIGINAL = pl.DataFrame(
 CLAIMS: dict[str, Any] = {
     "redraw": 1,
     "columns": [
-        {"name": "age", "role": "quasi", "type": "numeric"},
-        {"name": "sex", "role": "quasi", "type": "categorical"},
+        {"name": "age", "role": "quasi", "type": "numeric", "p": 0.5},
+        {"name": "sex", "role": "quasi", "type": "categorical", "p": 0.5},
         {"name": "s", "role": "sensitive", "type": "categorical"},
         {"name": "note", "role": "neutral", "type": "numeric"},
     ],
@@ -97,7 +97,10 @@ def test_what_the_method_makes_passes(case: Any, seed: int) -> None:
     able = sum(int(np.count_nonzero(column.frequencies) > 1) for column in table.quasi)
     assume(able > 0)
     described = randomise(table, seed, redraw=able)
-    columns = [{"name": column.name, "role": "quasi", "type": column.type} for column in table.quasi]
+    columns = [
+        {"name": column.name, "role": "quasi", "type": column.type, "p": float(p)}
+        for column, p in zip(table.quasi, described.p, strict=True)
+    ]
     claims = {"redraw": able, "columns": [*columns, {"name": "s", "role": "sensitive", "type": "categorical"}]}
     order = np.random.default_rng(seed).permutation(table.n)
     checks = check_randomised(table.frame, published(table, described.after)[order], order, claims)
@@ -107,7 +110,22 @@ def test_what_the_method_makes_passes(case: Any, seed: int) -> None:
 def test_one_cell_too_many_is_found_in_a_larger_table() -> None:
     table = small(400)
     described = randomise(table, redraw=2)
-    columns = [{"name": name, "role": "quasi", "type": "categorical"} for name in "abc"]
+    columns = [{"name": name, "role": "quasi", "type": "categorical", "p": 1 / 3} for name in "abc"]
     claims = {"redraw": 1, "columns": columns}
     checks = check_randomised(table.frame, published(table, described.after), np.arange(400), claims)
     assert [check.name for check in checks if not check.passed] == ["redrawn cells"]
+
+
+@pytest.mark.parametrize(
+    "said, wrong",
+    [({"a": 1 / 3, "b": 1 / 3, "c": 1 / 3}, []), ({"a": 0.6, "b": 0.2, "c": 0.2}, ["'a'", "'b'", "'c'"]),
+     ({"a": 0.5, "b": 0.5, "c": 0.0}, ["'a'", "'b'", "'c'"]), ({"a": None, "b": 0.5, "c": 0.5}, ["'a'"])],
+)  # fmt: skip
+def test_columns_are_redrawn_as_often_as_the_manifest_says(said: dict[str, Any], wrong: list[str]) -> None:
+    table = small(3000)
+    described = randomise(table)
+    columns = [{"name": name, "role": "quasi", "type": "categorical", "p": p} for name, p in said.items()]
+    claims = {"redraw": 1, "columns": columns}
+    check = check_randomised(table.frame, published(table, described.after), np.arange(3000), claims)[-1]
+    assert (check.name, check.passed) == ("chances", not wrong)
+    assert all(name in check.detail for name in wrong)

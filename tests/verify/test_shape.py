@@ -49,6 +49,12 @@ def apart(**changes: Any) -> dict[str, Any]:
     return data(sensitive={key: value for key, value in table.items() if value is not ...})
 
 
+def redrawn(*chances: Any, **changes: Any) -> dict[str, Any]:
+    """A randomised release whose columns have these chances."""
+    columns = [COLUMN | {"name": f"q{at}"} | ({} if p is None else {"p": p}) for at, p in enumerate(chances)]
+    return manifest(columns=columns, **({"kind": "randomised", "redraw": 1} | changes))
+
+
 def refused(given: Any, message: str) -> None:
     with pytest.raises(VerificationError, match=f"^{re.escape(message)}$"):
         check_manifest(given)
@@ -70,8 +76,9 @@ ACCEPTED: dict[str, dict[str, Any]] = {
         "sensitive": {"file": "sensitive.parquet", "rows": 0, "sha256": HASH}}),
     "bucketised": manifest(kind="bucketised", group="g", publication="tables"),
     "made bucketised": manifest(kind="pseudonymised", made="bucketised", group="g", publication="tables"),
-    "randomised": manifest(kind="randomised", redraw=1),
-    "made randomised": manifest(kind="pseudonymised", made="randomised", redraw=1),
+    "randomised": redrawn(1.0),
+    "made randomised": redrawn(0.75, 0.25, kind="pseudonymised", made="randomised"),
+    "some redrawn": redrawn(0.5, 0.5, 0, redraw=2),
     "counterfeits": manifest(counterfeits=0),
     "parts": manifest(
         models=[{"name": "k", "k": 3}], verdicts=[VERDICT], classes={"count": 1, "smallest": 3, "digest": {}}),
@@ -137,6 +144,8 @@ NUMBERS = "The 'measured' of the manifest must be numbers."
 OUTSIDE = "The 'measured' of the manifest has a figure outside its interval."
 ISO = "The 'date' of the manifest must be an ISO date."
 SHOAL = "The 'shoal' of the manifest must be a version."
+CHANCES = "The manifest must give each quasi-identifier its chance 'p' to be redrawn, in all 1."
+DRAWN = "The 'redraw' of the manifest must be a number of its columns with a chance above 0."
 BUILT = "Column 2 of the manifest has a 'builder' that says nothing about it."
 REFUSED: list[tuple[Any, str]] = [
     ([], "The manifest is not a JSON object."),
@@ -147,6 +156,12 @@ REFUSED: list[tuple[Any, str]] = [
     (manifest(kind="bucketised", redraw=1), unknown("The manifest", "redraw")),
     (manifest(kind="bucketised", made="generalised", group="g"), unknown("The manifest", "group")),
     (manifest(kind="randomised", made="generalised", redraw=1), unknown("The manifest", "redraw")),
+    *[(redrawn(*given), CHANCES) for given in ((None,), (0.5, None), (0.5, 0.4), (1.5, -0.5), (True,), ("1",))],
+    *[(redrawn(0.5, 0.5, 0.0, redraw=redraw), DRAWN) for redraw in (0, 3, ...)],
+    (redrawn(0.6, 0.4, redraw=2), "The manifest redraws several columns of a record, and their chances are not equal."),
+    (redrawn(1.0, kind="generalised", redraw=...),
+     "The manifest gives chances to be redrawn, and nothing of the release was."),
+    (column(role="sensitive", p=1.0), "Column 2 of the manifest has a 'p' that says nothing about it."),
     (manifest(not_protected=["a", 1]), "The 'not_protected' of the manifest must be texts."),
     (manifest(acknowledged=["a", 1]), "The 'acknowledged' of the manifest must be texts."),
     (manifest(shoal="1"), SHOAL),

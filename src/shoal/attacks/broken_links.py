@@ -15,15 +15,16 @@ import polars as pl
 
 from shoal.attacks.base import Attack, AttackFigure, AttackResult
 from shoal.attacks.case import AttackCase
-from shoal.attacks.decoding import SHARES, frequency_matching, rank_matching, sample_sizes
+from shoal.attacks.decoding import SHARES, frequency_matching, likelihood_matching, rank_matching, sample_sizes
 from shoal.attacks.randomised import link_values, recover_vectors
 from shoal.attacks.relinking import relinking
 from shoal.attacks.required import released_groups
+from shoal.errors import ParameterError
 from shoal.kinds.base import Trait
 from shoal.kinds.codings import CODINGS
 from shoal.measures.posterior import posterior, too_many
 from shoal.measures.scale import is_numeric, places
-from shoal.params import real, whole
+from shoal.params import nearest, real, whole
 from shoal.recoding.randomised import Randomised
 from shoal.table.column import Column
 
@@ -86,6 +87,16 @@ class RandomisedLinkage(Attack):
         return self.result(found, "The control is what similar other people say, the person's own record left out.")
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Seen:
+    """A coded column: true codes of its known rows, what is published instead, and a public column beside it."""
+
+    column: Column
+    truth: np.ndarray
+    codes: pl.Series
+    beside: np.ndarray | None
+
+
 @dataclass(frozen=True, kw_only=True)
 class _CodeAttack(Attack):
     """An attack on coded columns by somebody who holds some true values of the same population.
@@ -108,11 +119,13 @@ class _CodeAttack(Attack):
         """Whether a column's codes can be attacked so."""
         raise NotImplementedError
 
-    def attack(
-        self, column: Column, truth: np.ndarray, codes: pl.Series, generator: np.random.Generator, size: int
-    ) -> list[AttackFigure]:
+    def attack(self, seen: _Seen, generator: np.random.Generator, size: int) -> list[AttackFigure]:
         """The attack with a sample of some size."""
         raise NotImplementedError
+
+    def public(self, case: AttackCase) -> np.ndarray | None:
+        """Codes of a column that is published as it is, row by row, where the attack looks at one."""
+        return None
 
     def run(self, case: AttackCase) -> AttackResult:
         """The largest sample first."""
@@ -120,17 +133,20 @@ class _CodeAttack(Attack):
         released, table = case.release.released, case.release.table
         coded = [name for name, how in released.coded.items() if CODINGS[how].of_values and name in table.columns]
         fitting = [table.columns[name] for name in coded if self.reads(table.columns[name])]
-        generator = case.keys.generator(f"attack {self.name}")
+        generator, beside = case.keys.generator(f"attack {self.name}"), self.public(case)
         found: list[AttackFigure] = []
         for column in fitting:
             known = np.flatnonzero(table.codes[column.name] != column.missing)
-            truth = table.codes[column.name][known]
+            seen = _Seen(
+                column=column, truth=table.codes[column.name][known],
+                codes=released.written[column.name].gather(known), beside=None if beside is None else beside[known],
+            )  # fmt: skip
             for size in reversed(sample_sizes(known.size, self.shares)):
-                for one in self.attack(column, truth, released.written[column.name].gather(known), generator, size):
+                for one in self.attack(seen, generator, size):
                     exact = "," not in one.name or one.name.endswith("exactly")
                     ending = f"{column.name}, {size:,} known"
-                    beside = one.name.partition(", ")[2].replace(" ", "-").replace("%", "percent")
-                    name = f"{self.name}:{ending}" if exact else f"{self.name}-{beside}:{ending}"
+                    within = one.name.partition(", ")[2].replace(" ", "-").replace("%", "percent")
+                    name = f"{self.name}:{ending}" if exact else f"{self.name}-{within}:{ending}"
                     found.append(replace(one, name=name))
         scored = (
             "The people in the attacker's sample are not scored. People outside the data have no codes, so no control "
@@ -149,28 +165,48 @@ class RankMatching(_CodeAttack):
         """Numbers and dates, whose codes keep their order."""
         return is_numeric(column)
 
-    def attack(
-        self, column: Column, truth: np.ndarray, codes: pl.Series, generator: np.random.Generator, size: int
-    ) -> list[AttackFigure]:
+    def attack(self, seen: _Seen, generator: np.random.Generator, size: int) -> list[AttackFigure]:
         """Exact, within a unit, within 5 % of the range."""
-        return rank_matching(places(column)[truth], codes.to_numpy(), generator, size=size)
+        return rank_matching(places(seen.column)[seen.truth], seen.codes.to_numpy(), generator, size=size)
 
 
 @dataclass(frozen=True, kw_only=True)
 class FrequencyMatching(_CodeAttack):
-    """The attacker counts how often each code and each true value of a sample occurs and matches them by rank."""
+    """The attacker counts how often each code and each true value of a sample occurs and matches them by rank.
+
+    Parameters
+    ----------
+    beside
+        A column that is published as it is and that the sample has too: codes and values are then matched so that the
+        sample is most likely, which tells apart what is equally common. Needs scipy.
+    """
 
     name: ClassVar = "frequency-matching"
+    beside: str | None = None
 
     def reads(self, column: Column) -> bool:
         """Values without numbers."""
         return not is_numeric(column)
 
-    def attack(
-        self, column: Column, truth: np.ndarray, codes: pl.Series, generator: np.random.Generator, size: int
-    ) -> list[AttackFigure]:
+    def public(self, case: AttackCase) -> np.ndarray | None:
+        """The column beside, which must be one that readers see."""
+        assert case.release is not None
+        table = case.release.table
+        if self.beside is None:
+            return None
+        open_columns = [name for name in table.columns if name not in case.release.released.coded]
+        if self.beside not in open_columns:
+            near = nearest(self.beside, open_columns)
+            hint = f"Did you mean '{near}'?" if near else f"Open are: {', '.join(open_columns) or 'none'}."
+            raise ParameterError(f"'{self.beside}' is not published as it is, to be looked at beside codes. {hint}")
+        return table.codes[self.beside]
+
+    def attack(self, seen: _Seen, generator: np.random.Generator, size: int) -> list[AttackFigure]:
         """Records read."""
-        return [frequency_matching(truth.astype(np.int64), generator, size=size)]
+        truth = seen.truth.astype(np.int64)
+        if seen.beside is None:
+            return [frequency_matching(truth, generator, size=size)]
+        return [likelihood_matching(truth, generator, size=size, beside=seen.beside.astype(np.int64))]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -178,7 +178,7 @@ def frequency_matching(truth: np.ndarray, generator: np.random.Generator, *, siz
 
 
 def likelihood_matching(
-    truth: np.ndarray, generator: np.random.Generator, *, size: int, beside: np.ndarray | None = None
+    truth: np.ndarray, generator: np.random.Generator, *, size: int, beside: np.ndarray
 ) -> AttackFigure:
     """Maximum-likelihood matching: the one-to-one assignment under which the sample is most likely.
 
@@ -186,11 +186,10 @@ def likelihood_matching(
     ----------
     beside
         Number of every row's value of a public column, from 0: its frequencies together with the codes tell values
-        apart that are equally common. Without it this is frequency matching.
+        apart that are equally common.
     """
     assign = _assignment()
-    other = np.zeros(len(truth), dtype=np.int64) if beside is None else beside
-    joint = _joint(truth, other, (int(truth.max()) + 1, int(other.max()) + 1))
+    joint = _joint(truth, beside, (int(truth.max()) + 1, int(beside.max()) + 1))
     # Half a row more in every cell: what the release does not show is unlikely, not impossible.
     log_share = np.log((joint + 0.5) / (len(truth) + 0.5 * joint.size))
 
@@ -202,7 +201,7 @@ def likelihood_matching(
         made[value[rows]] = value[rows] == code[columns]
         return made & (held.sum(axis=1) > 0)  # a value never seen cannot be guessed
 
-    return _scored("likelihood matching", "The likeliest assignment", truth, other, generator, size, right)
+    return _scored("likelihood matching", "The likeliest assignment", truth, beside, generator, size, right)
 
 
 def sample_sizes(rows: int, shares: Sequence[float] = SHARES, sizes: Sequence[int] = ()) -> list[int]:

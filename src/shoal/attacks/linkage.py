@@ -28,7 +28,7 @@ class Linkage(Attack):
     """
 
     name: ClassVar = "linkage"
-    aim: ClassVar = Trait.COVERING
+    aim: ClassVar = Trait.MATCHING
     needs: ClassVar = ("people", "cells")
 
     def run(self, case: AttackCase) -> AttackResult:
@@ -36,7 +36,7 @@ class Linkage(Attack):
         vectors, vector = case.people.places
         counts = case.view.cells.counts(vectors)[vector]
         found: list[AttackFigure] = [self._linked(case, counts), self._unique(case)]
-        for column in attacked(case) if case.made.has(Trait.COVERING, Trait.CLASSES) else ():
+        for column in attacked(case) if case.made.has(Trait.MATCHING, Trait.CLASSES) else ():
             found += attack_both(
                 case, "linkage", column, commonest,
                 f"The '{column.name}' of {{share}} of {{people}} people is guessed right by the commonest value of the "

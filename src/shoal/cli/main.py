@@ -22,6 +22,7 @@ from shoal.cli.check import check
 from shoal.cli.compare import compare
 from shoal.cli.data import data
 from shoal.cli.demo import demo
+from shoal.cli.estimate import estimate
 from shoal.cli.explore import explore
 from shoal.cli.listing import list_names
 from shoal.cli.measure import measure
@@ -52,7 +53,7 @@ app = typer.Typer(
 )
 _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     MAKE: (demo, check, explore, run, anonymize),
-    LOOK: (verify, audit, risk, measure, attack, compare),
+    LOOK: (verify, audit, risk, measure, estimate, attack, compare),
 }
 for panel, commands in _PANELS.items():
     for command in commands:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shoal.catalogue import make, summary
 from shoal.catalogue import names as registered
-from shoal.catalogue import summary
 from shoal.cli.options import Columns, Encoding, Json, KeyFile, Markers, Page, PassphraseFile, ReplacePage, Separator
 from shoal.cli.run import carry_out
 from shoal.cli.show import ARROWS, figure, plain, say, show_json, show_table, steps
 from shoal.cli.summary import score_data, show_scores
 from shoal.errors import InputError
-from shoal.grammar import pairs, parse_hierarchy, separator_character, split_columns
+from shoal.grammar import pairs, parse_evaluation, parse_hierarchy, separator_character, split_columns
 from shoal.params import choice
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ def measure(
         typer.Argument(metavar="[NAME]...", help="Measures; all of them by default.", show_default=False),
     ] = None,
     evaluate: Annotated[
-        list[str] | None, _one("NAME", "An evaluation beside the original rows, or 'all'. Can be repeated.")
+        list[str] | None,
+        _one("NAME", r"NAME \[key=value ...], an evaluation beside the original rows, or 'all'. Can be repeated."),
     ] = None,
     queries: Annotated[Path | None, _one("FILE", "Count queries of your own, one a line.")] = None,
     gain: Annotated[
@@ -134,10 +135,12 @@ def measure(
 
 def _asked(names: Sequence[str], queries: Path | None) -> list[str | Evaluation]:
     """What to evaluate; queries of one's own replace those that would be drawn."""
-    for name in names:
-        if name != _ALL:
-            summary("evaluation", name)  # an unknown name proposes the nearest one
-    found: list[str | Evaluation] = list(dict.fromkeys(names))
+    found: list[str | Evaluation] = []
+    for text in dict.fromkeys(names):
+        spec = parse_evaluation(text)
+        if text != _ALL:
+            summary("evaluation", spec["name"])  # an unknown name proposes the nearest one
+        found.append(text if len(spec) == 1 else make("evaluation", spec))
     if queries is None:
         return found
     from shoal.evaluation.counts import CountQueries

@@ -83,7 +83,7 @@ class ErrorSummary:
 
 
 @dataclass(frozen=True, eq=False)
-class _Asked:
+class Asked:
     """What all queries ask of one column: values, and intervals of numbers."""
 
     feature: Feature
@@ -201,7 +201,7 @@ class _Rows:
 
 def answer(reading: Reading, queries: Sequence[Query]) -> Answers:
     """Answer queries on the original rows and on the release."""
-    asked = _asked(reading, queries)
+    asked = columns_asked(reading, queries)
     features = [one.feature for one in asked]
     rows, groups = _Rows(features), _Groups.of(features, reading.groups if reading.made.has(Trait.GROUPS) else None)
     alone = [np.bincount(one.original, minlength=len(one.values)) / reading.n for one in features]
@@ -254,7 +254,7 @@ def _middle(drawn: np.ndarray) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _asked(reading: Reading, queries: Sequence[Query]) -> list[_Asked]:
+def columns_asked(reading: Reading, queries: Sequence[Query]) -> list[Asked]:
     """Conditions column by column, in the order of the queries."""
     listed: dict[str, tuple[list[int], list[tuple[str, ...]]]] = {}
     ranged: dict[str, tuple[list[int], list[float], list[float]]] = {}
@@ -276,7 +276,7 @@ def _asked(reading: Reading, queries: Sequence[Query]) -> list[_Asked]:
     return [_of_column(reading.features[name], listed.get(name), ranged.get(name), len(queries)) for name in names]
 
 
-def _of_column(feature: Feature, listed: tuple | None, ranged: tuple | None, count: int) -> _Asked:  # type: ignore[type-arg]
+def _of_column(feature: Feature, listed: tuple | None, ranged: tuple | None, count: int) -> Asked:  # type: ignore[type-arg]
     places, texts = listed if listed is not None else ([], [])
     between, low, high = ranged if ranged is not None else ([], [], [])
     # A value that no row has, here or in the release, is no error: another release may have it in its domain.
@@ -285,7 +285,7 @@ def _of_column(feature: Feature, listed: tuple | None, ranged: tuple | None, cou
     used = np.zeros(count, dtype=bool)
     used[places] = True
     used[between] = True
-    return _Asked(
+    return Asked(
         feature, query[codes >= 0], codes[codes >= 0], np.array(between, dtype=np.int64), np.array(low, dtype=float),
         np.array(high, dtype=float), used,
     )  # fmt: skip

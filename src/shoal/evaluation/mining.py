@@ -32,14 +32,25 @@ class Strength:
 
 @dataclass(frozen=True, eq=False)
 class Mined:
-    """Rules of one table; and the single values of every column that have support, with their shares."""
+    """Rules of one table; and the values of every column that have support, with their shares.
+
+    Where only a rule's items need support, ``targets`` are all sensitive values, and else those that have it.
+    """
 
     rules: Mapping[Rule, Strength]
     items: Mapping[tuple[str, str], float]
+    targets: Mapping[str, float]
 
 
 def mine(
-    quasi: Sequence[Feature], target: Feature, *, original: bool, support: float, confidence: float, longest: int
+    quasi: Sequence[Feature],
+    target: Feature,
+    *,
+    original: bool,
+    support: float,
+    confidence: float,
+    longest: int,
+    antecedent: bool = False,
 ) -> Mined:
     """Every rule of at most ``longest`` items with enough support and confidence.
 
@@ -49,15 +60,20 @@ def mine(
         Whether of the original rows, else of the released ones.
     support, confidence
         Least shares of the records, and of the records with the items.
+    antecedent
+        Whether the items alone have to have the support, not the items and the sensitive value together.
     """
-    records, items = _records(quasi, target, original, support)
+    records, sides = _records(quasi, target, original, support, antecedent)
     rules: dict[Rule, Strength] = {}
-    for found, counts in records.walk(support, longest):
+    for found, counts in records.walk(support, longest, antecedent):
         total = float(counts.sum())
+        least = _EDGE if antecedent else support - _EDGE  # a rule has a record, whatever the limit
         for place, text in enumerate(records.targets):
-            if counts[place] >= support - _EDGE and counts[place] >= (confidence - _EDGE) * total:
+            if counts[place] >= least and counts[place] >= (confidence - _EDGE) * total:
                 rules[found, text] = Strength(float(counts[place]), total)
-    return Mined(rules, items)
+    shares = {(side.name, side.values[code]): float(side.shares[code]) for side in sides for code in side.often}
+    items = {item: share for item, share in shares.items() if share >= support - _EDGE}
+    return Mined(rules, items, {text: share for (name, text), share in shares.items() if name == target.name})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -77,14 +93,15 @@ class _Records:
     target: np.ndarray
     weight: np.ndarray
 
-    def walk(self, support: float, longest: int) -> Iterator[tuple[Items, np.ndarray]]:
+    def walk(self, support: float, longest: int, antecedent: bool) -> Iterator[tuple[Items, np.ndarray]]:
         """Sets of items, depth first, with their share of the table for each target."""
         counts = np.empty((len(self.names), len(self.targets) + 1))
         stack: list[tuple[Items, int, np.ndarray, np.ndarray]] = [((), 0, np.arange(self.weight.size), self.weight)]
         while stack:
             items, begin, rows, weight = stack.pop()
             cross_counts(rows, weight, begin, self.cells, self.at, self.item, self.share, self.target, counts)
-            for place in np.flatnonzero((counts[:, :-1] >= support - _EDGE).any(axis=1)).tolist():
+            often = counts.sum(axis=1) if antecedent else counts[:, :-1].max(axis=1, initial=0.0)
+            for place in np.flatnonzero(often >= support - _EDGE).tolist():
                 column = self.column[place]
                 more = (*items, self.names[place])
                 yield more, counts[place]
@@ -94,9 +111,10 @@ class _Records:
 
 
 def _records(
-    quasi: Sequence[Feature], target: Feature, original: bool, support: float
-) -> tuple[_Records, dict[tuple[str, str], float]]:
-    sides = [_Side(one, original, support) for one in [*quasi, target]]
+    quasi: Sequence[Feature], target: Feature, original: bool, support: float, antecedent: bool
+) -> tuple[_Records, list[_Side]]:
+    sides = [_Side(one, original, support) for one in quasi]
+    sides.append(_Side(target, original, 0.0 if antecedent else support))
     first = np.cumsum([0, *(side.cells for side in sides[:-1])])
     numbers = np.cumsum([0, *(len(side.often) for side in sides[:-1])])
     lengths = np.concatenate([np.diff(side.at) for side in sides[:-1]])
@@ -119,8 +137,7 @@ def _records(
         target=both[-1, alone],
         weight=np.bincount(ids, last.share[within]) / last.cell.size,
     )
-    found = {(side.name, side.values[code]): float(side.shares[code]) for side in sides for code in side.often}
-    return records, found
+    return records, sides
 
 
 class _Side:

@@ -17,7 +17,7 @@ from shoal.evaluation.coded import read_back
 from shoal.evaluation.mining import Mined, Rule, mine
 from shoal.evaluation.queries import known_feature
 from shoal.evaluation.reading import Reading
-from shoal.params import real, whole
+from shoal.params import choice, real, whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,11 +27,14 @@ class AssociationRules(Evaluation):
     Parameters
     ----------
     support
-        Smallest share of records that have items and sensitive value together.
+        Smallest share of records that have what ``support_of`` says.
     confidence
         Smallest share of records with the items that have the sensitive value.
     longest
         Most items of a rule; None for any number.
+    support_of
+        ``"rule"``: items and sensitive value together, as Apriori has it. ``"antecedent"``: the items, a value
+        combination whose support is that of Yang & Qiao's Definition 9.
     on
         The sensitive attribute; every one by default.
     """
@@ -39,12 +42,14 @@ class AssociationRules(Evaluation):
     support: float = 0.01
     confidence: float = 0.15
     longest: int | None = 4
+    support_of: str = "rule"
     on: str | None = None
     name: ClassVar[str] = "rules"
 
     def __post_init__(self) -> None:
         real("rules", "support", self.support, low=0.0, high=1.0, open_low=True)
         real("rules", "confidence", self.confidence, low=0.0, high=1.0)
+        choice("rules", "support_of", self.support_of, ("rule", "antecedent"))
         if self.longest is not None:
             whole("rules", "longest", self.longest, least=1)
 
@@ -69,7 +74,7 @@ class AssociationRules(Evaluation):
             title = self.name if len(after.sensitive) == 1 else f"{self.name} on {name}"
             ours, theirs = self.mined(reading, name)
             if reading.paired:
-                found += self._compare(title, name, ours, theirs)
+                found += self._compare(title, ours, theirs)
             else:
                 found.append(self._counted(title, ours, theirs))
         return found
@@ -80,6 +85,7 @@ class AssociationRules(Evaluation):
         given: dict[str, Any] = {
             "support": self.support, "confidence": self.confidence,
             "longest": len(after.quasi) if self.longest is None else self.longest,
+            "antecedent": self.support_of == "antecedent",
         }  # fmt: skip
         ours, theirs = (
             mine([one.features[name] for name in one.quasi], one.features[sensitive], original=original, **given)
@@ -97,17 +103,18 @@ class AssociationRules(Evaluation):
         also = {"rules": len(ours.rules), "release": len(theirs.rules)}
         return Finding(name=f"{title} number", value=value, better="up", sentence=sentence, also=also)
 
-    def _compare(self, title: str, sensitive: str, ours: Mined, theirs: Mined) -> list[Finding]:
+    def _compare(self, title: str, ours: Mined, theirs: Mined) -> list[Finding]:
         kept = ours.rules.keys() & theirs.rules.keys()
         made_up = theirs.rules.keys() - ours.rules.keys()
         items = len(ours.items.keys() & theirs.items.keys())
-        limits = f"support {self.support:g}, confidence {self.confidence:g}"
+        what = " of the items" if self.support_of == "antecedent" else ""
+        limits = f"support {self.support:g}{what}, confidence {self.confidence:g}"
         told = f"{len(kept)} of the original's {len(ours.rules)} rules are also found in the release ({limits})."
         none = f"The original has no rule at {limits}, so that none can be recovered."
         return [
             Finding(
                 name=f"{title} recovered", value=len(kept) / len(ours.rules) if ours.rules else None, better="up",
-                baseline=self._by_chance(sensitive, ours), sentence=told if ours.rules else none,
+                baseline=self._by_chance(ours), sentence=told if ours.rules else none,
                 also={"rules": len(ours.rules), "by length": _by_length(ours.rules, kept, made_up)},
             ),
             Finding(
@@ -120,13 +127,14 @@ class AssociationRules(Evaluation):
             ),
         ]  # fmt: skip
 
-    def _by_chance(self, sensitive: str, ours: Mined) -> float | None:
+    def _by_chance(self, ours: Mined) -> float | None:
         """Share of the rules that somebody would state who has one-way tables and takes columns for independent."""
         if not ours.rules:
             return None
         kept = 0
         for items, text in ours.rules:
-            share = chance = ours.items[sensitive, text]
+            share = ours.targets[text]
+            chance = share if self.support_of == "rule" else 1.0
             for item in items:
                 chance *= ours.items[item]
             kept += share >= self.confidence and chance >= self.support
@@ -144,7 +152,8 @@ def _read_back(mined: Mined, sensitive: str, reading: Reading) -> Mined:
         (tuple((column, value(column, text)) for column, text in items), value(sensitive, last)): strength
         for (items, last), strength in mined.rules.items()
     }
-    return Mined(rules, {(name, value(name, text)): share for (name, text), share in mined.items.items()})
+    items = {(name, value(name, text)): share for (name, text), share in mined.items.items()}
+    return Mined(rules, items, {value(sensitive, text): share for text, share in mined.targets.items()})
 
 
 def _by_length(ours: Iterable[Rule], kept: Iterable[Rule], made_up: Iterable[Rule]) -> dict[str, dict[str, int]]:

@@ -233,7 +233,7 @@ def _released_column(
     if released.made.has(Trait.CENTROIDS) and modes and column.hierarchy is not None:
         # Tells modes from the medians of ordered categories.
         exact |= shown_entry(column.hierarchy, standing or ())
-    return exact
+    return {**exact, **released.recoding.of_columns.get(name, {})}
 
 
 def _standing(released: Released | None, published: Published | None, name: str) -> set[str] | None:

@@ -20,6 +20,8 @@ class Trait(enum.Enum):
 
     GENERALISED = "cells that stand for several values, in styles, with stars where all is suppressed"
     COVERING = "cells that cover the values of the people behind them"
+    MATCHING = "cells that a person's values can be held against"
+    ALIKE = "records that look the same because the people behind them are alike"
     CENTROIDS = "centroids of classes instead of cells"
     CLASSES = "classes whose sensitive values are those of their people"
     GROUPS = "published groups, by which sensitive values are known and not by record"

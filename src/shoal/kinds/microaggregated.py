@@ -9,6 +9,7 @@ MICROAGGREGATED = Kind(
     lacks={
         Trait.GENERALISED: "nothing is generalised",
         Trait.COVERING: "cells are centroids, which cover no set of values",
+        Trait.MATCHING: "cells are centroids, which cover no set of values",
         Trait.GROUPS: "its sensitive values stand beside their records",
         Trait.NOISE: "nothing was redrawn at random",
         Trait.CODES: "nothing is coded",

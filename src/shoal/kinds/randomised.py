@@ -8,6 +8,11 @@ RANDOMISED = Kind(
     name="randomised",
     lacks={
         Trait.GENERALISED: "nothing is generalised",
+        Trait.COVERING: (
+            "cells were redrawn at random, and none tells what a wrong value loses: the evaluations count-queries and "
+            "rules measure that"
+        ),
+        Trait.ALIKE: "records were redrawn at random and only happen to agree, so that its classes say nothing",
         Trait.CENTROIDS: "its quasi-identifiers are no centroids",
         Trait.CLASSES: "records that agree only happen to, so it has no classes of people",
         Trait.GROUPS: "its sensitive values stand beside their records",

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from shoal.kinds.base import Trait
 from shoal.measures.base import NOTHING_RELEASED, Measure
 from shoal.params import whole
 from shoal.recoding.applied import PriceStats
@@ -16,6 +17,7 @@ class Discernability(Measure):
     """Squared class sizes, plus n for every suppressed record (Bayardo & Agrawal; Loukides, Def. 2.1.2)."""
 
     name: ClassVar[str] = "dm"
+    needs: ClassVar[Trait | None] = Trait.ALIKE
 
     def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
         """Sum of squares and penalties."""
@@ -35,6 +37,7 @@ class AverageClassSize(Measure):
     """
 
     name: ClassVar[str] = "c-avg"
+    needs: ClassVar[Trait | None] = Trait.ALIKE
     k: int | None = None
 
     def __post_init__(self) -> None:
@@ -63,6 +66,7 @@ class Classification(Measure):
     """
 
     name: ClassVar[str] = "cm"
+    needs: ClassVar[Trait | None] = Trait.ALIKE
     target: str | None = None
 
     def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.kernels.judge import rules as kernel
+from shoal.kinds.base import Trait
 from shoal.measures.base import NOTHING_RELEASED, Measure
 from shoal.recoding.applied import PriceStats
 from shoal.table.closeness import closeness
@@ -59,6 +60,8 @@ def _class_means(figures: Sequence[np.ndarray]) -> np.ndarray:
 @dataclass(frozen=True, kw_only=True)
 class _Protection(Measure):
     """A figure of the sensitive attributes; what is unknown takes no part."""
+
+    needs: ClassVar[Trait | None] = Trait.ALIKE
 
     def undefined(self, stats: PriceStats) -> str | None:
         """It needs a class with a known sensitive value."""

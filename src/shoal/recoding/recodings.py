@@ -48,6 +48,11 @@ class Recoding:
         """What readers need to know about it to check the release, for the manifest."""
         return {}
 
+    @property
+    def of_columns(self) -> Mapping[str, Mapping[str, Any]]:
+        """The same of single columns, by their names."""
+        return {}
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Grouping(Recoding):
@@ -139,6 +144,11 @@ class Redrawn(Recoding):
     def public(self) -> Mapping[str, Any]:
         """How many are redrawn."""
         return {"redraw": self.redraw}
+
+    @property
+    def of_columns(self) -> Mapping[str, Mapping[str, Any]]:
+        """How likely each is to be redrawn, which whoever counts on the release has to know."""
+        return {name: {"p": chance} for name, chance in self.chances.items()}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -14,7 +14,7 @@ _NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
 # Figures about the release that anybody can count again, by where they stand; "#" is any place of a list.
 _FIGURES = re.compile(
     r"manifest|data(/sensitive)?/rows|classes/(count|smallest)|verdicts/#/(value|limit)|redraw|counterfeits|"
-    r"measured/#/(value|interval/#|baseline)|columns/#/days"
+    r"measured/#/(value|interval/#|baseline)|columns/#/(days|p)"
 )
 # Texts of ours, by where they stand; all others are judged without regard to our words.
 _TEXTS = re.compile(

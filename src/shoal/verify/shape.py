@@ -46,7 +46,7 @@ _OPTIONAL: dict[str, type | tuple[type, ...]] = {
 }
 _COLUMN = (
     "name", "role", "type", "cells", "columns", "null", "hierarchy", "whole", "builder", "order", "domain", "policy",
-    "non_answers", "coded", "days", "answers",
+    "non_answers", "coded", "days", "answers", "p",
 )  # fmt: skip
 # Where it alone says something; anywhere else nobody would check it.
 _BELONGS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
@@ -56,9 +56,11 @@ _BELONGS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
     "builder": lambda column: "hierarchy" in column and _is_builder(column["builder"]),
     "days": lambda column: column.get("coded") == "shifted",
     "answers": lambda column: "coded" in column and column["role"] == "sensitive",
+    "p": lambda column: column["role"] == "quasi" and column["cells"] == "value",
 }
 _BUILDERS = ({"prefix", "mask"}, {"widths", "origin"}, {"intervals"}, {"dates"}, {"quantiles"})
 _BUCKETISED, _RANDOMISED = ("group", "publication"), ("redraw",)
+_SUM = 1e-9
 _VERDICT = ("model", "on", "holds", "by", "value", "limit", "vouched_by")
 # The name and the version of a distribution, as they may stand on a command line.
 _VOUCHED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]* [0-9][A-Za-z0-9.+!]*")
@@ -93,6 +95,7 @@ def check_manifest(manifest: Any) -> None:
     ]
     if not names or len(set(names)) != len(names):
         raise VerificationError("The 'columns' of the manifest must be at least one, each named once.")
+    _check_chances(manifest, made)
     for part, keys in (("models", None), ("verdicts", _VERDICT), ("measured", _MEASURED)):
         for entry in manifest.get(part, ()):
             if not isinstance(entry, Mapping):
@@ -174,6 +177,24 @@ def _checked_column(position: int, column: Any) -> str:
     if odd:
         raise VerificationError(f"Column {position} of the manifest has a '{odd[0]}' that says nothing about it.")
     return str(column["name"])
+
+
+def _check_chances(manifest: Mapping[str, Any], made: str) -> None:
+    """Of a randomised release, how likely each quasi-identifier is to be redrawn; of others nothing of the kind."""
+    quasi = [column for column in manifest["columns"] if column["role"] == "quasi"]
+    chances = [column["p"] for column in quasi if "p" in column]
+    if made != "randomised":
+        if chances:
+            raise VerificationError("The manifest gives chances to be redrawn, and nothing of the release was.")
+        return
+    right = len(chances) == len(quasi) and all(_is(p, (int, float)) and not isinstance(p, bool) for p in chances)
+    if not right or min(chances, default=0) < 0 or abs(sum(chances) - 1.0) > _SUM:
+        raise VerificationError("The manifest must give each quasi-identifier its chance 'p' to be redrawn, in all 1.")
+    drawn = [p for p in chances if p > 0]
+    if not _is(manifest.get("redraw"), int) or not 1 <= manifest["redraw"] <= len(drawn):
+        raise VerificationError("The 'redraw' of the manifest must be a number of its columns with a chance above 0.")
+    if manifest["redraw"] > 1 and max(drawn) - min(drawn) > _SUM:
+        raise VerificationError("The manifest redraws several columns of a record, and their chances are not equal.")
 
 
 def _is_builder(rule: Any) -> bool:

@@ -206,3 +206,13 @@ def test_specs_compare_hash_and_go_into_recipes() -> None:
     assert one == other
     assert hash(one) == hash(other)
     assert RandomAnonymisation(**{k: v for k, v in one.parameters().items() if k != "name"}) == one
+
+
+def test_the_best_p_is_used_in_thousandths() -> None:
+    """It is published, and more digits would tell how the input's columns are distributed."""
+    table = small()
+    exact, _ = RandomAnonymisation(p="optimal").chances(table)
+    used = np.array(list(RandomAnonymisation(p="optimal").run(problem(table)).chances.values()))
+    assert used * 1000 == pytest.approx(np.round(used * 1000))
+    assert used.sum() == pytest.approx(1.0)
+    assert np.abs(used - exact).max() <= 1e-3

@@ -33,8 +33,9 @@ class RandomAnonymisation(Algorithm):
     redraw
         Quasi-identifiers redrawn in every record, the paper's lambda.
     p
-        How the one is chosen: ``"uniform"``, ``"optimal"`` (proportional to exp(entropy), Prop. 7), or column to
-        probability. With ``redraw`` above 1 all sets of columns are equally likely (Algorithm 2).
+        How the one is chosen: ``"uniform"``, ``"optimal"`` (proportional to exp(entropy), Prop. 7, in
+        thousandths), or column to probability. With ``redraw`` above 1 all sets of columns are equally likely
+        (Algorithm 2).
     keep_constant
         Let columns with a single value take part in the choice, as the paper does, although redrawing them does
         nothing.
@@ -82,6 +83,8 @@ class RandomAnonymisation(Algorithm):
         """Draw, in time linear in the number of cells; every draw belongs to its row key."""
         table = problem.table
         p, constant = self.chances(table)
+        if self.p == "optimal":
+            p = _rounded(p)
         drawn = np.flatnonzero(p > 0.0)
         columns = [table.quasi[place] for place in drawn]
         problem.progress(f"redrawing {int(self.redraw)} of {drawn.size} columns a record")
@@ -142,6 +145,15 @@ class RandomAnonymisation(Algorithm):
             fate = "take part in the draw without effect" if self.keep_constant else "were left out of the draw"
             notes["warnings"] = [f"Columns with a single value {fate}: {', '.join(constant)}."]
         return notes
+
+
+def _rounded(p: np.ndarray) -> np.ndarray:
+    """Shares in whole thousandths, at least one where there is any: p is published, and exact ones tell entropies."""
+    shares = 1000.0 * p
+    found = np.where(p > 0.0, np.maximum(np.floor(shares), 1.0), 0.0)
+    for place in np.argsort(found - shares, kind="stable")[: max(0, 1000 - int(found.sum()))]:
+        found[place] += 1.0
+    return found / found.sum()
 
 
 def _check_sum(p: Mapping[str, float]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,9 +10,11 @@ import numpy as np
 import polars as pl
 
 from shoal.verify.accounts import Accounts
-from shoal.verify.tally import Counts
+from shoal.verify.tally import Counts, Dictionary
 from shoal.verify.types import Check
 from shoal.verify.values import read_together
+
+_RARE = math.log(1e9)
 
 
 class Randomised:
@@ -20,8 +23,8 @@ class Randomised:
     Parameters
     ----------
     claims
-        The manifest: ``columns`` with name, role and type, and ``redraw``, the largest number of quasi-identifier
-        cells of a row that may differ from its source.
+        The manifest: ``columns`` with name, role, type and ``p``, the chance to be the first one redrawn, and
+        ``redraw``, the number of quasi-identifiers redrawn in every row.
     inputs
         By quasi-identifier, the canonical texts of the different values of the whole input.
     """
@@ -34,6 +37,9 @@ class Randomised:
         self._strange = dict.fromkeys(self._quasi, 0)
         self._inputs, self._redraw = inputs, claims.get("redraw")
         self._changes = Counts()
+        self._columns = {
+            column["name"]: _Column(column["type"], column.get("p")) for column in columns if column["role"] == "quasi"
+        }
 
     def see(self, released: pl.DataFrame, original: pl.DataFrame) -> None:
         """Compare rows with those they come from."""
@@ -47,6 +53,7 @@ class Randomised:
                 known = values.texts.is_in(self._inputs[name].implode(), nulls_equal=True).to_numpy()
                 self._strange[name] += int((~known)[values.codes].sum())
                 changed += differs
+                self._columns[name].see(original[name], int(differs.sum()))
         self._changes.see(pl.DataFrame({"changed": changed}))
 
     def checks(self, accounts: Accounts) -> list[Check]:
@@ -54,7 +61,8 @@ class Randomised:
         rows = _check_rows(accounts.everybody)
         if not rows.passed:
             return [rows]
-        return [rows, self._check_others(), self._check_values(), self._check_changes()]
+        found = [rows, self._check_others(), self._check_values(), self._check_changes()]
+        return [*found, self._check_chances()] if found[-1].passed else found
 
     def _check_others(self) -> Check:
         """Sensitive and neutral cells are those of the source row."""
@@ -91,6 +99,45 @@ class Randomised:
             else f"No row differs from its source in more than {redraw} quasi-identifier {cells}."
         )
         return Check(name=name, passed=not over, detail=detail)
+
+
+    def _check_chances(self) -> Check:
+        """Every column differs from its source about as often as its chance to be redrawn says.
+
+        Whoever corrects counts for the noise relies on it.
+        """
+        problems = [f"'{name}'" for name, column in self._columns.items() if not column.fits(self._redraw or 0)]
+        detail = (
+            f"Redrawn more or less often than the manifest says: {', '.join(problems)}."
+            if problems
+            else "Every quasi-identifier was redrawn about as often as the manifest says."
+        )
+        return Check(name="chances", passed=not problems, detail=detail)
+
+
+class _Column:
+    """How often each value of a quasi-identifier occurs in the input, and how many of its cells changed."""
+
+    def __init__(self, kind: str, p: Any) -> None:
+        self._p, self._values = p, Dictionary(kind)
+        self._counts, self._changed = np.zeros(0, dtype=np.int64), 0
+
+    def see(self, original: pl.Series, changed: int) -> None:
+        found = np.bincount(self._values.see(original), minlength=len(self._counts))
+        found[: len(self._counts)] += self._counts
+        self._counts, self._changed = found, self._changed + changed
+
+    def fits(self, redraw: int) -> bool:
+        """Whether so many changes are no wonder: beyond the limit, not once in 100 million releases (Bernstein)."""
+        if not isinstance(self._p, int | float) or isinstance(self._p, bool) or not 0 <= self._p <= 1:
+            return False
+        if self._p == 0 or not len(self._counts):
+            return self._changed == 0
+        # A cell changes if its column is redrawn and the draw gives another value.
+        chance = min(redraw * self._p, 1.0) * (1.0 - self._counts / self._counts.sum())
+        spread = float(self._counts @ (chance * (1.0 - chance)))
+        most = _RARE / 3.0 + math.sqrt(_RARE**2 / 9.0 + 2.0 * _RARE * spread)
+        return abs(self._changed - float(self._counts @ chance)) <= most
 
 
 def _check_rows(once: bool) -> Check:

@@ -1,0 +1,205 @@
+"""Counts of the original from counts of a randomised release: the redrawing undone on average, exactly.
+
+Records are redrawn independently, and what the draws do to the conditions of a query depends on which of them a record
+meets, its *pattern*, alone. Expected released counts are then polynomials in the counts of the original; all products
+of such counts together, one a partition of the conditions, are linear in each other, so that one small matrix undoes
+them. Since shares of single values enter by products of counts of different records, the estimate is unbiased although
+nobody publishes what values were drawn from.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import product
+
+import numpy as np
+
+# Partitions of so many redrawn columns and the other conditions are 203.
+MOST = 5
+
+Partition = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Channel:
+    """How a release was redrawn, as far as a query asks about it.
+
+    Attributes
+    ----------
+    chances
+        Of each redrawn column that the query asks about, to be the first one redrawn.
+    redraw
+        Columns redrawn in every record.
+    drawn
+        Columns that may be.
+    """
+
+    chances: tuple[float, ...]
+    redraw: int
+    drawn: int
+
+    def chance(self, columns: int, redrawn: int) -> float:
+        """Probability that of some columns (bits) exactly these are redrawn."""
+        asked, hit = columns.bit_count(), redrawn.bit_count()
+        if self.redraw == 1:
+            if hit:
+                return self.chances[redrawn.bit_length() - 1] if hit == 1 else 0.0
+            none = 1.0 - sum(p for at, p in enumerate(self.chances) if columns >> at & 1)
+            return none if none > 1e-9 else 0.0
+        if not 0 <= self.redraw - hit <= self.drawn - asked:
+            return 0.0
+        return math.comb(self.drawn - asked, self.redraw - hit) / math.comb(self.drawn, self.redraw)
+
+    @property
+    def erased(self) -> bool:
+        """Whether no record keeps all of the columns, so that nothing is left of what they have in common."""
+        return self.chance((1 << len(self.chances)) - 1, 0) <= 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Patterns:
+    """Released rows by what they meet.
+
+    Attributes
+    ----------
+    channel
+        How the columns were redrawn.
+    counts
+        float64, shape (2 ** columns, levels): rows by the conditions on redrawn columns that they meet, a bit each, and
+        by how many of the other parts of the query they meet, one part after another.
+    """
+
+    channel: Channel
+    counts: np.ndarray
+
+    @cached_property
+    def rows(self) -> float:
+        """Released rows, as many as there were."""
+        return float(self.counts.sum())
+
+    def shares(self, level: int) -> np.ndarray:
+        """Share of the rows that meet a set of conditions: bits of columns, and above these one for the level."""
+        columns = len(self.channel.chances)
+        both = np.stack([self.counts.sum(axis=1), self.counts[:, level:].sum(axis=1)]).reshape([2] * (columns + 1))
+        for axis in range(1, columns + 1):
+            both = np.flip(np.flip(both, axis).cumsum(axis), axis)
+        return both.ravel() / self.rows
+
+    def estimate(self, columns: int, level: int) -> tuple[float, np.ndarray]:
+        """Unbiased count of original rows that meet some columns' conditions and a level, and each pattern's influence.
+
+        The influence is how much one more released row of the pattern would add, shape as ``counts``.
+        """
+        whole = 1 << len(self.channel.chances)
+        shares, used = self.shares(level), [at for at in range(whole.bit_length() - 1) if columns >> at & 1]
+        narrow = Channel(tuple(self.channel.chances[at] for at in used), self.channel.redraw, self.channel.drawn)
+        weights = _weights(narrow, int(self.rows))
+        value, slopes = 0.0, np.zeros(2 * whole)
+        for partition, weight in weights.items():
+            masks = [_widened(mask, used, whole) for mask in partition]
+            value += weight * math.prod(shares[mask] for mask in masks)
+            for at, mask in enumerate(masks):
+                slopes[mask] += weight * math.prod(shares[other] for k, other in enumerate(masks) if k != at)
+        patterns = np.arange(whole)
+        met = np.zeros((whole, self.counts.shape[1]))
+        for mask in np.flatnonzero(slopes).tolist():
+            asked = mask & (whole - 1)
+            rows = np.flatnonzero(patterns & asked == asked)
+            met[rows[:, None], np.arange(level if mask >= whole else 0, met.shape[1])] += slopes[mask]
+        return float(self.rows * value), met
+
+    def variance(self, influence: np.ndarray) -> float:
+        """Variance of a sum of influences over all ways to redraw the table; that there are draws is all chance here.
+
+        Estimated like the counts themselves: what a row of each original pattern spreads, times how many there are.
+        """
+        shares = self.shares(0)
+        kernel = _kernel(self.channel, [float(shares[1 << at]) for at in range(len(self.channel.chances))])
+        before = np.linalg.solve(kernel.T, self.counts)
+        spread = kernel @ influence**2 - (kernel @ influence) ** 2
+        return max(float((before * spread).sum()), 0.0)
+
+
+def _widened(mask: int, used: Sequence[int], whole: int) -> int:
+    """A set of the columns that are used, and perhaps the other conditions, as a set of all columns."""
+    found = sum(1 << column for at, column in enumerate(used) if mask >> at & 1)
+    return found | (whole if mask >> len(used) & 1 else 0)
+
+
+def _kernel(channel: Channel, shares: Sequence[float]) -> np.ndarray:
+    """Probability that a row of each pattern is released as each pattern."""
+    size = 1 << len(shares)
+    found = np.zeros((size, size))
+    for redrawn in range(size):
+        chance = channel.chance(size - 1, redrawn)
+        drawn = [at for at in range(len(shares)) if redrawn >> at & 1]
+        for met in product((0, 1), repeat=len(drawn)):
+            bits = sum(1 << at for at, yes in zip(drawn, met, strict=True) if yes)
+            likely = math.prod(shares[at] if yes else 1.0 - shares[at] for at, yes in zip(drawn, met, strict=True))
+            patterns = np.arange(size)
+            found[patterns, patterns & ~redrawn | bits] += chance * likely
+    return found
+
+
+@lru_cache(maxsize=256)
+def _weights(channel: Channel, rows: int) -> dict[Partition, float]:
+    """What products of released shares, one a partition of the conditions, are to be multiplied by.
+
+    Sums over different records have expectations that factor. Each is a signed sum of products of shares (Möbius
+    inversion on the lattice of partitions); so is its expectation, with the shares of the original in their place.
+    """
+    elements = len(channel.chances) + 1
+    partitions = sorted({tuple(sorted(one)) for one in _partitions(list(range(elements)))})
+    place = {partition: at for at, partition in enumerate(partitions)}
+    ours, theirs = (np.zeros((len(partitions), len(partitions))) for _ in range(2))
+    columns = (1 << (elements - 1)) - 1
+    for partition, at in place.items():
+        for joined in _partitions(list(range(len(partition)))):
+            parts = [[partition[k] for k in range(len(partition)) if block >> k & 1] for block in joined]
+            sign = math.prod((-1.0) ** (len(part) - 1) * math.factorial(len(part) - 1) for part in parts)
+            sign *= float(rows) ** (len(parts) - len(partition))
+            ours[at, place[tuple(sorted(sum(part) for part in parts))]] += sign
+            for left, chance in _expected(channel, parts, columns):
+                theirs[at, place[left]] += sign * chance
+    top = np.zeros(len(partitions))
+    top[place[((1 << elements) - 1,)]] = 1.0
+    found = np.linalg.solve(theirs.T, top) @ ours
+    return {partition: float(found[at]) for partition, at in place.items() if found[at]}
+
+
+def _expected(channel: Channel, parts: Sequence[Sequence[int]], columns: int) -> Iterator[tuple[Partition, float]]:
+    """What is left of the conditions of each part, the redrawn ones apart, and how likely that is."""
+    ways = [
+        [(bits, chance) for bits in _subsets(block & columns) if (chance := channel.chance(block & columns, bits))]
+        for part in parts
+        for block in part
+    ]
+    for way in product(*ways):
+        gone = sum(bits for bits, _ in way)
+        left = [rest for part in parts if (rest := sum(part) & ~gone)]
+        apart = [1 << at for at in range(columns.bit_length()) if gone >> at & 1]
+        yield tuple(sorted([*left, *apart])), math.prod(chance for _, chance in way)
+
+
+def _subsets(mask: int) -> Iterator[int]:
+    found = mask
+    while True:
+        yield found
+        if not found:
+            return
+        found = (found - 1) & mask
+
+
+def _partitions(elements: list[int]) -> Iterator[list[int]]:
+    """Every partition of some elements, its blocks as bits."""
+    if not elements:
+        yield []
+        return
+    bit = 1 << elements[-1]
+    for rest in _partitions(elements[:-1]):
+        yield [*rest, bit]
+        for at in range(len(rest)):
+            yield [*rest[:at], rest[at] | bit, *rest[at + 1 :]]
