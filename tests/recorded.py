@@ -15,7 +15,7 @@ from pathlib import Path
 
 import shoal
 from shoal.catalogue import names
-from tests.soak.cases import ALGORITHMS, make
+from tests.soak.cases import RECORDED, make
 from tests.soak.run import attempt, remember
 from tests.test_published import census, released
 
@@ -64,9 +64,9 @@ def _fresh() -> Iterator[tuple[str, str]]:
     for name in names("algorithm"):
         with tempfile.TemporaryDirectory() as folder:
             yield f"census {name}", of_census(name, Path(folder))
-    for first, spec in enumerate(ALGORITHMS):
+    for first, spec in enumerate(RECORDED):
         found = 0
-        for seed in range(first, 3000, len(ALGORITHMS)):
+        for seed in range(first, 3000, len(RECORDED)):
             with tempfile.TemporaryDirectory() as folder:
                 digest = of_generated(seed, Path(folder))
             if digest is not None:

@@ -7,7 +7,8 @@ import shoal
 NAMES = {
     "AlphaK", "AlphaKComplete", "AlphaKGeneral", "AlphaKSimple", "Auto", "BetaLikeness", "BottomUp", "ColumnSpec",
     "DeltaDisclosure", "DeltaPresence", "DistinctL", "KMap",
-    "EntropyL", "EpsM", "Hierarchy", "Incognito", "KAnonymity", "KE", "KMembers", "KMembersP", "MaxRange", "Mondrian",
+    "EntropyL", "EpsM", "Genetic", "Hierarchy", "Incognito", "KAnonymity", "KE", "KMembers", "KMembersP", "KOptimize",
+    "MaxRange", "Mondrian", "RPlusTree", "SetPartition",
     "NoAlgorithm", "Optimal", "PSensitive", "RangeConfidence", "RangeDiversity", "RecursiveCL", "Release", "Samarati",
     "ShoalError", "TCloseness", "TOC", "TopDown", "TopDownSubtree", "UPC", "VERSION", "Variance", "WorstGroupUtility",
     "Anatomy", "Graded", "MInvariance", "MInvariant", "Microaggregation", "Personalised", "PersonalisedAnonymity",

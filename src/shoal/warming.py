@@ -27,7 +27,7 @@ _SETTINGS: dict[str, list[dict[str, Any]]] = {
     "alpha-k": [{"alpha": 0.9, "k": 3}], "anatomy": [{"l": 2}, {"grouping": "round-robin"}],
     "upc": [{"utility": 0.4, "protection": 0.9, "leftover_scope": scope} for scope in ("near", "all")],
     "personalised": [{"p": 0.9, "guard_level": 0}], "m-invariant": [{"m": 2}], "auto": [{"sample": 100}],
-    "rv-distributed": [{"max_strings": 9}],
+    "k-optimize": [{"nodes": 1}], "genetic": [{"evaluations": 5}], "rv-distributed": [{"max_strings": 9}],
 }  # fmt: skip
 # For columns of many values, too.
 _WIDE: dict[str, list[dict[str, Any]]] = {"mondrian": [{"cut": "best"}, {"cut": "info-gain"}]}

@@ -33,7 +33,8 @@ TUPLE = {"name": "distinct-l", "l": 2, "on": ["s", "x"]}
 METHODS: list[dict[str, Any]] = [
     {"name": "optimal"}, {"name": "optimal", "measure": "entropy"}, {"name": "incognito"}, {"name": "samarati"},
     {"name": "none"}, {"name": "rv-global"}, {"name": "rv-global", "weights": "association"},
-    {"name": "top-down-subtree"},
+    {"name": "top-down-subtree"}, {"name": "k-optimize", "nodes": 3}, {"name": "set-partition"},
+    {"name": "genetic", "population": 4, "evaluations": 8},
 ]  # fmt: skip
 
 

@@ -15,9 +15,10 @@ from shoal.kernels.count.grouping import group_rows
 from shoal.kinds.base import Kind
 from shoal.kinds.codings import called
 from shoal.kinds.generalised import GENERALISED
+from shoal.recoding.blocks import block_cells
 from shoal.recoding.column_cells import CellColumn, IntervalCells, SetCells, TreeCells, all_bits, one_bit
 from shoal.recoding.randomised import Randomised, describe_randomised
-from shoal.recoding.recodings import FullDomain, Grouping, Recoding, Redrawn, Subtree
+from shoal.recoding.recodings import Blocks, FullDomain, Grouping, Recoding, Redrawn, Subtree
 from shoal.table.classmap import Grouped, Nodes, RowIds, Together
 from shoal.table.column import FLAT, TREE, Column
 from shoal.table.domain import Domain, Joint
@@ -197,11 +198,16 @@ def apply_recoding(rows: Rows, recoding: Recoding) -> Released:
     return replace(made, made=recoding.kind, recoding=recoding)
 
 
-def generalised(rows: Rows, recoding: Grouping | FullDomain | Subtree) -> Released:
+def generalised(rows: Rows, recoding: Grouping | FullDomain | Subtree | Blocks) -> Released:
     """Generalise every record; classes are what has equal cells."""
     if isinstance(recoding, Grouping):
         return _grouped(rows, recoding)
     columns = rows.domain.quasi
+    if isinstance(recoding, Blocks):
+        made = [block_cells(column, recoding.blocks.get(column.name)) for column in columns]
+        found = _by_nodes(rows, {column.name: of for column, (_, of) in zip(columns, made, strict=True)})
+        pairs = zip(made, found.keys, strict=True)
+        return _released(rows, found, [cells.take(mine) for (cells, _), mine in pairs], None)
     if isinstance(recoding, Subtree):
         found = _by_nodes(rows, {column.name: _checked_nodes(column, recoding) for column in columns})
         trees = [TreeCells.at_nodes(column, nodes) for column, nodes in zip(columns, found.keys, strict=True)]

@@ -122,6 +122,19 @@ class Subtree(Recoding):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class Blocks(Recoding):
+    """One block a value of every column, the same for every record (set-partitioning recoding).
+
+    Attributes
+    ----------
+    blocks
+        Column to int32 block numbers, one a code: runs of ordered columns, nodes of hierarchies, any sets of flat ones.
+    """
+
+    blocks: Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Redrawn(Recoding):
     """Quasi-identifiers redrawn at random, record by record.
 

@@ -13,7 +13,7 @@ from shoal.algorithms.partition.aim import AIMS, aim_of
 from shoal.algorithms.prices import prices_of
 from shoal.errors import ParameterError
 from shoal.kernels.judge.rules import EXTENT, SIZE
-from shoal.kernels.partition.mondrian import Options, Work, partition
+from shoal.kernels.partition.mondrian import Judged, Options, Work, partition
 from shoal.params import choice
 from shoal.recoding.recodings import Grouping
 
@@ -59,19 +59,25 @@ class Mondrian(Grouper):
 
     def group(self, problem: Problem) -> Grouping:
         """Partition all rows."""
-        table, judge = problem.table, problem.judge
+        table = problem.table
         problem.progress("cutting the table")
         order, codes = shuffled_codes(problem)
         work = Work(
             codes, np.empty_like(codes), order, np.empty_like(order), np.zeros(table.n, dtype=np.uint8)
         )
-        rows_only = bool(np.isin(judge.rules.op, (SIZE, EXTENT)).all()) and table.subjects is None
-        judged = None if rows_only else (judge.rules, sensitive_codes(problem))
-        # Some models guide by a size that they do not ask for.
-        least = max([judge.k, *judge.rules.limit[judge.rules.op == SIZE].astype(int).tolist()])
+        least, judged = condition(problem)
         options = Options(least, self.mode == "relaxed", self.fallback_lt)
         aim = aim_of(problem, self.cut, self.target)
         partition(work, prices_of(table.domain), judged, options, self.cut != "widest", aim)
         ids = np.empty(table.n, dtype=np.int32)
         ids[order] = np.cumsum(work.ends) - work.ends
         return Grouping(ids=ids, groups=int(work.ends.sum()))
+
+
+def condition(problem: Problem) -> tuple[int, Judged]:
+    """Fewest rows of a side, and what else it has to satisfy, None where the number of rows decides alone."""
+    table, judge = problem.table, problem.judge
+    rows_only = bool(np.isin(judge.rules.op, (SIZE, EXTENT)).all()) and table.subjects is None
+    # Some models guide by a size that they do not ask for.
+    least = max([judge.k, *judge.rules.limit[judge.rules.op == SIZE].astype(int).tolist()])
+    return least, None if rows_only else (judge.rules, sensitive_codes(problem))

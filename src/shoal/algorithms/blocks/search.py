@@ -1,0 +1,230 @@
+"""Set enumeration over cuts with bounds on cost (Bayardo & Agrawal 2005).
+
+A node is a head, the cuts in use, and a tail, the cuts that it may still take. Whatever lies between the head alone and
+the head with its whole tail can be no finer than the latter, and suppresses what already fails in the former: both
+together bound the cost of all of them. A cut of the tail goes where its own bound says that nothing with it is better,
+or where it would only part classes into parts that fail.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoal.algorithms.blocks.board import Board, State
+from shoal.algorithms.blocks.cuts import Cuts
+
+# Costs this near are equal: sums of the same prices in another order differ by less.
+TIE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A head, its tail in order, and what no set below costs less than, as far as known."""
+
+    head: np.ndarray
+    tail: list[int]
+    bound: float
+
+
+@dataclass(frozen=True, eq=False)
+class Best:
+    """What a search found.
+
+    Attributes
+    ----------
+    head, state
+        The best cuts, None when no allowed ones were met.
+    bound
+        What no cuts cost less than.
+    nodes
+        Heads looked into.
+    """
+
+    head: np.ndarray | None
+    state: State | None
+    bound: float
+    nodes: int
+
+    @property
+    def proven(self) -> bool:
+        """Whether nothing is better."""
+        return self.state is not None and self.bound >= self.state.cost - _slack(self.state.cost)
+
+
+class Search:
+    """One table's cuts, and the best of them so far."""
+
+    def __init__(
+        self, board: Board, cuts: Cuts, progress: Callable[[str], None], *, seconds: float | None, nodes: int | None
+    ) -> None:
+        self.board, self.cuts, self.progress = board, cuts, progress
+        self.most = np.inf if nodes is None else nodes
+        self.until = None if seconds is None else time.monotonic() + seconds
+        self.head: np.ndarray | None = None
+        self.state: State | None = None
+        self.nodes = 0
+
+    @property
+    def late(self) -> bool:
+        """Whether time is up."""
+        return self.until is not None and time.monotonic() >= self.until
+
+    @property
+    def limit(self) -> float:
+        """Whatever costs this much is no better."""
+        return np.inf if self.state is None else self.state.cost - _slack(self.state.cost)
+
+    def run(self) -> Best:
+        """The best of all sets of cuts, or of those that there was time for."""
+        self.climb()
+        everything = list(range(self.cuts.size))
+        waiting = [Node(np.zeros(self.cuts.size, dtype=bool), everything, -np.inf)]
+        while waiting and not self.late and self.nodes < self.most:
+            node = waiting.pop()
+            if node.bound < self.limit:
+                waiting += self._open(node)
+        if self.head is not None and self.state is not None:
+            self._tighten()
+        left = min((node.bound for node in waiting), default=np.inf)
+        cost = np.inf if self.state is None else self.state.cost
+        return Best(self.head, self.state, min(left, cost), self.nodes)
+
+    def climb(self) -> None:
+        """From no cuts, the one that lowers the cost most, again and again: something to compare with."""
+        head = np.zeros(self.cuts.size, dtype=bool)
+        self._offer(head, self.board.state(self.cuts.blocks(head)))
+        while self.state is not None and self.head is not None and not self.late:
+            head, before = self.head.copy(), self.state.cost
+            for item in np.flatnonzero(~head & self._reachable(head)).tolist():
+                if self.late:
+                    return
+                head[item] = True
+                self._offer(head, self.board.state(self.cuts.blocks(head)))
+                head[item] = False
+            if self.state.cost >= before - _slack(before):
+                return
+            self.progress(f"climbing, {self._told()}")
+
+    def _open(self, node: Node) -> list[Node]:
+        """The nodes below one, those that promise least last; none where nothing below is better."""
+        self.nodes += 1
+        state = self.board.state(self.cuts.blocks(node.head))
+        self._offer(node.head, state)
+        if self.board.monotone and state.suppressed > self.board.allowed:
+            return []
+        tail, bounds = self._prune(node, state)
+        if self.nodes % 16 == 0:
+            self.progress(f"{self.nodes} sets of cuts, {self._told()}")
+        order = self._ordered(tail, bounds)
+        found = []
+        for place, item in enumerate(order):
+            above = self.cuts.parent[item]
+            if above >= 0 and not node.head[above]:
+                continue  # comes below the node that takes its parent
+            head = node.head.copy()
+            head[item] = True
+            found.append(Node(head, order[place + 1 :], max(node.bound, bounds[item])))
+        return found
+
+    def _prune(self, node: Node, state: State) -> tuple[list[int], dict[int, float]]:
+        """The tail without what cannot help, and the bound of each cut left; again while the bounds rise by it."""
+        tail = node.tail
+        while True:
+            tail = self._rooted(node.head, tail)
+            whole = node.head.copy()
+            whole[tail] = True
+            finest = self.board.state(self.cuts.blocks(whole))
+            if self.board.least(finest, state.bad) >= self.limit:
+                return [], {}
+            bounds: dict[int, float] = {}
+            for item in tail:
+                bound = self._bound(state, finest, item)
+                if bound < self.limit:
+                    bounds[item] = bound
+            if len(bounds) == len(tail):
+                return tail, bounds
+            tail = [item for item in tail if item in bounds]
+
+    def _bound(self, state: State, finest: State, item: int) -> float:
+        """What nothing with one more cut costs less than; infinite where the cut is of no use."""
+        board, place = self.board, int(self.cuts.column[item])
+        begins = np.diff(state.blocks[place], prepend=state.blocks[place][0])
+        begins[self.cuts.after[item] + 1] = 1
+        blocks = np.cumsum(begins, dtype=np.int32)
+        classes, count, bad = board.finer(state, place, blocks)
+        if board.monotone and board.rows[bad].sum() > board.allowed:
+            return np.inf
+        if board.stays and board.measure != "lm" and _of_no_use(state, classes, count, bad):
+            return np.inf
+        return board.least(finest, bad)
+
+    def _rooted(self, head: np.ndarray, tail: list[int]) -> list[int]:
+        """Cuts of the tail whose parents are in head or tail."""
+        there = head.copy()
+        there[tail] = True
+        there = self.cuts.closed(there)
+        return [item for item in tail if there[item]]
+
+    def _ordered(self, tail: list[int], bounds: dict[int, float]) -> list[int]:
+        """The worst bounds first, where most sets lie below them; parents before their children."""
+        order: list[int] = []
+        placed: set[int] = set()
+
+        def place(item: int) -> None:
+            above = int(self.cuts.parent[item])
+            if above in bounds and above not in placed:
+                place(above)
+            if item not in placed:
+                placed.add(item)
+                order.append(item)
+
+        for item in sorted(tail, key=lambda one: (-bounds[one], one)):
+            place(item)
+        return order
+
+    def _reachable(self, head: np.ndarray) -> np.ndarray:
+        above = self.cuts.parent
+        return np.where(above >= 0, head[np.maximum(above, 0)], True)
+
+    def _offer(self, head: np.ndarray, state: State) -> None:
+        if state.suppressed <= self.board.allowed and state.cost < self.limit:
+            self.head, self.state = head.copy(), state
+
+    def _tighten(self) -> None:
+        """Cuts that cost nothing more are taken where they make cells narrower."""
+        assert self.head is not None
+        assert self.state is not None
+        head, state = self.head.copy(), self.state
+        loss = self.board.loss(state)
+        for item in range(self.cuts.size):
+            if head[item] or not self._reachable(head)[item]:
+                continue
+            head[item] = True
+            found = self.board.state(self.cuts.blocks(head))
+            narrower = self.board.loss(found) if found.suppressed <= self.board.allowed else np.inf
+            if found.cost <= state.cost + _slack(state.cost) and narrower < loss - TIE:
+                state, loss = found, narrower
+            else:
+                head[item] = False
+        self.head, self.state = head, state
+
+    def _told(self) -> str:
+        if self.state is None:
+            return "none allowed yet"
+        return f"{self.board.measure} {self.board.figure(self.state.cost):.6g}"
+
+
+def _of_no_use(state: State, classes: np.ndarray, count: int, bad: np.ndarray) -> bool:
+    """Whether every class that is parted falls into parts that all fail."""
+    old = np.empty(count, dtype=np.int64)
+    old[classes] = state.classes
+    parted = np.bincount(old, minlength=state.count) > 1
+    return bool(bad[parted[state.classes]].all())
+
+
+def _slack(cost: float) -> float:
+    return TIE * max(1.0, abs(cost))
