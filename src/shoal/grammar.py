@@ -62,6 +62,11 @@ def parse_hierarchy(text: str) -> Any:
     return typed_value(text) if text.startswith("{") else text
 
 
+def parse_code(text: str) -> Any:
+    """How a column is coded: a name, or a table such as ``{how = "graded", categories = 8}``."""
+    return typed_value(text) if text.startswith("{") else text
+
+
 def parse_policy(text: str) -> dict[str, Any]:
     """Sensitive ranges as a recipe writes them: ``value``, a file, ranges, a level, or all of it with ``else``.
 

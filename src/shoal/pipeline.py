@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -35,7 +35,7 @@ from shoal.measures.every import every_score
 from shoal.models.base import Model, smallest_class
 from shoal.models.judge import Judge
 from shoal.pseudonyms.columns import pseudonymise, refuse_idle_key
-from shoal.pseudonyms.secrets import SecretKey
+from shoal.pseudonyms.secrets import Secret, SecretKey, by_column
 from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.counterfeits import with_counterfeits
 from shoal.recoding.output import Output
@@ -66,6 +66,7 @@ def anonymize(
     neutral_limit: float = 0.05,
     keys: Keys | None = None,
     token_key: SecretKey | None = None,
+    codes: Sequence[Secret] = (),
     history: History | None = None,
     date: datetime.date | str | None = None,
     progress: Progress = lambda step: None,
@@ -84,6 +85,8 @@ def anonymize(
         Warning codes accepted.
     token_key
         Tokens and date offsets follow from it, so that releases made with it can be joined; by default from fresh keys.
+    codes
+        Mappings and gradings of earlier releases (`Release.secrets`, or from a vault) to code later records with.
     history
         What earlier releases left of the rows' people (``Registry.history_of``), for the model ``m-invariance``.
     date
@@ -103,7 +106,7 @@ def anonymize(
     refuse_idle_key(table, token_key)
     run = Run(
         table=table, method=method, models=wanted, output=output, engine=load("engine", engine)(), seed=seed,
-        keys=keys or Keys.from_seed(seed), token_key=token_key, progress=progress,
+        keys=keys or Keys.from_seed(seed), token_key=token_key, codes=by_column(codes), progress=progress,
     )  # fmt: skip
     return run.release()
 
@@ -120,6 +123,7 @@ class Run:
     keys: Keys
     seed: int | None
     token_key: SecretKey | None
+    codes: Mapping[str, Secret]
     progress: Progress
 
     def release(self) -> Release:
@@ -132,7 +136,7 @@ class Run:
         # A workload guides the algorithm alone: measures and gate see the table as it is.
         preferred = with_preferences(table)
         guided = rows if preferred is table else self.engine.open(preferred)
-        recoding = method.run(Problem(rows=guided, judge=judge, keys=self.keys, progress=progress))
+        recoding = method.run(self._problem(guided, judge))
         if recoding.counterfeits is not None:
             table, recoding = with_counterfeits(table, recoding)
             rows, judge = self._opened(table)
@@ -141,7 +145,7 @@ class Run:
         recoded = apply_recoding(rows, recoding)
         refuse_misfits(recoded, self.models, output.suppressed, method.kind)
         held = enforce(recoded, judge, method.share_allowed(table.n), method.limit_words)
-        released, keys_used = pseudonymise(held, self.keys, self.token_key)
+        released, keys_used = pseudonymise(held, self.keys, self.token_key, self.codes)
         published = publish_tables(released, self.keys, suppressed=output.suppressed, order=output.order)
 
         progress("attacking it")
@@ -179,6 +183,10 @@ class Run:
             source=_frozen(published.source),
             secrets=(*recoding.secrets, *keys_used),
         )
+
+    def _problem(self, rows: Rows, judge: Judge) -> Problem:
+        """What the method is given."""
+        return Problem(rows=rows, judge=judge, keys=self.keys, codes=self.codes, progress=self.progress)
 
     def _opened(self, table: Table) -> tuple[Rows, Judge]:
         """The rows of a table, ready to be counted, and the models with what they compare classes with."""

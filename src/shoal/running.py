@@ -22,7 +22,7 @@ from shoal.io.vouching import bring_vouched
 from shoal.judging.beforehand import all_models
 from shoal.models.base import Model
 from shoal.pipeline import Progress, anonymize
-from shoal.pseudonyms.secrets import SecretKey
+from shoal.pseudonyms.secrets import Secret, SecretKey
 from shoal.pseudonyms.tokens import KEY_BYTES
 from shoal.reports.release import release_html
 from shoal.results import Release
@@ -63,7 +63,9 @@ def run(
     keeper = _keeper(recipe, key, replace)
     memory = remembered(recipe, key)
     token_key = keeper.token_key if keeper else None
-    release, memory = _anonymize_recipe(recipe, token_key=token_key, memory=memory, progress=progress)
+    release, memory = _anonymize_recipe(
+        recipe, token_key=token_key, codes=given_codes(recipe, key), memory=memory, progress=progress
+    )
     progress("writing")
     if keeper is not None:
         keeper = keeper.with_secrets(release.secrets)
@@ -86,8 +88,26 @@ def _keeper(recipe: Recipe, key: Key | None, replace: bool) -> Keeper | None:
 
 
 def _is_coded(recipe: Recipe) -> bool:
-    """Whether the method itself makes secrets."""
-    return bool(load("algorithm", recipe.algorithm["name"]).kind.undone)
+    """Whether the method, or a column's code, makes secrets."""
+    codes = any(entry.code is not None for entry in recipe.columns.values())
+    return codes or bool(load("algorithm", recipe.algorithm["name"]).kind.undone)
+
+
+def given_codes(recipe: Recipe, key: Key | None) -> list[Secret]:
+    """The mappings and gradings that a recipe gives: of a file, or of an entry of its vault where there is a key."""
+    named = recipe.output.codes
+    if named is None:
+        return []
+    from shoal.vault.files import load, read_secrets
+
+    if named.endswith(".json"):
+        return read_secrets(recipe.resolve(named))
+    if recipe.output.vault is None:
+        raise RecipeError(
+            f"The codes '{named}' under [output] are an entry of a vault, and none is named: name it, or a .json file."
+        )
+    found = [] if key is None else load(recipe.resolve(recipe.output.vault), key, named)
+    return [one for one in found if not isinstance(one, SecretKey)]
 
 
 def refuse_unkept(recipe: Recipe) -> None:
@@ -119,6 +139,7 @@ def anonymize_recipe(
     recipe: Recipe,
     *,
     token_key: SecretKey | None = None,
+    codes: Sequence[Secret] | None = None,
     memory: Memory | None = None,
     progress: Progress = lambda step: None,
 ) -> Release:
@@ -128,14 +149,21 @@ def anonymize_recipe(
     ----------
     token_key
         The key that the recipe names; without it a fresh one takes its place, and the tokens are good for nothing.
+    codes
+        The codes that the recipe gives; by default those of a file, while those of a vault are made afresh.
     memory
         The registry that the recipe names; without it the release is held against no earlier one.
     """
-    return _anonymize_recipe(recipe, token_key=token_key, memory=memory, progress=progress)[0]
+    return _anonymize_recipe(recipe, token_key=token_key, codes=codes, memory=memory, progress=progress)[0]
 
 
 def _anonymize_recipe(
-    recipe: Recipe, *, token_key: SecretKey | None, memory: Memory | None, progress: Progress
+    recipe: Recipe,
+    *,
+    token_key: SecretKey | None,
+    codes: Sequence[Secret] | None,
+    memory: Memory | None,
+    progress: Progress,
 ) -> tuple[Release, Memory | None]:
     """The release, and the memory with it, neither of them written."""
     _methods(recipe)  # a parameter that cannot be is told before anything is read
@@ -147,7 +175,9 @@ def _anonymize_recipe(
     algorithm, models = _methods(recipe)
     wanted = [] if memory is None else all_models(table.domain, models, algorithm)
     history = None if memory is None else memory.history_of(table, wanted)
-    release = anonymize_table(recipe, table, token_key=token_key, history=history, progress=progress)
+    release = anonymize_table(
+        recipe, table, token_key=token_key, codes=codes, history=history, progress=progress
+    )
     source = str(recipe.resolve(recipe.source.path))
     private: dict[str, Any] = {"recipe": dump_recipe(recipe), "source_path": source}
     if recipe.output.format == "csv" and recipe.output.formulas == "keep":
@@ -166,6 +196,7 @@ def anonymize_table(
     table: Table,
     *,
     token_key: SecretKey | None = None,
+    codes: Sequence[Secret] | None = None,
     history: History | None = None,
     progress: Progress = lambda step: None,
 ) -> Release:
@@ -185,6 +216,7 @@ def anonymize_table(
         date=recipe.output.date,
         engine=recipe.engine.name,
         token_key=token_key,
+        codes=given_codes(recipe, None) if codes is None else codes,
         history=history,
         progress=progress,
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from shoal.kinds.generalised import GENERALISED
 from shoal.models.base import Model
 from shoal.models.judge import Judge
 from shoal.params import real, whole
+from shoal.pseudonyms.secrets import Secret
 from shoal.recoding.recodings import Recoding
 from shoal.table.domain import Domain
 from shoal.table.keys import Keys
@@ -24,11 +25,18 @@ from shoal.table.table import Table
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Problem:
-    """Rows, the models their classes must satisfy, and the means to work on them."""
+    """Rows, the models their classes must satisfy, and the means to work on them.
+
+    Attributes
+    ----------
+    codes
+        Mappings and gradings that are given, by column, for methods that code.
+    """
 
     rows: Rows
     judge: Judge
     keys: Keys
+    codes: Mapping[str, Secret] = field(default_factory=dict)
     progress: Callable[[str], None] = lambda step: None
 
     @property

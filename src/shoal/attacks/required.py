@@ -13,10 +13,13 @@ from shoal.attacks.gaps import gap_patterns
 from shoal.attacks.randomised import attack_randomised, unchanged
 from shoal.attacks.relinking import attack_bucketised
 from shoal.attacks.trajectories import trajectories
+from shoal.kinds.base import Trait
+from shoal.kinds.codings import CODINGS
+from shoal.kinds.pseudonymised import PSEUDONYMISED
 from shoal.measures.posterior import too_many
 from shoal.pseudonyms.columns import dates_of
 from shoal.recoding.applied import Released
-from shoal.recoding.recodings import Bucketed, Coded
+from shoal.recoding.recodings import Bucketed
 from shoal.table.keys import Keys
 from shoal.table.table import take_rows
 
@@ -44,6 +47,10 @@ def attack_release(released: Released, keys: Keys) -> Measured:
     """Run the attacks that belong to the kind of a release, and those on what links the records of a person."""
     own = Measured() if released.made.attack is None else released.made.part("attack")(released, keys)
     figures, telling = list(own.figures), dict(own.telling)
+    if _coded_values(released) and not released.made.has(Trait.CODES):
+        _, read = _read_codes(released, keys)
+        figures += read
+        telling[str(PSEUDONYMISED.code)] = _largest(read)
     for name in released.table.schema.pseudonym:
         figures.append(trajectories(released, released.written[name]))
         telling["W-TRAJECTORY"] = figures[-1].sentence
@@ -79,9 +86,14 @@ def on_noise(released: Released, keys: Keys) -> Measured:
 
 def on_codes(released: Released, keys: Keys) -> Measured:
     """What codes give away, and exact quasi-identifiers beside them."""
-    assert isinstance(released.recoding, Coded)
+    linked, read = _read_codes(released, keys)
+    return _measured(released, [*linked, *read], f"{linked[0].sentence} {_largest(read)}".rstrip())
+
+
+def _read_codes(released: Released, keys: Keys) -> tuple[list[AttackFigure], list[AttackFigure]]:
+    """Figures about quasi-identifiers, were they exact, and about the codes of each column."""
     rows = np.flatnonzero(released.classes >= 0)
-    coded = {name: values.gather(rows) for name, values in released.recoding.columns.items()}
+    coded = {name: released.written[name].gather(rows) for name in _coded_values(released)}
     by_column = attack_pseudonymised(take_rows(released.table, rows), coded, keys.generator("attack"))
     linked = by_column.pop("")
     read = [
@@ -89,7 +101,12 @@ def on_codes(released: Released, keys: Keys) -> Measured:
         for name, several in by_column.items()
         for one in several
     ]
-    return _measured(released, [*linked, *read], f"{linked[0].sentence} {_largest(read)}".rstrip())
+    return linked, read
+
+
+def _coded_values(released: Released) -> list[str]:
+    """Columns whose codes stand for values."""
+    return [name for name, how in released.coded.items() if CODINGS[how].of_values]
 
 
 def _measured(

@@ -17,6 +17,7 @@ from shoal.cli.summary import release_data, show_release
 from shoal.errors import InputError
 from shoal.grammar import (
     pairs,
+    parse_code,
     parse_hierarchy,
     parse_model,
     parse_policy,
@@ -52,6 +53,7 @@ def anonymize(
     types: options.Types = None,
     hierarchies: options.Hierarchies = None,
     policies: options.Policies = None,
+    code: options.Code = None,
     models: options.Models = None,
     algorithm: options.Algorithm = "mondrian",
     settings: options.Settings = None,
@@ -65,6 +67,7 @@ def anonymize(
     vault: options.Vault = None,
     vault_entry: options.VaultEntry = None,
     token_key: options.TokenKey = None,
+    codes: options.Codes = None,
     discard_secret: options.DiscardSecret = False,
     passphrase_file: options.PassphraseFile = None,
     key_file: options.KeyFile = None,
@@ -103,21 +106,29 @@ def recipe_data(given: Mapping[str, Any]) -> dict[str, Any]:
     return chosen("acknowledge", "seed") | {
         "source": {name: entry for name, entry in source.items() if entry is not None},
         "roles": chosen(*roles),
-        "columns": {
-            name: dict(zip(("type", "format"), kind.split(maxsplit=1), strict=False))
-            for name, kind in pairs("--type", given["types"]).items()
-        },
+        "columns": _columns(given["types"], given["code"]),
         "hierarchies": {
             name: parse_hierarchy(text) for name, text in pairs("--hierarchy", given["hierarchies"]).items()
         },
         "policies": {name: parse_policy(text) for name, text in pairs("--policy", given["policies"]).items()},
         "models": [parse_model(text) for text in given["models"] or ()],
         "algorithm": parameters | {"name": given["algorithm"]},
-        "output": chosen("format", "suppressed", "order", "formulas", "date", "vault_entry", "token_key")
+        "output": chosen("format", "suppressed", "order", "formulas", "date", "vault_entry", "token_key", "codes")
         | {"folder": str(given["output"])}
         | ({} if given["vault"] is None else {"vault": str(given["vault"])})
         | ({"discard_secret": True} if given["discard_secret"] else {}),
     }
+
+
+def _columns(types: list[str] | None, codes: list[str] | None) -> dict[str, dict[str, Any]]:
+    """Settings of columns that flags give."""
+    found: dict[str, dict[str, Any]] = {
+        name: dict(zip(("type", "format"), kind.split(maxsplit=1), strict=False))
+        for name, kind in pairs("--type", types).items()
+    }
+    for name, text in pairs("--code", codes).items():
+        found.setdefault(name, {})["code"] = parse_code(text)
+    return found
 
 
 def as_recipe(data: Mapping[str, Any], base: Path = Path()) -> Recipe:
@@ -162,6 +173,7 @@ def recipe_text(data: Mapping[str, Any], folder: Path) -> str:
     def is_file(policy: Mapping[str, Any]) -> bool:
         return isinstance(policy.get("ranges"), str) and policy["ranges"] != "value"
 
+    codes = str(data["output"].get("codes", ""))
     moved = {
         **data,
         "source": {
@@ -171,6 +183,7 @@ def recipe_text(data: Mapping[str, Any], folder: Path) -> str:
         "output": {
             **data["output"],
             **{key: seen(data["output"][key]) for key in ("folder", "vault") if key in data["output"]},
+            **({"codes": seen(codes)} if codes.endswith(".json") else {}),
         },
         "hierarchies": {name: moved_file(entry) for name, entry in data["hierarchies"].items()},
         "policies": {

@@ -56,6 +56,10 @@ Policies = Annotated[
     ),
 ]
 
+Code = Annotated[
+    list[str] | None,
+    _many("COLUMN=HOW", "Publish codes of its values: mapping, graded, or a table as in a recipe.", _PROMISE, "--code"),
+]
 Identifiers = Annotated[list[str] | None, _many("COLUMN", "Names a person.", _ROLES, "--identifier")]
 Quasi = Annotated[list[str] | None, _many("COLUMN", "Could be known to somebody.", _ROLES)]
 Sensitive = Annotated[list[str] | None, _many("COLUMN", "Nobody should learn it.", _ROLES)]
@@ -84,6 +88,9 @@ Vault = Annotated[Path | None, _one("FILE.vault", "Keep what undoes a coded rele
 VaultEntry = Annotated[str | None, _one("NAME", "Its name there; the folder's by default.", _WRITE)]
 TokenKey = Annotated[
     str | None, _one("NAME", "Make tokens with this key of the vault, which is made if there is none.", _WRITE)
+]
+Codes = Annotated[
+    str | None, _one("NAME|FILE.json", "Code with the secrets of this entry of the vault, or of a file.", _WRITE)
 ]
 DiscardSecret = Annotated[
     bool, typer.Option("--discard-secret", help="Keep nothing that undoes it.", rich_help_panel=_WRITE)

@@ -59,12 +59,12 @@ def put(
     as_json: Json = False,
 ) -> None:
     """Store secrets, or a fresh key, under a name; the vault is made if there is none."""
-    from shoal.vault.files import check_vault, store
+    from shoal.vault.files import check_vault, read_secrets, store
 
     place = check_vault(vault)
     if (file is None) == (new_key is None):
         raise InputError("Give either a file of secrets or --new-key COLUMN.")
-    secrets = _fresh_key(new_key) if new_key is not None else _read_secrets(Path(file or ""))
+    secrets = _fresh_key(new_key) if new_key is not None else read_secrets(Path(file or ""))
     key = read_key(passphrase_file, key_file, new=not place.exists(), accept_short=accept_short)
     store(place, key, name, secrets, replace=replace)
     if as_json:
@@ -210,18 +210,6 @@ def _fresh_key(column: str) -> list[Secret]:
     from shoal.pseudonyms.secrets import SecretKey
 
     return [SecretKey(column, token_bytes(32))]
-
-
-def _read_secrets(path: Path) -> list[Secret]:
-    from shoal.pseudonyms.secrets import restore
-
-    try:
-        found = json.loads(_read_text(path))
-    except json.JSONDecodeError:
-        raise InputError(f"'{path}' is not JSON: give a file that 'shoal vault get' wrote.") from None
-    if not isinstance(found, list):
-        raise InputError(f"'{path}' does not hold a list of secrets: give a file that 'shoal vault get' wrote.")
-    return [restore(plain) for plain in found]
 
 
 def _read_text(path: Path) -> str:

@@ -60,6 +60,12 @@ def check_shift(value: Any) -> Any:
     return value
 
 
+def check_code(value: Any) -> Any:
+    if not isinstance(value, str) and not (isinstance(value, dict) and isinstance(value.get("how"), str)):
+        raise ValueError("must be 'mapping', 'graded' or a table such as { how = \"graded\", categories = 8 }")
+    return value
+
+
 def check_hierarchy(value: Any) -> Any:
     if not isinstance(value, str | dict) or not value:
         raise ValueError("must be a file name or a table such as { prefix = [4, 3, 2] }")

@@ -76,6 +76,7 @@ class ColumnSettings(_Section):
     use: Literal["interval"] | None = None
     non_answers: list[Text] = []
     shift: Annotated[dict[str, Any], BeforeValidator(entries.check_shift)] | None = None
+    code: Annotated[Any, BeforeValidator(entries.check_code)] = None
 
 
 class PolicySettings(_Section):
@@ -104,6 +105,7 @@ class Output(_Section):
     vault: str | None = None
     vault_entry: str | None = None
     token_key: str | None = None
+    codes: str | None = None
     discard_secret: bool = False
 
 

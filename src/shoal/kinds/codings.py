@@ -11,6 +11,8 @@ from shoal.kinds.pseudonymised import PSEUDONYMISED
 _READ_BACK = (
     "Some columns are coded: the attacks 'rank-matching' and 'frequency-matching' measure what codes give away."
 )
+# The second of what a pseudonymised release leaves open.
+_CODED = PSEUDONYMISED.not_protected[1]
 _JOINABLE = (
     "People in other releases made with the same token key: the releases can be joined on the token, record by record."
 )
@@ -43,8 +45,12 @@ class Coding:
     class_figures: str | None = None
 
 
-GRADED = Coding(name="graded", words="a code that rises with the value", of_values=True)
-MAPPING = Coding(name="mapping", words="a code, the same for equal values", of_values=True)
+GRADED = Coding(
+    name="graded", words="a code that rises with the value", of_values=True, not_protected=_CODED
+)
+MAPPING = Coding(
+    name="mapping", words="a code, the same for equal values", of_values=True, not_protected=_CODED
+)
 TOKEN = Coding(
     name="token",
     words="a token, the same for equal values",
@@ -82,7 +88,8 @@ def left_open(made: Kind, coded: Collection[str], joinable: bool) -> list[str]:
     found = list(made.not_protected)
     for one in CODINGS.values():
         if one.name in coded:
-            found += [text for text in (one.not_protected, one.joinable if joinable else None) if text is not None]
+            told = (one.not_protected, one.joinable if joinable else None)
+            found += [text for text in told if text is not None and text not in found]
     return found
 
 

@@ -1,7 +1,8 @@
-"""Tokens for identifiers and shifted dates, whatever the algorithm did with the other columns."""
+"""Tokens for identifiers, shifted dates and coded columns, whatever the algorithm did with the other columns."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ import polars as pl
 
 from shoal.errors import ParameterError
 from shoal.pseudonyms.secrets import Secret, SecretKey
+from shoal.pseudonyms.sensitive import code_sensitive
 from shoal.pseudonyms.shifts import shift_dates
 from shoal.pseudonyms.tokens import KEY_BYTES, tokens
 from shoal.recoding.applied import Released
@@ -24,16 +26,22 @@ def refuse_idle_key(table: Table, token_key: SecretKey | None) -> None:
 
 
 def pseudonymise(
-    released: Released, keys: Keys, token_key: SecretKey | None = None
+    released: Released,
+    keys: Keys,
+    token_key: SecretKey | None = None,
+    codes: Mapping[str, Secret] | None = None,
 ) -> tuple[Released, list[Secret]]:
-    """The same release with tokens in its pseudonym columns and moved dates, and the keys drawn for them.
+    """The same release with tokens in its pseudonym columns, moved dates and codes, and what undoes them.
 
     Parameters
     ----------
+    codes
+        Mappings and gradings that are given, by column.
     token_key
         A key that the caller keeps, for every column. By default keys are drawn at every run, so that releases cannot
         be joined by their tokens.
     """
+    released, secrets = code_sensitive(released, keys, codes or {})
     table = released.table
     written, coded = dict(released.written), dict(released.coded)
     drawn: list[Secret] = []
@@ -49,7 +57,7 @@ def pseudonymise(
     for name in table.schema.shifted:
         written[name], coded[name] = _shifted(table, name, key), "shifted"
         drawn.append(SecretKey(name, key))
-    return replace(released, written=written, coded=coded), [] if token_key else drawn
+    return replace(released, written=written, coded=coded), [*secrets, *([] if token_key else drawn)]
 
 
 def dates_of(table: Table, name: str) -> pl.Series:

@@ -99,7 +99,22 @@ class GradingTable(Secret):
 
     def size(self) -> str:
         """Number of categories."""
-        return f"{len(self._bounds)} categories"
+        return f"{self.categories} categories"
+
+    @property
+    def categories(self) -> int:
+        """Number of categories."""
+        return len(self._bounds)
+
+    @property
+    def decimals(self) -> int | None:
+        """Digits after the point that its values have, None where they are not rounded."""
+        return self._decimals
+
+    @property
+    def type(self) -> str:
+        """``"numeric"`` or ``"date"``."""
+        return self._type
 
     def place(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Category of every number (-1: outside all), its code by the rule as it stands, and if it is a maximum.

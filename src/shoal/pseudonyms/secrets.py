@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import polars as pl
@@ -131,6 +131,18 @@ class SecretKey(Secret):
     def size(self) -> str:
         """Length of the key."""
         return f"{8 * len(self._key)} bits"
+
+
+def by_column(secrets: Sequence[Secret]) -> dict[str, Secret]:
+    """Given mappings and gradings by their columns; keys make tokens and are given otherwise."""
+    found: dict[str, Secret] = {}
+    for one in secrets:
+        if not isinstance(one, Secret) or one.kind == SecretKey.kind:
+            raise ParameterError("Codes are given as mappings and gradings: a key for tokens is the token_key.")
+        if one.column in found:
+            raise ParameterError(f"Two sets of codes are given for column '{one.column}': keep one.")
+        found[one.column] = one
+    return found
 
 
 def restore(plain: Any) -> Secret:

@@ -41,6 +41,9 @@ class ColumnSpec:
     shift
         Move the dates of every person by a secret number of days: ``{"days": 30, "gap_limit": 0.05}``, the largest move
         and the largest share of people whose gaps between dates nobody else has (without ``W-TRAJECTORY``).
+    code
+        Publish codes of a sensitive column's values: ``"mapping"``, ``"graded"``, or a table of ``how`` and the
+        parameters of that method: ``{"how": "graded", "categories": 8}``.
     """
 
     type: str | None = None
@@ -52,8 +55,11 @@ class ColumnSpec:
     use: str | None = None
     non_answers: Sequence[str] = ()
     shift: Mapping[str, Any] | None = None
+    code: Mapping[str, Any] | str | None = None
 
     def __post_init__(self) -> None:
+        if self.code is not None:
+            object.__setattr__(self, "code", _checked_code(self.code))
         if self.shift is not None:
             object.__setattr__(self, "shift", _checked_shift(self.shift))
         if self.type is not None:
@@ -135,6 +141,16 @@ class Schema:
         return [*self.quasi, *self.sensitive, *self.neutral, *self.pseudonym]
 
     @property
+    def coded(self) -> list[str]:
+        """Columns whose settings ask for codes."""
+        return [name for name in self.released if self.spec(name).code is not None]
+
+    def code_of(self, name: str) -> dict[str, Any]:
+        """How a column is coded, with parameters; empty where it is not."""
+        code = self.spec(name).code
+        return dict(code) if isinstance(code, Mapping) else {}
+
+    @property
     def shifted(self) -> list[str]:
         """Columns whose dates are moved."""
         return [name for name in self.released if self.spec(name).shift is not None]
@@ -155,6 +171,7 @@ class Schema:
                 "sensitive, neutral or drop."
             )
         self._check_shifts(roles)
+        self._check_codes(roles)
         if not self.quasi:
             raise SchemaError("The table has no quasi-identifier: name at least one column under 'quasi'.")
 
@@ -171,6 +188,16 @@ class Schema:
                 raise SchemaError(f"Column '{name}' is {spec.type}: a shift is for dates.")
             if self.subject is None:
                 raise SchemaError(f"The dates of column '{name}' are shifted person by person: name the 'subject'.")
+
+    def _check_codes(self, roles: Mapping[str, str]) -> None:
+        for name, spec in self.specs.items():
+            if spec.code is not None and roles.get(name) != "sensitive":
+                raise SchemaError(
+                    f"Column '{name}' is to be coded, which is for sensitive columns: a quasi-identifier is "
+                    "generalised, and an identifier gets a token by the role 'pseudonym'."
+                )
+            if spec.code is not None and spec.shift is not None:
+                raise SchemaError(f"Column '{name}' is to be coded and its dates to be shifted: keep one of the two.")
 
     @staticmethod
     def _claim(found: dict[str, str], name: str, role: str) -> None:
@@ -192,6 +219,25 @@ def _checked_shift(given: Mapping[str, Any]) -> dict[str, Any]:
         raise ParameterError("The 'shift' of a column must give its 'days', and may give a 'gap_limit'.")
     limit = real("a date shift", "gap_limit", given.get("gap_limit", 0.05), low=0.0, high=1.0)
     return {"days": whole("a date shift", "days", given["days"], least=1), "gap_limit": limit}
+
+
+# Ways of coding a column, with the parameters of each.
+CODES = {
+    "mapping": ("prefix",),
+    "graded": ("bounds", "categories", "names", "max_rule", "allow_shared_bounds"),
+}
+
+
+def _checked_code(given: Any) -> dict[str, Any]:
+    found = {"how": given} if isinstance(given, str) else given
+    if not isinstance(found, Mapping) or "how" not in found:
+        raise ParameterError("The 'code' of a column must be 'mapping', 'graded' or a table that says 'how'.")
+    how = choice("a column's code", "how", found["how"], CODES)
+    odd = [key for key in found if key != "how" and key not in CODES[how]]
+    if odd:
+        known = ", ".join(CODES[how])
+        raise ParameterError(f"The code '{how}' of a column has no parameter '{odd[0]}': there is {known}.")
+    return dict(found)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -146,6 +146,21 @@ def load(path: str | Path, key: Key, name: str, *, release: str | Path | None = 
     return [restore(plain) for plain in entries[name].of(release, name).secrets]
 
 
+def read_secrets(path: Path) -> list[Secret]:
+    """The secrets of a file that ``shoal vault get`` wrote, or of one like it."""
+    try:
+        found = json.loads(path.read_text("utf-8-sig"))
+    except OSError as error:
+        raise InputError(f"'{path}' cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise InputError(f"'{path}' is not UTF-8 text: convert it first.") from None
+    except json.JSONDecodeError:
+        raise InputError(f"'{path}' is not JSON: give a file that 'shoal vault get' wrote.") from None
+    if not isinstance(found, list):
+        raise InputError(f"'{path}' does not hold a list of secrets: give a file that 'shoal vault get' wrote.")
+    return [restore(plain) for plain in found]
+
+
 def contents(path: str | Path, key: Key) -> dict[str, list[dict[str, str]]]:
     """Names of the entries, and of each secret its kind, column and size, without any value."""
     return {

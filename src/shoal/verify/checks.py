@@ -44,6 +44,8 @@ def _check_columns(name: str, where: str, found: Sequence[str], wanted: Sequence
 def check_codes(manifest: Mapping[str, Any], claims: Claims) -> Check:
     """The publisher accepted what a kind of release does not protect, by its warning code."""
     needed = [_CODES[claims.made]] if claims.made in _CODES else []
+    if claims.made != "pseudonymised" and any(column.coded in ("graded", "mapping") for column in claims.columns):
+        needed.append(_CODES["pseudonymised"])
     if any(column.coded == "token" for column in claims.columns):
         needed.append("W-TRAJECTORY")
     lost = [code for code in needed if code not in manifest.get("acknowledged", ())]

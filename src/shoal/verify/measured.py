@@ -22,6 +22,8 @@ _NEEDED = {
     "token": "trajectories",
     "shifted": "gap patterns",
 }
+# Codings of values, of which it is told how many can be read back.
+_READ = ("graded", "mapping")
 _COUNTED = ("uniqueness", "unique")
 _PERCENT = re.compile(r"([0-9]+)(\.[0-9])?%")
 _ROUNDED = 1e-4
@@ -32,21 +34,27 @@ def check_measured(manifest: Mapping[str, Any], claims: Claims, quasi: Classes) 
     figures = manifest.get("measured", ())
     reasons = [claims.made, *(column.coded for column in claims.columns)]
     needed = [_NEEDED[reason] for reason in reasons if reason in _NEEDED]
-    problem = _problem(figures, needed, quasi)
-    if not needed and not figures:
+    read = [column.name for column in claims.columns if column.coded in _READ and claims.made != "pseudonymised"]
+    problem = _problem(figures, needed, read, quasi)
+    if not needed and not read and not figures:
         detail = "This kind of release needs no figures of attacks."
     else:
         detail = problem or "What attacks achieve is told, and rests on the publisher's evidence."
     return Check(name="measured", passed=problem is None, detail=detail)
 
 
-def _problem(figures: Sequence[Mapping[str, Any]], needed: Sequence[str], quasi: Classes) -> str | None:
-    if figures and not needed:
+def _problem(
+    figures: Sequence[Mapping[str, Any]], needed: Sequence[str], read: Sequence[str], quasi: Classes
+) -> str | None:
+    if figures and not needed and not read:
         return "The manifest has figures of attacks, which belong to other kinds of release."
     names = [figure["name"] for figure in figures]
     lost = [name for name in needed if name not in names]
     if lost:
         return f"The manifest does not tell what an attack on this kind of release achieves: '{lost[0]}' is missing."
+    untold = [column for column in read if not any(name.endswith(f": {column}") for name in names)]
+    if untold:
+        return f"The manifest does not tell how many codes of '{untold[0]}' can be read back."
     if not all(_tells(figure) for figure in figures):
         return "A figure of an attack is not the one that its sentence tells."
     alone = float((quasi.sizes == 1).sum() / max(quasi.sizes.sum(), 1))

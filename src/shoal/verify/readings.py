@@ -73,4 +73,7 @@ class Readings:
         if lost:
             raise VerificationError(f"The gate was not told what the codes of '{lost[0]}' stand for.")
         entries = [setting.uncoded.get(entry["name"], entry) for entry in self._manifest["columns"]]
-        return read_claims({**self._manifest, "columns": entries})
+        # Without codes a release is called by how it was made, unless tokens are left.
+        hidden = any(entry.get("coded") not in (None, "shifted") for entry in entries)
+        kind = "pseudonymised" if hidden else self._claims.made
+        return read_claims({**self._manifest, "kind": kind, "columns": entries})

@@ -13,6 +13,10 @@ from shoal.verify.claims import Claims
 from shoal.verify.terms.base import term_of
 from shoal.verify.types import Check
 
+_CODED = (
+    "Coded values: codes are the same for equal values, so they can be read back by rank or by frequency, and by "
+    "whoever holds the secrets."
+)
 _KINDS = {
     "randomised": (
         "Links to people: all quasi-identifiers of a record but those redrawn are exact, and often all of them are.",
@@ -21,8 +25,7 @@ _KINDS = {
     ),
     "pseudonymised": (
         "Links to people: quasi-identifiers that are not generalised are published exactly.",
-        "Coded values: codes are the same for equal values, so they can be read back by rank or by frequency, and by "
-        "whoever holds the secrets.",
+        _CODED,
     ),
     "bucketised": (
         "Identity and membership: quasi-identifiers are exact, so whoever knows a person's sees whether and in which "
@@ -104,6 +107,8 @@ def not_protected(claims: Claims, codes: Sequence[str], *, joinable: bool = Fals
     """What has to be said about a release; whether its token key is used again only the publisher knows."""
     coded = {column.coded for column in claims.columns}
     found = list(_KINDS.get(claims.made, ()))
+    if claims.made != "pseudonymised" and not coded.isdisjoint(("graded", "mapping")):
+        found.append(_CODED)
     if "token" in coded:
         found += [_TOKENS, _JOINABLE] if joinable else [_TOKENS]
     if "shifted" in coded:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.algorithms.links.graded import Grades, is_number, rewritten
-from shoal.algorithms.links.mapping import Prefixes
+from shoal.algorithms.links.graded import rewritten
 from shoal.errors import ParameterError
 from shoal.kinds.base import Kind
 from shoal.kinds.pseudonymised import PSEUDONYMISED
+from shoal.pseudonyms.grading import Grades, is_number
+from shoal.pseudonyms.mapping import Prefixes
 from shoal.recoding.recodings import Coded
 
 
@@ -42,8 +43,9 @@ class TableTransform(Grades, Prefixes, Algorithm):
         numbers = [column for column in sensitive if is_number(column)]
         self.check_columns([column.name for column in numbers])
         problem.progress("mapping")
-        codes = problem.table.codes
+        codes, given = problem.table.codes, problem.codes
         texts = [column for column in sensitive if not is_number(column)]
-        mapped = [self.map(column, codes[column.name], problem.keys) for column in texts]
+        mapped = [self.map(column, codes[column.name], problem.keys, given.get(column.name)) for column in texts]
         problem.progress("grading")
-        return rewritten({"mapped": mapped, "graded": [self.grade(column, codes[column.name]) for column in numbers]})
+        graded = [self.grade(column, codes[column.name], given.get(column.name)) for column in numbers]
+        return rewritten({"mapped": mapped, "graded": graded})
