@@ -87,8 +87,13 @@ def test_divergence_sets_the_commonest_group_aside() -> None:
     found = figures(attacked(case_of(classes("abbc", "aced"), {"age": INTERVAL}, {"s": TREED}), "divergence"))
     # Class one: a and b aside, c is right for 1 of 1. Class two: c and d aside, a (or e) for 1 of 2.
     assert found["divergence:s"].value == pytest.approx(2 / 3)
+    # Not one's own: 3/4 for a, 1/2 for b, b and 3/4 for c; 3/4 for all four.
+    assert found["divergence-breach:s"].value == pytest.approx((6 * 0.75 + 2 * 0.5) / 8)
+    assert found["divergence-breach-worst:s"].value == pytest.approx(0.75)
     # Unlike: 1/4 for a, b, b and 3/4 for c; 3/4, 1/2, 3/4, 1/2.
-    assert found["divergence-breach:s"].value == pytest.approx((3 * 0.25 + 0.75 + 2 * 0.75 + 2 * 0.5) / 8)
+    assert found["divergence-unlike:s"].value == pytest.approx((3 * 0.25 + 0.75 + 2 * 0.75 + 2 * 0.5) / 8)
+    flat = figures(attacked(case_of(classes("abbc", "aced"), {"age": INTERVAL}, {"s": TEXT}), "divergence"))
+    assert flat == {name: found[name] for name in ("divergence-breach:s", "divergence-breach-worst:s")}
 
 
 def test_proximity_guesses_the_densest_number() -> None:

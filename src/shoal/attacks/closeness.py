@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.attacks.base import AttackFigure, by_person, clustered, figure
+from shoal.attacks.breaches import known_places, near_share, other_share, usual_eps
 from shoal.attacks.case import AttackCase, People
 from shoal.attacks.classes import ClassAttack
 from shoal.attacks.guessing import Answer, Pool, nothing
@@ -16,15 +17,15 @@ from shoal.params import real, whole
 from shoal.table.column import TREE, Column
 from shoal.table.stats import unknown_flags
 
-_SHARE_OF_RANGE = 0.05
-
 
 @dataclass(frozen=True, kw_only=True)
 class Proximity(ClassAttack):
     """The attacker wants a number about right: the value of the class with most others within eps of it.
 
     Different numbers count as diverse however close they are, so a class of salaries 30,000 to 31,000 passes
-    l-diversity. A guess succeeds when the person's number is within eps of it.
+    l-diversity. A guess succeeds when the person's number is within eps of it. Beside it stands the proximity breach
+    P_b (Poovammal & Ponnavaikko, Sec. 6.4): the share of a person's class within eps of the person's number, in the
+    mean and for whom it is largest.
 
     Parameters
     ----------
@@ -45,9 +46,8 @@ class Proximity(ClassAttack):
 
     def figures(self, case: AttackCase, column: Column) -> list[AttackFigure]:
         """The attack, and how often it is nearly certain."""
-        places = np.where(unknown_flags(column) == 1, np.nan, column.positions)
-        seen = places[np.isfinite(places) & (column.frequencies > 0)]
-        eps = _SHARE_OF_RANGE * float(np.ptp(seen)) if self.eps is None and seen.size else float(self.eps or 0.0)
+        places = known_places(column)
+        eps = usual_eps(column, places) if self.eps is None else float(self.eps)
         slack = eps + 1e-9 * max(1.0, eps)
 
         def rule(pool: Pool) -> Answer:
@@ -58,11 +58,12 @@ class Proximity(ClassAttack):
             with np.errstate(invalid="ignore"):
                 return np.abs(guessed - people.numbers[column.name][chosen]) <= slack
 
-        return attack_both(
+        both = attack_both(
             case, "proximity", column, rule,
             f"The '{column.name}' of {{share}} of {{people}} people is guessed within {eps:g}; the same guesses about "
             "random people would be right for {naive}{control}.", right,
         )  # fmt: skip
+        return [*both, *_close(case, column, places, eps)]
 
 
 def _densest(pool: Pool, places: np.ndarray, eps: float) -> Answer:
@@ -86,8 +87,10 @@ class Divergence(ClassAttack):
     """The attacker knows that a person is unlike most of the class, sets these aside and guesses from the rest.
 
     Set aside are the records of the node, at a level of the hierarchy, that holds most of the class. The rate is among
-    people outside that node. Beside it stands the divergence breach: the mean share of a class whose values are unlike
-    the person's own.
+    people outside that node. Beside it stands the divergence breach of Poovammal & Ponnavaikko (Sec. 2.5), for which no
+    hierarchy is needed: the share of a person's class whose values are not the person's own, which is what the person
+    is falsely associated with, in the mean and for whom it is largest. With a hierarchy, ``divergence-unlike`` counts
+    values of other nodes only.
 
     Parameters
     ----------
@@ -101,14 +104,13 @@ class Divergence(ClassAttack):
     def __post_init__(self) -> None:
         whole("divergence", "level", self.level, least=1)
 
-    def applies(self, column: Column) -> bool:
-        """Columns whose hierarchy has the level below its root."""
-        return column.kind == TREE and column.hierarchy is not None and self.level < column.hierarchy.height
-
     def figures(self, case: AttackCase, column: Column) -> list[AttackFigure]:
-        """The attack, how often it is nearly certain, and the breach."""
-        assert column.hierarchy is not None
-        node = column.hierarchy.ancestors[self.level]
+        """The attack and how often it is nearly certain, where the hierarchy has the level below its root; breaches."""
+        own = _breach(case, column, np.arange(column.card), "divergence-breach", "of another value than theirs")
+        tree = column.hierarchy if column.kind == TREE else None
+        if tree is None or self.level >= tree.height:
+            return own
+        node = tree.ancestors[self.level]
 
         def rule(pool: Pool) -> Answer:
             return _beside_most(pool, node[pool.codes])
@@ -119,7 +121,8 @@ class Divergence(ClassAttack):
             f"'{column.name}' of {{share}} of {{people}} people who are outside it; the same guesses about random "
             "people would be right for {naive}{control}.", marks=node,
         )  # fmt: skip
-        return [*both, _breach(case, column, node)]
+        unlike = f"of a value unlike theirs (level {self.level})"
+        return [*both, *own, *_breach(case, column, node, "divergence-unlike", unlike)]
 
 
 def _beside_most(pool: Pool, node: np.ndarray) -> Answer:
@@ -133,21 +136,40 @@ def _beside_most(pool: Pool, node: np.ndarray) -> Answer:
     return Answer(best, names[most][:, None].astype(np.int64))
 
 
-def _breach(case: AttackCase, column: Column, node: np.ndarray) -> AttackFigure:
-    """Mean share of a person's class that is unlike the person's own value."""
+def _breach(case: AttackCase, column: Column, node: np.ndarray, name: str, what: str) -> list[AttackFigure]:
+    """The share of a person's class whose values are of other nodes than the person's: the mean, and the largest."""
     codes = case.view.codes[column.name]
     known = unknown_flags(column)[codes] == 0
-    classes, own = case.view.classes[known], node[codes[known]]
-    pair = classes.astype(np.int64) * (int(node.max()) + 1) + own
-    _, of, counts = np.unique(pair, return_inverse=True, return_counts=True)
-    size = np.bincount(classes, minlength=case.view.n_classes)
-    unlike = 1.0 - counts[of] / size[classes]
-    person = None if case.view.subjects is None else case.view.subjects.of_row[known]
-    share, trials = clustered(*by_person(unlike, classes, person))
+    classes, own = case.view.classes[known].astype(np.int64), node[codes[known]]
     table = np.bincount(own) / max(own.size, 1)
-    baseline = float(1.0 - (table**2).sum())
-    sentence = (
-        f"On average {share:.1%} of a person's class are unlike the person in '{column.name}'; of the whole release "
-        f"it is {baseline:.1%}."
-    )
-    return figure(f"divergence-breach:{column.name}", share, trials, sentence)
+    told = f"{what} in '{column.name}'; of the whole release it would be {float(1.0 - (table**2).sum()):.1%}"
+    return _mean_and_worst(case, f"{name}:{column.name}", other_share(classes, own), known, told)
+
+
+def _close(case: AttackCase, column: Column, places: np.ndarray, eps: float) -> list[AttackFigure]:
+    """P_b: the share of a person's class within eps of the person's number."""
+    numbers = places[case.view.codes[column.name]]
+    known = np.isfinite(numbers)
+    classes = case.view.classes[known].astype(np.int64)
+    whole = near_share(np.zeros_like(classes), numbers[known], eps)
+    together = float(whole.mean()) if whole.size else 0.0
+    told = f"within {eps:g} of them in '{column.name}'; of the whole release it would be {together:.1%}"
+    shares = near_share(classes, numbers[known], eps)
+    return _mean_and_worst(case, f"proximity-breach:{column.name}", shares, known, told)
+
+
+def _mean_and_worst(
+    case: AttackCase, name: str, shares: np.ndarray, known: np.ndarray, told: str
+) -> list[AttackFigure]:
+    """Shares of classes, one a record, as two figures; people with several records count once."""
+    classes = case.view.classes[known]
+    person = None if case.view.subjects is None else case.view.subjects.of_row[known]
+    mean, trials = clustered(*by_person(shares, classes, person))
+    worst = float(shares.max(initial=0.0))
+    kind, _, column = name.partition(":")
+    many = int((shares >= worst - 1e-9).sum())
+    return [
+        figure(name, mean, trials, f"On average {mean:.1%} of a person's class are {told}."),
+        figure(f"{kind}-worst:{column}", worst, max(shares.size, 1),
+               f"For {many:,} records {worst:.1%} of their class, the largest share, are {told}."),
+    ]  # fmt: skip
