@@ -15,7 +15,7 @@ NAMES = {
     "RandomAnonymisation", "ResearchDistributed", "ResearchGlobal", "ResearchHybrid", "ResearchLocal", "TableTransform",
     "ValueMapping", "Workload",
     "anonymize", "assess", "attack", "attack_frame", "audit", "compare", "discover", "estimate", "evaluate",
-    "example_census", "read", "run", "verify_release", "workload_gain",
+    "example_census", "read", "run", "value_levels", "values_csv", "verify_release", "workload_gain",
 }  # fmt: skip
 
 

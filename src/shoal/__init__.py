@@ -42,6 +42,8 @@ _HOMES = {
     "Optimal": "shoal.algorithms.lattice.optimal",
     "Samarati": "shoal.algorithms.lattice.samarati",
     "Incognito": "shoal.algorithms.lattice.incognito",
+    "value_levels": "shoal.evaluation.research",
+    "values_csv": "shoal.io.value_tables",
     "ResearchGlobal": "shoal.algorithms.lattice.research.global_",
     "ResearchLocal": "shoal.algorithms.lattice.research.local",
     "ResearchHybrid": "shoal.algorithms.lattice.research.hybrid",

@@ -20,6 +20,7 @@ from shoal.algorithms.base import Algorithm, Problem
 from shoal.attacks.required import Measured, attack_release
 from shoal.catalogue import load
 from shoal.engines.base import Engine
+from shoal.evaluation.research import with_research
 from shoal.evaluation.workload import preference_facts, with_preferences
 from shoal.io.describe import describe
 from shoal.io.evidence import frame_stamp
@@ -32,6 +33,7 @@ from shoal.judging.feasible import vacuous, whole_reference
 from shoal.judging.refusals import refuse_measured, refuse_misfits, refuse_unknown_codes
 from shoal.judging.splits import other_references, split_verdicts
 from shoal.measures.every import every_score
+from shoal.measures.wanted import refuse_broken, research_facts
 from shoal.models.base import Model, smallest_class
 from shoal.models.judge import Judge
 from shoal.pseudonyms.columns import pseudonymise, refuse_idle_key
@@ -100,6 +102,7 @@ def anonymize(
     method = load("algorithm", algorithm)() if isinstance(algorithm, str) else algorithm
     refuse_unknown_codes(acknowledge)
     table = table if history is None else table.remembering(history)
+    table = with_research(table, method.research)
     wanted = all_models(table.domain, models, method)
     bring_terms(model.name for model in wanted)
     table = with_crowd(table, smallest_class(wanted))
@@ -146,6 +149,8 @@ class Run:
         refuse_misfits(recoded, self.models, output.suppressed, method.kind)
         held = enforce(recoded, judge, method.share_allowed(table.n), method.limit_words)
         released, keys_used = pseudonymise(held, self.keys, self.token_key, self.codes)
+        wanted = research_facts(released.price_stats())
+        refuse_broken(wanted, method.name)
         published = publish_tables(released, self.keys, suppressed=output.suppressed, order=output.order)
 
         progress("attacking it")
@@ -167,6 +172,7 @@ class Run:
             "models": [model.parameters() for model in self.models],
             **_facts(released, measured),
             **preference_facts(self.table, preferred),
+            "research": wanted,
             "risk": before_and_after(released, published),
             "split_verdicts": split_verdicts(released, judge),
             "other_references": other_references(released, judge),

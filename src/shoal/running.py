@@ -242,6 +242,7 @@ def read_recipe_source(recipe: Recipe) -> Table:
         base=recipe.base,
         weights=recipe.weights,
         workload=None if recipe.workload is None else recipe.workload.model_dump(),
+        research=None if recipe.research is None else recipe.research.model_dump(exclude_defaults=True),
         hierarchies=recipe.hierarchies,
         policies={name: entry.model_dump(by_alias=True) for name, entry in recipe.policies.items()},
         settings={name: entry.model_dump() for name, entry in recipe.columns.items()},

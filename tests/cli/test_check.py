@@ -62,7 +62,6 @@ BAD: dict[str, tuple[str, str]] = {
     "samarati without hierarchies": (ALGORITHM, 'name = "samarati"'),
     "incognito without hierarchies": (ALGORITHM, 'name = "incognito"'),
     "subtrees without hierarchies": (ALGORITHM, 'name = "top-down-subtree"'),
-    "rv without hierarchies": (ALGORITHM, 'name = "rv-global"'),
     "node of an unknown column": (ALGORITHM, 'name = "optimal"\nnode = { zip = 1 }'),
     "measure of no name": (ALGORITHM, 'name = "optimal"\nmeasure = "x"'),
     "neutral columns": (QUASI, 'quasi = ["sex"]\nneutral = ["age"]'),

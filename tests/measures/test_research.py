@@ -21,7 +21,7 @@ from shoal.io.source import read
 from shoal.measures.association import Joints, association, association_weights, pairs
 from shoal.measures.research import ResearchValue
 from shoal.recoding.applied import apply_recoding
-from shoal.recoding.recodings import FullDomain, Grouping
+from shoal.recoding.recodings import FullDomain
 from shoal.table.table import Table
 from tests.table.random_tables import hierarchy_rows
 
@@ -222,10 +222,8 @@ def test_the_measure_adds_up_columns() -> None:
     assert (by_hand.value, by_hand.high) == (pytest.approx(2.05), 7.5)
 
 
-def test_only_full_domain_releases_with_rows_have_a_research_value() -> None:
+def test_an_empty_release_has_no_research_value() -> None:
     table = town()
-    grouped = apply_recoding(MemoryRows(table), Grouping(ids=np.zeros(6, dtype=np.int32), groups=1))
-    assert ResearchValue().score(grouped.price_stats()).reason == "only a full-domain recoding has a research value"
     whole = apply_recoding(MemoryRows(table), FullDomain(levels={}))
     empty = whole.suppress(np.ones(whole.n_classes, dtype=bool))
     assert ResearchValue().score(empty.price_stats()).reason == "the release is empty"

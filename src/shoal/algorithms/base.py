@@ -113,11 +113,14 @@ class Algorithm:
         """Whether it may make records up, which can make up for those that are lacking."""
         return False
 
+    @property
+    def research(self) -> dict[str, Any]:
+        """What it says that levels are worth to researchers, as the measure ``rv`` takes it; empty if nothing."""
+        return {}
+
     def parameters(self) -> dict[str, Any]:
         """The algorithm as a recipe writes it."""
-        given = {
-            f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in self.shorthand
-        }
+        given = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in self.shorthand}
         return {"name": self.name} | {key: value for key, value in given.items() if value is not None}
 
     def models(self) -> list[Model]:

@@ -32,9 +32,7 @@ if TYPE_CHECKING:
 
 
 def check(
-    recipe: Annotated[
-        Path, typer.Argument(metavar="RECIPE", help="A recipe file (TOML).", show_default=False)
-    ],
+    recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="A recipe file (TOML).", show_default=False)],
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
@@ -127,13 +125,15 @@ def _begin(recipe: Recipe, table: Table, algorithm: Algorithm, judge: Judge) -> 
     """Let the algorithm look at the table as in a run, up to its first step of work."""
     from shoal.algorithms.base import Problem
     from shoal.catalogue import load
+    from shoal.evaluation.research import with_research
     from shoal.evaluation.workload import with_preferences
     from shoal.table.keys import Keys
 
     def stop(step: str) -> None:
         raise _Begun
 
-    rows = load("engine", recipe.engine.name)().open(with_preferences(table))
+    valued = with_research(table, algorithm.research)
+    rows = load("engine", recipe.engine.name)().open(with_preferences(valued))
     keys = Keys.from_seed(recipe.seed)
     try:
         algorithm.run(Problem(rows=rows, judge=judge, keys=keys, progress=stop))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +14,6 @@ from shoal.cli.show import figure, model_label, say, share, show_json, show_tabl
 if TYPE_CHECKING:
     from shoal.algorithms.base import Algorithm
     from shoal.io.recipes import Recipe
-    from shoal.measures.base import Measure
     from shoal.models.base import Model
     from shoal.results import Survey, SurveyNode
     from shoal.table.table import Table
@@ -72,6 +70,7 @@ def _survey(
     from shoal.algorithms.lattice.optimal import MEASURES
     from shoal.algorithms.lattice.survey import survey
     from shoal.catalogue import load, make
+    from shoal.evaluation.research import with_research
     from shoal.judging.beforehand import all_models
     from shoal.judging.feasible import refuse_infeasible, whole_reference
     from shoal.models.judge import Judge
@@ -84,7 +83,7 @@ def _survey(
     own = "rv" if algorithm.name.startswith("rv-") else getattr(algorithm, "measure", "lm")
     wanted = choice("explore", "measure", measure or own, MEASURES)
     step("reading")
-    table: Table = read_recipe_source(recipe)
+    table: Table = with_research(read_recipe_source(recipe), algorithm.research)
     models = all_models(table.domain, asked, algorithm)
     rows = load("engine", recipe.engine.name)().open(table)
     judge = Judge(models, whole_reference(rows, models))
@@ -93,23 +92,13 @@ def _survey(
     keys = Keys.from_seed(recipe.seed or 0)
     found = survey(
         Problem(rows=rows, judge=judge, keys=keys, progress=step),
-        measure=_priced(wanted, algorithm),
+        measure=load("measure", wanted)(),
         limit=algorithm.share_allowed(table.n),
         max_nodes=max_nodes,
         seconds=getattr(algorithm, "seconds", None) or _SECONDS,
     )
     added = [model for model in algorithm.models() if model.name not in {one.name for one in asked}]
     return found, models, _models_toml(added)
-
-
-def _priced(name: str, algorithm: Algorithm) -> Measure:
-    """A measure; research value by the rules and weights of the recipe's algorithm, if it has some."""
-    from shoal.catalogue import load
-
-    made = load("measure", name)
-    if name != "rv" or not algorithm.name.startswith("rv-"):
-        return made()
-    return made(**{field.name: getattr(algorithm, field.name) for field in dataclasses.fields(made)})
 
 
 def _models_toml(models: list[Model]) -> str:

@@ -31,6 +31,7 @@ from shoal.cli.reproduce import reproduce
 from shoal.cli.risk import risk
 from shoal.cli.run import run
 from shoal.cli.show import error_data, show_error, show_json, show_warning
+from shoal.cli.values import values
 from shoal.cli.vault import app as vault
 from shoal.cli.verify import verify
 from shoal.cli.warm import warm
@@ -52,7 +53,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
-    MAKE: (demo, check, explore, run, anonymize),
+    MAKE: (demo, check, explore, values, run, anonymize),
     LOOK: (verify, audit, risk, measure, estimate, attack, compare),
 }
 for panel, commands in _PANELS.items():

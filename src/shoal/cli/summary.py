@@ -36,6 +36,8 @@ def release_data(release: Release, folder: Path | None) -> dict[str, Any]:
         "split_verdicts": evidence["split_verdicts"],
         "vacuous": evidence["vacuous"],
         "overlaps": evidence["overlaps"],
+        "research": evidence["research"],
+        "search": _search(evidence["search"]),
         "checks": release.checks,
         "measures": score_data(evidence["measures"]),
         "kind": manifest["kind"],
@@ -77,6 +79,7 @@ def show_release(release: Release, folder: Path | None) -> None:
             f"Warning: {evidence['formulas']:,} cells or names begin as formulas of spreadsheets do: set formulas = "
             '"escape" under [output] to keep them from being run.'
         )
+    found += _research_lines(evidence["research"], _search(evidence["search"]))
     for line in [*found, *_overlap_lines(evidence["overlaps"])]:
         say(line)
     say(f"All {len(release.checks)} checks of the gate passed.", "", "Not protected:")
@@ -150,6 +153,28 @@ def _split_lines(found: Iterable[Mapping[str, Any]]) -> list[str]:
         for entry in found
         if entry["failing_rows"]
     ]
+
+
+def _search(notes: Mapping[str, Any]) -> dict[str, Any] | None:
+    """How near the optimum a search that knows it came, None for others."""
+    if "gap" not in notes:
+        return None
+    return {"proven": notes["proven"], "gap": notes["gap"]}
+
+
+def _research_lines(facts: Mapping[str, Any], search: Mapping[str, Any] | None) -> list[str]:
+    """Which rules broke, what the search left open, and what makes the research value say less than it seems to."""
+    found = []
+    rules = facts.get("rules", [])
+    broken = [rule for rule in rules if not rule["kept"]]
+    if rules:
+        found.append(f"Rules kept: {len(rules) - len(broken)} of {len(rules)}.")
+    for rule in broken:
+        cells = ", ".join(map(_short, rule["such_as"]))
+        found.append(f"Broken: {rule['text']} (importance {figure(rule['importance'])}), by cells such as {cells}.")
+    if search is not None and not search["proven"]:
+        found.append(f"Not proven to be the best: that may be better by up to {figure(search['gap'])}.")
+    return [*found, *(f"Warning: {sentence}" for sentence in facts.get("warnings", ()))]
 
 
 def _overlap_lines(found: Iterable[Overlap]) -> list[str]:

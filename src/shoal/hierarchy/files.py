@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import HierarchyError
-from shoal.hierarchy import builders
-from shoal.hierarchy.hierarchy import Hierarchy
+from shoal.hierarchy import builders, rare
+from shoal.hierarchy.hierarchy import MISSING, ROOT, Hierarchy
 from shoal.params import nearest
 
 # Each way to describe a hierarchy, with the further keys that may stand beside it.
@@ -24,7 +24,10 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
     "dates": (),
     "groups": ("public",),
     "nested": ("public",),
+    "rare": (),
 }
+# What outliers can be recoded beside.
+_BESIDE_RARE = ("path", "prefix", "intervals", "widths", "nested")
 
 
 def read_csv(path: str | Path, name: str, separator: str = ";") -> Hierarchy:
@@ -33,9 +36,7 @@ def read_csv(path: str | Path, name: str, separator: str = ";") -> Hierarchy:
     Blank lines are skipped, short lines are padded after the leaf and labels may be quoted.
     """
     if not isinstance(separator, str) or len(separator) != 1:
-        raise HierarchyError(
-            f"The 'separator' of the hierarchy of '{name}' must be one character: got {separator!r}."
-        )
+        raise HierarchyError(f"The 'separator' of the hierarchy of '{name}' must be one character: got {separator!r}.")
     rows = []
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
@@ -59,8 +60,7 @@ def read_csv(path: str | Path, name: str, separator: str = ";") -> Hierarchy:
         ) from error
     except csv.Error as error:
         raise HierarchyError(
-            f"Line {reader.line_num} of '{path}', the hierarchy of '{name}', is malformed ({error}): "
-            "check its quotes."
+            f"Line {reader.line_num} of '{path}', the hierarchy of '{name}', is malformed ({error}): check its quotes."
         ) from error
     _check_separator(path, name, separator, rows)
     return Hierarchy.from_rows(name, rows)
@@ -84,8 +84,7 @@ def write_csv(hierarchy: Hierarchy, path: str | Path) -> None:
         os.replace(temporary, path)
     except OSError as error:
         raise HierarchyError(
-            f"The hierarchy of '{hierarchy.name}' cannot be written to '{path}' ({error.strerror}): "
-            "check the path."
+            f"The hierarchy of '{hierarchy.name}' cannot be written to '{path}' ({error.strerror}): check the path."
         ) from error
     finally:
         temporary.unlink(missing_ok=True)
@@ -101,18 +100,21 @@ def build(name: str, spec: Any, values: Sequence[str], *, counts: Sequence[int] 
     spec
         A path; a mapping such as ``{"prefix": [4, 3, 2]}``, ``{"intervals": {"edges": [[0, 20, 40]]}}``,
         ``{"widths": [5, 10], "origin": 0}``, ``{"quantiles": [8, 4, 2]}``, ``{"dates": ["month", "year"]}``,
-        ``{"groups": [...]}``, ``{"nested": {...}}`` or ``{"path": ..., "separator": ","}``; or a
+        ``{"groups": [...]}``, ``{"nested": {...}}``, ``{"rare": 20}`` (alone or beside
+        another) or ``{"path": ..., "separator": ","}``; or a
         :class:`Hierarchy`, which is returned as it is. ``"public": True`` beside a path, groups or a tree lets all of
         it be published.
     values
         The column's values as canonical text; for ``groups``, in the column's order.
     counts
-        How often each value occurs, for ``quantiles``.
+        How often each value occurs, for ``quantiles`` and ``rare``.
     """
     if isinstance(spec, Hierarchy):
         return spec
     if isinstance(spec, str | Path):
         return read_csv(spec, name)
+    if isinstance(spec, Mapping) and "rare" in spec:
+        return _recoded(name, spec, values, counts)
     kind = _kind(name, spec)
     public = spec.get("public", False)
     if not isinstance(public, bool):
@@ -144,11 +146,26 @@ def _built(
             return builders.nested(name, main)
 
 
+def _recoded(name: str, spec: Mapping[str, Any], values: Sequence[str], counts: Sequence[int] | None) -> Hierarchy:
+    """A hierarchy with its outliers recoded, by how often each value occurs."""
+    least = rare.check_least(name, spec["rare"])
+    rest = {key: value for key, value in spec.items() if key != "rare"}
+    kind = _kind(name, rest) if rest else "rare"
+    if kind not in ("rare", *_BESIDE_RARE) or "public" in rest:
+        beside = "public" if "public" in rest else kind
+        raise HierarchyError(f"The hierarchy of '{name}' cannot have 'rare' beside '{beside}': remove one of them.")
+    known = [value for value in values if value != MISSING]
+    tree = build(name, rest, values) if rest else Hierarchy.from_rows(name, [[value, ROOT] for value in known])
+    tree = tree.with_missing() if MISSING in values else tree
+    often = dict(zip(values, counts or [1] * len(values), strict=True))
+    recode = rare.rare_tails if kind in ("intervals", "widths") else rare.rare_together
+    return recode(tree, often, least)
+
+
 def _kind(name: str, spec: Any) -> str:
     if not isinstance(spec, Mapping):
         raise HierarchyError(
-            f"The hierarchy of '{name}' must be a path or a table with one of {', '.join(_OPTIONS)}: "
-            f"got {spec!r}."
+            f"The hierarchy of '{name}' must be a path or a table with one of {', '.join(_OPTIONS)}: got {spec!r}."
         )
     known = list(dict.fromkeys([*_OPTIONS, *(key for keys in _OPTIONS.values() for key in keys)]))
     for key in spec:
@@ -157,22 +174,17 @@ def _kind(name: str, spec: Any) -> str:
     kinds = [key for key in spec if key in _OPTIONS]
     if len(kinds) != 1:
         raise HierarchyError(
-            f"The hierarchy of '{name}' needs exactly one of {', '.join(_OPTIONS)}: "
-            f"got {', '.join(kinds) or 'none'}."
+            f"The hierarchy of '{name}' needs exactly one of {', '.join(_OPTIONS)}: got {', '.join(kinds) or 'none'}."
         )
     for key in spec:
         if key != kinds[0] and key not in _OPTIONS[kinds[0]]:
-            raise HierarchyError(
-                f"The hierarchy of '{name}' cannot have '{key}' beside '{kinds[0]}': remove it."
-            )
+            raise HierarchyError(f"The hierarchy of '{name}' cannot have '{key}' beside '{kinds[0]}': remove it.")
     return str(kinds[0])
 
 
 def _edges(name: str, main: Any) -> Any:
     if not isinstance(main, Mapping) or "edges" not in main:
-        raise HierarchyError(
-            f"The intervals for '{name}' need edges: write intervals = {{ edges = [[0, 20, 40]] }}."
-        )
+        raise HierarchyError(f"The intervals for '{name}' need edges: write intervals = {{ edges = [[0, 20, 40]] }}.")
     for key in main:
         if key != "edges":
             raise HierarchyError(_unknown(name, str(key), ["edges"]))

@@ -124,6 +124,16 @@ class WorkloadSettings(_Section):
     strength: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=False)] = 1.0
 
 
+class ResearchSettings(_Section):
+    """What levels are worth to researchers; ``values`` is a table of ``shoal values``, relative to the recipe."""
+
+    values: str | None = None
+    rules: list[Any] = []
+    weights: Literal["given", "association"] = "given"
+    normalise: bool = True
+    rv: dict[str, list[Any]] = {}
+
+
 class Compare(_Section):
     """What ``shoal compare`` sweeps, and the figures that it places points by."""
 
@@ -153,6 +163,7 @@ class Recipe(_Section):
     hierarchies: dict[str, Annotated[Any, BeforeValidator(entries.check_hierarchy)]] = {}
     weights: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = {}
     workload: WorkloadSettings | None = None
+    research: ResearchSettings | None = None
     policies: dict[str, PolicySettings] = {}
     limits: dict[str, Annotated[Any, BeforeValidator(entries.check_limit)]] = {}
     models: list[Named] = []
@@ -235,6 +246,8 @@ def dump_recipe(recipe: Recipe) -> str:
     settings["compare"] = recipe.compare.model_dump(exclude_defaults=True)
     if recipe.workload is not None:
         settings["workload"] = recipe.workload.model_dump(exclude_defaults=True)
+    if recipe.research is not None:
+        settings["research"] = recipe.research.model_dump(exclude_defaults=True)
     for key in Recipe.model_fields:
         value = settings.get(key)
         if key in ("source", "roles"):
@@ -304,6 +317,7 @@ _SECTIONS: dict[str, type[_Section]] = {
     "columns": ColumnSettings,
     "policies": PolicySettings,
     "workload": WorkloadSettings,
+    "research": ResearchSettings,
     "engine": Engine,
     "registry": RegistrySettings,
     "output": Output,

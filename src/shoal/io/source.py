@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from shoal.errors import InputError
+from shoal.errors import InputError, ParameterError
 from shoal.hierarchy.files import build
 from shoal.hierarchy.hierarchy import Hierarchy
+from shoal.hierarchy.values import format_number
 from shoal.io.delimited import UNPACK_LIMIT
 from shoal.io.files import read_frame
 from shoal.io.frames import to_polars
 from shoal.io.normal import normalise
 from shoal.io.policies import load_policy
+from shoal.io.value_tables import read_values
 from shoal.params import choice
 from shoal.table.building import build_table
+from shoal.table.coding import canonical_text
 from shoal.table.dates import as_declared, refuse_undeclared_dates
 from shoal.table.policies import set_policies
 from shoal.table.population import check_population, wider, with_population
 from shoal.table.schema import ColumnSpec, Schema
 from shoal.table.table import Table
 from shoal.table.workload import Workload, set_workload
+
+_RESEARCH = ("values", "rules", "weights", "normalise", "rv")
 
 
 def read(
@@ -51,6 +58,7 @@ def read(
     weights: Mapping[str, float] | None = None,
     policies: Mapping[str, Any] | None = None,
     workload: Workload | Mapping[str, Any] | None = None,
+    research: Mapping[str, Any] | None = None,
     population: Any = None,
     name: str | None = None,
     base: Path | None = None,
@@ -82,6 +90,8 @@ def read(
         it as ``{"ranges": ..., "else": "value"}``.
     workload
         What the release is for: ``queries`` (or a file of them), a ``target``, ``boundaries``, ``strength``.
+    research
+        What levels are worth to researchers: the parameters of the measure ``rv``, and ``values``, a file of them.
     population
         The people that the rows were drawn from, as a file with a header or a frame of one row a person, with the same
         quasi-identifiers written alike; for the models ``k-map`` and ``delta-presence``.
@@ -113,20 +123,19 @@ def read(
     )
     frame = as_declared(frame, schema)
     refuse_undeclared_dates(frame, schema, hierarchies or ())
-    made = {column: _hierarchy(column, entry, base) for column, entry in (hierarchies or {}).items()}
+    made = {column: _hierarchy(column, entry, base, frame) for column, entry in (hierarchies or {}).items()}
     everybody = None
     if population is not None:
         everybody = check_population(_population(population, base, how, unpack_limit), schema)
         everybody = as_declared(everybody, Schema(quasi=list(quasi), specs=schema.specs))
         built = [column for column, entry in made.items() if callable(entry) and column in quasi]
         made |= {column: wider(made[column], everybody[column]) for column in built}  # type: ignore[arg-type]
-    table = build_table(
-        frame, schema, hierarchies=made, missing=missing, name=name, backend=backend, weights=weights
-    )
+    table = build_table(frame, schema, hierarchies=made, missing=missing, name=name, backend=backend, weights=weights)
     table = set_policies(
         table, {column: load_policy(column, entry, base) for column, entry in (policies or {}).items()}
     )
     table = set_workload(table, _workload(workload, base))
+    table = table.knowing(research=_research(research or {}, table, base))
     return table if everybody is None else with_population(table, everybody)
 
 
@@ -154,11 +163,27 @@ def _workload(given: Workload | Mapping[str, Any] | None, base: Path | None) -> 
     return Workload(**{**given, "queries": queries})
 
 
+def _research(given: Mapping[str, Any], table: Table, base: Path | None) -> dict[str, Any]:
+    """Parameters of the research value, its file of values read."""
+    for key in given:
+        choice("research values", "key", key, _RESEARCH)
+    found = {key: value for key, value in given.items() if key != "values"}
+    if given.get("values") is not None:
+        file = read_values(_under(base, given["values"]), table.quasi)
+        twice = [name for name in found.get("rv", {}) if name in file]
+        if twice:
+            raise ParameterError(f"The values of '{twice[0]}' stand both in 'rv' and in the file: keep one of them.")
+        found["rv"] = {**found.get("rv", {}), **file}
+    return found
+
+
 def _under(base: Path | None, path: str | Path) -> Path:
     return Path(path) if base is None else base / path
 
 
-def _hierarchy(column: str, entry: Any, base: Path | None) -> Hierarchy | Callable[[list[str]], Hierarchy]:
+def _hierarchy(
+    column: str, entry: Any, base: Path | None, frame: pl.DataFrame
+) -> Hierarchy | Callable[[list[str]], Hierarchy]:
     """A hierarchy, or how to build it once the column's values are known."""
     if isinstance(entry, Hierarchy):
         return entry
@@ -168,4 +193,16 @@ def _hierarchy(column: str, entry: Any, base: Path | None) -> Hierarchy | Callab
         entry = str(_under(base, entry))
     elif isinstance(entry, Mapping) and "path" in entry:
         entry = {**entry, "path": str(_under(base, entry["path"]))}
+    if isinstance(entry, Mapping) and "rare" in entry and column in frame.columns:
+        often = Counter(canonical_text(frame[column]).drop_nulls().to_list())
+        often.update({_plain(text): count for text, count in often.items() if _plain(text) not in often})
+        return lambda values: build(column, entry, values, counts=[often[value] for value in values])
     return lambda values: build(column, entry, values)
+
+
+def _plain(text: str) -> str:
+    """A text, numbers as a hierarchy writes them."""
+    try:
+        return format_number(Decimal(text))
+    except (InvalidOperation, InputError):
+        return text

@@ -5,39 +5,46 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from shoal.errors import ParameterError
+from shoal.hierarchy.hierarchy import ROOT
 from shoal.hierarchy.values import format_number
-from shoal.measures.scale import exact_number, exact_numbers, is_numeric, level_groups
+from shoal.measures.published import Labels, Side, holds, sides_of_boundary
+from shoal.measures.scale import exact_number, is_numeric
 from shoal.params import nearest, real
-from shoal.table.column import Column
+from shoal.table.column import TREE, Column
 
-_KEYS = ("column", "separate", "boundary", "importance")
+_KEYS = ("column", "separate", "boundary", "importance", "keep")
 _FORM = '{ column = "age", boundary = 20, importance = 10 } or { column = "sex", separate = ["F", "M"] }'
+# A value, a label or an interval; or several of them, which make one domain of values.
+Domain = str | tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Constraint:
-    """Keep two values apart, or keep what lies up to a boundary apart from what lies above it.
+    """Keep two domains of values apart, or keep what lies up to a boundary apart from what lies above it.
 
     Attributes
     ----------
     separate
-        Two values; the rule is kept at a level that puts them into different groups.
+        Two domains: each a value, a label of the hierarchy, an interval of numbers or dates, a list of those, or
+        ``"*"`` for everything that the other is not. Kept where no published label reaches into both.
     boundary
-        A number or date p; the rule is kept at a level where no group has values both up to p and above p.
+        A number or date p; kept where no published label reaches both up to p and above p.
     importance
         What keeping the rule is worth, relative to the column's other rules.
+    keep
+        Whether it has to be kept, whatever that costs.
     """
 
     column: str
-    separate: tuple[str, str] | None = None
+    separate: tuple[Domain, Domain] | None = None
     boundary: str | None = None
     importance: float = 1.0
+    keep: bool = False
 
     @classmethod
     def of(cls, given: Any) -> Constraint:
@@ -54,6 +61,8 @@ class Constraint:
         column = given["column"]
         if ("separate" in given) == ("boundary" in given):
             raise ParameterError(f"A rule on '{column}' needs either 'separate' or 'boundary', such as {_FORM}.")
+        if not isinstance(given.get("keep", False), bool):
+            raise ParameterError(f"The 'keep' of a rule on '{column}' must be true or false. Got {given['keep']!r}.")
         return cls(
             column=column,
             separate=_pair(column, given["separate"]) if "separate" in given else None,
@@ -61,23 +70,53 @@ class Constraint:
             importance=real(
                 f"a rule on '{column}'", "importance", given.get("importance", 1.0), low=0.0, open_low=True
             ),
+            keep=given.get("keep", False),
         )
 
     def parameters(self) -> dict[str, Any]:
         """The rule as a recipe writes it."""
-        what = {"separate": None if self.separate is None else list(self.separate), "boundary": self.boundary}
-        return {"column": self.column} | {k: v for k, v in what.items() if v is not None} | {
-            "importance": self.importance
-        }  # fmt: skip
+        what: dict[str, Any] = {"boundary": self.boundary}
+        if self.separate is not None:
+            what["separate"] = [one if isinstance(one, str) else list(one) for one in self.separate]
+        given = {key: value for key, value in what.items() if value is not None}
+        return {"column": self.column} | given | {"importance": self.importance} | ({"keep": True} if self.keep else {})
+
+    @property
+    def text(self) -> str:
+        """The rule in a few words."""
+        if self.separate is None:
+            return f"{self.column}: up to {self.boundary} | above"
+        return f"{self.column}: {' | '.join(map(_shown, self.separate))}"
+
+    def sides(self, labels: Labels) -> tuple[Side, Side]:
+        """What the rule keeps apart, after checking that the column has it."""
+        column = labels.column
+        if self.separate is None:
+            return _boundary(labels, str(self.boundary))
+        first, second = self.separate
+        if first == ROOT or second == ROOT:
+            one = _side(labels, second if first == ROOT else first)
+            rest = np.setdiff1d(np.arange(column.card), one.codes)
+            other = Side(rest, tuple(_around(one, labels)))
+        else:
+            one, other = _side(labels, first), _side(labels, second)
+        shared = np.intersect1d(one.codes, other.codes)
+        if shared.size:
+            raise ParameterError(
+                f"The rule '{self.text}' has '{column.texts[int(shared[0])]}' on both sides: leave it out of one."
+            )
+        if not other.codes.size:
+            raise ParameterError(f"The rule '{self.text}' has no value on one of its sides: name some on both.")
+        return one, other
+
+    def breaking(self, labels: Labels) -> list[np.ndarray]:
+        """Flags of the labels that reach into both sides, level by level."""
+        one, other = (labels.touched(side) for side in self.sides(labels))
+        return [mine & theirs for mine, theirs in zip(one, other, strict=True)]
 
     def kept(self, column: Column) -> np.ndarray:
         """At which levels of its column the rule is kept, as flags."""
-        groups = level_groups(column)
-        if self.separate is not None:
-            one, other = (_code(column, text) for text in self.separate)
-            return np.array([level[one] != level[other] for level in groups])
-        below, above = _sides(column, str(self.boundary))
-        return np.array([not np.intersect1d(level[below], level[above]).size for level in groups])
+        return np.array([not flags.any() for flags in self.breaking(Labels(column))])
 
 
 def named_column(name: str, columns: Sequence[Column], what: str) -> Column:
@@ -90,13 +129,28 @@ def named_column(name: str, columns: Sequence[Column], what: str) -> Column:
     return known[name]
 
 
-def _pair(column: str, given: Any) -> tuple[str, str]:
+def _shown(domain: Domain) -> str:
+    return domain if isinstance(domain, str) else ", ".join(domain)
+
+
+def _pair(column: str, given: Any) -> tuple[Domain, Domain]:
     if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 2:
-        raise ParameterError(f"The 'separate' of a rule on '{column}' must be a list of two values. Got {given!r}.")
-    one, other = (_text(column, value) for value in given)
+        raise ParameterError(
+            f"The 'separate' of a rule on '{column}' must be a list of two values, labels or lists of them. "
+            f"Got {given!r}."
+        )
+    one, other = (_domain(column, entry) for entry in given)
     if one == other:
-        raise ParameterError(f"A rule on '{column}' separates '{one}' from itself: name two different values.")
+        raise ParameterError(f"A rule on '{column}' separates '{_shown(one)}' from itself: name two different values.")
     return one, other
+
+
+def _domain(column: str, given: Any) -> Domain:
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        return _text(column, given)
+    if not len(given):
+        raise ParameterError(f"The 'separate' of a rule on '{column}' has an empty list: name some values.")
+    return tuple(_text(column, value) for value in given)
 
 
 def _text(column: str, value: Any) -> str:
@@ -108,46 +162,83 @@ def _text(column: str, value: Any) -> str:
     return format_number(real(f"a rule on '{column}'", "value", value)) if isinstance(value, float) else str(value)
 
 
-def _code(column: Column, text: str) -> int:
-    texts = column.texts.to_list()
-    if text not in texts:
+def _side(labels: Labels, domain: Domain) -> Side:
+    """The values and stretches that one domain stands for."""
+    codes: list[int] = []
+    stretches = []
+    for text in (domain,) if isinstance(domain, str) else domain:
+        found, stretch = _resolved(labels, text)
+        codes += found
+        stretches += [] if stretch is None else [stretch]
+    return Side(np.unique(np.array(codes, dtype=np.int64)), tuple(stretches))
+
+
+def _resolved(labels: Labels, text: str) -> tuple[list[int], Any]:
+    """Codes of a value, of a label's values, or of the numbers in an interval."""
+    column, texts = labels.column, labels.column.texts.to_list()
+    if text in texts:
+        return [texts.index(text)], None
+    reach = labels.reach(text) if is_numeric(column) and text != ROOT else None
+    tree = column.hierarchy if column.kind == TREE else None
+    if tree is not None and text in tree.node_labels and text != ROOT:
+        node = tree.node_labels.index(text)
+        first = int(tree.node_first[node])
+        return list(range(first, first + int(tree.node_leaves[node]))), reach
+    inside = [] if reach is None or reach[0] == reach[1] else _inside(labels, reach)
+    if not inside:
         raise ParameterError(
-            f"A rule on '{column.name}' names '{text}', which is not one of its values{_near(column, text)}."
+            f"A rule on '{column.name}' names '{text}', which is not one of its values{_near(labels, text)}."
         )
-    return texts.index(text)
+    return inside, reach
 
 
-def _near(column: Column, text: str) -> str:
+def _inside(labels: Labels, reach: Any) -> list[int]:
+    return [code for code, number in enumerate(labels.numbers) if number is not None and holds(reach, number)]
+
+
+def _around(side: Side, labels: Labels) -> list[Any]:
+    """The stretches that one stretch leaves; those around several, or around none, are told by values alone."""
+    if len(side.stretches) != 1:
+        return []
+    low, high = side.stretches[0]
+    step = int(labels.whole)
+    below = [] if low is None else [(None, low - step)]
+    return below + ([] if high is None else [(high + step, None)])
+
+
+def _near(labels: Labels, text: str) -> str:
+    column = labels.column
     number = exact_number(column.type, text) if is_numeric(column) else None
     if number is not None:
-        pairs = zip(exact_numbers(column), column.texts.to_list(), strict=True)
+        pairs = zip(labels.numbers, column.texts.to_list(), strict=True)
         found = min(((abs(mine - number), label) for mine, label in pairs if mine is not None), default=None)
         return "" if found is None else f"; the nearest is '{found[1]}'"
-    near = nearest(text, column.texts.to_list())
+    known = column.texts.to_list()
+    if column.kind == TREE and column.hierarchy is not None:
+        known = list(dict.fromkeys([*known, *column.hierarchy.node_labels]))
+    near = nearest(text, known)
     if near:
         return f"; the nearest is '{near}'"
     shown = column.texts.to_list()[:8]
     return f"; there are {', '.join(repr(one) for one in shown)}{', ...' if column.card > len(shown) else ''}"
 
 
-def _sides(column: Column, text: str) -> tuple[np.ndarray, np.ndarray]:
-    """Codes up to the boundary, and codes above it."""
+def _boundary(labels: Labels, text: str) -> tuple[Side, Side]:
+    """What lies up to the boundary, and what lies above it."""
+    column = labels.column
     if not is_numeric(column):
         raise ParameterError(
             f"A rule sets a boundary on '{column.name}', which is {column.type}: use 'separate' instead."
         )
-    limit = exact_number(column.type, text)
-    if limit is None:
+    found = sides_of_boundary(labels, text)
+    if found is None:
         what = "a date such as 2020-01-31" if column.type == "date" else "a number"
         raise ParameterError(f"The 'boundary' of a rule on '{column.name}' must be {what}. Got '{text}'.")
-    numbers: list[Decimal | None] = exact_numbers(column)
-    below = [code for code, number in enumerate(numbers) if number is not None and number <= limit]
-    above = [code for code, number in enumerate(numbers) if number is not None and number > limit]
-    if not below or not above:
-        known = sorted((number, code) for code, number in enumerate(numbers) if number is not None)
+    if not found[0].codes.size or not found[1].codes.size:
+        known = sorted((number, code) for code, number in enumerate(labels.numbers) if number is not None)
         low, high = (column.texts[known[end][1]] for end in (0, -1))
         raise ParameterError(
             f"A rule sets the boundary {text} on '{column.name}', which has no value on one side of it: its values "
             f"go from {low} to {high}."
         )
-    return np.array(below), np.array(above)
+    return found

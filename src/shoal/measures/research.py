@@ -14,7 +14,9 @@ from shoal.kinds.base import Trait
 from shoal.measures.association import Joints, association_weights, pairs
 from shoal.measures.base import NOTHING_RELEASED, Measure, Prices
 from shoal.measures.constraints import Constraint, named_column
-from shoal.measures.scale import is_numeric, level_groups, spans
+from shoal.measures.detail import detail_shares, local_detail
+from shoal.measures.kept import breaking_cells
+from shoal.measures.scale import level_groups
 from shoal.params import choice, real
 from shoal.recoding.applied import PriceStats
 from shoal.table.column import Column
@@ -25,13 +27,15 @@ _OWNER = "research value"
 
 @dataclass(frozen=True, kw_only=True)
 class ResearchValue(Measure):
-    """Sum over columns of weight times detail kept times rules kept, by levels alone.
+    """Sum over columns of weight times detail kept times rules kept.
+
+    Without parameters it is the research value that the table was read or recoded with, if there is one.
 
     Parameters
     ----------
     rules
-        Distinctions to keep, as tables: a column, ``separate`` (two values) or ``boundary`` (a number or date), and
-        an ``importance``.
+        Distinctions to keep, as tables: a column, ``separate`` (two domains of values) or ``boundary`` (a number or
+        date), an ``importance``, and ``keep`` where the rule must hold.
     weights
         ``"given"`` (the table's attribute weights) or ``"association"`` (columns that others do not tell weigh more).
     normalise
@@ -64,6 +68,19 @@ class ResearchValue(Measure):
             raise ParameterError(f"The 'rv' of {_OWNER} must be a table of a list a column. Got {self.rv!r}.")
         object.__setattr__(self, "rv", {name: _table_by_hand(name, given) for name, given in self.rv.items()})
 
+    def on(self, domain: Domain) -> ResearchValue:
+        """Itself, or where nothing is asked of it the one that the table came with."""
+        return ResearchValue(**domain.research) if domain.research and self == ResearchValue() else self
+
+    def parameters(self) -> dict[str, Any]:
+        """The research value as a recipe writes it."""
+        return {
+            "rules": [rule.parameters() for rule in self.rules],
+            "weights": self.weights,
+            "normalise": self.normalise,
+            "rv": {name: list(values) for name, values in self.rv.items()},
+        }
+
     def level_values(
         self, columns: Sequence[Column], weights: np.ndarray, joint: Joints = MappingProxyType({})
     ) -> list[np.ndarray]:
@@ -71,14 +88,37 @@ class ResearchValue(Measure):
 
         ``joint`` has the joint counts of the tuples that the measure asks for.
         """
+        self.check(columns)
+        return [
+            np.array(self.rv[column.name])
+            if column.name in self.rv
+            else float(weight) * detail_shares(column) * self.rules_kept(column)
+            for column, weight in zip(columns, self.attribute_weights(columns, weights, joint), strict=True)
+        ]
+
+    def check(self, columns: Sequence[Column]) -> None:
+        """Refuse what does not fit the columns."""
         for rule in self.rules:
             named_column(rule.column, columns, "A rule")
         for name in self.rv:
-            named_column(name, columns, "'rv'")
-        return [
-            self._by_hand(column) if column.name in self.rv else float(weight) * self._shares(column)
-            for column, weight in zip(columns, self.attribute_weights(columns, weights, joint), strict=True)
-        ]
+            self._check_by_hand(named_column(name, columns, "'rv'"))
+
+    def rules_of(self, column: Column) -> list[Constraint]:
+        """The rules on one column."""
+        return [rule for rule in self.rules if rule.column == column.name]
+
+    def rules_kept(self, column: Column) -> np.ndarray:
+        """Share of the importance of a column's rules that each level keeps; 1 without rules."""
+        rules = self.rules_of(column)
+        return kept_importance(rules, column) if rules else np.ones(len(level_groups(column)))
+
+    def must_keep(self, column: Column) -> np.ndarray:
+        """Flags of the levels that keep all rules that have to be kept."""
+        flags = np.ones(len(level_groups(column)), dtype=bool)
+        for rule in self.rules_of(column):
+            if rule.keep:
+                flags &= rule.kept(column)
+        return flags
 
     def attribute_weights(self, columns: Sequence[Column], weights: np.ndarray, joint: Joints) -> np.ndarray:
         """The columns' weights, as asked for."""
@@ -88,52 +128,72 @@ class ResearchValue(Measure):
 
     def tuples(self, domain: Domain) -> list[tuple[str, ...]]:
         """Pairs of quasi-identifiers, where weights follow from what these have in common."""
-        return pairs(domain.quasi) if self.weights == "association" else []
+        return pairs(domain.quasi) if self.on(domain).weights == "association" else []
 
     def prices(self, domain: Domain) -> Prices:
-        """Minus the value of the levels, whatever is suppressed."""
-        columns, zero = domain.quasi, np.zeros(len(domain.quasi))
-        values = self.level_values(columns, domain.quasi_weights, domain.joint)
+        """Minus the value of the levels, whatever is suppressed; one that breaks what must be kept costs more than all.
+
+        That is how a search that knows nothing of rules keeps them wherever it can.
+        """
+        me, columns, zero = self.on(domain), domain.quasi, np.zeros(len(domain.quasi))
+        values = me.level_values(columns, domain.quasi_weights, domain.joint)
+        most = 1.0 + sum(float(mine.max()) for mine in values)
+        values = [np.where(me.must_keep(column), mine, -most) for mine, column in zip(values, columns, strict=True)]
         leaf = [np.repeat(-mine[:, None], column.card, axis=1) for mine, column in zip(values, columns, strict=True)]
         full = [np.zeros(column.card) for column in columns]
         return Prices(leaf=leaf, full=full, factor=zero + 1, offset=zero, weight=zero + 1, levels_only=True)
 
     def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
         """The sum, and each column's value beside it."""
-        assert stats.levels is not None
+        me = self.on(stats.domain)
         columns = [cells.column for cells in stats.cells]
-        values = self.level_values(columns, stats.weights, self._joint(stats))
-        mine = [float(levels[stats.levels[c.name]]) for c, levels in zip(columns, values, strict=True)]
+        if stats.levels is None:
+            mine = me.local_values(stats)
+        else:
+            values = me.level_values(columns, stats.weights, me._joint(stats))
+            mine = [float(levels[stats.levels[c.name]]) for c, levels in zip(columns, values, strict=True)]
         return sum(mine), {c.name: value for c, value in zip(columns, mine, strict=True)}
+
+    def local_values(self, stats: PriceStats) -> list[float]:
+        """Each column's value in a local recoding: the detail of its cells, and the rules that no cell breaks.
+
+        By hand: the mean over records of what the level of their cell is worth.
+        """
+        columns = [cells.column for cells in stats.cells]
+        self.check(columns)
+        weights = self.attribute_weights(columns, stats.weights, self._joint(stats))
+        found = []
+        for place, (cells, weight) in enumerate(zip(stats.cells, weights, strict=True)):
+            if cells.column.name in self.rv:
+                levels = np.array(self.rv[cells.column.name])[cells.levels()]
+                found.append(float(stats.sizes @ levels / stats.n_released))
+                continue
+            rules = self.rules_of(cells.column)
+            kept = sum(rule.importance for rule in rules if not breaking_cells(rule, cells))
+            share = kept / sum(rule.importance for rule in rules) if rules else 1.0
+            found.append(float(weight) * local_detail(stats, place) * share)
+        return found
 
     def bounds(self, stats: PriceStats) -> tuple[float, float]:
         """Nothing to what the columns are worth as they are."""
+        me = self.on(stats.domain)
         columns = [cells.column for cells in stats.cells]
-        weights = self.attribute_weights(columns, stats.weights, self._joint(stats))
+        weights = me.attribute_weights(columns, stats.weights, me._joint(stats))
         most = [
-            max(self.rv[column.name]) if column.name in self.rv else float(weight)
+            max(me.rv[column.name]) if column.name in me.rv else float(weight)
             for column, weight in zip(columns, weights, strict=True)
         ]
         return 0.0, sum(most)
 
     def undefined(self, stats: PriceStats) -> str | None:
-        """Only full-domain recodings have one level a column."""
-        if stats.levels is None:
-            return "only a full-domain recoding has a research value"
+        """An empty release is worth nothing and something."""
         return NOTHING_RELEASED if stats.n_released == 0 else None
 
     def _joint(self, stats: PriceStats) -> Joints:
-        return {names: stats.joined(names) for names in self.tuples(stats.domain)}
+        wanted = pairs(stats.domain.quasi) if self.weights == "association" else []
+        return {names: stats.joined(names) for names in wanted}
 
-    def _shares(self, column: Column) -> np.ndarray:
-        """Share of its weight that a column keeps at each level."""
-        shares = detail_shares(column)
-        rules = [rule for rule in self.rules if rule.column == column.name]
-        if rules:
-            shares *= kept_importance(rules, column)
-        return shares
-
-    def _by_hand(self, column: Column) -> np.ndarray:
+    def _check_by_hand(self, column: Column) -> None:
         given, levels = self.rv[column.name], len(level_groups(column))
         if len(given) != levels:
             raise ParameterError(
@@ -145,27 +205,6 @@ class ResearchValue(Measure):
                 f"The 'rv' of '{column.name}' must end with 0, since its level {levels - 1} publishes nothing of it. "
                 f"Got {given[-1]:g}."
             )
-        return np.array(given)
-
-
-def detail_shares(column: Column) -> np.ndarray:
-    """Detail that each level keeps, from 1 as it is to 0 where everything is one group.
-
-    Numbers and dates: records over the sum over groups of records times values spanned. Others: labels of the level
-    over labels of level 0. Both count what the hierarchy has, so that a value nobody holds still widens a group.
-    """
-    groups = level_groups(column)
-    shares = np.ones(len(groups))
-    for level, mine in enumerate(groups[1:], 1):
-        labels = int(mine.max(initial=0)) + 1
-        if labels == 1:
-            shares[level] = 0.0
-        elif is_numeric(column):
-            records = np.bincount(mine, weights=column.frequencies)
-            shares[level] = column.frequencies.sum() / float((records * spans(column, mine)).sum())
-        else:
-            shares[level] = labels / column.card
-    return shares
 
 
 def kept_importance(rules: Sequence[Constraint], column: Column) -> np.ndarray:

@@ -168,12 +168,16 @@ class PriceStats:
         one = attribute(self.domain, [name])
         return one, self._released.sensitive_stats.histograms[one.key]
 
+    def values_in(self, place: int) -> Histogram:
+        """How often each value of a quasi-identifier occurs in each class."""
+        column = self.domain.quasi[place]
+        one = _rows_of(column)
+        return self._released.rows.stats(self._released.classmap, [one]).histograms[one.key]
+
     def majority(self, name: str) -> np.ndarray:
         """Rows of each class that carry its commonest value of a sensitive attribute."""
         if name not in self.sensitive:
-            raise ParameterError(
-                f"'{name}' is not a sensitive attribute of the table: choose another target."
-            )
+            raise ParameterError(f"'{name}' is not a sensitive attribute of the table: choose another target.")
         one = attribute(self.domain, [name], people=False)
         found = self._released.rows.stats(self._released.classmap, [one]).histograms[one.key]
         best = np.zeros(self.sizes.size, dtype=np.int64)
@@ -185,11 +189,16 @@ class PriceStats:
         column = self.domain.quasi[place]
         rows = column.frequencies
         if suppressed:
-            one = Attribute((column.name,), False, column.card, np.zeros(column.card, dtype=np.uint8), column)
+            one = _rows_of(column)
             kept = self._released.rows.stats(Together(self._released.classmap), [one]).histograms[one.key]
             rows = rows - np.bincount(kept.codes, kept.counts, minlength=column.card)
         shares = column.frequencies / max(self.n, 1)
         return float(-np.log2(np.where(shares > 0, shares, 1.0)) @ rows)
+
+
+def _rows_of(column: Column) -> Attribute:
+    """A column whose values are counted by rows, all of them known."""
+    return Attribute((column.name,), False, column.card, np.zeros(column.card, dtype=np.uint8), column)
 
 
 def apply_recoding(rows: Rows, recoding: Recoding) -> Released:
@@ -280,9 +289,7 @@ def _checked_level(column: Column, recoding: FullDomain) -> int:
     level = recoding.levels.get(column.name, 0)
     top = top_level(column)
     if not isinstance(level, int) or isinstance(level, bool) or not 0 <= level <= top:
-        raise ParameterError(
-            f"The level of '{column.name}' must be a whole number from 0 to {top}. Got {level!r}."
-        )
+        raise ParameterError(f"The level of '{column.name}' must be a whole number from 0 to {top}. Got {level!r}.")
     return level
 
 

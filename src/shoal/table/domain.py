@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -61,6 +61,8 @@ class Domain:
         Attribute weights, where they are given.
     workload
         What the release is for, as declared.
+    research
+        What levels are worth to researchers, as the parameters of the measure ``rv``; empty where nothing was said.
     cuts
         What follows from it for groups, by column: where cells should end, and what it costs not to.
     history
@@ -77,6 +79,7 @@ class Domain:
     n_subjects: int = 0
     weights: Mapping[str, float] = field(default_factory=dict)
     workload: Workload | None = None
+    research: Mapping[str, Any] = field(default_factory=dict)
     cuts: Mapping[str, Cuts] = field(default_factory=dict)
     history: str | None = None
     joint: Mapping[tuple[str, ...], Joint] = field(default_factory=dict)

@@ -19,7 +19,7 @@ from shoal.algorithms.lattice.research.distributed import split
 from shoal.algorithms.lattice.research.local import VARIANTS, halve
 from shoal.algorithms.lattice.research.search import Search, prune_levels
 from shoal.catalogue import make
-from shoal.errors import InfeasibleError, ParameterError, SchemaError
+from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.source import read
 from tests.algorithms.lattice.lattices import Case, cases, every_node
 
@@ -167,10 +167,13 @@ def test_a_table_smaller_than_k() -> None:
             run(problem, name)
 
 
-def test_a_column_without_a_hierarchy() -> None:
-    table = read(pl.DataFrame({"age": [1, 1, 2, 2]}), quasi=["age"])
-    with pytest.raises(SchemaError, match="'age' has no hierarchy"):
-        run(Case(table, [{"name": "k", "k": 2}]).problem(), "rv-global")
+@pytest.mark.parametrize("name", ["rv-global", "rv-local", "rv-hybrid", "rv-distributed", "optimal"])
+@pytest.mark.parametrize("ages, level", [([1, 1, 2, 2], 0), ([1, 2, 3, 4], 1)])
+def test_a_column_without_a_hierarchy_has_two_levels(name: str, ages: list[int], level: int) -> None:
+    table = read(pl.DataFrame({"age": ages, "town": list("aaaa")}), quasi=["age", "town"])
+    more = {"measure": "rv"} if name == "optimal" else {}
+    found = run(Case(table, [{"name": "k", "k": 2}]).problem(), name, **more)
+    assert dict(found.levels) == {"age": level, "town": 0}
 
 
 def test_rules_and_weights_decide_between_columns() -> None:

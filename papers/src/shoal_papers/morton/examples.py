@@ -14,7 +14,8 @@ from shoal.hierarchy.builders import intervals
 from shoal.hierarchy.hierarchy import Hierarchy
 from shoal.io.source import read
 from shoal.measures.constraints import Constraint
-from shoal.measures.research import ResearchValue, detail_shares, kept_importance
+from shoal.measures.detail import detail_shares
+from shoal.measures.research import ResearchValue, kept_importance
 from shoal.risk.audit import audit
 from shoal.table.column import Column
 from shoal_papers.base import Claim, Context, Item, Outcome

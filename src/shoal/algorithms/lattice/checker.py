@@ -82,12 +82,15 @@ class Checker:
     ----------
     problem
         Rows and models. Every quasi-identifier needs a hierarchy.
+    flat
+        Let a column without one have two levels, as it is and everything.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, *, flat: bool = False) -> None:
         self.problem = problem
         self.columns = problem.domain.quasi
-        refuse_flat(self.columns)
+        if not flat:
+            refuse_flat(self.columns)
         self.lattice = Lattice(tuple(top_level(column) for column in self.columns))
         self.checked = 0
         self.numbered = 0
@@ -104,9 +107,7 @@ class Checker:
         self._by_row = self.problem.domain.by_people
         looked_at = [] if self._by_row else judge.attributes
         found = self.problem.rows.frequency(looked_at)
-        self._histograms = [
-            (h.indptr, h.codes, h.counts) for h in (found.histograms[one.key] for one in looked_at)
-        ]
+        self._histograms = [(h.indptr, h.codes, h.counts) for h in (found.histograms[one.key] for one in looked_at)]
         rows: list[np.ndarray] = []
         self._row_at: list[int] = []
         self._cards: list[list[int]] = []

@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.lattice.checker import Checker
-from shoal.algorithms.lattice.objective import TIE, Objective, Rank
+from shoal.algorithms.lattice.objective import TIE, Objective, Rank, known_for
 from shoal.algorithms.lattice.optimal import MEASURES, full_domain
 from shoal.algorithms.lattice.pruning import infeasible, refuse_large, refuse_unsound
 from shoal.catalogue import load
@@ -63,7 +63,9 @@ class Incognito(Algorithm):
         found = satisfying(checker, allowed)
         if not found.nodes.size:
             raise infeasible(problem, allowed)
-        best = _best(checker, found, Objective(self.measure, problem.domain, problem.judge.k), allowed)
+        best = _best(
+            checker, found, Objective(self.measure, known_for(self.measure, problem), problem.judge.k), allowed
+        )
         notes = {
             "levels": list(best.levels), "suppressed": best.suppressed, "satisfying": int(found.nodes.size),
             "minimal": found.minimal_with_suppression(checker), "nodes": checker.lattice.size,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shoal.algorithms.base import Problem
 from shoal.algorithms.lattice.checker import Checker, NodeCheck
 from shoal.algorithms.lattice.prices import PriceTable
 from shoal.catalogue import load
@@ -15,6 +16,7 @@ from shoal.errors import ParameterError
 from shoal.kernels.lattice.nodes import LOG, STORED, Search
 from shoal.measures.base import search_prices
 from shoal.table.domain import Domain
+from shoal.table.rows import with_tuples
 
 # Costs this near are equal: sums of some ten thousand prices in another order differ by less.
 TIE = 1e-9
@@ -41,6 +43,11 @@ class Rank:
         if abs(self.loss - other.loss) > TIE:
             return self.loss < other.loss
         return self.levels < other.levels
+
+
+def known_for(measure: str, problem: Problem) -> Domain:
+    """What is known of a table, with the tuples of columns that a measure looks at."""
+    return with_tuples(problem.rows, load("measure", measure)().tuples(problem.domain))
 
 
 class Objective:

@@ -14,6 +14,8 @@ from shoal.algorithms.lattice.checker import Checker
 from shoal.algorithms.lattice.objective import Objective
 from shoal.algorithms.lattice.pruning import infeasible
 from shoal.algorithms.lattice.repeat import repeated
+from shoal.algorithms.lattice.research.keeping import refuse_unkept
+from shoal.algorithms.lattice.research.wanted import Researched
 from shoal.algorithms.lattice.sweep import Found, best_node
 from shoal.catalogue import load
 from shoal.errors import ParameterError
@@ -25,10 +27,11 @@ MEASURES = ("lm", "ncp", "ilm", "dm", "c-avg", "height", "genc", "precision", "e
 
 # Measures of one level a column, which only a full-domain recoding has.
 LEVELS_ALONE = ("height", "rv")
+_RESEARCH = ("rules", "weights", "normalise", "rv")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Optimal(Polishable):
+class Optimal(Polishable, Researched):
     """Search all level vectors for the one with the best measure; ties go to fewer suppressed, then lower loss.
 
     Parameters
@@ -43,6 +46,8 @@ class Optimal(Polishable):
     repeat
         Local recoding: release what the cheapest node allows that releases enough, then search again for the rows it
         leaves, until none are left.
+    rules, weights, normalise, rv
+        How levels are valued where ``measure`` is ``rv``; a rule that must be kept is.
     k
         Shorthand that adds the model ``k``.
 
@@ -71,6 +76,11 @@ class Optimal(Polishable):
                 raise ParameterError("Optimal takes a 'node' or 'repeat', not both: leave one out.")
         if self.polish is not None and not self.repeat:
             raise ParameterError("Optimal gives one level a column, which polish would not keep: set 'repeat' too.")
+        if self.research and self.measure != "rv":
+            raise ParameterError(
+                f"Optimal takes research values for the measure 'rv' only, and is asked for '{self.measure}': set "
+                "measure to it, or leave them out."
+            )
         if self.repeat and self.measure in LEVELS_ALONE:
             raise ParameterError(
                 f"Optimal with 'repeat' gives no one level a column for '{self.measure}' to measure: choose another."
@@ -80,18 +90,28 @@ class Optimal(Polishable):
         """The model that ``k`` stands for."""
         return [] if self.k is None else [load("model", "k")(k=self.k)]
 
+    def parameters(self) -> dict[str, Any]:
+        """The algorithm as a recipe writes it."""
+        given = super().parameters()
+        if self.measure != "rv":
+            given = {key: value for key, value in given.items() if key not in _RESEARCH}
+        return given
+
     def run(self, problem: Problem) -> FullDomain | Grouping:
         """The best node, or the groups of repeated searches."""
-        checker = Checker(problem)
+        checker = Checker(problem, flat=self.measure == "rv")
         if self.node is not None:
             return _chosen(checker, self.node)
         allowed = self.rows_allowed(problem.domain.n)
         if self.repeat:
             return self.polished(problem, repeated(problem, self.measure, allowed, self.seconds))
-        objective = Objective(self.measure, problem.domain, problem.judge.k)
+        measure, domain = self.valued(problem.rows) if self.measure == "rv" else (None, problem.domain)
+        objective = Objective(self.measure, domain, problem.judge.k)
         found = best_node(checker, objective, allowed, seconds=self.seconds, progress=problem.progress)
         if found.best is None:
             raise infeasible(problem, allowed)
+        if measure is not None:
+            refuse_unkept(measure, domain.quasi, found.best.levels, allowed)
         return full_domain(checker, found.best.levels, notes(found))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.lattice.checker import Checker, NodeCheck
 from shoal.algorithms.lattice.incognito import satisfying
-from shoal.algorithms.lattice.objective import Objective, Rank
+from shoal.algorithms.lattice.objective import Objective, Rank, known_for
 from shoal.algorithms.lattice.optimal import MEASURES, full_domain
 from shoal.algorithms.lattice.pruning import infeasible, refuse_large, refuse_unsound
 from shoal.catalogue import load
@@ -108,7 +108,7 @@ class _Search:
         problem = self.checker.problem
         # Nodes of one height differ in nothing but their suppression, then their loss.
         measure = prefer if prefer in MEASURES else "height"
-        objective = Objective(measure, problem.domain, problem.judge.k)
+        objective = Objective(measure, known_for(measure, problem), problem.judge.k)
         best: Rank | None = None
         for levels in self._open(height):
             check = self._check(levels)

@@ -43,8 +43,9 @@ def survey(problem: Problem, *, measure: Measure, limit: float, max_nodes: int, 
         Budget of the search in a large lattice.
     """
     checker = _Recorder(problem, int(limit * problem.domain.n + 1e-9))
-    objective = Objective(measure.name, problem.domain, problem.judge.k)
-    prices = measure.prices(with_tuples(problem.rows, measure.tuples(problem.domain)))
+    domain = with_tuples(problem.rows, measure.tuples(problem.domain))
+    objective = Objective(measure.name, domain, problem.judge.k)
+    prices = measure.prices(domain)
     if prices is not None:  # with the measure's own parameters, which its name does not tell
         objective.priced = PriceTable(prices, problem.domain.quasi)
     lattice = checker.lattice

@@ -2,57 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
-from shoal.algorithms.base import Algorithm, Problem
+from shoal.algorithms.base import Problem
 from shoal.algorithms.lattice.checker import Checker
 from shoal.algorithms.lattice.pruning import infeasible
+from shoal.algorithms.lattice.research.keeping import keep_rules
 from shoal.algorithms.lattice.research.search import Search, prune_levels
+from shoal.algorithms.lattice.research.wanted import Researched
 from shoal.catalogue import load
+from shoal.errors import InfeasibleError
 from shoal.models.base import Model
+from shoal.params import real, whole
 from shoal.recoding.recodings import FullDomain
-from shoal.table.rows import with_tuples
 from shoal.table.workload import kept_by_tolls
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResearchSearch(Algorithm):
+class ResearchSearch(Researched):
     """Search generalisation strings, one level a column, for a large research value.
 
     Parameters
     ----------
-    rules, weights, normalise, rv
-        How levels are valued, as for the measure ``rv``.
+    top
+        How many of the best strings to list for an expert to choose from.
+    max_roots
+        Columns that may be published at their root, of which nothing is left; None: any.
+    seconds
+        Stop after so long with the best string so far and the gap that remains; None searches to the end.
     k
         Shorthand that adds the model ``k``.
     """
 
     shorthand: ClassVar[tuple[str, ...]] = ("k",)
-    rules: Sequence[Any] = ()
-    weights: str = "given"
-    normalise: bool = True
-    rv: Mapping[str, Sequence[float]] = field(default_factory=dict, hash=False)
+    top: int = 10
+    max_roots: int | None = None
+    seconds: float | None = None
     k: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checked = self._measure()
-        object.__setattr__(self, "rules", checked.rules)
-        object.__setattr__(self, "rv", checked.rv)
-
-    def _measure(self) -> Any:
-        made = load("measure", "rv")
-        return made(rules=self.rules, weights=self.weights, normalise=self.normalise, rv=self.rv)
-
-    def parameters(self) -> dict[str, Any]:
-        """The algorithm as a recipe writes it."""
-        plain = {
-            "rules": [rule.parameters() for rule in self.rules],
-            "rv": {name: list(values) for name, values in self.rv.items()},
-        }
-        return super().parameters() | plain
+        object.__setattr__(self, "top", whole(self.name, "top", self.top, least=1))
+        if self.max_roots is not None:
+            object.__setattr__(self, "max_roots", whole(self.name, "max_roots", self.max_roots, least=0))
+        if self.seconds is not None:
+            real(self.name, "seconds", self.seconds, low=0.0, open_low=True)
 
     def models(self) -> list[Model]:
         """The model that ``k`` stands for."""
@@ -60,19 +55,29 @@ class ResearchSearch(Algorithm):
 
     def run(self, problem: Problem) -> FullDomain:
         """The best string found, with the other successful ones in the notes."""
-        checker, measure = Checker(problem), self._measure()
-        domain = with_tuples(problem.rows, measure.tuples(problem.domain))
+        checker = Checker(problem, flat=True)
+        measure, domain = self.valued(problem.rows)
         levels = measure.level_values(domain.quasi, domain.quasi_weights, domain.joint)
         values = [mine * kept_by_tolls(one, domain.cuts) for mine, one in zip(levels, domain.quasi, strict=True)]
-        search = Search(checker, values, self.rows_allowed(domain.n))
+        allowed = self.rows_allowed(domain.n)
+        search = Search(checker, values, allowed, top=self.top, max_roots=self.max_roots, seconds=self.seconds)
         prune_levels(search)
+        keep_rules(search, measure)
         problem.progress(f"searching {search.size} strings")
         self.search(search)
         if not search.successes:
-            raise infeasible(problem, search.allowed)
-        best = search.ranked()[0]
+            raise self._nothing(problem, search)
+        best = search.successes[0]
         named = {column.name: level for column, level in zip(domain.quasi, best.levels, strict=True)}
         return FullDomain(levels=named, notes=search.notes())
+
+    def _nothing(self, problem: Problem, search: Search) -> InfeasibleError:
+        if self.max_roots is None:
+            return infeasible(problem, search.allowed)
+        return InfeasibleError(
+            f"No generalisation with at most {self.max_roots} columns at their root satisfies the models with at most "
+            f"{search.allowed} rows suppressed: raise max_roots or the suppression_limit, or relax the models."
+        )
 
     def search(self, search: Search) -> None:
         """Test strings over the levels kept; those that pass stay in ``search.successes``."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from shoal.algorithms.lattice.pruning import infeasible
 from shoal.algorithms.lattice.research.base import ResearchSearch
+from shoal.algorithms.lattice.research.local import halve
 from shoal.algorithms.lattice.research.search import Search
 from shoal.algorithms.lattice.research.strings import Strings
 from shoal.errors import ParameterError
@@ -42,7 +43,10 @@ class ResearchDistributed(ResearchSearch):
         object.__setattr__(self, "max_strings", whole(self.name, "max_strings", self.max_strings, least=1))
 
     def search(self, search: Search) -> None:
-        """The first combination that passes is the optimum."""
+        """The first combination that passes is the optimum; with limited time, something to release comes before."""
+        if self.seconds is not None:
+            halve(search, "corrected", lambda levels: search.try_string(levels).passes)
+            climb(search)
         combine(search, [Block(search, columns) for columns in split(search, self.max_strings)])
 
 
@@ -80,7 +84,7 @@ class Block:
         self.columns = columns
         possible = Strings(search, columns)
         undecided = Strings(search, columns)
-        while len(undecided):
+        while len(undecided) and not search.late:
             string = undecided.middle()
             tested = search.test(with_roots(search, columns, string))
             if tested.hopeless:
@@ -105,8 +109,25 @@ def with_roots(search: Search, columns: list[int], string: np.ndarray) -> np.nda
     return levels
 
 
+def climb(search: Search) -> None:
+    """Move one column at a time to a level worth more while the string still passes."""
+    best = None
+    while search.successes and search.successes[0] is not best and not search.late:
+        best = search.successes[0]
+        levels = list(best.levels)
+        steps = [
+            (float(search.values[a][level] - search.values[a][levels[a]]), a, level)
+            for a, kept in enumerate(search.kept)
+            for level in kept
+        ]
+        better = sorted((step for step in steps if step[0] > 0), reverse=True)
+        for _, a, level in better:
+            if search.late or search.try_string([*levels[:a], level, *levels[a + 1 :]]).passes:
+                break
+
+
 def combine(search: Search, blocks: list[Block]) -> None:
-    """Test combinations in descending order of value until one passes.
+    """Test combinations in descending order of value until as many have passed as are looked for.
 
     An entry of the heap fixes the strings of its first blocks and stands for the best of all combinations that begin
     so: the one with the best string of every other block. Two or more fixed blocks are tested before the next is
@@ -115,6 +136,10 @@ def combine(search: Search, blocks: list[Block]) -> None:
     failed = np.empty((0, len(search.heights)), dtype=np.int64)
     heap = [_entry(search, blocks, (0,))]
     while heap:
+        last = search.last
+        if search.late or (last is not None and last.rank <= heap[0][:3]):
+            search.bound = -heap[0][0]
+            return
         *_, picks = heapq.heappop(heap)
         if picks[-1] + 1 < len(blocks[len(picks) - 1].rv):
             heapq.heappush(heap, _entry(search, blocks, (*picks[:-1], picks[-1] + 1)))
@@ -125,11 +150,10 @@ def combine(search: Search, blocks: list[Block]) -> None:
         levels = np.array(search.heights)
         for block, pick in zip(blocks, picks, strict=False):
             levels[block.columns] = block.levels[pick]
-        if (levels <= failed).all(axis=1).any():
+        fixed = sum(int(block.roots[pick]) for block, pick in zip(blocks, picks, strict=False))
+        if not search.admits(fixed) or (levels <= failed).all(axis=1).any():
             continue
         tested = search.try_string(levels) if full else search.test(levels)
-        if full and tested.passes:
-            return
         if tested.hopeless:
             failed = np.concatenate([failed, widest_failure(search, levels)[None, :]])
         elif not full:

@@ -7,8 +7,7 @@ from typing import ClassVar
 
 from shoal.algorithms.lattice.research.base import ResearchSearch
 from shoal.algorithms.lattice.research.search import Search
-from shoal.algorithms.lattice.research.strings import Strings
-from shoal.errors import ParameterError
+from shoal.algorithms.lattice.research.strings import Strings, all_strings
 from shoal.params import whole
 
 
@@ -39,19 +38,11 @@ class ResearchGlobal(ResearchSearch):
         exhaust(search, all_strings(search, self.name, self.max_strings))
 
 
-def all_strings(search: Search, name: str, most: int) -> Strings:
-    """Every string over the levels kept, or the sentence that says what to do about so many."""
-    if search.size > most:
-        raise ParameterError(
-            f"There are {search.size} strings, and {name} lists at most {most} ('max_strings'): use rv-distributed, "
-            "which lists blocks of columns."
-        )
-    return Strings(search, range(len(search.kept)))
-
-
 def exhaust(search: Search, strings: Strings) -> None:
-    """Test middle strings until tests have ruled out all that are left; the best that passed is the optimum."""
+    """Test middle strings until tests have ruled out all that are left, or the time is up."""
     while len(strings):
-        rv = float(strings.rv[len(strings) // 2])
+        if search.late:
+            search.bound = float(strings.rv[-1])
+            return
         string = strings.middle()
-        strings.learn(string, rv, search.try_string(string))
+        strings.learn(string, search.try_string(string))

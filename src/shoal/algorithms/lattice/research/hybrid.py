@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.algorithms.lattice.research.global_ import ResearchGlobal, all_strings, exhaust
+from shoal.algorithms.lattice.research.global_ import ResearchGlobal, exhaust
 from shoal.algorithms.lattice.research.local import VARIANTS, halve
 from shoal.algorithms.lattice.research.search import Levels, Search
+from shoal.algorithms.lattice.research.strings import all_strings
 from shoal.params import choice
 
 
@@ -41,7 +42,7 @@ class ResearchHybrid(ResearchGlobal):
 
         def test(levels: Levels) -> bool:
             tested = search.try_string(levels)
-            strings.learn(np.array(levels), search.value(levels), tested)
+            strings.learn(np.array(levels), tested)
             return tested.passes
 
         halve(search, self.variant, test)

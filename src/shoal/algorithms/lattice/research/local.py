@@ -6,12 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from shoal.algorithms.lattice.research.base import ResearchSearch
 from shoal.algorithms.lattice.research.search import Levels, Search
+from shoal.algorithms.lattice.research.strings import all_strings
 from shoal.errors import InfeasibleError
 from shoal.params import choice
 
 VARIANTS = ("corrected", "printed")
+# Strings that are listed to see which of them no test has ruled out.
+_LISTED = 200_000
 # Whether a string passes; the caller does the rest.
 Test = Callable[[Levels], bool]
 
@@ -19,6 +24,8 @@ Test = Callable[[Levels], bool]
 @dataclass(frozen=True, kw_only=True)
 class ResearchLocal(ResearchSearch):
     """Halve every column's levels together: towards more specific ones after a success, more general after a failure.
+
+    It ends after a handful of tests, whatever ``seconds`` is; the list is of the strings that passed those.
 
     Parameters
     ----------
@@ -42,11 +49,23 @@ class ResearchLocal(ResearchSearch):
     def search(self, search: Search) -> None:
         """Test a logarithm of the levels."""
         halve(search, self.variant, lambda levels: search.try_string(levels).passes)
-        if not search.successes:
+        search.bound = bound(search)
+        if not search.successes and self.max_roots is None:
             raise InfeasibleError(
                 f"None of the few strings that rv-local ({self.variant}) tests satisfies the models with at most "
                 f"{search.allowed} rows suppressed: use rv-global, which looks at all of them, or relax the models."
             )
+
+
+def bound(search: Search) -> float:
+    """What no string is worth more than, as far as tests that failed for good tell."""
+    if search.size > _LISTED:
+        pairs = zip(search.values, search.kept, strict=True)
+        return search.value([levels[int(mine[levels].argmax())] for mine, levels in pairs])
+    strings = all_strings(search, ResearchLocal.name, _LISTED)
+    for failed in search.failures:
+        strings.drop(strings.more_specific(np.array(failed)))
+    return float(strings.rv[-1]) if len(strings) else -np.inf
 
 
 def halve(search: Search, variant: str, test: Test) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +17,6 @@ from shoal.algorithms.lattice.sweep import hopeless_below
 
 Levels = tuple[int, ...]
 String = Sequence[int] | np.ndarray
-SHOWN = 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,18 +64,55 @@ class Search:
         Research value of every level, one array a column.
     allowed
         Rows that may be suppressed.
+    top
+        Strings to list: as many are looked for as there are.
+    max_roots
+        Columns that may be at their root; None: any.
+    seconds
+        Time for the search; None: as long as it takes.
+
+    Attributes
+    ----------
+    kept
+        Levels of each column that strings are made of.
+    successes
+        Strings that passed, best first.
+    bound
+        What no string that was not tested can be worth more than, once a search has ended.
     """
 
-    def __init__(self, checker: Checker, values: Sequence[np.ndarray], allowed: int) -> None:
+    def __init__(
+        self, checker: Checker, values: Sequence[np.ndarray], allowed: int, *, top: int = 1,
+        max_roots: int | None = None, seconds: float | None = None,
+    ) -> None:  # fmt: skip
         self.checker = checker
         self.values = values
         self.allowed = allowed
+        self.top = top
+        self.max_roots = max_roots
+        self.deadline = math.inf if seconds is None else time.monotonic() + seconds
+        self.bound = -math.inf
+        self.failures: list[Levels] = []
         self.heights = checker.lattice.heights
         self.kept = [list(range(height + 1)) for height in self.heights]
         self.successes: list[Success] = []
         # Sums that agree to 12 digits are equal (algorithms.md 0.2), in whatever order they were added up.
         most = sum(float(mine.max()) for mine in values)
         self._digits = 12 - max(0, math.ceil(math.log10(max(most, 1.0)) - 1e-9))
+
+    @property
+    def late(self) -> bool:
+        """Whether the time is up and there is something to release."""
+        return bool(self.successes) and time.monotonic() > self.deadline
+
+    @property
+    def last(self) -> Success | None:
+        """The last of the list that is looked for, None while it is not full."""
+        return self.successes[self.top - 1] if len(self.successes) >= self.top else None
+
+    def admits(self, roots: int | np.ndarray) -> Any:
+        """Whether so many columns at their root are not too many."""
+        return roots <= (len(self.heights) if self.max_roots is None else self.max_roots)
 
     @property
     def size(self) -> int:
@@ -103,29 +141,33 @@ class Search:
         """Test a string on the data, without keeping it."""
         check = self.checker.check(levels)
         gone = check.inherited >= self.checker.problem.domain.n
-        return Tested(
-            passes=check.suppressed <= self.allowed and check.classes > 0,
-            hopeless=gone or hopeless_below(self.checker, check, self.allowed),
-            suppressed=check.suppressed,
-        )
+        hopeless = gone or hopeless_below(self.checker, check, self.allowed)
+        if hopeless:
+            self.failures.append(tuple(int(level) for level in levels))
+        passes = check.suppressed <= self.allowed and check.classes > 0
+        return Tested(passes=passes, hopeless=hopeless, suppressed=check.suppressed)
 
     def try_string(self, levels: String) -> Tested:
-        """Test a string and keep it if it passes."""
+        """Test a string and keep it if it passes and has not too many columns at their root."""
         tested = self.test(levels)
         string = tuple(int(level) for level in levels)
-        if tested.passes and all(string != one.levels for one in self.successes):
-            rv, roots = self.value(string), self.roots(string)
-            self.successes.append(Success(rv=rv, roots=roots, levels=string, suppressed=tested.suppressed))
+        rv, roots = self.value(string), self.roots(string)
+        if tested.passes and self.admits(roots):
+            found = Success(rv=rv, roots=roots, levels=string, suppressed=tested.suppressed)
+            place = bisect.bisect_left(self.successes, found.rank, key=lambda one: one.rank)
+            if self.successes[place : place + 1] != [found]:
+                self.successes.insert(place, found)
         return tested
-
-    def ranked(self) -> list[Success]:
-        """The strings that passed, best first."""
-        return sorted(self.successes, key=lambda one: one.rank)
 
     def notes(self) -> dict[str, Any]:
         """What the evidence says, with the successful strings for an expert to choose from."""
         names = [column.name for column in self.checker.columns]
+        best = self.successes[0].rv
+        gap = float(self.round(np.array(max(self.bound - best, 0.0))))
         return {
+            "proven": gap == 0.0,
+            "gap": gap,
+            "complete": self.last is not None and self.bound <= self.last.rv,
             "strings": self.size,
             "tests": self.checker.checked,
             "pruned_levels": {
@@ -140,7 +182,7 @@ class Search:
                     "rv": one.rv, "roots": one.roots, "suppressed": one.suppressed,
                     "levels": dict(zip(names, one.levels, strict=True)),
                 }
-                for one in self.ranked()[:SHOWN]
+                for one in self.successes[: self.top]
             ],
         }  # fmt: skip
 

@@ -8,6 +8,7 @@ from functools import reduce
 import numpy as np
 
 from shoal.algorithms.lattice.research.search import Search, Tested
+from shoal.errors import ParameterError
 
 
 class Strings:
@@ -30,6 +31,7 @@ class Strings:
         order = np.argsort(rv, kind="stable")
         self.levels = np.stack([grid.ravel() for grid in grids], axis=1)[order]
         self.rv = rv[order]
+        self.search = search
 
     def __len__(self) -> int:
         return self.rv.size
@@ -50,17 +52,31 @@ class Strings:
         """Take strings off the list."""
         self.levels, self.rv = self.levels[~gone], self.rv[~gone]
 
-    def learn(self, string: np.ndarray, rv: float, tested: Tested) -> None:
+    def learn(self, string: np.ndarray, tested: Tested) -> None:
         """Take off a tested string and what the test rules out (15.4, steps 3 to 5).
 
-        A success rules out smaller values, and more general strings of no larger value: they never rank before it. A
-        failure for good rules out more specific strings.
+        Once the list of the best is full, its last rules out smaller values, and more general strings of no larger
+        value: they never rank before it. A failure for good rules out more specific strings.
         """
-        if tested.passes:
-            first = int(np.searchsorted(self.rv, rv))
-            self.levels, self.rv = self.levels[first:], self.rv[first:]
-            self.drop(self.more_general(string) & (self.rv <= rv))
-        elif tested.hopeless:
+        if tested.hopeless:
             self.drop(self.more_specific(string))
         else:
             self.drop((self.levels == string).all(axis=1))
+        last = self.search.last if tested.passes else None
+        if last is not None:
+            first = int(np.searchsorted(self.rv, last.rv))
+            self.levels, self.rv = self.levels[first:], self.rv[first:]
+            self.drop(self.more_general(np.array(last.levels)) & (self.rv <= last.rv))
+
+
+def all_strings(search: Search, name: str, most: int) -> Strings:
+    """Every string over the levels kept, or the sentence that says what to do about so many."""
+    if search.size > most:
+        raise ParameterError(
+            f"There are {search.size} strings, and {name} lists at most {most} ('max_strings'): use rv-distributed, "
+            "which lists blocks of columns."
+        )
+    strings = Strings(search, range(len(search.kept)))
+    roots = (strings.levels == np.array(search.heights)).sum(axis=1)
+    strings.drop(~search.admits(roots))
+    return strings

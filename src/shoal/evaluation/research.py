@@ -1,0 +1,36 @@
+"""What researchers want of a table, settled before a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from shoal.errors import ParameterError
+from shoal.measures.research import ResearchValue
+from shoal.measures.value_table import ValuedLevel, value_table
+from shoal.measures.wanted import check_research
+from shoal.table.table import Table
+
+
+def with_research(table: Table, own: Mapping[str, Any]) -> Table:
+    """The same table, valued as an algorithm's own parameters say if it has some; what does not fit is refused."""
+    if own and table.domain.research:
+        raise ParameterError(
+            "Research values are given both under [research] and under [algorithm]: keep one, best under [research], "
+            "where they hold for every algorithm."
+        )
+    table = table.knowing(research=dict(own)) if own else table
+    if table.domain.research:
+        check_research(ResearchValue().on(table.domain), table.quasi)
+    return table
+
+
+def value_levels(table: Table) -> list[ValuedLevel]:
+    """Every level of every quasi-identifier with its labels, counts, research value and rules kept.
+
+    The values are those that the table was read with (``research``), or else the formula's.
+    """
+    table = with_research(table, {})
+    measure = ResearchValue().on(table.domain)
+    joint = {names: table.joined(names) for names in measure.tuples(table.domain)}
+    return value_table(measure, table.knowing(joint=joint).domain)

@@ -1,0 +1,118 @@
+"""Outliers recoded: rare values join a general category of their column before anything coarser is tried.
+
+Morton et al. (Sections 5.1 and 5.2) recode outliers after looking at each column's distribution. Here that is a level
+of the hierarchy, so that a release says which cells it happened to, and a search decides whether it has to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+from shoal.errors import HierarchyError
+from shoal.hierarchy.hierarchy import MISSING, ROOT, Hierarchy
+from shoal.params import is_number
+
+OTHER = "other"
+
+
+def check_least(name: str, least: object) -> int:
+    """How many records a value needs not to be rare."""
+    if not is_number(least) or least != int(least) or least < 2:  # type: ignore[call-overload, operator]
+        raise HierarchyError(
+            f"The 'rare' of the hierarchy of '{name}' must be a whole number of at least 2: got {least!r}."
+        )
+    return int(least)  # type: ignore[call-overload, no-any-return]
+
+
+def rare_together(tree: Hierarchy, counts: Mapping[str, int], least: int) -> Hierarchy:
+    """The same tree with one more level above the values: those with fewer records become one, under each parent.
+
+    Where they have fewer than ``least`` together, the next rarest joins them, until they have as many.
+
+    Examples
+    --------
+    >>> tree = Hierarchy.from_rows("pet", [["cat", "*"], ["dog", "*"], ["newt", "*"], ["eft", "*"]])
+    >>> rare_together(tree, {"cat": 9, "dog": 8, "newt": 2, "eft": 1}, 3).rows()[2]
+    ['newt', 'other', '*']
+    """
+    rows = []
+    for parent, paths in groupby(tree.rows(), key=lambda path: path[1:]):
+        mine = list(paths)
+        some = _joined([path[0] for path in mine if path[0] != MISSING], counts, least)
+        label = _free(OTHER if parent in ([], [tree.labels[-1][0]]) else f"{OTHER} {parent[0]}", tree)
+        rows += [[path[0], label if path[0] in some else path[0], *(parent or [ROOT])] for path in mine]
+    made = Hierarchy.from_rows(tree.name, rows)
+    return made.with_missing() if MISSING in tree.leaf_code else made
+
+
+def rare_tails(tree: Hierarchy, counts: Mapping[str, int], least: int) -> Hierarchy:
+    """The same tree of intervals, whose outermost ones join until each end of a level has enough records.
+
+    Examples
+    --------
+    >>> rows = [["3", "[0,9]", "*"], ["14", "[10,19]", "*"], ["25", "[20,29]", "*"], ["31", "[30,39]", "*"]]
+    >>> rare_tails(Hierarchy.from_rows("age", rows), {"3": 1, "14": 8, "25": 9, "31": 5}, 5).labels[1]
+    ('<20', '[20,29]', '[30,39]')
+    """
+    paths = [path for path in tree.rows() if path[0] != MISSING]
+    weights = [counts.get(path[0], 0) for path in paths]
+    levels: list[list[str]] = []
+    low, high = 0, len(paths)  # values below and from here on are in a tail of the level before
+    for level in range(1, tree.height):
+        labels = [path[level] for path in paths]
+        first, last = (
+            _end(labels, weights, least, low),
+            len(paths) - _end(labels[::-1], weights[::-1], least, len(paths) - high),
+        )
+        if first < last:
+            levels.append(_with_tails(labels, first, last))
+            low, high = first, last
+    rows = [[path[0], *(level[at] for level in levels), path[-1]] for at, path in enumerate(paths)]
+    made = Hierarchy.from_rows(tree.name, rows)
+    return made.with_missing() if MISSING in tree.leaf_code else made
+
+
+def _joined(values: Sequence[str], counts: Mapping[str, int], least: int) -> set[str]:
+    """Values that become one: the rare ones, and as many of the next as it takes; none where no value is rare."""
+    found: list[str] = []
+    together = 0
+    for value in sorted(values, key=lambda value: (counts.get(value, 0), value)):
+        if counts.get(value, 0) >= least and (not found or together >= least):
+            break
+        found.append(value)
+        together += counts.get(value, 0)
+    return set(found) if len(found) > 1 else set()
+
+
+def _free(label: str, tree: Hierarchy) -> str:
+    """A label that means nothing else in the column."""
+    while label in tree.node_labels:
+        label += " (rare)"
+    return label
+
+
+def _end(labels: Sequence[str], weights: Sequence[int], least: int, least_values: int) -> int:
+    """How many values the whole intervals at one end have that hold enough records; 0 where the first one does."""
+    done = together = nodes = 0
+    for _, run in groupby(range(len(labels)), key=lambda at: labels[at]):
+        places = list(run)
+        together += sum(weights[at] for at in places)
+        done, nodes = done + len(places), nodes + 1
+        if together >= least and done >= least_values:
+            break
+    return done if nodes > 1 or least_values else 0
+
+
+def _with_tails(labels: Sequence[str], first: int, last: int) -> list[str]:
+    found = list(labels)
+    if first:
+        found[:first] = [f"<{_start(labels[first])}"] * first
+    if last < len(labels):
+        found[last:] = [f">={_start(labels[last])}"] * (len(labels) - last)
+    return found
+
+
+def _start(label: str) -> str:
+    """The lower end of an interval as builders label it."""
+    return label.removeprefix("[").split(",")[0]
