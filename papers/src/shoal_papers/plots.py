@@ -184,7 +184,7 @@ def _legend(figure: Any, panels: Sequence[Any], columns: int) -> None:
     if _PRINTED in named:
         named[_PRINTED] = named.pop(_PRINTED)  # last, whichever panel it came from
     if len(named) > 1:
-        across = min(len(named), max(2, columns * 3 if max(map(len, named)) < 28 else columns * 2))
+        across = min(len(named), max(2, columns * 4 if max(map(len, named)) < 20 else columns * 2))
         figure.legend(
             named.values(), named.keys(), loc="outside lower center", ncols=across, frameon=False, fontsize=8,
             handlelength=3.2,

@@ -37,6 +37,7 @@ from shoal_papers.loukides.upc_common import (
     census_tables,
     errors_of,
     keeps,
+    limit,
     make,
     mean_of,
     protected,
@@ -247,8 +248,8 @@ def _quality(context: Context) -> Outcome:
         readings += told(label, _quality_claims(other.with_columns(pl.col("method").replace(names))), few)
     k_drawn = [k for k in given["k"] if k in (2, 10)]
     panels: list[Panel] = [
-        ("wgu", "WGU", {"U": given["u"]}, "Fig. 6.18"), ("um", "UM", {}, "Fig. 6.19"),
-        ("wgp", "WGP", {"P": given["p"]}, "Fig. 6.22"),
+        ("wgu", "WGU", limit("U", given["u"]), "Fig. 6.18"), ("um", "UM", {}, "Fig. 6.19"),
+        ("wgp", "WGP", limit("P", given["p"]), "Fig. 6.22"),
     ]  # fmt: skip
     return Outcome(
         table=summarise(both, ["people", "method", "k"],
@@ -258,8 +259,9 @@ def _quality(context: Context) -> Outcome:
             *(Plot(title="census stand-in", figure=figure, x="k", y=label, better="down", lines=lines, study=OURS,
                    series=curves(runs, "k", name, by="method")) for name, label, lines, figure in panels),
             *(Plot(title=f"k = {k}, seed {context.seeds[0]}", figure={2: "Fig. 6.20", 10: "Fig. 6.21"}[k],
-                   x="records, per cent", y="range diversity", kind="sorted", better="down", lines={"P": given["p"]},
-                   study=OURS, series=[ranked(name, rd[k, name]) for name in (OURS, *OTHERS)])
+                   x="records, per cent", y="range diversity", kind="sorted", better="down",
+                   lines=limit("P", given["p"]), study=OURS,
+                   series=[ranked(name, rd[k, name]) for name in (OURS, *OTHERS)])
               for k in k_drawn),
             Plot(title=f"{given['people']:,} generated people", figure="Fig. 6.19", x="k", y="UM", better="down",
                  study=OURS, series=curves(people, "k", "um", by="method")),

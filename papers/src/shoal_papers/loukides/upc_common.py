@@ -235,6 +235,11 @@ def ranked(name: str, values: np.ndarray, count: int = 101) -> Series:
     return Series(name=name, x=[], y=np.quantile(values, np.linspace(0.0, 1.0, count)).tolist())
 
 
+def limit(name: str, value: float) -> dict[str, float]:
+    """A horizontal line that says what it is."""
+    return {f"{name} = {value:g}": value}
+
+
 def keeps(runs: pl.DataFrame, column: str, limit: float, text: str) -> Claim:
     """A hard limit of every release that has any records, up to rounding."""
     values = runs[column].to_numpy().astype(float)

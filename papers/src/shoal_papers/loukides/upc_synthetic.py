@@ -33,6 +33,7 @@ from shoal_papers.loukides.upc_common import (
     Tables,
     errors_of,
     keeps,
+    limit,
     make,
     mean_of,
     ranked,
@@ -228,7 +229,8 @@ def _quality(context: Context) -> Outcome:
         readings += told(f"{label}, and K-Members in place of K-Members-p", swapped)
     shown = runs.filter(pl.col("method").is_in(COMPARED))
     panels: list[Panel] = [
-        ("wgu", "WGU", {}, "Fig. 6.26"), ("um", "UM", {}, "Fig. 6.27"), ("wgp", "WGP", {"P": given["p"]}, "Fig. 6.30"),
+        ("wgu", "WGU", {}, "Fig. 6.26"), ("um", "UM", {}, "Fig. 6.27"),
+        ("wgp", "WGP", limit("P", given["p"]), "Fig. 6.30"),
         ("suppressed", "share of records suppressed", {}, ""),
     ]  # fmt: skip
     return Outcome(
@@ -239,8 +241,8 @@ def _quality(context: Context) -> Outcome:
             *(Plot(title="standard normal data", figure=figure, x="k", y=label, better="down", lines=lines, study=OURS,
                    series=curves(shown, "k", name, by="method")) for name, label, lines, figure in panels),
             *(Plot(title=f"k = {k}, seed {context.seeds[0]}", figure={2: "Fig. 6.28", 10: "Fig. 6.29"}[k],
-                   x="records, per cent", y="range diversity", kind="sorted", better="down", lines={"P": given["p"]},
-                   study=OURS, series=[ranked(name, rd[k, name]) for name in COMPARED])
+                   x="records, per cent", y="range diversity", kind="sorted", better="down",
+                   lines=limit("P", given["p"]), study=OURS, series=[ranked(name, rd[k, name]) for name in COMPARED])
               for k in given["k"] if k in (2, 10)),
         ],
         claims=[

@@ -21,6 +21,7 @@ from shoal_papers.loukides.upc_common import (
     census_of,
     census_tables,
     keeps,
+    limit,
     make,
     told,
     upc,
@@ -121,7 +122,7 @@ def _run(context: Context) -> Outcome:
     spare = int((made["smallest"] - made["k"]).to_numpy().min())
     confidence = summary(ours["confidence"].to_numpy())
     panels: list[Panel] = [
-        ("wgu", "WGU", {"U": given["u"]}, "Figs 6.4, 6.7"), ("um", "UM of released records", {}, "Figs 6.5, 6.8"),
+        ("wgu", "WGU", limit("U", given["u"]), "Figs 6.4, 6.7"), ("um", "UM of released records", {}, "Figs 6.5, 6.8"),
         ("suppressed", "share of records suppressed", {}, "Figs 6.6, 6.9"),
         ("unprotected", "share of released records with rd > P", {}, "Figs 6.10, 6.11"),
     ]  # fmt: skip
