@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
 import pytest
 
 import shoal
+from shoal.algorithms.blocks.board import Board
+from shoal.algorithms.blocks.cuts import cuts_of
 from shoal.algorithms.blocks.optimize import KOptimize
+from shoal.algorithms.blocks.search import Search
 from shoal.errors import InfeasibleError, ParameterError
-from tests.algorithms.blocks.plain import as_partitions, judged, people, problem_of, recodings
+from tests.algorithms.blocks.plain import TREE, as_partitions, judged, people, problem_of, recodings
 from tests.engines.plain import PlainEngine
 
 MODELS: dict[int, list[dict[str, Any]]] = {1: [], 2: [{"name": "distinct-l", "l": 2}]}
@@ -38,6 +42,32 @@ def test_it_finds_the_best_of_all_recodings(seed: int, measure: str, tree: bool)
     # Nothing that costs as little has narrower cells for nothing: no further cut is free.
     again = method.run(problem_of(table, [{"name": "k", "k": k}, *MODELS[distinct]], PlainEngine()))
     assert all((again.blocks[name] == of).all() for name, of in found.blocks.items())
+
+
+class _FromBelow(Search):
+    """The search with hierarchies last, and nothing but its own pruning to find the best."""
+
+    def climb(self) -> None:
+        """Begin with no cuts."""
+
+    def _tighten(self) -> None:
+        """Leave what was found."""
+
+    def _ordered(self, tail: list[int], bounds: dict[int, float]) -> list[int]:
+        return sorted(tail, key=lambda item: (self.cuts.column[item] == 1, item))
+
+
+def test_a_cut_that_helps_nobody_leads_to_one_that_does() -> None:
+    """Below n and f, parting ab from cd only breaks the six; parting a from b, which asks for it, helps all others."""
+    many = [(n, letter, f) for n, f in ((1, "u"), (1, "v"), (2, "v")) for letter in "ab" for _ in range(20)]
+    rows = [*many, *[(2, letter, "u") for letter in "ac" for _ in range(3)]]
+    frame = pl.DataFrame(rows, schema=["n", "x", "f"], orient="row").with_columns(s=pl.lit("yes"))
+    table = shoal.read(frame, quasi=["n", "x", "f"], sensitive=["s"], hierarchies={"x": TREE})
+    board = Board(problem_of(table, [{"name": "k", "k": 5}]), "dm", None, frame.height)
+    found = _FromBelow(board, cuts_of(table.quasi), print, seconds=None, nodes=None).run()
+    best = min(judged(frame, cut, 5, 1, tree=True)["dm"] for cut in recodings(frame, tree=True))
+    assert found.state is not None
+    assert (found.state.cost, found.proven) == (best, True)
 
 
 def test_it_prunes() -> None:

@@ -141,16 +141,18 @@ class Search:
             if self.board.least(finest, state.bad) >= self.limit:
                 return [], {}
             bounds: dict[int, float] = {}
+            # A cut that helps nobody may still be asked for by one below it that does.
+            asked = {int(self.cuts.parent[item]) for item in tail}
             for item in tail:
-                bound = self._bound(state, finest, item)
+                bound = self._bound(state, finest, item, last=item not in asked)
                 if bound < self.limit:
                     bounds[item] = bound
             if len(bounds) == len(tail):
                 return tail, bounds
             tail = [item for item in tail if item in bounds]
 
-    def _bound(self, state: State, finest: State, item: int) -> float:
-        """What nothing with one more cut costs less than; infinite where the cut is of no use."""
+    def _bound(self, state: State, finest: State, item: int, *, last: bool) -> float:
+        """What nothing with one more cut costs less than; infinite where a cut that no other asks for is of no use."""
         board, place = self.board, int(self.cuts.column[item])
         begins = np.diff(state.blocks[place], prepend=state.blocks[place][0])
         begins[self.cuts.after[item] + 1] = 1
@@ -158,7 +160,7 @@ class Search:
         classes, count, bad = board.finer(state, place, blocks)
         if board.monotone and board.rows[bad].sum() > board.allowed:
             return np.inf
-        if board.stays and board.measure != "lm" and _of_no_use(state, classes, count, bad):
+        if last and board.stays and board.measure != "lm" and _of_no_use(state, classes, count, bad):
             return np.inf
         return board.least(finest, bad)
 
