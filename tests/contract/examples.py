@@ -77,6 +77,8 @@ ALGORITHMS: list[Spec] = [
     {"name": "table-transform", "suppression_limit": 0.9},
     {"name": "anatomy", "l": 2},
     {"name": "anatomy", "l": 2, "publication": "permuted"},
+    {"name": "anatomy", "l": 3, "leftovers": "suppress", "suppression_limit": 1.0},
+    {"name": "anatomy", "l": 3, "leftovers": "join", "publication": "permuted"},
     {"name": "anatomy", "l": 1.2, "grouping": "entropy-mondrian", "suppression_limit": 0.5},
     {"name": "anatomy", "grouping": {"name": "mondrian"}, "publication": "permuted", "suppression_limit": 0.5},
     {"name": "personalised", "p": 0.6, "guard_level": 0},

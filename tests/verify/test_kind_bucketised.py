@@ -121,3 +121,26 @@ def test_details_hold_no_value() -> None:
     swap_between_groups(tables)
     for check in check_bucketised(ORIGINAL, tables, SOURCE, CLAIMS):
         assert not any(value in check.detail for value in ("flu", "cold", "asthma", "person"))
+
+
+def ruled(rule: str, released: Any, source: np.ndarray = SOURCE, on: Any = "illness") -> tuple[bool, str]:
+    """What is said of the rule for leftovers."""
+    claims = CLAIMS | {"leftovers": rule, "models": [{"name": "alpha-k-general", "alpha": 0.3, "k": 3, "on": on}]}
+    found = {check.name: check for check in check_bucketised(ORIGINAL, released, source, claims)}
+    return found["leftovers"].passed, found["leftovers"].detail
+
+
+def test_who_fits_in_no_group_joins_one_where_the_manifest_says_so() -> None:
+    assert ruled("join", two()) == (True, "Everybody is in a group: who fitted in none joined one.")
+    away = SOURCE < N - 3
+    some = two()
+    some = {"quasi": some["quasi"].filter(pl.Series(away)), "sensitive": some["sensitive"].filter(pl.col("group") < 7)}
+    assert ruled("join", some, SOURCE[away])[0] is False
+
+
+def test_no_value_stands_twice_where_leftovers_are_left_out() -> None:
+    assert ruled("suppress", two())[0]
+    wide = {name: frame.with_columns(pl.col("group") // 2) for name, frame in two().items()}
+    assert ruled("suppress", wide)[1].startswith("12 values stand twice in a group")
+    assert ruled("suppress", wide, on="cost")[0]
+    assert ruled("suppress", wide, on=["illness", "cost"])[0]

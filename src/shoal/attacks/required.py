@@ -65,8 +65,22 @@ def attack_release(released: Released, keys: Keys) -> Measured:
 
 def on_groups(released: Released, keys: Keys) -> Measured:
     """What published groups give away."""
-    figures = attack_bucketised(released.table, released_groups(released))
-    return _measured(released, figures, _largest(figures, "relinking", "uniqueness"))
+    groups = released_groups(released)
+    figures = attack_bucketised(released.table, groups)
+    notes = _of_left_out(released) if groups.leftovers == "suppress" else []
+    return _measured(released, figures, _largest(figures, "relinking", "uniqueness"), notes)
+
+
+def _of_left_out(released: Released) -> list[str]:
+    """What being left out by a known rule tells of those who were; private, like everything about them."""
+    rows, found = np.flatnonzero(released.classes < 0), []
+    for column in released.table.sensitive if rows.size else ():
+        share = np.bincount(released.table.codes[column.name][rows]).max() / rows.size
+        found.append(
+            f"Whoever is known to be left out has one of the commonest values: that of '{column.name}' is right "
+            f"for {share:.1%} of the {rows.size:,} records left out."
+        )
+    return found
 
 
 def released_groups(released: Released) -> Bucketed:

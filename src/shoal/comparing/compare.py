@@ -16,7 +16,7 @@ import polars as pl
 from shoal.algorithms.base import Algorithm
 from shoal.attacks.holdout import hold_out as split
 from shoal.attacks.limits import RISKS, attacks_of, known_limits
-from shoal.catalogue import make
+from shoal.catalogue import load, make, names
 from shoal.comparing.advice import advise
 from shoal.comparing.figures import Axis, default_axes, find_axis
 from shoal.comparing.front import oriented, pareto, ranked
@@ -223,19 +223,22 @@ def compare(
     points = swept.points()
     part = real("a comparison", "hold_out", asked.hold_out if hold_out is None else hold_out, low=0.0, high=0.9)
     given = {"utility": utility or asked.utility, "protection": protection or asked.protection}
+    given |= {"risk": risk or asked.risk}
     wanted = [_spec(one) for one in (asked.evaluate if evaluate is None else evaluate)]
-    for spec in wanted:
-        make("evaluation", spec)
-    evaluated = list(dict.fromkeys(str(spec["name"]) for spec in wanted))
-    task = _task(recipe, wanted, limits, acknowledge)
     if seed is None and isinstance(recipe, Recipe):
         seed = recipe.seed
 
     table = recipe if isinstance(recipe, Table) else read_recipe_source(recipe)
-    axes = _axes(given | {"risk": risk or asked.risk}, table, evaluated)
+    roles = _roles(given, table, swept.algorithms)
+    wanted += [{"name": name} for name in _lacking(roles, wanted)]
+    for spec in wanted:
+        make("evaluation", spec)
+    evaluated = list(dict.fromkeys(str(spec["name"]) for spec in wanted))
+    axes = _axes(roles, table, evaluated)
+    task = _task(recipe, wanted, limits, acknowledge)
     for point in points:  # what is contradictory is found before anything runs
         all_models(table.domain, [make("model", spec) for spec in point.models], make("algorithm", point.algorithm))
-    attacks = [axis.attack for axis in axes if axis.attack is not None]
+    attacks = [attack for axis in axes for attack in axis.attacks]
     task = dataclasses.replace(task, attacks=sorted({*attacks, *attacks_of(task.limits)}))
     kept = open_work(None if work is None else Path(work), table, seed=seed, fresh=fresh)
     # Nobody asks for the releases, so they need not be frames of the library that the input came in.
@@ -265,10 +268,24 @@ def _run(
     return [Entry(point=one, outcome=work.done[digests[one.number]]) for one in points], reused
 
 
-def _axes(given: Mapping[str, str | None], table: Table, evaluations: Sequence[str]) -> list[Axis]:
+def _roles(
+    given: Mapping[str, str | None], table: Table, algorithms: Sequence[Mapping[str, Any]]
+) -> dict[str, str]:
+    """What each axis shows; a comparison of several kinds of release has other axes, unless it is told its own."""
+    kinds = any(not load("algorithm", str(spec["name"])).kind.generalises for spec in algorithms)
+    usual = default_axes(list(table.schema.sensitive), kinds and given["protection"] is None)
+    return {role: given.get(role) or name for role, name in usual.items()}
+
+
+def _lacking(roles: Mapping[str, str], wanted: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Evaluations that are on an axis and were not asked for."""
+    known = {spec["name"] for spec in wanted}
+    return [name for name in roles.values() if name in names("evaluation") and name not in known]
+
+
+def _axes(roles: Mapping[str, str], table: Table, evaluations: Sequence[str]) -> list[Axis]:
     sensitive = list(table.schema.sensitive)
-    usual = default_axes(sensitive)
-    axes = [find_axis(role, given[role] or name, sensitive, evaluations) for role, name in usual.items()]
+    axes = [find_axis(role, name, sensitive, evaluations) for role, name in roles.items()]
     twice = [axis for axis in axes if sum(axis.name == other.name for other in axes) > 1]
     if twice:
         raise ParameterError(f"The figure '{twice[0].name}' is on two axes of the comparison: choose another for one.")

@@ -65,6 +65,7 @@ def _blank(comparison: Comparison, entry: Entry) -> str:
     """Why a release cannot be placed on some axis."""
     for axis in comparison.axes:
         if entry.outcome.status == DONE and entry.value(axis) is None:
-            why = entry.outcome.reasons.get(axis.attack or axis.name) or "it does not apply to this kind of release"
+            known = [entry.outcome.reasons.get(name) for name in (*axis.attacks, axis.name)]
+            why = next(filter(None, known), None) or "it does not apply to this kind of release"
             return f"No {axis.name}: {why.removesuffix('.')}."
     return ""

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from shoal.attacks.base import AttackResult
 
 EXCESS = "excess."
+# How many sensitive values are guessed by who knows everybody's quasi-identifiers: by the attack that a kind of release
+# allows for, the most successful where there are several.
+GUESSED, GUESSING = "guessed", ("linkage", "nearest", "ra-linkage", "relinking")
+_ABOUT = "Share of people whose value is guessed from quasi-identifiers, by the best attack on this kind of release."
 Figures = dict[str, float | None]
 
 
@@ -25,10 +29,10 @@ class Axis:
     Attributes
     ----------
     role
-        ``"utility"``, ``"protection"`` or ``"risk"``.
+        ``"utility"``, ``"protection"`` (or, where kinds of release are compared, ``"knowledge"``) or ``"risk"``.
     name
         The figure's name: a measure, ``prosecutor_mean`` or ``prosecutor_max``, ``ATTACK[:COLUMN]`` with ``excess.``
-        before it or not, or an evaluation.
+        before it or not, ``guessed[:COLUMN]``, or an evaluation.
     source
         ``"measure"``, ``"class"``, ``"attack"`` or ``"evaluation"``.
     better
@@ -44,9 +48,12 @@ class Axis:
     about: str
 
     @property
-    def attack(self) -> str | None:
-        """The attack behind it."""
-        return self.name.removeprefix(EXCESS).split(":")[0] if self.source == "attack" else None
+    def attacks(self) -> Sequence[str]:
+        """The attacks behind it."""
+        name = self.name.removeprefix(EXCESS).split(":")[0]
+        if self.source != "attack":
+            return ()
+        return GUESSING if name == GUESSED else (name,)
 
     @property
     def is_share(self) -> bool:
@@ -81,24 +88,30 @@ def find_axis(role: str, name: str, sensitive: Sequence[str], evaluations: Seque
         # Which way is better, its findings will say.
         return Axis(role=role, name=name, source="evaluation", better="down", about=summary("evaluation", name))
     attack, _, column = name.removeprefix(EXCESS).partition(":")
-    if attack in names("attack"):
+    if attack in (GUESSED, *names("attack")):
         if column and column not in sensitive:
             near = nearest(column, sensitive)
             hint = f"Did you mean '{near}'?" if near else f"Sensitive are: {', '.join(sensitive) or 'none'}."
             raise ParameterError(f"The {role} '{name}' is about '{column}', which is no sensitive column. {hint}")
         about = f"How often '{column}' is guessed right. " if column else ""
-        about += summary("attack", attack)
+        about += _ABOUT if attack == GUESSED else summary("attack", attack)
         if name.startswith(EXCESS):
             about = f"How far beyond its control or baseline an attack goes. {about}"
         return Axis(role=role, name=name, source="attack", better="down", about=about)
-    options = [*names("measure"), *RISKS, *names("attack"), *evaluations]
+    options = [*names("measure"), *RISKS, GUESSED, *names("attack"), *evaluations]
     near = nearest(name, options)
     hint = f"Did you mean '{near}'?" if near else f"Known are: {', '.join(options)}."
     raise ParameterError(f"There is no figure '{name}' to be the {role} of a comparison. {hint}")
 
 
-def default_axes(sensitive: Sequence[str]) -> dict[str, str]:
-    """Loss; what classes still say about sensitive values; how often a linked person's value is guessed."""
+def default_axes(sensitive: Sequence[str], kinds: bool = False) -> dict[str, str]:
+    """Loss; what classes still say about sensitive values; how often a linked person's value is guessed.
+
+    Where releases are not all generalised (``kinds``), which have neither loss nor classes in common: errors of
+    queries, rules kept, and values guessed.
+    """
+    if kinds and sensitive:
+        return {"utility": "count-queries", "knowledge": "rules", "risk": f"{GUESSED}:{sensitive[0]}"}
     if not sensitive:
         return {"utility": "lm", "protection": "prosecutor_max", "risk": "linkage"}
     return {"utility": "lm", "protection": "mpm", "risk": f"linkage:{sensitive[0]}"}
@@ -116,4 +129,15 @@ def attack_figures(results: Sequence[AttackResult]) -> tuple[Figures, dict[str, 
         for one in result.figures:
             found |= {one.name: one.value, f"{EXCESS}{one.name}": one.excess}
             beside[one.name] = {"low": one.low, "high": one.high, "baseline": one.baseline, "control": one.control}
+    best: dict[str, str] = {}
+    for name in found:
+        attack, _, column = name.partition(":")
+        figure = f"{GUESSED}:{column}"
+        if attack in GUESSING and column and (found[name] or 0.0) >= (found[best.get(figure, name)] or 0.0):
+            best[figure] = name
+    for figure, name in best.items():
+        found |= {figure: found[name], f"{EXCESS}{figure}": found[f"{EXCESS}{name}"]}
+        beside[figure] = beside[name]
+    known = [value for figure in best if (value := found[figure]) is not None]
+    found |= {GUESSED: max(known)} if known else {}
     return found, beside

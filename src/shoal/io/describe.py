@@ -82,6 +82,7 @@ def describe(
     # In the order of the file, from which anybody can write the same sentence.
     sensitive = [name for name in released_columns(table) if name in table.schema.sensitive]
     counterfeit = 0 if released is None else int((released.classes[table.n - table.counterfeits :] >= 0).sum())
+    by_rule = [] if released is None else list(released.recoding.left_open)
     open_left = _not_protected(table, models, output.acknowledged, sensitive, counterfeit)
     found = {
         "shoal": version,
@@ -89,7 +90,7 @@ def describe(
         "kind": kind.name,
         "source": table.name,
         "statement": statement(models, sensitive, kind, made),
-        "not_protected": left_open(made, coded, output.joinable) + open_left,
+        "not_protected": left_open(made, coded, output.joinable) + by_rule + open_left,
         "suppressed": output.suppressed,
         "order": output.order,
         "people": table.subjects is not None,

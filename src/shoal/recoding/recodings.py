@@ -53,6 +53,11 @@ class Recoding:
         """The same of single columns, by their names."""
         return {}
 
+    @property
+    def left_open(self) -> Sequence[str]:
+        """Sentences on what it does not protect, beside those of its kind."""
+        return ()
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Grouping(Recoding):
@@ -211,14 +216,28 @@ class Bucketed(Recoding):
     publication
         ``"tables"``: quasi-identifiers with group numbers, and sensitive values with group numbers;
         ``"permuted"``: one table, sensitive values shuffled within each group.
+    leftovers
+        What became of records that fit in no group: ``"suppress"`` or ``"join"``; None where all had to fit.
     """
 
     kind: Kind = field(default=BUCKETISED, repr=False, compare=False)
     ids: np.ndarray
     groups: int
     publication: str = "tables"
+    leftovers: str | None = None
 
     @property
     def public(self) -> Mapping[str, Any]:
-        """How the two sides are published."""
-        return {"publication": self.publication}
+        """How the two sides are published, and the rule for leftovers where there is one."""
+        rule = {} if self.leftovers is None else {"leftovers": self.leftovers}
+        return {"publication": self.publication, **rule}
+
+    @property
+    def left_open(self) -> Sequence[str]:
+        """That being left out tells something, where it does."""
+        if self.leftovers != "suppress":
+            return ()
+        return (
+            "Who was left out: whoever is known to be in the source and not in the release has one of the commonest "
+            "values.",
+        )

@@ -20,6 +20,7 @@ _SIZE = (540, 400)
 _WORDS = {
     ("utility", "down"): "loss", ("utility", "up"): "utility", ("protection", "down"): "exposure",
     ("protection", "up"): "protection", ("risk", "down"): "measured risk", ("risk", "up"): "measured safety",
+    ("knowledge", "up"): "knowledge kept", ("knowledge", "down"): "knowledge lost",
 }  # fmt: skip
 # With more points than this, only those of a front carry their label.
 _LABELLED = 40

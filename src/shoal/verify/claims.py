@@ -26,6 +26,7 @@ KINDS = ("generalised", "randomised", "pseudonymised", "microaggregated", "bucke
 # How what is published stands for a column's values, and as what it is read.
 CODED = {"graded": "numeric", "mapping": "categorical", "token": "categorical", "shifted": "date"}
 _PUBLICATIONS = ("tables", "permuted")
+_LEFTOVERS = ("suppress", "join")
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +80,7 @@ class Claims:
     made: str = "generalised"
     group: str | None = None
     publication: str | None = None
+    leftovers: str | None = None
     counterfeits: int = 0
 
     @property
@@ -144,7 +146,7 @@ def read_claims(manifest: Mapping[str, Any]) -> Claims:
     return claims
 
 
-def _form(manifest: Mapping[str, Any], columns: Sequence[Column]) -> dict[str, str]:
+def _form(manifest: Mapping[str, Any], columns: Sequence[Column]) -> dict[str, Any]:
     """The kind of release, how its quasi-identifiers were made, and what a bucketised one needs besides."""
     kind = choice({"kind": "generalised", **manifest}, "kind", KINDS, "The manifest")
     made = choice({"made": kind, **manifest}, "made", KINDS, "The manifest")
@@ -158,7 +160,8 @@ def _form(manifest: Mapping[str, Any], columns: Sequence[Column]) -> dict[str, s
     if group in [name for column in columns for name in column.files]:
         raise VerificationError(f"The manifest lists the column '{group}' twice.")
     publication = choice(manifest, "publication", _PUBLICATIONS, "The manifest")
-    return {"kind": kind, "made": made, "group": group, "publication": publication}
+    rule = choice(manifest, "leftovers", _LEFTOVERS, "The manifest") if "leftovers" in manifest else None
+    return {"kind": kind, "made": made, "group": group, "publication": publication, "leftovers": rule}
 
 
 def field(entry: Mapping[str, Any], key: str, kind: type, where: str = "The manifest") -> Any:

@@ -40,6 +40,7 @@ _OPTIONAL: dict[str, type | tuple[type, ...]] = {
     "made": str,
     "group": str,
     "publication": str,
+    "leftovers": str,
     "redraw": int,
     "measured": list,
     "counterfeits": int,
@@ -59,7 +60,7 @@ _BELONGS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
     "p": lambda column: column["role"] == "quasi" and column["cells"] == "value",
 }
 _BUILDERS = ({"prefix", "mask"}, {"widths", "origin"}, {"intervals"}, {"dates"}, {"quantiles"})
-_BUCKETISED, _RANDOMISED = ("group", "publication"), ("redraw",)
+_BUCKETISED, _RANDOMISED = ("group", "publication", "leftovers"), ("redraw",)
 _SUM = 1e-9
 _VERDICT = ("model", "on", "holds", "by", "value", "limit", "vouched_by")
 # The name and the version of a distribution, as they may stand on a command line.

@@ -42,6 +42,9 @@ _JOINABLE = (
     "People in other releases made with the same token key: the releases can be joined on the token, record by record."
 )
 _SHIFTED = "Gaps between the dates of a person: shifting moves all of them alike."
+_LEFT_OUT = (
+    "Who was left out: whoever is known to be in the source and not in the release has one of the commonest values."
+)
 _ACCEPTED = {
     "W-NO-K": "Identity: no model limits how few records share their quasi-identifiers.",
     "W-REPEAT": "People of earlier releases: taken together, releases may protect less than each of them.",
@@ -113,6 +116,8 @@ def not_protected(claims: Claims, codes: Sequence[str], *, joinable: bool = Fals
         found += [_TOKENS, _JOINABLE] if joinable else [_TOKENS]
     if "shifted" in coded:
         found.append(_SHIFTED)
+    if claims.leftovers == "suppress":
+        found.append(_LEFT_OUT)
     for code in codes:
         name, _, column = code.partition(":")
         if name in _ACCEPTED_OF:

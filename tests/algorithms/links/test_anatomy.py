@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,9 @@ from shoal.algorithms.links.anatomy import Anatomy
 from shoal.algorithms.links.roundrobin import deal
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.source import read
+from shoal.pipeline import anonymize
 from shoal.recoding.recodings import Bucketed
+from shoal.running import verify_release
 from shoal.table.classmap import RowIds
 from shoal.table.keys import Keys
 from tests.algorithms.lattice.lattices import Case
@@ -269,3 +272,72 @@ def test_messages_hold_no_value() -> None:
     with pytest.raises(InfeasibleError) as caught:
         Anatomy(l=2).run(posed(Anatomy(l=2), sensitive(["secretly ill"] * 3 + ["well"])))
     assert "secretly" not in str(caught.value)
+
+
+@settings(max_examples=120)
+@given(
+    st.lists(st.sampled_from("aaaabbcdef"), min_size=1, max_size=50), st.integers(2, 4),
+    st.sampled_from(["suppress", "join"]),
+)  # fmt: skip
+def test_leftovers_go_where_the_rule_says(values: list[str], l: int, rule: str) -> None:  # noqa: E741
+    algorithm = Anatomy(l=l, leftovers=rule, suppression_limit=1.0 if rule == "suppress" else 0.0)
+    problem = posed(algorithm, sensitive(values))
+    if len(set(values)) < l:
+        with pytest.raises(InfeasibleError, match="fewer than"):
+            algorithm.run(problem)
+        return
+    found = algorithm.run(problem)
+    codes = problem.table.codes["s"]
+    counts = np.zeros((found.groups, problem.table.columns["s"].card), dtype=np.int64)
+    np.add.at(counts, (found.ids[found.ids >= 0], codes[found.ids >= 0]), 1)
+    assert ((counts > 0).sum(axis=1) >= l).all()
+    if rule == "join":
+        assert (found.ids >= 0).all()
+        assert (np.ptp(counts, axis=0) <= 1).all() or max(values.count(one) for one in values) * l <= len(values)
+        return
+    assert counts.max() == 1
+    # Nobody is left out who could be in: their values are in every group, and too few for another one.
+    left = np.unique(codes[found.ids < 0])
+    assert (counts[:, left] == 1).all()
+    assert left.size < l
+    # As many are in groups as can be: of no value more than one a group.
+    most = max(sum(min(values.count(one), groups) for one in set(values)) for groups in _feasible(values, l))
+    assert counts.sum() == most
+
+
+def _feasible(values: list[str], l: int) -> list[int]:  # noqa: E741
+    """Numbers of groups of at least l different values that there can be."""
+    counts = [values.count(one) for one in set(values)]
+    return [groups for groups in range(1, len(values) + 1) if sum(min(one, groups) for one in counts) >= l * groups]
+
+
+def test_leftovers_need_a_rule_that_fits() -> None:
+    many = sensitive(["a"] * 6 + ["b", "c", "d", "e"])
+    with pytest.raises(InfeasibleError, match="say what becomes of 'leftovers'"):
+        Anatomy(l=2).run(posed(Anatomy(l=2), many))
+    tight = Anatomy(l=2, leftovers="suppress", suppression_limit=0.1)
+    with pytest.raises(InfeasibleError, match=r"2 of 10 rows \(20.00%\) fit in no group"):
+        tight.run(posed(tight, many))
+    for wrong, told in (
+        ({"l": 2, "leftovers": "drop"}, "one of refuse, suppress, join"),
+        ({"l": 2, "leftovers": "join", "suppression_limit": 0.1}, "nobody to suppress"),
+        ({"l": 2, "grouping": "entropy-mondrian", "leftovers": "join"}, "its own grouping"),
+    ):
+        with pytest.raises(ParameterError, match=told):
+            Anatomy(**wrong)
+
+
+@pytest.mark.parametrize("publication", ["tables", "permuted"])
+@pytest.mark.parametrize("rule, statement", [("suppress", "a share above 0.333333"), ("join", "distinct 3-diverse")])
+def test_the_manifest_tells_of_leftovers(rule: str, statement: str, publication: str, tmp_path: Path) -> None:
+    frame = sensitive(["a"] * 20 + ["b"] * 12 + ["c"] * 5 + ["d"] * 5)
+    method = Anatomy(l=3, leftovers=rule, publication=publication, suppression_limit=0.5 if rule == "suppress" else 0.0)
+    made = anonymize(read(frame, quasi=["q"], sensitive=["s"]), algorithm=method, seed=1, acknowledge=["W-EXACT-QI"])
+    assert made.manifest["leftovers"] == rule
+    assert statement in made.manifest["statement"]
+    assert "leftovers" in [check.name for check in made.checks]
+    assert (made.evidence["counts"]["suppressed"] > 0) == (rule == "suppress")
+    assert any("records left out" in one for one in made.evidence["attack_notes"]) == (rule == "suppress")
+    assert any(one.startswith("Who was left out") for one in made.manifest["not_protected"]) == (rule == "suppress")
+    made.write(tmp_path / "out")
+    assert verify_release(tmp_path / "out").passed

@@ -20,8 +20,10 @@ from shoal.models.base import Model
 from shoal.params import choice, whole
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Bucketed, Grouping
+from shoal.table.keys import Keys
 from shoal.table.stats import Attribute
 
+LEFTOVERS = ("refuse", "suppress", "join")
 GROUPINGS = ("anatomy", "entropy-mondrian", "round-robin")
 # What Anatomy and the method that groups for it have in common.
 _LIMITS = ("suppression_limit", "max_suppressed")
@@ -45,11 +47,16 @@ class Anatomy(Algorithm):
         ``tables``: two tables that share a group number. ``permuted``: one table, sensitive values shuffled in groups.
     on
         The sensitive attribute (or tuple) that ``anatomy`` looks at; needed where there are several.
+    leftovers
+        For ``anatomy``, what becomes of records that fit in no group, where a value has more than 1/l of the records.
+        ``refuse``: there is no release. ``suppress``: they are left out, within the suppression limit. ``join``: they
+        are spread evenly over the groups, which then promise l different values and no longer a share of 1/l.
 
     Examples
     --------
     >>> Anatomy(l=3).parameters()
-    {'name': 'anatomy', 'suppression_limit': 0.0, 'l': 3, 'grouping': 'anatomy', 'publication': 'tables'}
+    {'name': 'anatomy', 'suppression_limit': 0.0, 'l': 3, 'grouping': 'anatomy', 'publication': 'tables', \
+'leftovers': 'refuse'}
     """
 
     name: ClassVar[str] = "anatomy"
@@ -58,9 +65,11 @@ class Anatomy(Algorithm):
     grouping: str | Mapping[str, Any] = "anatomy"
     publication: str = "tables"
     on: str | Sequence[str] | None = None
+    leftovers: str = "refuse"
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._check_leftovers()
         choice("Anatomy", "publication", self.publication, ("tables", "permuted"))
         if isinstance(self.grouping, str):
             choice("Anatomy", "grouping", self.grouping, GROUPINGS)
@@ -78,8 +87,18 @@ class Anatomy(Algorithm):
             object.__setattr__(self, "on", tuple(self.on))
         self._grouper()
 
+    def _check_leftovers(self) -> None:
+        choice("Anatomy", "leftovers", self.leftovers, LEFTOVERS)
+        if self.leftovers != "refuse" and self.grouping != "anatomy":
+            raise ParameterError("The 'leftovers' of Anatomy are for its own grouping 'anatomy': leave them out.")
+        limit = next((name for name in _LIMITS if getattr(self, name)), None)
+        if self.leftovers == "join" and limit is not None:
+            raise ParameterError(f"Leftovers that join groups leave nobody to suppress: leave out '{limit}'.")
+
     def models(self) -> list[Model]:
         """What the groups promise: Anatomy's share of 1/l, the entropy, or the grouping method's own shorthand."""
+        if self.leftovers == "join":
+            return [load("model", "distinct-l")(l=self.l, on=self.on)]
         if self.grouping == "anatomy" and self.l is not None:
             return [load("model", "alpha-k-general")(alpha=1.0 / self.l, k=self.l, on=self.on)]
         if self.grouping == "entropy-mondrian":
@@ -99,7 +118,8 @@ class Anatomy(Algorithm):
         ids = _renumbered(ids, problem)
         used = {"grouping": self.grouping if isinstance(self.grouping, str) else dict(self.grouping)}
         groups = int(ids.max(initial=-1)) + 1
-        return Bucketed(ids=ids, groups=groups, publication=self.publication, notes=used | notes)
+        rule = None if self.leftovers == "refuse" else self.leftovers
+        return Bucketed(ids=ids, groups=groups, publication=self.publication, leftovers=rule, notes=used | notes)
 
     def _grouper(self) -> Algorithm | None:
         """The method that groups, None for Anatomy's own."""
@@ -120,19 +140,33 @@ class Anatomy(Algorithm):
         order, values = problem.shuffled, problem.table.values(one)
         known = order[one.unknown[values[order]] == 0]
         most = largest_l(values[known])
-        if self.l > most:
+        if self.l > most and self.leftovers == "refuse":
             what = f"l = {most} is the largest that it allows" if most > 1 else "no l of at least 2 is possible"
             raise InfeasibleError(
                 f"Anatomy with l = {self.l} is not possible on '{', '.join(one.names)}': its commonest value may have "
-                f"at most 1 in {self.l} of the known values, and {what}; lower l or choose another grouping."
+                f"at most 1 in {self.l} of the known values, and {what}; lower l, choose another grouping, or say "
+                "what becomes of 'leftovers'."
             )
+        if np.unique(values[known]).size < self.l:
+            raise InfeasibleError(f"'{', '.join(one.names)}' has fewer than {self.l} known values: lower l.")
         problem.progress("drawing groups")
         ids = np.full(problem.table.n, -1, dtype=np.int32)
         ids[known] = draw_groups(values[known], one.card, self.l)
         left = known[ids[known] < 0]
-        _place(ids, left, values, problem)
+        if self.l <= most:
+            _place(ids, left, values, problem)
+        else:
+            deal_leftovers(ids, left, values, problem.keys, join=self.leftovers == "join")
+            self._refuse_too_many(int((ids[known] < 0).sum()), problem.table.n)
         _spread_unknown(ids, order[one.unknown[values[order]] != 0], problem)
         return ids, {"largest_l": most, "placed_last": int(left.size)}
+
+    def _refuse_too_many(self, left: int, n: int) -> None:
+        if left > self.rows_allowed(n):
+            raise InfeasibleError(
+                f"{left} of {n} rows ({left / n:.2%}) fit in no group and would have to be suppressed, and "
+                f"{self.limit_words}: raise it, lower l, or let leftovers join."
+            )
 
 
 def largest_l(values: np.ndarray) -> int:
@@ -160,6 +194,27 @@ def _place(ids: np.ndarray, left: np.ndarray, values: np.ndarray, problem: Probl
         taken[mine[mine >= 0]] = True
         free = np.flatnonzero(~taken)
         ids[row] = free[draw % free.size]
+
+
+def deal_leftovers(ids: np.ndarray, left: np.ndarray, values: np.ndarray, keys: Keys, *, join: bool) -> None:
+    """Put records left, value by value, in groups without their value; others join groups evenly, or stay outside.
+
+    Joining goes round all groups, from one value to the next, so that neither groups nor values differ by more than
+    they must.
+    """
+    groups = int(ids.max(initial=-1)) + 1
+    turns, at = keys.shuffle("anatomy leftovers", np.arange(groups, dtype=np.uint64)), 0
+    for value in np.unique(values[left]):
+        rows = left[values[left] == value]
+        taken = np.zeros(groups, dtype=bool)
+        mine = ids[values == value]
+        taken[mine[mine >= 0]] = True
+        free = turns[~taken[turns]][: rows.size]
+        ids[rows[: free.size]] = free
+        rest = rows[free.size :]
+        if join:
+            ids[rest] = turns[(at + np.arange(rest.size)) % groups]
+            at += rest.size
 
 
 def _spread_unknown(ids: np.ndarray, rows: np.ndarray, problem: Problem) -> None:

@@ -25,7 +25,8 @@ class Bucketised:
     Parameters
     ----------
     claims
-        The manifest: ``columns`` with name, role and type, and ``group``, the name of the column of group numbers.
+        The manifest: ``columns`` with name, role and type, and ``group``, the name of the column of group numbers; with
+        ``leftovers``, the rule for records that fit in no group, also ``models``.
     one
         Whether one table holds both sides, sensitive values permuted within groups.
     """
@@ -40,6 +41,9 @@ class Bucketised:
         self._groups = Numbering()
         self._left, self._right = _Side(list(hidden)), _Side(list(hidden))
         self._fits = True
+        self._rule = claims.get("leftovers")
+        self._apart = _parted(claims, list(hidden)) if self._rule == "suppress" else []
+        self._unknown = {entry["name"]: [None, *entry.get("non_answers", ())] for entry in columns}
 
     def see(self, released: pl.DataFrame, original: pl.DataFrame) -> None:
         """Compare quasi-identifiers with the rows they come from, and take in the values of those rows."""
@@ -64,7 +68,8 @@ class Bucketised:
         shape = self._check_tables(accounts.once)
         if not shape.passed:
             return [shape]
-        return [shape, self._check_quasi(), self._check_sizes(), self._check_groups(), self._check_apart()]
+        found = [shape, self._check_quasi(), self._check_sizes(), self._check_groups(), self._check_apart()]
+        return found if self._rule is None else [*found, self._check_leftovers(accounts.everybody)]
 
     def _numbers(self, released: pl.DataFrame) -> np.ndarray:
         return self._groups.see(released[self._group].cast(pl.String).to_frame("group")).codes
@@ -127,6 +132,34 @@ class Bucketised:
             else "Sensitive values do not stand in the order of their rows."
         )
         return Check(name="apart", passed=not aligned, detail=detail)
+
+
+    def _check_leftovers(self, everybody: bool) -> Check:
+        """Who fits in no group joined one, so that nobody is missing; or was left out, and no value stands twice."""
+        name = "leftovers"
+        if self._rule != "suppress":
+            fine = "Everybody is in a group: who fitted in none joined one."
+            told = fine if everybody else "Somebody is in no group, where the manifest says that they join one."
+            return Check(name=name, passed=everybody, detail=told)
+        twice = 0
+        for column in self._apart:
+            unknown = self._values[column].texts.is_in(self._unknown[column], nulls_equal=True).to_numpy()
+            counted = self._right.counts[column].total()
+            known = ~unknown[counted["value"].to_numpy()]
+            twice += int(((counted["rows"].to_numpy() > 1) & known).sum())
+        told = (
+            f"{twice:,} values stand twice in a group, where the manifest says that such records are left out."
+            if twice
+            else "No value stands twice in a group: who would have brought it there was left out."
+        )
+        return Check(name=name, passed=not twice, detail=told)
+
+
+def _parted(claims: Mapping[str, Any], sensitive: Sequence[str]) -> list[str]:
+    """Sensitive columns whose values are all different within a group, by the model that Anatomy's groups promise."""
+    named = [model.get("on", sensitive) for model in claims["models"] if model["name"] == "alpha-k-general"]
+    single = [[on] if isinstance(on, str) else list(on) for on in named]
+    return [on[0] for on in single if len(on) == 1]
 
 
 class _Side:

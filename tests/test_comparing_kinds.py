@@ -1,0 +1,87 @@
+"""Releases of different kinds on axes that they have in common."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from shoal.comparing.compare import Comparison
+from shoal.comparing.data import comparison_data
+from shoal.comparing.figures import find_axis
+from shoal.reports.compare import compare_html
+from shoal.table.table import Table
+
+ACCEPTED = ["W-RA-LINK", "W-EXACT-QI", "W-NO-K", "W-UNMODELLED:ill"]
+METHODS: list[Any] = [
+    {"name": "mondrian", "k": 5}, {"name": "random"}, {"name": "random", "redraw": 3},
+    {"name": "anatomy", "l": 3, "publication": "permuted"},
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def table() -> Table:
+    draw = np.random.default_rng(3)
+    group = draw.integers(0, 4, 600)
+    names = ("age", "area", "job", "ill")
+    columns = [(group + draw.integers(0, 2, 600) * draw.integers(0, 4, 600)) % 4 for _ in names]
+    frame = pl.DataFrame({name: [f"{name}{code}" for code in codes] for name, codes in zip(names, columns, strict=True)})
+    return shoal.read(frame, quasi=["age", "area", "job"], sensitive=["ill"])
+
+
+@pytest.fixture(scope="module")
+def found(table: Table) -> Comparison:
+    return shoal.compare(table, algorithms=METHODS, acknowledge=ACCEPTED, seed=1)
+
+
+def test_kinds_meet_on_queries_rules_and_guesses(found: Comparison) -> None:
+    assert [(axis.role, axis.name, axis.better) for axis in found.axes] == [
+        ("utility", "count-queries", "down"), ("knowledge", "rules", "up"), ("risk", "guessed:ill", "down"),
+    ]  # fmt: skip
+    assert [entry.outcome.status for entry in found.entries] == ["done"] * 4
+    assert all(entry.is_placed(found.axes) for entry in found.entries)
+    assert found.recommended is not None
+
+
+def test_a_guess_is_that_of_the_attack_on_the_kind(found: Comparison) -> None:
+    mondrian, once, all_of_it, anatomy = (entry.outcome.figures for entry in found.entries)
+    assert mondrian["guessed:ill"] == mondrian["linkage:ill"]
+    assert once["guessed:ill"] == once["ra-linkage:ill"] == once["guessed"]
+    assert anatomy["guessed:ill"] == max(anatomy["relinking:ill"] or 0, anatomy["linkage:ill"] or 0)
+    assert once["guessed:ill"] > all_of_it["guessed:ill"]
+    assert found.entries[1].outcome.beside["guessed:ill"] == found.entries[1].outcome.beside["ra-linkage:ill"]
+
+
+def test_losses_of_noise_are_blank_and_say_why(table: Table) -> None:
+    only = shoal.compare(
+        table, algorithms=METHODS[:2], acknowledge=ACCEPTED, seed=1, utility="lm", protection="mpm", risk="guessed"
+    )
+    told = comparison_data(only)
+    assert [point["values"]["utility"] is None for point in told["points"]] == [False, True]
+    assert told["points"][1]["reason"].startswith("No lm: cells were redrawn at random")
+    assert told["points"][1]["shown"]["utility"] == "-"
+    assert "1 lacks a figure to be placed by" in only.recommendation
+
+
+def test_page_and_json_name_what_is_kept(found: Comparison) -> None:
+    data = comparison_data(found)
+    assert json.loads(json.dumps(data))["axes"][1]["role"] == "knowledge"
+    page = compare_html(data, title="ills")
+    assert "knowledge kept" in page
+
+
+def test_an_evaluation_is_an_axis_without_being_asked_for_twice(table: Table) -> None:
+    made = shoal.compare(table, algorithms=METHODS[:1], acknowledge=ACCEPTED, seed=1, utility="rules")
+    assert [axis.name for axis in made.axes] == ["rules", "mpm", "linkage:ill"]
+    assert made.axes[0].better == "up"
+
+
+def test_what_guessed_is_about() -> None:
+    assert find_axis("risk", "excess.guessed:ill", ["ill"]).attacks == ("linkage", "nearest", "ra-linkage", "relinking")
+    assert find_axis("risk", "linkage:ill", ["ill"]).attacks == ("linkage",)
+    with pytest.raises(shoal.ShoalError, match="no sensitive column"):
+        find_axis("risk", "guessed:job", ["ill"])
