@@ -29,7 +29,8 @@ def table() -> Table:
     group = draw.integers(0, 4, 600)
     names = ("age", "area", "job", "ill")
     columns = [(group + draw.integers(0, 2, 600) * draw.integers(0, 4, 600)) % 4 for _ in names]
-    frame = pl.DataFrame({name: [f"{name}{code}" for code in codes] for name, codes in zip(names, columns, strict=True)})
+    texts = [[f"{name}{code}" for code in codes] for name, codes in zip(names, columns, strict=True)]
+    frame = pl.DataFrame(dict(zip(names, texts, strict=True)))
     return shoal.read(frame, quasi=["age", "area", "job"], sensitive=["ill"])
 
 

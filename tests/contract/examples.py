@@ -71,6 +71,7 @@ ALGORITHMS: list[Spec] = [
     {"name": "upc", "utility": 0.4, "protection": 0.6, "max_size": 5, "assign": "increment", "leftover_scope": "all"},
     {"name": "random"},
     {"name": "random", "redraw": 1, "p": "optimal", "keep_constant": True},
+    {"name": "random", "redraw": "auto", "max_posterior": 1.0, "posterior_of": "worst"},
     {"name": "mapping"},
     {"name": "mapping", "prefix": "code", "suppression_limit": 0.9},
     {"name": "graded"},

@@ -17,6 +17,7 @@ from shoal.algorithms.links.random import RandomAnonymisation
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.source import read
 from shoal.measures.bias import relative_bias
+from shoal.measures.posterior import posterior
 from shoal.recoding.randomised import Randomised, describe_randomised
 from shoal.table.keys import Keys
 from shoal.table.table import Table
@@ -216,3 +217,49 @@ def test_the_best_p_is_used_in_thousandths() -> None:
     assert used * 1000 == pytest.approx(np.round(used * 1000))
     assert used.sum() == pytest.approx(1.0)
     assert np.abs(used - exact).max() <= 1e-3
+
+
+def tried(method: RandomAnonymisation, table: Table) -> tuple[Any, list[dict[str, Any]]]:
+    made = method.run(problem(table))
+    return made, made.notes["tried"]
+
+
+def test_as_little_is_redrawn_as_the_measured_posterior_allows() -> None:
+    table = small(300)
+    measured = {}
+    for parameters in ({"redraw": 1}, {"p": "optimal"}, {"redraw": 2}, {"redraw": 3}):
+        known = posterior(randomise(table, **parameters))
+        measured[tuple(parameters.items())[0]] = float(known.top @ known.vectors.released / 300)
+    for limit in (0.9, *(value + 1e-9 for value in measured.values())):
+        made, steps = tried(RandomAnonymisation(redraw="auto", max_posterior=limit), table)
+        assert steps[-1]["posterior"] <= limit
+        assert all(step["posterior"] > limit for step in steps[:-1])
+        assert (made.redraw, dict(made.chances)) == (steps[-1]["redraw"], steps[-1]["p"])
+        name = ("redraw", made.redraw) if len(set(made.chances.values())) == 1 else ("p", "optimal")
+        assert measured[name] == pytest.approx(steps[-1]["posterior"])
+    with pytest.raises(InfeasibleError, match="the least is .*, with redraw = 3; raise 'max_posterior'"):
+        RandomAnonymisation(redraw="auto", max_posterior=min(measured.values()) - 1e-6).run(problem(table))
+
+
+def test_a_limit_on_the_posterior_holds_for_what_was_set() -> None:
+    table = small(300)
+    made, steps = tried(RandomAnonymisation(redraw=2, max_posterior=0.95), table)
+    assert made.redraw == 2
+    assert len(steps) == 1
+    with pytest.raises(InfeasibleError, match="The worst posterior is not within 0.2"):
+        RandomAnonymisation(max_posterior=0.2, posterior_of="worst").run(problem(table))
+
+
+@pytest.mark.parametrize(
+    "parameters, told",
+    [
+        ({"redraw": "auto"}, "within a 'max_posterior'"),
+        ({"redraw": "all"}, "'redraw'"),
+        ({"redraw": "auto", "max_posterior": 0.3, "p": "optimal"}, "leave out 'p'"),
+        ({"max_posterior": 0.0}, "'max_posterior'"),
+        ({"max_posterior": 0.3, "posterior_of": "median"}, "one of mean, worst"),
+    ],
+)
+def test_limits_on_the_posterior_that_say_nothing(parameters: dict[str, Any], told: str) -> None:
+    with pytest.raises(ParameterError, match=told):
+        RandomAnonymisation(**parameters)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
+from shoal.algorithms.links.choosing import within
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kernels.links.redraw import redraw_cells
 from shoal.kinds.base import Kind
@@ -31,11 +32,17 @@ class RandomAnonymisation(Algorithm):
     Parameters
     ----------
     redraw
-        Quasi-identifiers redrawn in every record, the paper's lambda.
+        Quasi-identifiers redrawn in every record, the paper's lambda; ``"auto"``, with ``max_posterior``, chooses it,
+        and p, so that associations move least.
     p
         How the one is chosen: ``"uniform"``, ``"optimal"`` (proportional to exp(entropy), Prop. 7, in
         thousandths), or column to probability. With ``redraw`` above 1 all sets of columns are equally likely
         (Algorithm 2).
+    max_posterior
+        Largest posterior of a record's likeliest original, as measured on the release by exact Bayes: no release is
+        made where it is larger.
+    posterior_of
+        ``"mean"`` over the records, or of the ``"worst"`` of them.
     keep_constant
         Let columns with a single value take part in the choice, as the paper does, although redrawing them does
         nothing.
@@ -43,18 +50,21 @@ class RandomAnonymisation(Algorithm):
     Examples
     --------
     >>> RandomAnonymisation(redraw=2).parameters()
-    {'name': 'random', 'suppression_limit': 0.0, 'redraw': 2, 'p': 'uniform', 'keep_constant': False}
+    {'name': 'random', 'suppression_limit': 0.0, 'redraw': 2, 'p': 'uniform', 'posterior_of': 'mean', \
+'keep_constant': False}
     """
 
     name: ClassVar[str] = "random"
     kind: ClassVar[Kind] = RANDOMISED
-    redraw: int = 1
+    redraw: int | str = 1
     p: str | Mapping[str, float] = "uniform"
+    max_posterior: float | None = None
+    posterior_of: str = "mean"
     keep_constant: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole("RandomAnonymisation", "redraw", self.redraw, least=1)
+        self._check_redraw()
         if not isinstance(self.keep_constant, bool):
             raise ParameterError(
                 f"The 'keep_constant' of RandomAnonymisation must be true or false. Got {self.keep_constant!r}."
@@ -66,20 +76,51 @@ class RandomAnonymisation(Algorithm):
         for name in ("suppression_limit", "max_suppressed"):
             if getattr(self, name):
                 raise ParameterError(f"Noise suppresses nobody: leave out the '{name}' of RandomAnonymisation.")
-        if self.redraw > 1 and self.p != "uniform":
+        if self._count > 1 and self.p != "uniform":
             raise ParameterError(
                 "With 'redraw' above 1 every set of columns is equally likely: leave out 'p', or set 'redraw' to 1."
             )
 
+    @property
+    def _count(self) -> int:
+        """How many are redrawn, one while that is not chosen yet."""
+        return 1 if isinstance(self.redraw, str) else int(self.redraw)
+
+    def _check_redraw(self) -> None:
+        choice("RandomAnonymisation", "posterior_of", self.posterior_of, ("mean", "worst"))
+        if self.max_posterior is not None:
+            real("RandomAnonymisation", "max_posterior", self.max_posterior, low=0.0, high=1.0, open_low=True)
+        if self.redraw != "auto":
+            whole("RandomAnonymisation", "redraw", self.redraw, least=1)
+        elif self.max_posterior is None:
+            raise ParameterError("The 'redraw' of RandomAnonymisation is chosen within a 'max_posterior': add one.")
+        elif self.p != "uniform":
+            raise ParameterError("With 'redraw' auto p is chosen, too: leave out 'p', or set 'redraw'.")
+
     def __hash__(self) -> int:
         p = tuple(sorted(self.p.items())) if isinstance(self.p, Mapping) else self.p
-        return hash((self.name, self.suppression_limit, self.redraw, p, self.keep_constant))
+        return hash((self.name, self.suppression_limit, self.redraw, p, self.max_posterior, self.keep_constant))
 
     def parameters(self) -> dict[str, Any]:
         """The algorithm as a recipe writes it."""
         return super().parameters() | {"p": dict(self.p) if isinstance(self.p, Mapping) else self.p}
 
     def run(self, problem: Problem) -> Redrawn:
+        """Draw, and where there is a limit measure what came of it."""
+        if self.max_posterior is None:
+            return self.redrawn(problem)
+        made, measured = within(problem, self._settings(problem.table), self.max_posterior, self.posterior_of)
+        return replace(made, notes={**made.notes, **measured})
+
+    def _settings(self, table: Table) -> list[RandomAnonymisation]:
+        """What may be chosen from: one column by uniform or optimal p, or several; one setting where it is given."""
+        if self.redraw != "auto":
+            return [self]
+        one = replace(self, redraw=1)
+        most = int(np.count_nonzero(one.chances(table)[0]))
+        return [one, replace(one, p="optimal"), *(replace(one, redraw=redraw) for redraw in range(2, most + 1))]
+
+    def redrawn(self, problem: Problem) -> Redrawn:
         """Draw, in time linear in the number of cells; every draw belongs to its row key."""
         table = problem.table
         p, constant = self.chances(table)
@@ -87,12 +128,12 @@ class RandomAnonymisation(Algorithm):
             p = _rounded(p)
         drawn = np.flatnonzero(p > 0.0)
         columns = [table.quasi[place] for place in drawn]
-        problem.progress(f"redrawing {int(self.redraw)} of {drawn.size} columns a record")
+        problem.progress(f"redrawing {self._count} of {drawn.size} columns a record")
         codes = np.empty((drawn.size, table.n), dtype=np.int32)
         for place, column in enumerate(columns):
             codes[place] = table.codes[column.name]
         counts = [column.frequencies for column in columns]
-        redraw_cells(codes, table.row_keys, problem.keys.stream("redraw"), p[drawn], int(self.redraw), counts)
+        redraw_cells(codes, table.row_keys, problem.keys.stream("redraw"), p[drawn], self._count, counts)
         quasi = {name: table.codes[name] for name in table.schema.quasi}
         quasi |= {column.name: codes[place] for place, column in enumerate(columns)}
         notes = self._notes(table, p, constant)
@@ -115,7 +156,7 @@ class RandomAnonymisation(Algorithm):
             if self.p == "optimal":
                 entropies = np.array([entropy(column) for column in columns])
                 p *= np.exp(entropies - entropies[able].max())
-        if self.redraw > np.count_nonzero(p):
+        if self._count > np.count_nonzero(p):
             raise ParameterError(
                 f"The 'redraw' of RandomAnonymisation must be at most the {np.count_nonzero(p)} quasi-identifiers "
                 f"that can be redrawn. Got {self.redraw}."
@@ -140,7 +181,7 @@ class RandomAnonymisation(Algorithm):
 
     def _notes(self, table: Table, p: np.ndarray, constant: list[str]) -> dict[str, Any]:
         names = table.schema.quasi
-        notes: dict[str, Any] = {"redraw": int(self.redraw), "p": dict(zip(names, p.tolist(), strict=True))}
+        notes: dict[str, Any] = {"redraw": self._count, "p": dict(zip(names, p.tolist(), strict=True))}
         if constant:
             fate = "take part in the draw without effect" if self.keep_constant else "were left out of the draw"
             notes["warnings"] = [f"Columns with a single value {fate}: {', '.join(constant)}."]
