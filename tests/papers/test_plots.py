@@ -66,6 +66,8 @@ def test_every_value_has_its_tick_and_crowded_ones_stand_evenly() -> None:
     at, labels, ordered = places([10_000, 2500, 5000], log=True)
     assert (at[2500], labels, ordered) == (2500, ["2,500", "5,000", "10,000"], True)
     assert places(["10", "5"])[0] == {"5": 5.0, "10": 10.0}
+    assert list(places([0.05, 0.1, 0.5, 1.0])[0].values()) == [0, 1, 2, 3]  # 0.05 would run into 0.1
+    assert list(places([0.0, 0.5, 1.0])[0].values()) == [0.0, 0.5, 1.0]
     assert places(range(40))[1] == []
     assert places(["Mondrian", "MRG"]) == ({"Mondrian": 0.0, "MRG": 1.0}, ["Mondrian", "MRG"], False)
     assert places([True])[2] is False

@@ -8,8 +8,9 @@ from typing import Any
 
 # More values than this are a scale of their own, and matplotlib's ticks serve it better.
 _TICKS = 12
-# Ticks nearer to each other than this share of the axis run into each other: then all of them stand evenly.
-_NEAR = 0.045
+# A character and the space between two labels, as shares of the axis: where labels would run into each other, all ticks
+# stand evenly.
+_CHARACTER, _SPACE = 0.019, 0.02
 
 
 def places(values: Sequence[Any], *, log: bool = False) -> tuple[dict[Any, float], list[str], bool]:
@@ -27,7 +28,7 @@ def places(values: Sequence[Any], *, log: bool = False) -> tuple[dict[Any, float
     labels = [plain_number(value) for _, value in order]
     if len(order) > _TICKS:
         return {value: number for number, value in order}, [], True
-    if not log and _crowded([number for number, _ in order]):
+    if not log and _crowded([number for number, _ in order], labels):
         return {value: float(place) for place, (_, value) in enumerate(order)}, labels, True
     return {value: number for number, value in order}, labels, True
 
@@ -41,10 +42,13 @@ def plain_number(value: Any) -> str:
     return str(value)
 
 
-def _crowded(numbers: Sequence[float]) -> bool:
+def _crowded(numbers: Sequence[float], labels: Sequence[str]) -> bool:
     whole = numbers[-1] - numbers[0]
-    gaps = [after - before for before, after in zip(numbers[:-1], numbers[1:], strict=True)]
-    return bool(gaps) and min(gaps) < _NEAR * whole
+    for place in range(len(numbers) - 1):
+        wide = (len(labels[place]) + len(labels[place + 1])) / 2 * _CHARACTER + _SPACE
+        if numbers[place + 1] - numbers[place] < wide * whole:
+            return True
+    return False
 
 
 def _number(value: Any) -> float | None:

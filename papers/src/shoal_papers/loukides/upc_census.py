@@ -304,7 +304,7 @@ CENSUS = [
             **dict.fromkeys(
                 ("Type 1: UPC's error is a tenth", "Type 1: ten times UPC's median error"),
                 "queries ask for whole nodes on level 1, and a full-domain release that keeps a column on that level "
-                "answers them without any error: a fifth to two fifths of all queries",
+                "answers them without any error: two fifths of all queries or more",
             ),
         },
         undecidable={

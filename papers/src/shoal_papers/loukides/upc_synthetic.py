@@ -289,10 +289,21 @@ SYNTHETIC = [
         also=["6.27", "6.28", "6.29", "6.30"],
         refuted={
             **dict.fromkeys(
-                ("K-Members-p leaves about 83%", "K-Members-p leaves about 65%", "K-Members-p has a WGP above P"),
+                ("K-Members-p leaves about 83%", "K-Members-p leaves about 65%"),
                 "K-Members-p lowers range diversity itself, and finds a partner from another sensitive range wherever "
                 "values are in more than one; nor do wide or shifted data, or K-Members in its place, give both",
             ),
+            "UPC's UM is from half to twice": (
+                "U is the loss of K-Members' worst cluster, ten times that of its mean one, and nothing in the listing "
+                "stops a cluster before U, P or the subspace do"
+            ),
+        },
+        undecidable={
+            "Incognito t has a WGP above P": (
+                "Section 6.1 calls the data standard normal and Section 6.4.2 highly dispersed: with the first a "
+                "full-domain release has a WGP of 0.45 at every k, with the second one above P at k = 2"
+            ),
+            "Incognito t has a higher UM": "it hangs on UPC's s, which is not printed: with s = k it holds at more k",
         },
     ),
 ]

@@ -124,7 +124,7 @@ def _run(context: Context) -> Outcome:
     panels: list[Panel] = [
         ("wgu", "WGU", limit("U", given["u"]), "Figs 6.4, 6.7"), ("um", "UM of released records", {}, "Figs 6.5, 6.8"),
         ("suppressed", "share of records suppressed", {}, "Figs 6.6, 6.9"),
-        ("unprotected", "share of released records with rd > P", {}, "Figs 6.10, 6.11"),
+        ("unprotected", "share released with rd > P", {}, "Figs 6.10, 6.11"),
     ]  # fmt: skip
     shown = runs.with_columns(which=pl.format("{}, k = {}", "method", "k"))
     return Outcome(
