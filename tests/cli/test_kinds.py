@@ -197,3 +197,29 @@ def test_codes_are_mined_beside_the_values(shoal, flags: list[str], census: Path
     assert "coded as published" in vault[3]["sentence"]
     wrong = shoal("measure", "recipe.toml", *asked[:-1], "--vault", "keys.vault")
     assert (wrong.code, "leave out --vault" in wrong.err) == (2, True)
+
+
+def test_codes_on_top_of_generalised_cells_and_again_for_later_records(shoal, flags: list[str], tmp_path: Path) -> None:
+    kept = [
+        "--model", "k=5", "--model", "distinct-l=2 on diagnosis", "--code", 'diagnosis={how="mapping", prefix="d"}',
+        "--acknowledge", "W-PP-REV", "--vault", "keys.vault",
+    ]  # fmt: skip
+    first = shoal("anonymize", *flags, *kept, "-o", "first", "--save-recipe", "recipe.toml", "--json")
+    assert (first.code, first.json["kind"]) == (0, "pseudonymised"), first.out
+    assert shoal("verify", "first").code == 0
+    assert shoal("run", "recipe.toml", "--replace").code == 0
+    assert shoal("anonymize", *flags, *kept, "-o", "later", "--codes", "first").code == 0
+    shoal("vault", "get", "keys.vault", "first", "-o", "codes.json")
+    filed = shoal("anonymize", *flags, *kept, "-o", "filed", "--codes", "codes.json")
+    assert filed.code == 0, filed.err
+    secrets = [json.loads((tmp_path / "codes.json").read_text())]
+    for name in ("later", "filed"):
+        shoal("vault", "get", "keys.vault", name, "-o", f"{name}.json")
+        secrets.append(json.loads((tmp_path / f"{name}.json").read_text()))
+    assert secrets[0] == secrets[1] == secrets[2]
+    mapping = dict(list(secrets[0][0]["mapping"].items())[2:])
+    (tmp_path / "codes.json").write_text(json.dumps([secrets[0][0] | {"mapping": mapping}]))
+    lost = shoal("anonymize", *flags, *kept, "-o", "lost", "--codes", "codes.json")
+    assert lost.code == 2
+    assert "The mapping given for column 'diagnosis' misses 2 of its values" in lost.err
+    assert not any(value in lost.err for value in secrets[0][0]["mapping"])

@@ -43,7 +43,7 @@ GRADES = (
     "Bounds and names on Adult are not given: 'equal widths' is five categories of the range of age with names 1 to 5 "
     "and memberships up to 0.999, 'unequal widths' has a fifth of the records in each category, the third changes the "
     "names only, and 'shared bounds' has Table 8's membership of 1 at a maximum on categories of [15, 90] that meet, "
-    "which makes the code a straight line of age; Table 8 itself has a gap from 45 to 46."
+    "which makes the code a straight line of age; that of Table 8 is none, whose third category cannot begin below 46."
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,35 @@ def against(values: Sequence[float], codes: Sequence[float]) -> float:
     return float(correlation(np.array(values, dtype=float), np.array(codes)) or 0.0)
 
 
+def whole_bounds(category: int, above: int) -> list[list[int]]:
+    """Every pair of whole bounds, from ``above`` on, under which a category gives the printed codes of its values.
+
+    A value is in the category that its code under the names 2, 4, ... begins with; a maximum has membership 1.
+    """
+    places = [
+        (value, Fraction(round((code - name) * 15), 15))
+        for value, code in zip(ACTUAL, STATED["2 to 10"], strict=True)
+        for name in [EVENS[category]] if name <= code < name + 2
+    ]  # fmt: skip
+    return [
+        [low, high] for low in range(above, ACTUAL[-1] + 1) for high in range(low + 1, ACTUAL[-1] + 16)
+        if all(Fraction(value - low, high - low) == place for value, place in places)
+    ]  # fmt: skip
+
+
+def _bounds() -> Found:
+    """Which bounds the printed codes leave open: categories may touch, and must not overlap."""
+    first, second, fourth = (whole_bounds(category, 0) for category in (0, 1, 3))
+    third = [pair for pair in whole_bounds(2, 0) if second[0][1] <= pair[0] and pair[1] <= fourth[0][0]]
+    fifth = whole_bounds(4, fourth[0][1])
+    return [
+        ("PP-09", equals("Whole bounds of categories 1, 2, 4 and 5 that give Table 8's codes", [first, second, fourth,
+                                                                                               fifth],
+                         [[[15, 30]], [[30, 45]], [[61, 76]], [[76, 91]]])),
+        ("PP-09", equals("Those of category 3", third, [[46, 61], [50, 60], [54, 59]])),
+    ]  # fmt: skip
+
+
 def table_8() -> tuple[dict[str, list[float]], Found]:
     """Both columns of Table 8, and what is said of them."""
     ones, evens = (graded(ACTUAL, names, PRINTED, "table8")[0] for names in (ONES, EVENS))
@@ -84,6 +114,7 @@ def table_8() -> tuple[dict[str, list[float]], Found]:
     natural = graded(ACTUAL, ONES, NATURAL, "paper")[0]
     third = 2 / 3
     return dict(zip(STATED, (ones, evens), strict=True)), [
+        *_bounds(),
         ("PP-09", equals("Codes of Table 8 with names 1 to 5", ones, STATED["1 to 5"], tolerance=_PRINTED)),
         ("PP-10", equals("Codes of Table 8 with names 2 to 10", evens, STATED["2 to 10"], tolerance=_PRINTED)),
         ("PP-11", equals("The same bounds with 0.999 at a maximum, as step 3 says, change 30 only", strict,
@@ -186,10 +217,11 @@ def _table_8(context: Context) -> Outcome:
                  series=[Series(name=f"names {name}", x=ACTUAL, y=codes) for name, codes in made.items()])
         ],
         notes=[
-            f"The bounds {PRINTED} are solved for from the printed codes. Two values each force the first, "
-            "second and fourth category; the third and fifth rest on one value and a width of 15, so that for these "
-            "the table fits by construction.",
-            "Table 8 breaks two of the document's own steps: two categories share 30, and a maximum gets 1, not 0.999.",
+            f"The bounds {PRINTED} are solved for from the printed codes. As whole numbers, categories 1, 2, 4 and 5 "
+            "can have no others; the third may also be [50, 60] or [54, 59], and is [46, 61] where all are 15 wide. "
+            "The correlations follow from the codes, whatever the bounds.",
+            "Table 8 breaks two of the document's own steps: categories share 30 and 76 (and 61, where all are 15 "
+            "wide), and a maximum gets 1, not 0.999.",
         ],
         readings=[f"Equal widths of 15 on [15, 90], step 3 as printed: {natural.evidence}"],
     )  # fmt: skip

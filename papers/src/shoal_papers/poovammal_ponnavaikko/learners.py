@@ -84,15 +84,18 @@ def _same(runs: pl.DataFrame, text: str, kind: str, **where: Any) -> Claim:
     return checked(text, same, evidence, kind=kind, points=away.max(), guesses=other.max())
 
 
+EXACT = "Accuracies on T' are exactly those on T, for all six classes"
+WHATEVER = "Accuracies on T' are exactly those on T whatever the grading"
+
+
 def _bayes(context: Context) -> Outcome:
     runs = _bayes_runs(context)
     given = context.parameters
     main: dict[str, Any] = {"missing": given["missing"][0], "judged": given["judged"][0]}
     shown = runs.filter(**main)
     ours = {name: summary(shown.filter(**{"class": name, "grading": EQUAL})["before"].to_numpy()) for name in ACCURACY}
-    exact = "Accuracies on T' are exactly those on T, for all six classes"
     readings = [
-        _told(_same(runs, exact, "soft", grading=how, missing=missing, judged=judged),
+        _told(_same(runs, EXACT, "soft", grading=how, missing=missing, judged=judged),
               f"{how}, judged on {judged}, {MISSING[missing]}")
         for how in given["gradings"] for missing in given["missing"] for judged in given["judged"]
     ]  # fmt: skip
@@ -100,7 +103,8 @@ def _bayes(context: Context) -> Outcome:
         _same(runs, "Mapping education one to one changes no guess", "hard", grading=MAPPED),
         *([_same(runs, "Codes on a straight line change no guess", "hard", grading=LINE)]
           if LINE in given["gradings"] else []),
-        _same(runs, exact, "soft", grading=EQUAL, **main),
+        _same(runs, EXACT, "soft", grading=EQUAL, **main),
+        _same(runs, WHATEVER, "soft", **main),
         *(info(f"Accuracy in per cent for class {name}", ours[name].mean, stated) for name, stated in ACCURACY.items()),
     ]  # fmt: skip
     bars = [
@@ -241,6 +245,13 @@ LEARNERS = [
         parameters={**EVERY, "held_out": 0.3, "judged": [HELD_OUT, TRAINING]},
         quick={"rows": 6000, "missing": [CATEGORIES], "judged": [HELD_OUT]},
         also=["T6"],
+        undecidable={
+            EXACT: "bounds and names on Adult are not printed: it holds to the last guess where the code is a straight "
+            "line of age, and not with equal widths on the ages that occur"
+        },
+        refuted={
+            WHATEVER: "naive Bayes takes numbers for normal in each class, and only a straight line leaves them so"
+        },
     ),
     Item(
         id="7",

@@ -1,4 +1,4 @@
-"""Poovammal & Ponnavaikko, sections 5.3 and 6.2.2: clusters, associations and regressions of T and of T'."""
+"""Poovammal & Ponnavaikko, sections 5.3 and 6.2.2: associations and regressions of T and of T'."""
 
 from __future__ import annotations
 
@@ -8,21 +8,15 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from shoal.evaluation.clustering import k_means, largest, largest_clusters
-from shoal.evaluation.features import Rows, frame_features
-from shoal.evaluation.learners import train_and_score
+from shoal.evaluation.features import frame_features
 from shoal.evaluation.mining import Rule, mine
 from shoal.evaluation.regression import fit_and_score
-from shoal.table.keys import Keys
 from shoal_papers.base import Context, Item, Outcome
-from shoal_papers.claims import checked, info, summary, within
-from shoal_papers.plots import Plot, Series
+from shoal_papers.claims import checked
+from shoal_papers.plots import Plot
 from shoal_papers.poovammal_ponnavaikko.common import (
     CATEGORY,
     EQUAL,
-    GRADES,
-    GRADINGS,
-    LINE,
     NUMBER,
     QUASI,
     ROWS,
@@ -32,89 +26,7 @@ from shoal_papers.poovammal_ponnavaikko.common import (
 )
 from shoal_papers.runs import curves, summarise
 
-ORIGINAL = "T"
-# Ways of clustering, and the share of the largest cluster in per cent where the document gives it.
-CLUSTERS = {
-    "density (DBSCAN)": 57.0, "k-means, 2, no age": 63.0, "k-means, 2": 63.0, "likelihood, 2": 57.0, "k-means, 4": None,
-}  # fmt: skip
-# Ways that see no age, or only by differences in units of its own spread.
-LINEAR = ("k-means, 2", "likelihood, 2", "k-means, 4", "k-means, 2, no age")
-# A whole per cent, as the document prints: two shares that round alike are no further apart.
-ALIKE = 1.0
 SAME_R2 = 1e-9
-
-
-def _shares(frame: pl.DataFrame, seed: int, sample: int) -> dict[str, float]:
-    """Share of the largest cluster, in per cent, by every way."""
-    two, ageless = (_two(one, seed) for one in (frame, frame.drop(NUMBER)))
-    named = frame.with_columns(cluster=pl.Series(two).cast(pl.String))
-    four = largest_clusters(frame, clusters=4, sample=sample, seed=seed)
-    likelier = train_and_score(named, named, "cluster").guess
-    found = [four["density"], largest(ageless), largest(two), largest(likelier), four["k-means"]]
-    return {name: 100 * share for name, share in zip(CLUSTERS, found, strict=True)}
-
-
-def _two(frame: pl.DataFrame, seed: int) -> np.ndarray:
-    """Which of two clusters of k-means every record is in."""
-    features = list(frame_features(frame).values())
-    return k_means(Rows(features=features, released=False, rows=np.arange(frame.height)), 2, Keys.from_seed(seed))
-
-
-def _clusters(context: Context) -> Outcome:
-    given = context.parameters
-    rows = []
-    for seed in context.each(context.seeds, lambda seed: f"seed {seed}"):
-        frame = people(context, seed)
-        frames = {ORIGINAL: frame, **{how: transform(frame, seed, how).after for how in given["gradings"]}}
-        made = {name: _shares(one, seed, given["sample"]) for name, one in frames.items()}
-        rows += [
-            {"table": name, "way": way, "seed": seed, "share": share, "difference": share - made[ORIGINAL][way]}
-            for name, shares in made.items() for way, share in shares.items()
-        ]  # fmt: skip
-    runs = pl.DataFrame(rows)
-
-    def away(way: str, how: str) -> np.ndarray:
-        return runs.filter(way=way, table=how)["difference"].abs().to_numpy()
-
-    stated = {way: share for way, share in CLUSTERS.items() if share is not None}
-    claims = [
-        within(f"The largest cluster has the same share in T and T' to a point: {way}", away(way, EQUAL), high=ALIKE)
-        for way in CLUSTERS
-    ]
-    if LINE in given["gradings"]:
-        claims.append(within("Codes on a straight line change no share of k-means or likelihood by a tenth of a point",
-                             np.concatenate([away(way, LINE) for way in LINEAR]), high=0.1))  # fmt: skip
-    claims += [
-        info(f"Per cent of T in the largest cluster: {way}",
-             summary(runs.filter(way=way, table=ORIGINAL)["share"].to_numpy()).mean, share)
-        for way, share in stated.items()
-    ]  # fmt: skip
-    return Outcome(
-        table=summarise(runs, ["way", "table"], ["share", "difference"]),
-        runs=runs,
-        plots=[
-            Plot(title="Largest cluster", x="Way of clustering", y="Share of the records in per cent", kind="bar",
-                 series=[*curves(runs.filter(pl.col("table").is_in([ORIGINAL, EQUAL])), "way", "share", by="table",
-                                 names={EQUAL: "T'"}),
-                         Series(name="document", x=list(stated), y=list(stated.values()))]),
-            Plot(title="T' less T", x="Way of clustering", y="Difference in points", kind="bar",
-                 series=curves(runs.filter(pl.col("table") != ORIGINAL), "way", "difference", by="table")),
-        ],
-        claims=claims,
-        notes=[
-            ROWS, GRADES,
-            "The document names neither parameters nor the density method. 'likelihood, 2' gives every record of two "
-            "k-means clusters to the one under which it is likelier (normal age, counted categories), as "
-            "WEKA's density-based clusterer does; DBSCAN takes its radius from the table it is run on.",
-            "Ages count in standard deviations, and two different categories are one apart. DBSCAN's radius is a "
-            "distance that occurs, so that rounding decides who just is a neighbour, even on a straight line.",
-            "63 % is said of k-means without saying whether of T, T' or both.",
-        ],
-        readings=[
-            f"{how}, {way}: shares differ by {summary(away(way, how))} points." for how in given["gradings"]
-            for way in CLUSTERS
-        ],
-    )  # fmt: skip
 
 
 def _mined(frame: pl.DataFrame, target: str, support: float, confidence: float, longest: int) -> set[Rule]:
@@ -262,17 +174,6 @@ def _regressions(context: Context) -> Outcome:
 
 MINING = [
     Item(
-        id="cluster",
-        key="EXP-PP-cluster",
-        title="Share of the largest cluster in T and T'",
-        shows="Largest cluster by k-means, by likelihood and by density, of the table and of its transformations.",
-        statement="Density-based clustering puts 57 % of both tables in one cluster, k-means 63 %.",
-        run=_clusters,
-        needs=["adult"],
-        parameters={"rows": 8000, "sample": 2000, "gradings": list(GRADINGS)},
-        quick={"rows": 1500, "sample": 600},
-    ),
-    Item(
         id="assoc",
         key="EXP-PP-assoc",
         title="Number of association rules in T and T'",
@@ -293,5 +194,9 @@ MINING = [
         needs=["adult"],
         parameters={"rows": 8000, "beside": ["sex", "race", "workclass"]},
         quick={"rows": 3000},
+        refuted={
+            "R² is equal whatever the equation": "codes are one to one and in no order, so that R² is the same where "
+            "an equation asks which value it is, and another where it takes the numbers of values for sizes"
+        },
     ),
 ]
