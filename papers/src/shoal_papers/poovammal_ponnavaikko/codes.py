@@ -293,7 +293,8 @@ def _read_off(context: Context, runs: pl.DataFrame, undone: int, releases: int) 
 def _lower(frame: pl.DataFrame, how: str, seed: int) -> Claim:
     """P_b before and after, groups being who agrees on all quasi-identifiers."""
     found = breaches(transform(frame, seed, how).made, NUMBER)
-    before, after, whole = (float(found[f"proximity_{when}"].to_numpy().mean()) for when in ("before", "after", "table"))
+    means = [float(found[f"proximity_{when}"].to_numpy().mean()) for when in ("before", "after", "table")]
+    before, after, whole = means
     evidence = f"P_b is {before:.3f} before and {after:.3f} after in the mean, and {whole:.3f} with all records as one."
     return checked(LOWER, after < before, evidence, kind="soft", before=before, after=after, table=whole)
 
