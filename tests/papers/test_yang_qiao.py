@@ -44,7 +44,7 @@ def test_every_experiment_has_an_item() -> None:
 
 def test_queries_by_attributes(adult: Path) -> None:
     """Every method answers the same queries, l-diverse data by far worst."""
-    outcome = small(adult, "6a", quasi=[1, 3, 6], queries=60, l=6, anatomy=5)
+    outcome = small(adult, "6a", quasi=[1, 3, 6], queries=60, l=6)
     assert broken(outcome) == []
     assert outcome.runs is not None
     assert outcome.runs.height == 2 * 3 * 5
@@ -56,9 +56,9 @@ def test_queries_by_attributes(adult: Path) -> None:
 
 
 def test_queries_by_l(adult: Path) -> None:
-    outcome = small(adult, "6b", l=[2, 6], anatomy=[3, 5], queries=60)
+    outcome = small(adult, "6b", l=[2, 6], queries=60)
     assert outcome.runs is not None
-    assert outcome.runs.height == 2 * (1 + 3 * 2 + 2)
+    assert outcome.runs.height == 2 * (1 + 4 * 2)
     series = {one.name: one for one in outcome.plots[0].series}
     assert list(series["RA"].x) == [2, 6]
     assert series["RA"].y[0] == series["RA"].y[1]
@@ -66,12 +66,14 @@ def test_queries_by_l(adult: Path) -> None:
 
 
 def test_associations_by_method_and_by_lambda(adult: Path) -> None:
-    outcome = small(adult, "7", l=[6], anatomy=[5], support=[0.08])
+    outcome = small(adult, "7", l=[6, 9], of_rule=[0.08])
     assert outcome.runs is not None
-    assert outcome.runs["method"].unique(maintain_order=True).to_list() == ["RA", "permutation 6", "Anatomy 5"]
+    assert outcome.runs["method"].unique(maintain_order=True).to_list() == [
+        "RA", *(f"{name} {l}" for name in ("permutation", "permutation in classes") for l in (6, 9)),  # noqa: E741
+    ]  # fmt: skip
     verdicts = {claim.text: claim.verdict for claim in outcome.claims}
-    assert verdicts["More associations are recovered from RA than from Anatomy, at every l"] == "holds"
-    by_lambda = small(adult, "8b", **{"lambda": [1, 5], "support": [0.08, 0.04]})
+    assert verdicts["More associations are recovered from RA than from permutation, at every l"] == "holds"
+    by_lambda = small(adult, "8b", **{"lambda": [1, 5], "of_rule": [0.08, 0.04]})
     recovered = [one for one in by_lambda.plots[0].series if one.name == "support 8 %"]
     assert recovered[0].y[0] > recovered[0].y[1]
     assert [claim.kind for claim in by_lambda.claims] == ["soft"] * 4
@@ -81,12 +83,15 @@ def test_shares_are_those_of_a_plain_count(adult: Path) -> None:
     """Recovered associations and chi^2, counted by other means."""
     frame = Data(adult.parent).adult().head(500)
     made = made_by("RA", {True: table_of(frame)}, 0, 3)
-    found = associations(reading_of(made, 3), 0.08, 0.15)
+    found = associations(reading_of(made, 3), ("rule", 0.08), 0.15)
     before, after = _pairs(frame), _pairs(made.frame)
     lengths = found["lengths"]["1"]
     assert (lengths["rules"], lengths["kept"]) == (len(before), len(before & after))
     # Exact cells are their own groups, so that expected counts are counts.
-    assert expected(reading_of(made, 3), 0.08, 0.15) == pytest.approx(found["recovered"])
+    assert expected(reading_of(made, 3), ("rule", 0.08), 0.15) == pytest.approx(found["recovered"])
+    left = associations(reading_of(made, 3), ("antecedent", 0.08), 0.15)
+    assert left["rules"] > found["rules"]
+    assert expected(reading_of(made, 3), ("antecedent", 0.08), 0.15) == pytest.approx(left["recovered"])
     for name, (value, _) in squared(frame).items():
         seen = frame.pivot(SENSITIVE, index=name, values=SENSITIVE, aggregate_function=pl.len()).drop(name)
         cells = seen.fill_null(0).to_numpy().astype(float)
@@ -106,7 +111,7 @@ def _pairs(frame: pl.DataFrame) -> set[tuple[str, str, str]]:
 
 
 def test_bayes_is_calibrated(adult: Path) -> None:
-    outcome = small(adult, "attack", **{"rows": 1500, "lambda": [1, 2], "l": 6, "anatomy": 5, "vectors": 5})
+    outcome = small(adult, "attack", **{"rows": 1500, "lambda": [1, 2], "l": 6, "vectors": 5})
     assert broken(outcome) == []
     verdicts = {claim.text: claim.verdict for claim in outcome.claims}
     assert verdicts["The occupation of a known person is guessed with a probability of at most 1/Pa"] == "does not hold"

@@ -23,7 +23,7 @@ from shoal_papers.base import Claim, Context, Item, Outcome
 from shoal_papers.claims import below, checked, equals, falls_with, info, within
 from shoal_papers.plots import Plot, Series
 from shoal_papers.runs import curves, points, release, sample, summarise
-from shoal_papers.yang_qiao.common import ANATOMY, DIVERSE, PERMUTED, QUASI, SENSITIVE, made_by, table_of, told
+from shoal_papers.yang_qiao.common import DIVERSE, NEIGHBOURS, PERMUTED, QUASI, SENSITIVE, made_by, table_of, told
 from shoal_papers.yang_qiao.examples import channel
 
 _BINS = 10
@@ -136,8 +136,7 @@ def _attack(context: Context) -> Outcome:
     given = context.parameters
     channels = {f"RA, lambda = {one}": RandomAnonymisation(redraw=one) for one in given["lambda"]}
     channels[BEST] = RandomAnonymisation(p="optimal")
-    grouped = {f"{DIVERSE} {given['l']}": (DIVERSE, given["l"]), f"{PERMUTED} {given['l']}": (PERMUTED, given["l"]),
-               f"{ANATOMY} {given['anatomy']}": (ANATOMY, given["anatomy"])}  # fmt: skip
+    grouped = {f"{name} {given['l']}": (name, given["l"]) for name in (DIVERSE, PERMUTED, NEIGHBOURS)}
     rows, sure = [], {name: _Bins() for name in channels}
     spots = [(seed, name) for seed in context.seeds for name in (*channels, *grouped)]
     for seed, name in context.each(spots, lambda spot: f"seed {spot[0]}, {spot[1]}"):
@@ -284,7 +283,7 @@ ATTACK = [
         ),
         run=_attack,
         needs=["adult"],
-        parameters={"rows": 30162, "lambda": [1, 2, 3], "l": 10, "anatomy": 7, "vectors": 50},
+        parameters={"rows": 30162, "lambda": [1, 2, 3], "l": 10, "vectors": 50},
         quick={"rows": 10000, "lambda": [1, 2]},
         refuted={
             **dict.fromkeys(

@@ -24,12 +24,14 @@ QUASI = (
     "education", "race", "sex", "workclass", "marital-status", "age", "relationship", "native-country", "salary-class",
 )  # fmt: skip
 SENSITIVE = "occupation"
-RA, DIVERSE, PERMUTED, ANATOMY = "RA", "l-diverse", "permutation", "Anatomy"
+RA, DIVERSE, PERMUTED, NEIGHBOURS = "RA", "l-diverse", "permutation", "permutation in classes"
 PLAIN = "l-diverse, no trees"
 GROUPS = (
-    "Anatomy's own grouping needs every occupation to have at most 1/l of the records, so that l is at most 7 on Adult "
-    "and the document's 8 and 10 are impossible. So 'permutation' shuffles occupations inside the classes of "
-    "entropy l-diverse Mondrian, and 'Anatomy' is Xiao & Tao's grouping with the l that it allows."
+    "The document permutes as Xiao & Tao do, within Anatomy's groups: one group of its Fig. 4 holds a doctor of the "
+    "USA between 50 and 60 and a trader of the UK between 20 and 30, who share no class of Mondrian's. Anatomy needs "
+    "every occupation to have at most 1/l of the records, which on Adult ends at l = 7: for 8 and 10, records that fit "
+    "in no group join groups at random. 'permutation in classes' shuffles inside classes of entropy l-diverse Mondrian "
+    "instead."
 )
 ENTROPY = "Entropy at least ln l counts as l-diverse, equality included; the document asks for more than ln l."
 CHANCES = "Uniform p: the document derives an optimal p, but its Pa of 34 is that of uniform p."
@@ -46,10 +48,10 @@ def made_by(method: str, tables: Mapping[bool, Table], l: float, seed: int) -> R
     if method == RA:
         return release(tables[True], RandomAnonymisation(), seed=seed)
     if method == PERMUTED:
+        return release(tables[True], Anatomy(l=l, leftovers="join"), seed=seed)
+    if method == NEIGHBOURS:
         return release(tables[True], Anatomy(l=l, grouping="entropy-mondrian"), seed=seed)
-    if method == ANATOMY:
-        return release(tables[True], Anatomy(l=l), seed=seed)
-    return release(tables[method == DIVERSE], Mondrian(), models=[EntropyL(l=l)], seed=seed)
+    return release(tables[method == DIVERSE], Mondrian(cut="widest"), models=[EntropyL(l=l)], seed=seed)
 
 
 def reading_of(made: Release, seed: int) -> Reading:
