@@ -20,6 +20,7 @@ CASES: dict[str, tuple[Algorithm, list[str]]] = {
     "randomised": (shoal.RandomAnonymisation(), ["W-RA-LINK"]),
     "pseudonymised": (shoal.TableTransform(), ["W-PP-REV"]),
     "bucketised": (shoal.Anatomy(l=3, on="disease"), ["W-EXACT-QI", "W-UNMODELLED:cost"]),
+    "perturbed": (shoal.Condensation(size=5), ["W-PERTURBED"]),
     "microaggregated": (shoal.Microaggregation(k=3), ["W-UNMODELLED:cost", "W-UNMODELLED:disease"]),
 }
 
@@ -64,7 +65,7 @@ def test_what_is_written_verifies(kind: str, format: str, tmp_path: Path) -> Non
     assert all("name" not in frame.columns for frame in made.frames.values())
 
 
-@pytest.mark.parametrize("kind", ["randomised", "pseudonymised", "bucketised"])
+@pytest.mark.parametrize("kind", ["randomised", "pseudonymised", "bucketised", "perturbed"])
 def test_a_refusal_says_what_was_measured(kind: str) -> None:
     algorithm, codes = CASES[kind]
     with pytest.raises(RefusalError, match=r"\d%") as caught:
@@ -82,7 +83,7 @@ def test_a_code_accepts_only_what_it_is_for() -> None:
         shoal.anonymize(table(), algorithm=shoal.NoAlgorithm(), acknowledge=["W-PP-REV", "W-RA-LINK", "W-EXACT-QI"])
 
 
-@pytest.mark.parametrize("kind", ["randomised", "pseudonymised", "bucketised"])
+@pytest.mark.parametrize("kind", ["randomised", "pseudonymised", "bucketised", "perturbed"])
 def test_what_was_measured_is_published_and_in_the_evidence(kind: str) -> None:
     made = release(kind)
     measured = made.manifest["measured"]

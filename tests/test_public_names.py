@@ -9,6 +9,7 @@ NAMES = {
     "DeltaDisclosure", "DeltaPresence", "DistinctL", "KMap",
     "EntropyL", "EpsM", "Genetic", "Hierarchy", "Incognito", "KAnonymity", "KE", "KMembers", "KMembersP", "KOptimize",
     "MaxRange", "Mondrian", "RPlusTree", "SetPartition",
+    "Condensation", "Swapping",
     "NoAlgorithm", "Optimal", "PSensitive", "RangeConfidence", "RangeDiversity", "RecursiveCL", "Release", "Samarati",
     "ShoalError", "TCloseness", "TOC", "TopDown", "TopDownSubtree", "UPC", "VERSION", "Variance", "WorstGroupUtility",
     "Anatomy", "Graded", "MInvariance", "MInvariant", "Microaggregation", "Personalised", "PersonalisedAnonymity",

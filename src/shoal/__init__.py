@@ -65,6 +65,8 @@ _HOMES = {
     "ValueMapping": "shoal.algorithms.links.mapping",
     "TableTransform": "shoal.algorithms.links.transform",
     "Anatomy": "shoal.algorithms.links.anatomy",
+    "Swapping": "shoal.algorithms.links.swapping",
+    "Condensation": "shoal.algorithms.links.condensation",
     "Microaggregation": "shoal.algorithms.links.microaggregation",
     "PersonalisedAnonymity": "shoal.algorithms.links.personalised",
     "MInvariant": "shoal.algorithms.invariant.method",

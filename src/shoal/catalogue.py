@@ -61,6 +61,8 @@ _TABLE: dict[str, dict[str, tuple[str, ...]]] = {
         "anatomy": ("shoal.algorithms.links.anatomy:Anatomy", "Exact quasi-identifiers, and sensitive values known only by group (W-EXACT-QI)."),
         "microaggregation": ("shoal.algorithms.links.microaggregation:Microaggregation", "Groups of k alike records, each published as its mean, median or mode."),
         "personalised": ("shoal.algorithms.links.personalised:PersonalisedAnonymity", "Full-subtree recoding that blurs sensitive values as far as each person asks."),
+        "swapping": ("shoal.algorithms.links.swapping:Swapping", "Values of each quasi-identifier change places between records of near rank (W-PERTURBED)."),
+        "condensation": ("shoal.algorithms.links.condensation:Condensation", "Records made up anew from the moments of groups of alike ones (W-PERTURBED)."),
         "m-invariant": ("shoal.algorithms.invariant.method:MInvariant", "Groups that keep everybody's candidate values from release to release."),
         "auto": ("shoal.algorithms.auto:Auto", "The method that does best on a part of the table, by a measure of your choice."),
         "none": ("shoal.algorithms.none:NoAlgorithm", "Your own generalisation levels, gated like any other release."),
@@ -130,6 +132,7 @@ _TABLE: dict[str, dict[str, tuple[str, ...]]] = {
         "ra-linkage": ("shoal.attacks.broken_links:RandomisedLinkage", "Guess a known person's sensitive value from a randomised release."),
         "rank-matching": ("shoal.attacks.broken_links:RankMatching", "Read order-preserving codes by sorting them against true values."),
         "frequency-matching": ("shoal.attacks.broken_links:FrequencyMatching", "Read one-to-one codes by how often they occur."),
+        "record-linkage": ("shoal.attacks.perturbed:RecordLinkage", "Find people among perturbed records by the nearest one."),
         "relinking": ("shoal.attacks.broken_links:Relinking", "Learn from a bucketised release whose value is whose."),
     },
     "evaluation": {
@@ -147,6 +150,7 @@ _TABLE: dict[str, dict[str, tuple[str, ...]]] = {
         "bucketised": ("shoal.kinds.bucketised:BUCKETISED", "Exact quasi-identifiers, and sensitive values known by group only."),
         "randomised": ("shoal.kinds.randomised:RANDOMISED", "Quasi-identifiers redrawn at random."),
         "pseudonymised": ("shoal.kinds.pseudonymised:PSEUDONYMISED", "Codes in the place of values."),
+        "perturbed": ("shoal.kinds.perturbed:PERTURBED", "Quasi-identifiers swapped between records, or made up anew."),
         "microaggregated": ("shoal.kinds.microaggregated:MICROAGGREGATED", "Means, medians or modes of classes."),
     },
     "engine": {

@@ -31,6 +31,8 @@ _SETTINGS: dict[str, list[dict[str, Any]]] = {
 }  # fmt: skip
 # For columns of many values, too.
 _WIDE: dict[str, list[dict[str, Any]]] = {"mondrian": [{"cut": "best"}, {"cut": "info-gain"}]}
+# These suppress nobody, and promise nothing or less.
+_UNMODELLED = ("graded", "mapping", "table-transform", "random", "swapping", "condensation")
 _KINDS = ("trees", "flat", "people", "numbers", "one")
 _SMALL, _LARGE = 400, 70_000  # the large one is past what a single block of rows holds
 _FAST = ("mondrian", "random", "toc", "anatomy", "microaggregation")
@@ -106,9 +108,9 @@ def _release(name: str, settings: dict[str, Any], table: Any, models: Sequence[d
     codes = [*plain_codes(), *(f"W-UNMODELLED:{one.name}" for one in table.sensitive)]
     if settings.get("grouping") == "round-robin":
         models = [{"name": "eps-m", "eps": 1.0, "m": 2}]
-    elif name in ("graded", "mapping", "table-transform", "random", "anatomy"):
+    elif name in (*_UNMODELLED, "anatomy"):
         models = []
-    limit = {} if name in ("graded", "mapping", "table-transform", "random") else {"suppression_limit": 1.0}
+    limit = {} if name in _UNMODELLED else {"suppression_limit": 1.0}
     try:
         spec = make("algorithm", {"name": name, **limit, **settings})
         asked = [make("model", model) for model in models]

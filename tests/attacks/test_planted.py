@@ -26,6 +26,7 @@ from shoal.attacks.decoding import frequency_matching, rank_matching
 from shoal.attacks.downcoding import Downcoding
 from shoal.attacks.guessing import attack_with, commonest
 from shoal.attacks.minimality import Minimality
+from shoal.attacks.perturbed import linkage
 from shoal.attacks.randomised import link_values, recover_vectors
 from shoal.attacks.relinking import relinking
 from shoal.catalogue import names
@@ -266,6 +267,15 @@ def relinked(seed: int, share: float) -> AttackFigure:
     return relinking(table, Bucketed(ids=_group_ids(groups, 4), groups=groups), _letters("s"))
 
 
+def nearby(seed: int, share: float) -> AttackFigure:
+    """Points in four dimensions; the planted share of the records is where its people are, others are anywhere."""
+    rng = np.random.default_rng(seed)
+    true, made = rng.random((4, 1500)), rng.random((4, 1500))
+    leaking = rng.choice(1500, round(share * 1500), replace=False)
+    made[:, leaking] = true[:, leaking]
+    return linkage(true, made, np.ones(4, dtype=bool), np.arange(1500))
+
+
 @cache
 def _letters(name: str) -> Column:
     return shoal.read(pl.DataFrame({name: [f"{one:02d}" for one in range(21)]}), quasi=[name]).columns[name]
@@ -288,6 +298,7 @@ PLANTED: dict[str, Planted] = {
     "rank-matching": ranked,
     "frequency-matching": counted,
     "relinking": relinked,
+    "record-linkage": nearby,
 }
 ELSEWHERE = {"homogeneity", "similarity", "singling-out", "intersection"}
 # Where a leak is planted, what is drawn hardly changes their figures, so that a few seeds stand for all.

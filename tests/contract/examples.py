@@ -86,13 +86,17 @@ ALGORITHMS: list[Spec] = [
     {"name": "personalised", "p": 0.7, "guard_level": 1, "k": 2, "suppression_limit": 0.5},
     {"name": "m-invariant", "m": 2, "suppression_limit": 0.9},
     {"name": "m-invariant", "m": 2, "counterfeits": True, "suppression_limit": 0.5},
+    {"name": "swapping"},
+    {"name": "swapping", "window": 0.3, "columns": ["age"]},
+    {"name": "condensation", "size": 4},
     {"name": "microaggregation"},
     {"name": "microaggregation", "suppression_limit": 0.5},
 ]  # fmt: skip
 # What each kind of release is made by.
 KINDS = {
     "random": "randomised", "mapping": "pseudonymised", "graded": "pseudonymised", "table-transform": "pseudonymised",
-    "anatomy": "bucketised", "microaggregation": "microaggregated",
+    "anatomy": "bucketised", "microaggregation": "microaggregated", "swapping": "perturbed",
+    "condensation": "perturbed",
 }  # fmt: skip
 # Those that search the levels of hierarchies.
 NEED_TREES = {
@@ -102,10 +106,10 @@ NEED_TREES = {
 # Codes that rise with their values are for numbers.
 NEED_NUMBERS = {"graded", "table-transform"}
 # Their codes accept that no model holds.
-UNMODELLED = ("random", "mapping", "graded", "table-transform")
+UNMODELLED = ("random", "mapping", "graded", "table-transform", "swapping", "condensation")
 # Those that bring the models on sensitive values that they keep.
 OWN_MODELS = ("personalised", "m-invariant")
-CODES = ["W-NO-K", "W-RA-LINK", "W-PP-REV", "W-EXACT-QI", "W-UNMODELLED:s", "W-UNMODELLED:n"]
+CODES = ["W-NO-K", "W-RA-LINK", "W-PP-REV", "W-EXACT-QI", "W-PERTURBED", "W-UNMODELLED:s", "W-UNMODELLED:n"]
 
 # Each in the company of 'k'; 'on' names the texts or the numbers.
 MODELS: list[Spec] = [

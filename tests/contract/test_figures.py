@@ -23,6 +23,7 @@ RELEASES: dict[str, Spec] = {
     "randomised": {"name": "random", "redraw": 3},
     "pseudonymised": {"name": "table-transform"},
     "microaggregated": {"name": "microaggregation"},
+    "perturbed": {"name": "swapping"},
 }
 
 

@@ -56,6 +56,8 @@ ALGORITHMS: list[dict[str, Any]] = [
     {"name": "set-partition"},
     {"name": "set-partition", "order": "ordered"},
     {"name": "genetic", "population": 6, "evaluations": 20},
+    {"name": "swapping", "window": 0.2},
+    {"name": "condensation", "size": 3},
 ]
 REGISTRY, SOURCE = "soak.registry", "soak"
 # These search the levels of hierarchies.
@@ -64,6 +66,7 @@ TREES = ("samarati", "incognito", "optimal", "rv-global", "rv-local", "rv-hybrid
 # These say what they cannot promise beside a limit on loss, or bring one of their own.
 _NO_UTILITY = ("samarati", "incognito", "upc", "anatomy", "microaggregation", "random", "graded", "mapping",
                "table-transform")  # fmt: skip
+_PERTURBED = ("swapping", "condensation")
 CODES = ["W-NEUTRAL", "W-NO-K", "W-RA-LINK", "W-PP-REV", "W-EXACT-QI", "W-TIGHT", "W-TRAJECTORY"]
 _TEXTS = ["blue", "a|b", "{x}", "back\\slash", "*star", "[open", "<less", "é漢", "with,comma", 'quo"te', "two words"]
 
@@ -134,7 +137,8 @@ class Case:
         return folder / "recipe.toml"
 
     def _recipe(self) -> str:
-        quoted = [*CODES, *(f"W-UNMODELLED:{name}" for name in self.sensitive)]
+        perturbed = ["W-PERTURBED"] if self.algorithm["name"] in _PERTURBED else []
+        quoted = [*CODES, *perturbed, *(f"W-UNMODELLED:{name}" for name in self.sensitive)]
         roles: dict[str, Any] = {"identifiers": ["name"], "quasi": self.quasi, "sensitive": self.sensitive}
         if self.linked:
             roles["neutral"] = ["ref"]
@@ -197,9 +201,10 @@ def make(seed: int, *, newer: bool = True) -> Case:
     quasi = list(columns)
     columns |= {one.name: one for one in _sensitive(rng, name)}
     sensitive = [one for one in columns if one not in quasi]
-    people = rng.random() < 0.3 and name not in ("anatomy", "microaggregation", "m-invariant", "random")
+    people = rng.random() < 0.3 and name not in ("anatomy", "microaggregation", "m-invariant", "random", *_PERTURBED)
     linked = people or (rng.random() < 0.8 and name != "m-invariant")
-    whole = name in ("microaggregation", "samarati", "incognito")  # refused or mostly refused beside missing values
+    # Refused or mostly refused beside missing values.
+    whole = name in ("microaggregation", "samarati", "incognito", "condensation")
     missing = rng.choice(["error", "drop"] if whole else ["error", "drop", "value"])
     rows = [_row(i, columns, quasi, rng, missing != "error") for i in range(count)]
     references = rng.sample(range(10_000, 99_999), count)
@@ -211,9 +216,9 @@ def make(seed: int, *, newer: bool = True) -> Case:
         if name == "m-invariant":
             row["id"] = str(reference)
     # Noise suppresses nobody, and without a method only suppression makes classes hold.
-    limit = {"random": 0.0, "none": 1.0, "m-invariant": 1.0}.get(name)
-    algorithm["suppression_limit"] = rng.choice([0.0, 0.1, 0.5, 1.0]) if limit is None else limit
-    exact = name in ("random", "graded", "mapping", "table-transform", "anatomy", "microaggregation")
+    limit = {"random": 0.0, "none": 1.0, "m-invariant": 1.0} | dict.fromkeys(_PERTURBED, 0.0)
+    algorithm["suppression_limit"] = rng.choice([0.0, 0.1, 0.5, 1.0]) if name not in limit else limit[name]
+    exact = name in ("random", "graded", "mapping", "table-transform", "anatomy", "microaggregation", *_PERTURBED)
     models = _models(rng, name, [columns[one] for one in sensitive])
     return Case(
         seed=seed,
@@ -293,6 +298,8 @@ def _value(column: Column, rng: random.Random, quasi: bool) -> str:
 
 
 def _models(rng: random.Random, algorithm: str, sensitive: list[Column]) -> list[dict[str, Any]]:
+    if algorithm in _PERTURBED:
+        return []
     if algorithm in ("random", "graded", "mapping", "table-transform") and rng.random() < 0.6:
         return []
     if algorithm == "personalised":

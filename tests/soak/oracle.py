@@ -113,16 +113,31 @@ def _truth(case: Case, manifest: dict[str, Any], rows: list[Row], linked: list[R
         if name in coded:
             found += _bijection(name, pairs)
         elif name in case.sensitive:
-            exact = made == "generalised" and case.algorithm["name"] != "personalised"
-            if (exact or made in ("randomised", "microaggregated")) and any(not _same(cell, v) for cell, v in pairs):
+            exact = made in ("randomised", "microaggregated", "perturbed")
+            if (exact or (made == "generalised" and case.algorithm["name"] != "personalised")) and any(
+                not _same(cell, value) for cell, value in pairs
+            ):
                 found.append(f"a value of {name} is not its row's")
         elif made == "generalised" and not all(covers(case.columns[name], cell, value) for cell, value in pairs):
             found.append(f"a cell of {name} does not cover its value")
+        elif manifest.get("perturbation") == "swapped" and not _shuffled(pairs):
+            found.append(f"{name} has not the values that it had")
         elif made in ("bucketised", "pseudonymised") and any(not _same(cell, value) for cell, value in pairs):
             found.append(f"a value of {name} is not its row's")
     if made == "randomised":
         found += _redrawn(case, rows, linked, int(manifest["redraw"]))
     return found
+
+
+def _shuffled(pairs: list[tuple[str, str | None]]) -> bool:
+    """Whether cells are the values of all rows in another order."""
+    left = [value for _, value in pairs]
+    for cell, _ in pairs:
+        found = next((value for value in left if _same(cell, value)), ...)
+        if found is ...:
+            return False
+        left.remove(found)
+    return True
 
 
 def _same(cell: str, value: str | None) -> bool:

@@ -41,6 +41,7 @@ def test_a_generalised_release_has_little_to_add() -> None:
 
 @pytest.mark.parametrize("made, sentences", [
     ("randomised", ["Links to people:", "Sensitive values of"]),
+    ("perturbed", ["Links to people:", "Sensitive values of"]),
     ("pseudonymised", ["Links to people:", "Coded values: codes"]),
     ("bucketised", ["Identity and membership:", "Values of a"]),
     ("microaggregated", ["The last member"]),

@@ -87,6 +87,7 @@ def test_both_say_the_same(name: str, kind: str, made: str) -> None:
          ["W-UNMODELLED:disease", "W-UNMODELLED:job"]),
         ([], "randomised", []),
         ([], "pseudonymised", []),
+        ([], "perturbed", []),
     ],
 )  # fmt: skip
 def test_what_has_to_be_acknowledged(models: list[dict[str, Any]], made: str, codes: list[str]) -> None:

@@ -21,6 +21,7 @@ from shoal.verify.identifiers import OwnIdentifiers
 from shoal.verify.inputs import Inputs
 from shoal.verify.kinds.bucketised import Bucketised
 from shoal.verify.kinds.microaggregated import Microaggregated
+from shoal.verify.kinds.perturbed import Perturbed
 from shoal.verify.kinds.pseudonymised import Pseudonymised
 from shoal.verify.kinds.randomised import Randomised
 from shoal.verify.kinds.shifted import Shifted
@@ -254,6 +255,16 @@ def check_randomised(
     kinds = {column["name"]: column["type"] for column in claims["columns"] if column["role"] == "quasi"}
     inputs = {name: read_values(original[name], kind).texts for name, kind in kinds.items()}
     return _kind(lambda: Randomised(claims, inputs), original, released, source)
+
+
+def check_perturbed(
+    original: pl.DataFrame, released: pl.DataFrame, source: Any, claims: Mapping[str, Any]
+) -> list[Check]:
+    """A perturbed release."""
+    columns = [SimpleNamespace(**column) for column in claims["columns"] if column["role"] == "quasi"]
+    inputs = Inputs(SimpleNamespace(made="perturbed", role=lambda role: columns), {})  # type: ignore[arg-type]
+    inputs.read(original, None)
+    return _kind(lambda: Perturbed(claims, inputs), original, released, source)
 
 
 def check_shifted(

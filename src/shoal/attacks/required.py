@@ -10,6 +10,7 @@ import numpy as np
 from shoal.attacks.base import AttackFigure
 from shoal.attacks.decoding import attack_pseudonymised
 from shoal.attacks.gaps import gap_patterns
+from shoal.attacks.perturbed import attack_perturbed
 from shoal.attacks.randomised import attack_randomised, unchanged
 from shoal.attacks.relinking import attack_bucketised
 from shoal.attacks.trajectories import trajectories
@@ -96,6 +97,12 @@ def on_noise(released: Released, keys: Keys) -> Measured:
     figures = unchanged(released.channel) if reason else attack_randomised(released.channel)
     notes = [f"Only unchanged records were counted: {reason}."] if reason else []
     return _measured(released, figures, _largest(figures, "recovered", "unchanged"), notes)
+
+
+def on_perturbed(released: Released, keys: Keys) -> Measured:
+    """What swapped and made-up records still say about their people."""
+    figures = attack_perturbed(released, keys)
+    return _measured(released, figures, figures[-1].sentence)
 
 
 def on_codes(released: Released, keys: Keys) -> Measured:

@@ -11,6 +11,7 @@ BUCKETISED = Kind(
         Trait.CENTROIDS: "its quasi-identifiers are no centroids",
         Trait.NOISE: "nothing was redrawn at random",
         Trait.CODES: "nothing is coded",
+        Trait.PERTURBED: "nothing was swapped or made up",
     },
     classes="shoal.recoding.exact:groups",
     publish="shoal.recoding.buckets:by_group",

@@ -11,6 +11,7 @@ GENERALISED = Kind(
         Trait.GROUPS: "its sensitive values stand beside their records",
         Trait.NOISE: "nothing was redrawn at random",
         Trait.CODES: "nothing is coded",
+        Trait.PERTURBED: "nothing was swapped or made up",
     },
     classes="shoal.recoding.applied:generalised",
     publish="shoal.recoding.publish:in_one_table",

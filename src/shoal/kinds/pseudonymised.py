@@ -12,6 +12,7 @@ PSEUDONYMISED = Kind(
         Trait.CLASSES: "sensitive values are coded, so that classes do not show those of their people",
         Trait.GROUPS: "its sensitive values stand beside their records",
         Trait.NOISE: "nothing was redrawn at random",
+        Trait.PERTURBED: "nothing was swapped or made up",
     },
     classes="shoal.recoding.exact:unchanged",
     publish="shoal.recoding.publish:in_one_table",

@@ -17,6 +17,7 @@ RANDOMISED = Kind(
         Trait.CLASSES: "records that agree only happen to, so it has no classes of people",
         Trait.GROUPS: "its sensitive values stand beside their records",
         Trait.CODES: "nothing is coded",
+        Trait.PERTURBED: "nothing was swapped or made up",
     },
     classes="shoal.recoding.exact:redrawn",
     publish="shoal.recoding.publish:in_one_table",

@@ -9,7 +9,7 @@ import polars as pl
 
 from shoal.kernels.count.grouping import group_rows
 from shoal.recoding.applied import Released, level_cells
-from shoal.recoding.recodings import Averaged, Bucketed, Coded, Redrawn
+from shoal.recoding.recodings import Averaged, Bucketed, Coded, Perturbed, Redrawn
 from shoal.table.classmap import RowIds
 from shoal.table.column import Column
 from shoal.table.rows import Rows, in_memory
@@ -38,8 +38,8 @@ def groups(rows: Rows, recoding: Bucketed) -> Released:
     return replace(made, groups=recoding.groups)
 
 
-def centroids(rows: Rows, recoding: Averaged) -> Released:
-    """Centroids, which are no codes; classes are what publishes the same ones, whatever groups they came from."""
+def centroids(rows: Rows, recoding: Averaged | Perturbed) -> Released:
+    """Centroids and others that are no codes; classes are what publishes the same, whatever groups it came from."""
     published = pl.DataFrame([recoding.columns[name] for name in rows.domain.schema.quasi])
     ranks = published.select(pl.all().rank("dense").fill_null(0).cast(pl.Int32)).to_numpy().T
     ids, _, _ = group_rows(np.ascontiguousarray(ranks), ranks.max(axis=1, initial=0) + 1)

@@ -13,6 +13,7 @@ from shoal.kinds.base import Kind
 from shoal.kinds.bucketised import BUCKETISED
 from shoal.kinds.generalised import GENERALISED
 from shoal.kinds.microaggregated import MICROAGGREGATED
+from shoal.kinds.perturbed import PERTURBED
 from shoal.kinds.pseudonymised import PSEUDONYMISED
 from shoal.kinds.randomised import RANDOMISED
 
@@ -201,6 +202,38 @@ class Averaged(Recoding):
     kind: Kind = field(default=MICROAGGREGATED, repr=False, compare=False)
     ids: np.ndarray
     columns: Mapping[str, pl.Series]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Perturbed(Recoding):
+    """Quasi-identifiers that are not their records' own: swapped between them, or made up anew.
+
+    Attributes
+    ----------
+    columns
+        Quasi-identifier to what is published instead of its values, one entry a row.
+    places, true
+        Quasi-identifier to where that lies, and where the record's own value does, float64, one entry a row: numbers or
+        days, codes of other columns.
+    perturbation
+        ``"swapped"``: every column has the values that it had. ``"condensed"``: records are made up from moments.
+    """
+
+    kind: Kind = field(default=PERTURBED, repr=False, compare=False)
+    columns: Mapping[str, pl.Series]
+    places: Mapping[str, np.ndarray]
+    true: Mapping[str, np.ndarray]
+    perturbation: str
+
+    @property
+    def ids(self) -> np.ndarray:
+        """int32 zeros, one a row: nobody is suppressed."""
+        return np.zeros(len(next(iter(self.columns.values()))), dtype=np.int32)
+
+    @property
+    def public(self) -> Mapping[str, Any]:
+        """How records were perturbed."""
+        return {"perturbation": self.perturbation}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -17,7 +17,8 @@ from shoal.verify.types import Check
 from shoal.verify.values import canonical
 
 # What a release needs to have been accepted, by how its quasi-identifiers are published.
-_CODES = {"randomised": "W-RA-LINK", "pseudonymised": "W-PP-REV", "bucketised": "W-EXACT-QI"}
+_CODES = {"randomised": "W-RA-LINK", "pseudonymised": "W-PP-REV", "bucketised": "W-EXACT-QI",
+          "perturbed": "W-PERTURBED"}  # fmt: skip
 
 
 def check_columns(columns: Sequence[str], apart: Sequence[str] | None, claims: Claims) -> list[Check]:

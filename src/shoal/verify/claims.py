@@ -22,7 +22,7 @@ from shoal.verify.values import canonical
 ROLES = ("quasi", "sensitive", "neutral", "pseudonym")
 TYPES = ("numeric", "date", "ordinal", "categorical")
 CELLS = ("interval", "label", "set", "value", "bounds", "representative")
-KINDS = ("generalised", "randomised", "pseudonymised", "microaggregated", "bucketised")
+KINDS = ("generalised", "randomised", "pseudonymised", "microaggregated", "bucketised", "perturbed")
 # How what is published stands for a column's values, and as what it is read.
 CODED = {"graded": "numeric", "mapping": "categorical", "token": "categorical", "shifted": "date"}
 _PUBLICATIONS = ("tables", "permuted")
@@ -154,6 +154,8 @@ def _form(manifest: Mapping[str, Any], columns: Sequence[Column]) -> dict[str, A
         raise VerificationError(f"The manifest's cells of quasi-identifiers are not those of a {made} release.")
     if kind != ("pseudonymised" if any(column.coded not in (None, "shifted") for column in columns) else made):
         raise VerificationError(f"The manifest calls a release {kind}, and its columns are not coded accordingly.")
+    if made == "perturbed" and manifest.get("models"):
+        raise VerificationError("The manifest promises models of a perturbed release, which has no classes.")
     if made != "bucketised":
         return {"kind": kind, "made": made}
     group = field(manifest, "group", str)

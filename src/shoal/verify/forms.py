@@ -17,6 +17,7 @@ from shoal.verify.coverage import uncovered
 from shoal.verify.inputs import Inputs
 from shoal.verify.kinds.bucketised import Bucketised
 from shoal.verify.kinds.microaggregated import Microaggregated
+from shoal.verify.kinds.perturbed import Perturbed
 from shoal.verify.kinds.pseudonymised import Pseudonymised
 from shoal.verify.kinds.randomised import Randomised
 from shoal.verify.kinds.shifted import Shifted
@@ -106,6 +107,8 @@ def _part(manifest: Mapping[str, Any], claims: Claims, inputs: Inputs) -> Any:
         return Bucketised(manifest, one=claims.publication == "permuted")
     if claims.made == "randomised":
         return Randomised(manifest, {column.name: inputs.texts(column.name) for column in claims.role("quasi")})
+    if claims.made == "perturbed":
+        return Perturbed(manifest, inputs)
     return Microaggregated(manifest) if claims.made == "microaggregated" else None
 
 

@@ -15,14 +15,14 @@ class Inputs:
     """Values of some columns of the input, read batch by batch before the release is looked at.
 
     Values are kept where a check asks for them: of columns whose intervals end on a grid, whose cells are
-    representatives, or whose values are drawn from the whole column.
+    representatives, or whose values are drawn from the whole column or perturbed.
     """
 
     def __init__(self, claims: Claims, grids: Mapping[str, float | None]) -> None:
         asked = [
             column
             for column in claims.role("quasi")
-            if claims.made == "randomised" or column.name in grids or column.cells == "representative"
+            if claims.made in ("randomised", "perturbed") or column.name in grids or column.cells == "representative"
         ]
         self._values = {column.name: Dictionary(column.type) for column in asked}
         self._counts = {name: Counts() for name in self._values}
@@ -36,6 +36,17 @@ class Inputs:
     def texts(self, name: str) -> pl.Series:
         """Different values of a column, as canonical texts."""
         return self._values[name].texts
+
+    def counted(self, name: str) -> dict[str | None, int]:
+        """Rows of every value of a column, by canonical text."""
+        counted = self._counts[name].total().group_by("value").agg(pl.col("rows").sum())
+        texts = self.texts(name).gather(counted["value"])
+        return dict(zip(texts.to_list(), counted["rows"].to_list(), strict=True))
+
+    def weighed(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """The different numbers of a column, nan for those that are none, and the rows of each."""
+        counted = self._counts[name].total().group_by("value", maintain_order=True).agg(pl.col("rows").sum())
+        return self._values[name].numbers[counted["value"].to_numpy()], counted["rows"].to_numpy()
 
     def whole(self, name: str) -> bool:
         """Whether all numbers of a column are whole."""

@@ -17,6 +17,7 @@ from shoal.verify.types import Check
 # The figure that nobody may leave out, by how quasi-identifiers were made or what a column is coded as.
 _NEEDED = {
     "randomised": "unchanged",
+    "perturbed": "unchanged",
     "bucketised": "uniqueness",
     "pseudonymised": "unique",
     "token": "trajectories",

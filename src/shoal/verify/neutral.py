@@ -32,7 +32,7 @@ class Neutral:
         setting, counted = self._setting, self._counts.total()
         alone = (counted["rows"] == 1).to_numpy()
         detail = "of the rows are unique on quasi-identifiers and neutral columns together"
-        if self._made in ("randomised", "pseudonymised", "bucketised"):
+        if self._made in ("randomised", "pseudonymised", "bucketised", "perturbed"):
             # Where quasi-identifiers are values, most rows are unique already: what counts is what neutral columns add.
             alone &= classes.sizes[counted["class"].to_numpy()] > 1
             detail += ", and not on quasi-identifiers alone"

@@ -42,6 +42,7 @@ _OPTIONAL: dict[str, type | tuple[type, ...]] = {
     "publication": str,
     "leftovers": str,
     "redraw": int,
+    "perturbation": str,
     "measured": list,
     "counterfeits": int,
 }
@@ -60,7 +61,10 @@ _BELONGS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
     "p": lambda column: column["role"] == "quasi" and column["cells"] == "value",
 }
 _BUILDERS = ({"prefix", "mask"}, {"widths", "origin"}, {"intervals"}, {"dates"}, {"quantiles"})
-_BUCKETISED, _RANDOMISED = ("group", "publication", "leftovers"), ("redraw",)
+# What only some kinds say, by how quasi-identifiers were made.
+_APART = {
+    "bucketised": ("group", "publication", "leftovers"), "randomised": ("redraw",), "perturbed": ("perturbation",),
+}
 _SUM = 1e-9
 _VERDICT = ("model", "on", "holds", "by", "value", "limit", "vouched_by")
 # The name and the version of a distribution, as they may stand on a command line.
@@ -86,7 +90,7 @@ def check_manifest(manifest: Any) -> None:
         elif not _is(manifest[name], kind):
             raise VerificationError(f"The '{name}' of the manifest is of the wrong kind.")
     made = manifest.get("made", manifest["kind"])
-    apart = (*(_BUCKETISED if made != "bucketised" else ()), *(_RANDOMISED if made != "randomised" else ()))
+    apart = [name for kind, names in _APART.items() if kind != made for name in names]
     _no_others("The manifest", manifest, [name for name in (*_FIELDS, *_OPTIONAL) if name not in apart])
     _check_data(manifest["data"])
     _check_report(manifest["report"])

@@ -33,6 +33,10 @@ _KINDS = {
         "Values of a group whose other members are known, or that go together with quasi-identifiers throughout the "
         "release.",
     ),
+    "perturbed": (
+        "Links to people: a perturbed record is often still the nearest to its person, and nothing bounds how often.",
+        "Sensitive values of whoever is linked: they are published as they are.",
+    ),
     "microaggregated": (
         "The last member of a class whose other members are known: a mean gives the missing value away.",
     ),
@@ -61,7 +65,8 @@ _ALWAYS = (
 )
 # Every warning code there is beside those about a column: what is none would be read as one all the same.
 _CODES = (
-    "W-NO-K", "W-ORDER", "W-TIGHT", "W-NEUTRAL", "W-RA-LINK", "W-PP-REV", "W-EXACT-QI", "W-TRAJECTORY", "W-REPEAT",
+    "W-NO-K", "W-ORDER", "W-TIGHT", "W-NEUTRAL", "W-RA-LINK", "W-PP-REV", "W-EXACT-QI", "W-PERTURBED", "W-TRAJECTORY",
+    "W-REPEAT",
 )  # fmt: skip
 
 
@@ -149,7 +154,7 @@ def _left_open(claims: Claims) -> list[str]:
 def needed_codes(claims: Claims) -> list[str]:
     """Warning codes without which such a release is refused, as far as the manifest tells."""
     found = ["W-ORDER"] if claims.order == "kept" else []
-    exact = claims.made in ("randomised", "pseudonymised")
+    exact = claims.made in ("randomised", "pseudonymised", "perturbed")
     if not exact and claims.made != "bucketised" and not any(term_of(model).identity for model in claims.models):
         found.append("W-NO-K")
     covered = {name for model in claims.models if term_of(model).can_fail(model) for name in _targets(model, claims)}

@@ -100,3 +100,11 @@ def test_a_target_is_for_classification() -> None:
     _, table = people(1, tree=False)
     with pytest.raises(ParameterError, match="The target 'x' is no sensitive attribute: choose one of s"):
         KOptimize(measure="cm", target="x").run(problem_of(table, [{"name": "k", "k": 2}]))
+
+
+def test_the_runs_of_the_thesis() -> None:
+    """Postcodes of Section 2.2: {NW10, NW12}, {NW16}, {NW20, NW21} is the best partition of these people for k = 2."""
+    people = pl.DataFrame({"postcode": ["NW10", "NW12", "NW16", "NW16", "NW20", "NW21"]})
+    made = shoal.anonymize(shoal.read(people, quasi=["postcode"]), algorithm=shoal.KOptimize(k=2), seed=1)
+    assert set(made.frame["postcode"]) == {"{NW10|NW12}", "NW16", "{NW20|NW21}"}
+    assert made.evidence["search"]["proven"]

@@ -94,17 +94,17 @@ class Search:
         return Best(self.head, self.state, min(left, cost), self.nodes)
 
     def climb(self) -> None:
-        """From no cuts, the one that lowers the cost most, again and again: something to compare with."""
+        """From no cuts, the one whose taking or giving up lowers the cost most, again and again: something to beat."""
         head = np.zeros(self.cuts.size, dtype=bool)
         self._offer(head, self.board.state(self.cuts.blocks(head)))
         while self.state is not None and self.head is not None and not self.late:
             head, before = self.head.copy(), self.state.cost
-            for item in np.flatnonzero(~head & self._reachable(head)).tolist():
+            for item in np.flatnonzero(self._reachable(head) & ~self._leaned_on(head)).tolist():
                 if self.late:
                     return
-                head[item] = True
+                head[item] ^= True
                 self._offer(head, self.board.state(self.cuts.blocks(head)))
-                head[item] = False
+                head[item] ^= True
             if self.state.cost >= before - _slack(before):
                 return
             self.progress(f"climbing, {self._told()}")
@@ -191,6 +191,11 @@ class Search:
     def _reachable(self, head: np.ndarray) -> np.ndarray:
         above = self.cuts.parent
         return np.where(above >= 0, head[np.maximum(above, 0)], True)
+
+    def _leaned_on(self, head: np.ndarray) -> np.ndarray:
+        """Cuts that others in use ask for."""
+        above = self.cuts.parent[head]
+        return np.bincount(above[above >= 0], minlength=self.cuts.size)[: self.cuts.size] > 0
 
     def _offer(self, head: np.ndarray, state: State) -> None:
         if state.suppressed <= self.board.allowed and state.cost < self.limit:

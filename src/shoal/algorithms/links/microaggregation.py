@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,18 +9,18 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms.base import Algorithm, Problem
+from shoal.algorithms.links.numbers import is_number, is_ordered, numbers_of, records_of, refuse_missing
 from shoal.algorithms.links.people import refuse_repeated_people
 from shoal.catalogue import load
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.kernels.links.mdav import Records, mdav
+from shoal.kernels.links.mdav import mdav
 from shoal.kernels.links.univariate import shortest_path
 from shoal.kinds.base import Kind
 from shoal.kinds.microaggregated import MICROAGGREGATED
 from shoal.models.base import Model
 from shoal.params import choice, whole
 from shoal.recoding.recodings import Averaged
-from shoal.table.coding import code_dates, code_numbers
-from shoal.table.column import TREE, Column
+from shoal.table.column import Column
 from shoal.table.table import Table
 
 
@@ -72,14 +71,14 @@ class Microaggregation(Algorithm):
         if table.n < k:
             raise InfeasibleError(f"k = {k} cannot be met: the table has only {table.n} rows; lower k.")
         refuse_repeated_people(table, "Microaggregation")
-        numbers = {column.name: _numbers(column) for column in table.quasi if _is_number(column)}
-        _refuse_unordered_missing(table.quasi)
+        numbers = {column.name: numbers_of(column) for column in table.quasi if is_number(column)}
+        refuse_missing("Microaggregation", table.quasi)
         problem.progress("grouping alike records")
         order = problem.shuffled
         if self.method == "univariate":
             found = _along_one_column(table, numbers, order, k)
         else:
-            found = mdav(_records(table, numbers, order), k)
+            found = mdav(records_of(table, numbers, order), k)
         ids = np.empty(table.n, dtype=np.int32)
         ids[order] = found
         sizes = np.bincount(ids)
@@ -92,35 +91,6 @@ class Microaggregation(Algorithm):
             "method": self.method, "groups": sizes.size, "cells_are_representatives": True, "sse_share": lost,
         }  # fmt: skip
         return Averaged(columns=columns, ids=ids, notes=notes)
-
-
-def _is_number(column: Column) -> bool:
-    return column.type in ("numeric", "date")
-
-
-def _is_ordered(column: Column) -> bool:
-    return column.type == "ordinal" and column.kind != TREE
-
-
-def _numbers(column: Column) -> np.ndarray:
-    """Number or day of every code, whether or not a hierarchy stands above them."""
-    if column.numbers is not None:
-        return np.array([float(x) for x in column.numbers], dtype=np.float64)
-    texts = column.texts.slice(0, column.card - (column.missing >= 0))
-    codes, values = code_numbers(column.name, texts) if column.type == "numeric" else code_dates(
-        column.name, texts, type(column.spec)()
-    )
-    return values.astype(np.float64)[codes]
-
-
-def _refuse_unordered_missing(columns: Sequence[Column]) -> None:
-    for column in columns:
-        if column.missing >= 0 and (_is_number(column) or _is_ordered(column)):
-            count = int(column.frequencies[column.missing])
-            raise ParameterError(
-                f"Microaggregation cannot average the {count} missing cells of '{column.name}': set missing to 'drop', "
-                "or fill them."
-            )
 
 
 def _along_one_column(table: Table, numbers: dict[str, np.ndarray], order: np.ndarray, k: int) -> np.ndarray:
@@ -137,42 +107,6 @@ def _along_one_column(table: Table, numbers: dict[str, np.ndarray], order: np.nd
     return found
 
 
-def _records(table: Table, numbers: dict[str, np.ndarray], order: np.ndarray) -> Records:
-    """Coordinates and categories of the rows in keyed order; columns of one value say nothing and are left out."""
-    spots, codes, trees, costs, cards = [], [], [], [], []
-    for column, weight in zip(table.quasi, table.domain.quasi_weights.tolist(), strict=True):
-        if _is_number(column) or _is_ordered(column):
-            values = numbers[column.name] if _is_number(column) else np.arange(column.card, dtype=np.float64)
-            mine = (values - values[0])[table.codes[column.name][order]]
-            deviation = mine.std()
-            if deviation > 0:
-                spots.append((mine - mine.mean()) * (weight**0.5 / deviation))
-        elif column.card > 1:
-            tree, cost = _category_distances(column, weight)
-            codes.append(table.codes[column.name][order])
-            trees.append(tree.ravel())
-            costs.append(cost.ravel())
-            cards.append(column.card)
-    n = order.size
-    return Records(
-        spots=np.stack(spots) if spots else np.empty((0, n)),
-        codes=np.stack(codes) if codes else np.empty((0, n), dtype=np.int32),
-        tree=np.concatenate([np.empty(0, dtype=np.int32), *trees]).astype(np.int32),
-        cost=np.concatenate([np.empty(0), *costs]),
-        tree_at=np.cumsum([0, *(tree.size for tree in trees)], dtype=np.int64),
-        card=np.array(cards, dtype=np.int64),
-    )
-
-
-def _category_distances(column: Column, weight: float) -> tuple[np.ndarray, np.ndarray]:
-    """Ancestors by level and code, and the squared distance of two values that meet there first."""
-    if column.hierarchy is None:
-        tree = np.stack([np.arange(column.card, dtype=np.int32), np.zeros(column.card, dtype=np.int32)])
-        return tree, np.stack([np.zeros(column.card), np.full(column.card, weight)])
-    width = (column.hierarchy.leaf_counts - 1.0) / (column.hierarchy.n_leaves - 1.0)
-    return column.hierarchy.ancestors, weight * width**2
-
-
 def _centroids(
     column: Column, values: np.ndarray, numbers: np.ndarray | None, ids: np.ndarray, sizes: np.ndarray
 ) -> pl.Series:
@@ -183,7 +117,7 @@ def _centroids(
             days = np.floor(means + 0.5).astype(np.int32)
             return pl.Series(column.name, days[ids]).cast(pl.Date)
         return pl.Series(column.name, means[ids])
-    codes = _medians(values, ids, sizes) if _is_ordered(column) else _modes(values, column.card, ids)
+    codes = _medians(values, ids, sizes) if is_ordered(column) else _modes(values, column.card, ids)
     texts = column.texts.gather(codes[ids]).alias(column.name)
     return texts if column.missing < 0 else texts.set(pl.Series(codes[ids] == column.missing), None)
 
