@@ -86,3 +86,13 @@ def test_what_guessed_is_about() -> None:
     assert find_axis("risk", "linkage:ill", ["ill"]).attacks == ("linkage",)
     with pytest.raises(shoal.ShoalError, match="no sensitive column"):
         find_axis("risk", "guessed:job", ["ill"])
+
+
+def test_no_model_is_asked_of_noise(table: Table) -> None:
+    grid = {"k": [3, 9], "random.redraw": [1, 2]}
+    made = shoal.compare(table, algorithms=["mondrian", "random"], grid=grid, acknowledge=ACCEPTED, seed=1)
+    labels = [entry.point.label for entry in made.entries]
+    assert labels == ["mondrian, k=3", "mondrian, k=9", "random, redraw=1", "random, redraw=2"]
+    assert [entry.outcome.status for entry in made.entries] == ["done"] * 4
+    assert made.notes == ["No model is asked of random, whose records only happen to agree."]
+    assert shoal.compare(table, algorithms=["random"], acknowledge=ACCEPTED, seed=1).notes == []

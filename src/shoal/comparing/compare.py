@@ -20,7 +20,7 @@ from shoal.catalogue import load, make, names
 from shoal.comparing.advice import advise
 from shoal.comparing.figures import Axis, default_axes, find_axis
 from shoal.comparing.front import oriented, pareto, ranked
-from shoal.comparing.grid import Grid, Point, plain
+from shoal.comparing.grid import Grid, Point, has_classes, plain
 from shoal.comparing.points import DONE, Outcome, Task
 from shoal.comparing.sweep import Progress, Scene, sweep
 from shoal.comparing.work import Work, open_work
@@ -248,7 +248,8 @@ def compare(
     return Comparison(
         entries=entries, axes=[_turned(axis, entries) for axis in axes], varied=list(swept.values), rows=inside.n,
         evaluated={name: _better(name, entries) for name in evaluated if name not in {axis.name for axis in axes}},
-        held_out=0 if control is None else control.height, reused=reused, notes=[kept.note] if kept.note else [],
+        held_out=0 if control is None else control.height, reused=reused,
+        notes=[*_unasked(swept), *([kept.note] if kept.note else [])],
     )  # fmt: skip
 
 
@@ -275,6 +276,13 @@ def _roles(
     kinds = any(not load("algorithm", str(spec["name"])).kind.generalises for spec in algorithms)
     usual = default_axes(list(table.schema.sensitive), kinds and given["protection"] is None)
     return {role: given.get(role) or name for role, name in usual.items()}
+
+
+def _unasked(swept: Grid) -> list[str]:
+    """That models are not asked of everybody, where there are any."""
+    noisy = list(dict.fromkeys(str(spec["name"]) for spec in swept.algorithms if not has_classes(str(spec["name"]))))
+    asked = swept.models or any(key.partition(".")[0] in names("model") for key in swept.values)
+    return [f"No model is asked of {', '.join(noisy)}, whose records only happen to agree."] if noisy and asked else []
 
 
 def _lacking(roles: Mapping[str, str], wanted: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from shoal.catalogue import load, make, names, working
 from shoal.errors import ParameterError
+from shoal.kinds.base import Kind, Trait
 from shoal.params import nearest
 
 
@@ -22,7 +23,8 @@ class Grid:
     algorithms
         One table an algorithm, as a recipe writes it.
     models
-        Models that every point begins with.
+        Models that every point begins with, but those of algorithms whose releases have no classes to promise
+        anything of (noise).
     values
         Parameter to its values. A parameter is the name of a model (its main parameter), ``MODEL.PARAMETER``,
         ``ALGORITHM.PARAMETER`` (of that algorithm only), or a parameter that every algorithm has.
@@ -54,7 +56,8 @@ class Grid:
     def _point(
         self, number: int, series: str, spec: Mapping[str, Any], settings: Mapping[str, Any], targets: Mapping[str, Any]
     ) -> Point:
-        algorithm, models = dict(spec), [dict(model) for model in self.models]
+        algorithm = dict(spec)
+        models = [dict(model) for model in self.models] if has_classes(str(spec["name"])) else []
         for key, value in settings.items():
             targets[key].set(algorithm, models, value)
         make("algorithm", algorithm)
@@ -106,6 +109,12 @@ class Point:
         return ", ".join([self.series, *(f"{key.removeprefix(own)}={plain(v)}" for key, v in self.settings.items())])
 
 
+def has_classes(algorithm: str) -> bool:
+    """Whether records of its releases are alike because people are, so that models can be asked of them."""
+    kind: Kind = load("algorithm", algorithm).kind
+    return kind.has(Trait.ALIKE)
+
+
 def plain(value: Any) -> str:
     """A value of the grid for people."""
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -120,7 +129,7 @@ class _Target:
     parameter: str
 
     def concerns(self, algorithm: str) -> bool:
-        return self.kind == "model" or self.owner in (None, algorithm)
+        return has_classes(algorithm) if self.kind == "model" else self.owner in (None, algorithm)
 
     def set(self, algorithm: dict[str, Any], models: list[dict[str, Any]], value: Any) -> None:
         if self.kind == "algorithm":
