@@ -13,8 +13,8 @@ NAMES = {
     "NoAlgorithm", "Optimal", "PSensitive", "RangeConfidence", "RangeDiversity", "RecursiveCL", "Release", "Samarati",
     "ShoalError", "TCloseness", "TOC", "TopDown", "TopDownSubtree", "UPC", "VERSION", "Variance", "WorstGroupUtility",
     "Anatomy", "Graded", "MInvariance", "MInvariant", "Microaggregation", "Personalised", "PersonalisedAnonymity",
-    "RandomAnonymisation", "ResearchDistributed", "ResearchGlobal", "ResearchHybrid", "ResearchLocal", "TableTransform",
-    "ValueMapping", "Workload",
+    "RandomAnonymisation", "ResearchClusters", "ResearchDistributed", "ResearchGlobal", "ResearchHybrid",
+    "ResearchLocal", "TableTransform", "ValueMapping", "Workload",
     "anonymize", "assess", "attack", "attack_frame", "audit", "compare", "discover", "estimate", "evaluate",
     "example_census", "read", "run", "value_levels", "values_csv", "verify_release", "workload_gain",
 }  # fmt: skip

@@ -47,6 +47,7 @@ _HOMES = {
     "ResearchGlobal": "shoal.algorithms.lattice.research.global_",
     "ResearchLocal": "shoal.algorithms.lattice.research.local",
     "ResearchHybrid": "shoal.algorithms.lattice.research.hybrid",
+    "ResearchClusters": "shoal.algorithms.cluster.research",
     "ResearchDistributed": "shoal.algorithms.lattice.research.distributed",
     "RPlusTree": "shoal.algorithms.partition.rtree",
     "KOptimize": "shoal.algorithms.blocks.optimize",

@@ -48,6 +48,7 @@ _TABLE: dict[str, dict[str, tuple[str, ...]]] = {
         "rv-global": ("shoal.algorithms.lattice.research.global_:ResearchGlobal", "The full-domain generalisation of the largest research value."),
         "rv-local": ("shoal.algorithms.lattice.research.local:ResearchLocal", "A balanced generalisation by research value, after a handful of tests."),
         "rv-hybrid": ("shoal.algorithms.lattice.research.hybrid:ResearchHybrid", "The largest research value, beginning with rv-local's tests."),
+        "rv-cluster": ("shoal.algorithms.cluster.research:ResearchClusters", "Clusters whose cells, each on a level of its own, keep the largest research value."),
         "rv-distributed": ("shoal.algorithms.lattice.research.distributed:ResearchDistributed", "The largest research value, by blocks of columns where strings are too many to list."),
         "top-down-subtree": ("shoal.algorithms.subtree.topdown:TopDownSubtree", "Full-subtree recoding by greedy specialisation from the root."),
         "r-tree": ("shoal.algorithms.partition.rtree:RPlusTree", "Partitioning by an R+-tree: records are inserted, and full leaves split."),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -102,6 +102,7 @@ def anonymize(
     method = load("algorithm", algorithm)() if isinstance(algorithm, str) else algorithm
     refuse_unknown_codes(acknowledge)
     table = table if history is None else table.remembering(history)
+    given = table.domain.research
     table = with_research(table, method.research)
     wanted = all_models(table.domain, models, method)
     bring_terms(model.name for model in wanted)
@@ -111,7 +112,9 @@ def anonymize(
         table=table, method=method, models=wanted, output=output, engine=load("engine", engine)(), seed=seed,
         keys=keys or Keys.from_seed(seed), token_key=token_key, codes=by_column(codes), progress=progress,
     )  # fmt: skip
-    return run.release()
+    release = run.release()
+    # What one algorithm was told of levels is not the table's, which another may be run on.
+    return replace(release, table=release.table.knowing(research=given))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

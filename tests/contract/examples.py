@@ -49,6 +49,8 @@ ALGORITHMS: list[Spec] = [
     {"name": "rv-local", "weights": "association"},
     {"name": "rv-local", "variant": "printed", "suppression_limit": 0.5},
     {"name": "rv-hybrid", "normalise": False, "suppression_limit": 1.0},
+    {"name": "rv-cluster"},
+    {"name": "rv-cluster", "polish": None, "seeds": "random", "suppression_limit": 0.3},
     {"name": "rv-distributed", "max_strings": 9, "suppression_limit": 0.2},
     {"name": "k-members"},
     {"name": "k-members", "seeds": "random", "loss": "spread", "prepartition": 5},

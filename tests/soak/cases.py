@@ -58,6 +58,7 @@ ALGORITHMS: list[dict[str, Any]] = [
     {"name": "genetic", "population": 6, "evaluations": 20},
     {"name": "swapping", "window": 0.2},
     {"name": "condensation", "size": 3},
+    {"name": "rv-cluster"},
 ]
 REGISTRY, SOURCE = "soak.registry", "soak"
 # These search the levels of hierarchies.

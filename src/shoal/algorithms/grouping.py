@@ -22,8 +22,8 @@ class Polishable(Algorithm):
     Parameters
     ----------
     polish
-        A measure to lower afterwards (``lm``, ``ilm`` or ``arx-loss``): records move, change places and are dealt
-        anew between neighbouring groups while every model keeps holding.
+        A measure to lower afterwards (``lm``, ``ilm`` or ``arx-loss``), or ``rv`` to raise: records move, change places
+        and are dealt anew between neighbouring groups while every model keeps holding.
     polish_rounds
         Most rounds of it; a round that gains next to nothing ends it earlier. 20 by default.
     polish_seconds

@@ -23,7 +23,7 @@ from shoal.recoding.recodings import Grouping
 from shoal.table.workload import lifts
 
 # Measures that fall as a weighted sum of spreads does.
-POLISHED = ("lm", "ilm", "arx-loss")
+POLISHED = ("lm", "ilm", "arx-loss", "rv")
 POLISH_ROUNDS = 20
 # Groups a zone: enough for records to find better places, few enough for cores to have work; with fewer groups, a zone
 # for each of the cores that are common.
@@ -117,7 +117,8 @@ class _Search:
         table, rules = problem.table, problem.judge.rules
         extents = rules.limit[rules.op == EXTENT]
         # A limit on spreads is held against the prices themselves, so then there are no tolls.
-        self.columns = quasi_columns(table.domain, tolls=not extents.size)
+        own = None if extents.size else measure.node_prices(table.domain)
+        self.columns = quasi_columns(table.domain, tolls=not extents.size, own=own)
         self.lifts = lifts(table.quasi, {} if extents.size else table.domain.cuts)
         self.prices = self._weighed(None)
         alone = bool((rules.op == SIZE).all()) and problem.table.subjects is None

@@ -76,30 +76,39 @@ def quasi_weights(domain: Domain) -> np.ndarray:
     return domain.quasi_weights * lifts(domain.quasi, domain.cuts)
 
 
-def quasi_columns(domain: Domain, loss: str = "spread", *, tolls: bool = True) -> list[ColumnPrices]:
+def quasi_columns(
+    domain: Domain, loss: str = "spread", *, tolls: bool = True, own: Sequence[np.ndarray | None] | None = None
+) -> list[ColumnPrices]:
     """What a group's published cells cost, snapping included.
 
     ``height`` is the level of a node over its tree's height, ``spread`` leaves (values) less one over domain less one,
     ``penalty`` NCP's leaves over domain; flat columns have no height, and take the penalty. One value costs nothing.
-    Tolls of a workload come on top, in shares of what everything costs.
+    Tolls of a workload come on top, in shares of what everything costs. ``own`` prices of a measure take the place of
+    the loss, column by column.
     """
     cuts = domain.cuts if tolls else {}
-    return [_quasi(column, loss, cuts.get(column.name, NO_CUTS)) for column in domain.quasi]
+    given = own or [None] * len(domain.quasi)
+    return [
+        _quasi(column, loss, cuts.get(column.name, NO_CUTS), mine)
+        for column, mine in zip(domain.quasi, given, strict=True)
+    ]
 
 
-def _quasi(column: Column, loss: str, cuts: Cuts) -> ColumnPrices:
+def _quasi(column: Column, loss: str, cuts: Cuts, own: np.ndarray | None) -> ColumnPrices:
     card, lift = column.card, 1.0 + cuts.total
     if column.kind == "interval":
         place, top = published_ends(column)
         return _interval(column, place, top, column.span, cuts)
     one = {"card": card, "width": (card - 1.0) * lift}
     if column.kind == "flat":
-        sizes, parts = _sized(np.arange(card + 1, dtype=np.float64), card, loss)
+        sizes, parts = _sized(np.arange(card + 1, dtype=np.float64), card, loss) if own is None else (own, 0)
         exact = 0 if cuts.total else parts
         return ColumnPrices(kind=FLAT, missing=column.missing, sizes=sizes / lift, parts=exact, **one)  # type: ignore[arg-type]
     tree = column.hierarchy
     assert tree is not None
-    if loss == "height":
+    if own is not None:
+        steps, parts = own, 0
+    elif loss == "height":
         parts = max(tree.height, 1)
         steps = np.repeat(np.arange(tree.height + 1)[:, None] / parts, card, axis=1)
     else:

@@ -21,7 +21,10 @@ def with_research(table: Table, own: Mapping[str, Any]) -> Table:
         )
     table = table.knowing(research=dict(own)) if own else table
     if table.domain.research:
-        check_research(ResearchValue().on(table.domain), table.quasi)
+        measure = ResearchValue().on(table.domain)
+        check_research(measure, table.quasi)
+        pairs = {names: table.joined(names) for names in measure.tuples(table.domain)}
+        table = table.knowing(joint={**table.domain.joint, **pairs}) if pairs else table
     return table
 
 
@@ -31,6 +34,4 @@ def value_levels(table: Table) -> list[ValuedLevel]:
     The values are those that the table was read with (``research``), or else the formula's.
     """
     table = with_research(table, {})
-    measure = ResearchValue().on(table.domain)
-    joint = {names: table.joined(names) for names in measure.tuples(table.domain)}
-    return value_table(measure, table.knowing(joint=joint).domain)
+    return value_table(ResearchValue().on(table.domain), table.domain)

@@ -110,6 +110,13 @@ class Measure:
         """
         return None
 
+    def node_prices(self, domain: Domain) -> list[np.ndarray | None] | None:
+        """What the cells of each column cost, where that is not their spread; None where all of them cost that.
+
+        From 0 to 1: by level and code for a column with a hierarchy, by size for sets, None for spreads.
+        """
+        return None
+
     def bounds(self, stats: PriceStats) -> tuple[float, float]:
         """What the figure cannot leave."""
         return 0.0, 1.0

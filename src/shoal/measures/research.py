@@ -13,6 +13,7 @@ from shoal.errors import ParameterError
 from shoal.kinds.base import Trait
 from shoal.measures.association import Joints, association_weights, pairs
 from shoal.measures.base import NOTHING_RELEASED, Measure, Prices
+from shoal.measures.cell_prices import cell_prices, slope
 from shoal.measures.constraints import Constraint, named_column
 from shoal.measures.detail import detail_shares, local_detail
 from shoal.measures.kept import breaking_cells
@@ -123,6 +124,10 @@ class ResearchValue(Measure):
     def attribute_weights(self, columns: Sequence[Column], weights: np.ndarray, joint: Joints) -> np.ndarray:
         """The columns' weights, as asked for."""
         asked = self.weights == "association"
+        if asked and any(pair not in joint for pair in pairs(columns)):
+            raise ParameterError(
+                "Weights by association need the whole table, and there is a part of it: give weights."
+            )
         found = association_weights(columns, joint) if asked else np.asarray(weights, dtype=float)
         return found / found.sum() if self.normalise else found
 
@@ -142,6 +147,23 @@ class ResearchValue(Measure):
         leaf = [np.repeat(-mine[:, None], column.card, axis=1) for mine, column in zip(values, columns, strict=True)]
         full = [np.zeros(column.card) for column in columns]
         return Prices(leaf=leaf, full=full, factor=zero + 1, offset=zero, weight=zero + 1, levels_only=True)
+
+    def node_prices(self, domain: Domain) -> list[np.ndarray | None]:
+        """What cells lose of their column's value, rules included."""
+        me = self.on(domain)
+        return [cell_prices(column, me.rv.get(column.name), me.rules_of(column)) for column in domain.quasi]
+
+    def spread_weights(self, domain: Domain, spreads: np.ndarray | None) -> np.ndarray:
+        """What each column is worth, times how fast its detail falls where it stands."""
+        me, columns = self.on(domain), domain.quasi
+        given = me.attribute_weights(columns, domain.quasi_weights, domain.joint)
+        now = [None] * len(columns) if spreads is None else spreads.tolist()
+        return np.array(
+            [
+                max(me.rv[column.name]) if column.name in me.rv else weight * slope(column, spread)
+                for column, weight, spread in zip(columns, given, now, strict=True)
+            ]
+        )
 
     def value(self, stats: PriceStats) -> tuple[float, dict[str, float | None]]:
         """The sum, and each column's value beside it."""
@@ -173,6 +195,11 @@ class ResearchValue(Measure):
             share = kept / sum(rule.importance for rule in rules) if rules else 1.0
             found.append(float(weight) * local_detail(stats, place) * share)
         return found
+
+    def unkept(self, stats: PriceStats) -> list[str]:
+        """Rules that must be kept and that some published cell breaks."""
+        by_name = {cells.column.name: cells for cells in stats.cells}
+        return [rule.text for rule in self.rules if rule.keep and breaking_cells(rule, by_name[rule.column])]
 
     def bounds(self, stats: PriceStats) -> tuple[float, float]:
         """Nothing to what the columns are worth as they are."""

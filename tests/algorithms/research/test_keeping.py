@@ -135,6 +135,14 @@ def test_a_report_of_the_rules_and_the_value_that_was_optimised() -> None:
     assert found.value != release.measure("rv", normalise=True, rules=rules[:1]).value
 
 
+def test_a_table_is_not_bound_to_what_one_algorithm_was_told() -> None:
+    table = people()
+    first = shoal.anonymize(table, algorithm=shoal.ResearchGlobal(k=2, rules=[A | {"keep": True}]), seed=1)
+    again = shoal.anonymize(first.table, algorithm=shoal.ResearchGlobal(k=2, rules=[B | {"keep": True}]), seed=1)
+    assert [rule["text"] for rule in again.evidence["research"]["rules"]] == ["b: u | v"]
+    assert [rule["text"] for rule in first.evidence["research"]["rules"]] == ["a: x | y"]
+
+
 def test_values_are_said_in_one_place() -> None:
     table = read(pl.DataFrame({"a": [1, 1]}), quasi=["a"], research={"normalise": False})
     with pytest.raises(ParameterError, match=r"both under \[research\] and under \[algorithm\]"):

@@ -25,6 +25,7 @@ from shoal.kernels.cluster.protection import COST, PAIRS, SPREAD, TIE, Guide
 from shoal.params import choice
 from shoal.recoding.recodings import Grouping
 from shoal.table.column import Column
+from shoal.table.domain import Domain
 from shoal.table.policies import policy_of
 from shoal.table.stats import unknown_flags
 
@@ -33,7 +34,9 @@ _SENSITIVE_ONE = 1 << 30
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Members(Clusterer):
+class Members(Clusterer):
+    """What the methods share that grow clusters of k, a record at a time."""
+
     seeds: str = "furthest"
     loss: str = "height"
 
@@ -42,12 +45,18 @@ class _Members(Clusterer):
         choice(type(self).__name__, "seeds", self.seeds, ("furthest", "random"))
         choice(type(self).__name__, "loss", self.loss, ("height", "spread"))
 
-    def _cluster(self, problem: Problem, sensitive: Sequence[Column], roles: Sequence[int]) -> Grouping:
+    def priced(self, domain: Domain) -> tuple[list[ColumnPrices], np.ndarray]:
+        """What cells cost, and the weights of the columns."""
+        return quasi_columns(domain, self.loss), quasi_weights(domain)
+
+    def _cluster(
+        self, problem: Problem, sensitive: Sequence[Column], roles: Sequence[int], parts: Parts | None = None
+    ) -> Grouping:
         """Group all rows; ``roles`` says what quasi-identifiers and sensitive columns decide."""
         table = problem.table
-        parts = self.parts(problem)
-        quasi, shown = quasi_columns(table.domain, self.loss), sensitive_columns(sensitive)
-        priced, (units, one) = [*quasi, *shown], units_of(quasi, quasi_weights(table.domain), ticks_of(table.n))
+        parts = parts or self.parts(problem)
+        (quasi, weights), shown = self.priced(table.domain), sensitive_columns(sensitive)
+        priced, (units, one) = [*quasi, *shown], units_of(quasi, weights, ticks_of(table.n))
         prices = pack(priced, np.append(units, [_SENSITIVE_ONE / len(shown) for _ in shown]), one)
         secret = [table.codes[column.name][parts.rows][None] for column in sensitive]
         codes = np.concatenate([parts.codes.T.astype(np.int32), *secret])
@@ -60,7 +69,7 @@ class _Members(Clusterer):
 
 
 @dataclass(frozen=True, kw_only=True)
-class KMembers(_Members):
+class KMembers(Members):
     """Clusters of k records, each grown by the record that raises its loss least; O(n²) without subspaces.
 
     A cluster begins at the record furthest from the last one placed. The fewer than k records that are left in the
@@ -88,7 +97,7 @@ class KMembers(_Members):
 
 
 @dataclass(frozen=True, kw_only=True)
-class KMembersP(_Members):
+class KMembersP(Members):
     """K-Members that grows clusters by protection first and loss second; clusters of k records and leftovers.
 
     Parameters

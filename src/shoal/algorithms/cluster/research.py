@@ -1,0 +1,116 @@
+"""Clusters of the largest research value: local recoding, after what Morton et al. announce (Section 8)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shoal.algorithms.after_suppression import held
+from shoal.algorithms.base import Problem, shuffled_codes
+from shoal.algorithms.cluster.members import Members
+from shoal.algorithms.cluster.parts import Parts
+from shoal.algorithms.lattice.pruning import infeasible
+from shoal.algorithms.lattice.research.keeping import contradiction
+from shoal.algorithms.lattice.research.wanted import Researched
+from shoal.algorithms.mend import mend
+from shoal.algorithms.prices import ColumnPrices, quasi_columns
+from shoal.catalogue import load, make
+from shoal.errors import InfeasibleError
+from shoal.kernels.cluster.protection import COST
+from shoal.recoding.applied import apply_recoding, top_level
+from shoal.recoding.recodings import Grouping
+from shoal.table.domain import Domain
+
+# Strings up to which the best of them is a start; beyond, what a handful of tests finds.
+_STRINGS = 20_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResearchClusters(Members, Researched):
+    """Group records so that their cells are worth most to researchers, every cell on a level of its own.
+
+    Clusters grow by the record that costs least research value, in all of the table, and in the classes of the best
+    full-domain string. All are polished, and what is worth most is released.
+
+    Parameters
+    ----------
+    seeds, prepartition, polish
+        As for `KMembers`; polish raises ``rv`` unless told otherwise.
+    rules, weights, normalise, rv
+        How levels are valued, as for the measure ``rv``.
+
+    Examples
+    --------
+    >>> ResearchClusters(k=5, prepartition=500).parameters()["polish"]
+    'rv'
+    """
+
+    name: ClassVar[str] = "rv-cluster"
+    polish: str | None = "rv"
+    loss: str = "spread"
+
+    def run(self, problem: Problem) -> Grouping:
+        """The best of what grows from all starts."""
+        research = self.research or dict(problem.domain.research)
+        table = problem.table.knowing(research=research)
+        measure = load("measure", "rv")().on(table.domain)
+        pairs = {names: table.joined(names) for names in measure.tuples(table.domain)}
+        table = table.knowing(joint={**table.domain.joint, **pairs})
+        problem = replace(problem, rows=load("engine", "memory")().open(table))
+        allowed = self.rows_allowed(table.n)
+        limit = self.share_allowed(table.n)
+        starts = [mend(problem, one, limit) for one in (self.group(problem), *self._classes(problem))]
+        found = [*starts, *(self.polished(problem, one) for one in starts)]
+        worth = [self._worth(problem, measure, one, allowed) for one in found]
+        best = int(np.argmax(worth))
+        if worth[best] == -math.inf:
+            raise unreleasable(problem, measure, allowed)
+        most = float(measure.bounds(apply_recoding(problem.rows, found[best]).price_stats())[1])
+        gap = max(0.0, most - worth[best])
+        notes = {"proven": gap == 0.0, "gap": gap, "string": worth[1] if len(starts) > 1 else None}
+        return replace(found[best], notes={**found[best].notes, **notes, "worth": worth[best]})
+
+    def group(self, problem: Problem) -> Grouping:
+        """Clusters of k records."""
+        return self._cluster(problem, [], [COST] * len(problem.table.quasi))
+
+    def priced(self, domain: Domain) -> tuple[list[ColumnPrices], np.ndarray]:
+        """What cells lose of their column's value, and what the columns are worth."""
+        measure = load("measure", "rv")()
+        return quasi_columns(domain, own=measure.node_prices(domain)), measure.spread_weights(domain, None)
+
+    def _classes(self, problem: Problem) -> list[Grouping]:
+        """The classes of a good full-domain string, and clusters in each of them, whose cells are never wider."""
+        size = math.prod(top_level(column) + 1 for column in problem.domain.quasi)
+        name = "rv-global" if size <= _STRINGS else "rv-local"
+        spec = {"name": name, "top": 1, "suppression_limit": self.share_allowed(problem.domain.n)}
+        try:
+            found = make("algorithm", spec).run(problem)
+        except InfeasibleError:
+            return []
+        released = held(problem, found)
+        classes = Grouping(ids=released.classes, groups=released.n_classes, notes={})
+        sizes = np.bincount(classes.ids[classes.ids >= 0])
+        if (classes.ids < 0).any() or sizes.max() > 2 * (self.prepartition or problem.domain.n):
+            return [classes]
+        order, codes = shuffled_codes(problem)
+        place = np.argsort(classes.ids[order], kind="stable")
+        parts = Parts(order[place], codes[place], np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+        return [classes, self._cluster(problem, [], [COST] * len(problem.table.quasi), parts)]
+
+    @staticmethod
+    def _worth(problem: Problem, measure: Any, grouping: Grouping, allowed: int) -> float:
+        """Research value after what fails is suppressed; nothing can be worth less than what may not be released."""
+        stats = held(problem, grouping).price_stats()
+        if stats.n_released == 0 or stats.n_suppressed > allowed or measure.unkept(stats):
+            return -math.inf
+        return float(measure.value(stats)[0])
+
+
+def unreleasable(problem: Problem, measure: Any, allowed: int) -> InfeasibleError:
+    """The error where no clusters can be released: for what must be kept, or else for the models."""
+    kept = [rule.text for rule in measure.rules if rule.keep]
+    return contradiction(kept, allowed) if kept else infeasible(problem, allowed)
