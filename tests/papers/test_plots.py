@@ -14,7 +14,7 @@ TWO = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["line", "bar", "sorted", "scatter"])
+@pytest.mark.parametrize("kind", ["line", "bar", "sorted"])
 def test_a_figure_is_labelled_and_repeats(kind: str) -> None:
     plot = Plot(title="Loss", x="k", y="UM", series=TWO, kind=kind, better="down", lines={"limit": 0.35})
     first = draw([plot])

@@ -14,7 +14,7 @@ from shoal.errors import ParameterError
 from shoal.params import choice
 from shoal_papers.axes import places, plain_number
 
-KINDS = ("line", "bar", "sorted", "scatter")
+KINDS = ("line", "bar", "sorted")
 _ARROWS = {"down": " (lower is better ↓)", "up": " (higher is better ↑)", None: ""}
 # Dashes, marker, grey and hatch of the series in turn; no two alike in any one of the first three. The first is kept
 # for the method under study.
@@ -54,8 +54,8 @@ class Plot:
     ----------
     kind
         ``"line"`` (with a shaded interval; points without lines where ``x`` has words, which have no order), ``"bar"``
-        (grouped by x, with error bars), ``"sorted"`` (values from the largest down against their rank in per cent;
-        ``x`` is not used) or ``"scatter"``.
+        (grouped by x, with error bars) or ``"sorted"`` (values from the largest down against their rank in per cent;
+        ``x`` is not used).
     figure
         The document's number of it, such as ``"Fig. 6.18"``.
     study
@@ -166,7 +166,7 @@ def _panel(axes: Any, plot: Plot, looks: Mapping[str, tuple[dict[str, Any], str]
         axes.set_xscale("log")
     if plot.log_y:
         axes.set_yscale("log")
-    {"line": _lines, "bar": _bars, "sorted": _sorted, "scatter": _scatter}[plot.kind](axes, plot, looks)
+    {"line": _lines, "bar": _bars, "sorted": _sorted}[plot.kind](axes, plot, looks)
     for place, (name, height) in enumerate(plot.lines.items()):
         axes.axhline(height, color="0.4", linewidth=0.9, linestyle=(0, (1, 2 + place)), label=name)
     axes.grid(visible=True, color="0.9", linewidth=0.6)
@@ -253,11 +253,3 @@ def _sorted(axes: Any, plot: Plot, looks: Mapping[str, tuple[dict[str, Any], str
         values = sorted((float(value) for value in one.y), reverse=True)
         at = [100 * (rank + 0.5) / len(values) for rank in range(len(values))]
         axes.plot(at, values, label=one.name, markevery=max(1, len(values) // 12), **look)
-
-
-def _scatter(axes: Any, plot: Plot, looks: Mapping[str, tuple[dict[str, Any], str]]) -> None:
-    for one in plot.series:
-        look, _ = looks[one.name]
-        fill = look["color"] if one.name in plot.studied else "none"
-        axes.scatter(one.x, one.y, label=one.name, marker=look["marker"], s=22, facecolors=fill,
-                     edgecolors=look["color"])  # fmt: skip

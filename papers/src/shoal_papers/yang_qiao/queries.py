@@ -261,6 +261,7 @@ QUERIES = [
             "a ninth of all records away: the error grows by as much again, or more",
         ),
         undecidable={
+            "RA's mean error is below that of permutation": SUMMED,
             "The median error of permutation varies": SUMMED,
             "The mean error of permutation varies": SUMMED,
             "The mean error of l-diverse data grows": SUMMED,

@@ -113,7 +113,7 @@ def _methods(context: Context) -> Outcome:
     return Outcome(
         table=summarise(runs, ["method", "limit", "rules"], ["recovered", "expected", "artificial"]),
         runs=runs,
-        plots=[_bars(at[limit, "recovered"], limit) for limit in limits[:2]],
+        plots=[_bars(at[limit, "recovered"], limit, given["l"]) for limit in limits[:2]],
         claims=[_above(at[limits[0], "recovered"], PERMUTED, rivals[PERMUTED])],
         notes=[GROUPS, *NOTES, "On permuted data associations are those of one shuffled table, as an analyst has it."],
         readings=readings,
@@ -128,13 +128,14 @@ def _above(at: Mapping[str, np.ndarray], name: str, rivals: Sequence[str]) -> Cl
     )
 
 
-def _bars(at: Mapping[str, np.ndarray], limit: Limit) -> Plot:
-    sums = [summary(values) for values in at.values()]
-    series = Series(name="recovered", x=list(at), y=[one.mean for one in sums], low=[one.low for one in sums],
-                    high=[one.high for one in sums])  # fmt: skip
-    return Plot(title=_said(limit), figure="Fig. 7", kind="bar", x="method",
-                y="associations recovered (%)", better="up",
-                series=[series])  # fmt: skip
+def _bars(at: Mapping[str, np.ndarray], limit: Limit, levels: Sequence[float]) -> Plot:
+    series = []
+    for name in (RA, PERMUTED, NEIGHBOURS):
+        sums = [summary(at[RA if name == RA else f"{name} {l}"]) for l in levels]  # noqa: E741
+        series.append(Series(name=name, x=list(levels), y=[one.mean for one in sums], low=[one.low for one in sums],
+                             high=[one.high for one in sums]))  # fmt: skip
+    return Plot(title=_said(limit), figure="Fig. 7", kind="bar", x="l, of which RA has none", study=RA,
+                y="associations recovered (%)", better="up", series=series)  # fmt: skip
 
 
 def _lambdas(context: Context) -> Outcome:
