@@ -90,6 +90,15 @@ def test_the_code_is_asked_for_with_what_was_read_and_told() -> None:
     assert {one["name"].rpartition(": ")[2] for one in made.manifest["measured"]} == {"income", "disease"}
 
 
+def test_attacks_on_classes_take_codes_to_be_read() -> None:
+    wanted = ["homogeneity", "divergence", "proximity"]
+    both = (coded(), coded(settings={}))
+    made, plain = ([one.figures for one in shoal.attack(release, only=wanted, seed=1)] for release in both)
+    assert made == plain
+    assert {one.name for figures in made for one in figures} >= {"homogeneity:disease", "proximity:income"}
+    assert [one.sentence for one in shoal.evaluate(coded(), ["classifiers"])][0].count("coded as published") == 1
+
+
 @pytest.mark.parametrize("lost", ["measured", "acknowledged", "not_protected", "coded"])
 def test_the_verifier_notices_what_is_left_out(lost: str) -> None:
     made = coded()

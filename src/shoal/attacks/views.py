@@ -15,6 +15,7 @@ from shoal.attacks.subjects import Subjects
 from shoal.errors import InputError
 from shoal.hierarchy.hierarchy import MISSING, ROOT, Hierarchy
 from shoal.kinds.base import Trait, either_has
+from shoal.kinds.codings import CODINGS
 from shoal.recoding.cover import Cover, cover_column, not_suppressed
 from shoal.recoding.labels import publisher_manifest
 from shoal.results import Release
@@ -95,11 +96,15 @@ def _class_of(matcher: Matcher | None, classes: np.ndarray) -> np.ndarray:
 
 
 def release_view(release: Release) -> View:
-    """A release as its files show it, with the publisher's own coding of sensitive values."""
+    """A release as its files show it, with the publisher's own coding of sensitive values.
+
+    Codes on top of classes are taken to be read: what stands behind them is the worst that classes tell.
+    """
     rows = release.source[release.released.classes[release.source] >= 0]
     table = take_rows(release.table, rows)
     classes = release.released.classes[rows]
-    sensitive = {column.name: column for column in table.sensitive if column.name not in release.released.written}
+    hidden = [name for name in release.released.written if name not in _read_codes(release)]
+    sensitive = {column.name: column for column in table.sensitive if column.name not in hidden}
     frame, count, subject = _polars(release.frame), release.released.n_classes, table.schema.subject
     public = public_view(frame, publisher_manifest(release.manifest, release.table), _group_numbers(release))
     return View(
@@ -109,6 +114,13 @@ def release_view(release: Release) -> View:
         subjects=None if subject is None else Subjects.of(table.frame[subject]),
         real=rows < release.table.n - release.table.counterfeits if release.table.counterfeits else None,
     )  # fmt: skip
+
+
+def _read_codes(release: Release) -> list[str]:
+    """Columns whose codes stand for values, beside quasi-identifiers that are not as they were."""
+    released = release.released
+    coded = [name for name, how in released.coded.items() if CODINGS[how].of_values]
+    return [] if released.made.has(Trait.CODES) else coded
 
 
 def own_people(view: View) -> People:
