@@ -25,16 +25,16 @@ NINE = (
     "sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation", "salary-class",
 )  # fmt: skip
 METHODS: dict[str, dict[str, Any]] = {
-    "mondrian widest": {"name": "mondrian"},
-    "mondrian best": {"name": "mondrian", "cut": "best", "mode": "relaxed"},
+    "mondrian widest": {"name": "mondrian", "cut": "widest"},
+    "mondrian best": {"name": "mondrian", "mode": "relaxed"},
     "top-down": {"name": "top-down"},
     "top-down, parts": {"name": "top-down", "prepartition": 512},
-    "toc, utility alone": {"name": "toc", "utility_weight": 1.0, "protection_weight": 0.0},
+    "toc, utility alone": {"name": "toc", "listing": "printed", "utility_weight": 1.0, "protection_weight": 0.0},
     "k-members": {"name": "k-members"},
     "k-members, spread": {"name": "k-members", "loss": "spread"},
 }
 LABELS: dict[str, dict[str, Any]] = {
-    "mondrian best": {"name": "mondrian", "cut": "best", "mode": "relaxed"},
+    "mondrian best": {"name": "mondrian", "mode": "relaxed"},
     "k-members, spread": {"name": "k-members", "loss": "spread"},
     "optimal, repeated": {"name": "optimal", "repeat": True, "measure": "arx-loss"},
 }

@@ -30,8 +30,8 @@ QUASI = ["age", "sex", "race", "marital-status", "education", "native-country", 
 TARGET = "salary-class"
 BOUNDARIES = {"age": [28, 45], "education": ["Higher education"], "marital-status": ["spouse present"]}
 METHODS: dict[str, dict[str, Any]] = {
-    "mondrian widest": {"name": "mondrian"},
-    "mondrian best": {"name": "mondrian", "cut": "best"},
+    "mondrian widest": {"name": "mondrian", "cut": "widest"},
+    "mondrian best": {"name": "mondrian"},
     "k-members": {"name": "k-members"},
     "optimal": {"name": "optimal", "suppression_limit": 0.05},
 }

@@ -49,7 +49,7 @@ def found(table: Table) -> Comparison:
 
 def test_a_grid_multiplies_models_and_each_algorithms_own_parameters() -> None:
     grid = Grid(
-        algorithms=[{"name": "mondrian"}, {"name": "toc"}],
+        algorithms=[{"name": "mondrian"}, {"name": "toc", "listing": "printed"}],
         models=[{"name": "entropy-l", "l": 4, "on": "a"}, {"name": "entropy-l", "l": 4, "on": "b"}],
         values={"k": [2, 5], "entropy-l.l": [2, 3], "toc.delta": [0.1, 0.5, 0.9], "suppression_limit": [0.1]},
     )
@@ -57,7 +57,8 @@ def test_a_grid_multiplies_models_and_each_algorithms_own_parameters() -> None:
     assert [point.number for point in points] == list(range(2 * 2 + 2 * 2 * 3))
     assert points[0].label == "mondrian, k=2, entropy-l.l=2, suppression_limit=0.1"
     assert points[-1].label == "toc, k=5, entropy-l.l=3, delta=0.9, suppression_limit=0.1"
-    assert points[-1].algorithm == {"name": "toc", "delta": 0.9, "suppression_limit": 0.1}
+    given = {"name": "toc", "listing": "printed", "delta": 0.9, "suppression_limit": 0.1}
+    assert points[-1].algorithm == given
     assert points[-1].models == [
         {"name": "entropy-l", "l": 3, "on": "a"}, {"name": "entropy-l", "l": 3, "on": "b"}, {"name": "k", "k": 5},
     ]  # fmt: skip

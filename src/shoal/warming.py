@@ -21,16 +21,17 @@ from shoal.kernels.tiers import compile_for_tier
 
 _MODELS = [{"name": "k", "k": 3}, {"name": "distinct-l", "l": 3}]
 _SETTINGS: dict[str, list[dict[str, Any]]] = {
-    "mondrian": [{}, {"cut": "best", "polish": "lm", "polish_rounds": 2}, {"cut": "info-gain"}],
+    "mondrian": [{}, {"cut": "widest"}, {"polish": "lm", "polish_rounds": 2}, {"cut": "info-gain"}],
     "optimal": [{}, {"repeat": True}],
     "k-members": [{}, {"suppression_limit": 0.0}], "microaggregation": [{}, {"method": "univariate"}],
     "alpha-k": [{"alpha": 0.9, "k": 3}], "anatomy": [{"l": 2}, {"grouping": "round-robin"}],
     "upc": [{"utility": 0.4, "protection": 0.9, "leftover_scope": scope} for scope in ("near", "all")],
+    "toc": [{}, {"listing": "printed"}, {"listing": "printed", "linkage": "cluster"}],
     "personalised": [{"p": 0.9, "guard_level": 0}], "m-invariant": [{"m": 2}], "auto": [{"sample": 100}],
     "k-optimize": [{"nodes": 1}], "genetic": [{"evaluations": 5}], "rv-distributed": [{"max_strings": 9}],
 }  # fmt: skip
 # For columns of many values, too.
-_WIDE: dict[str, list[dict[str, Any]]] = {"mondrian": [{"cut": "best"}, {"cut": "info-gain"}]}
+_WIDE: dict[str, list[dict[str, Any]]] = {"mondrian": [{"cut": "widest"}, {"cut": "info-gain"}]}
 # These suppress nobody, and promise nothing or less.
 _UNMODELLED = ("graded", "mapping", "table-transform", "random", "swapping", "condensation")
 _KINDS = ("trees", "flat", "people", "numbers", "one")

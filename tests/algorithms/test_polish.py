@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.algorithms import polish as polishing
+from shoal.algorithms.aims import POLISHED, Aim
 from shoal.algorithms.base import Problem
 from shoal.algorithms.mend import mend
-from shoal.algorithms.polish import POLISHED, polish
+from shoal.algorithms.polish import polish
 from shoal.algorithms.prices import prices_of
 from shoal.catalogue import load, make
 from shoal.engines.memory import MemoryRows
@@ -86,9 +87,9 @@ def test_models_hold_and_the_measure_falls(
                      groups=start.groups - int((start.ids < 0).any()))  # fmt: skip
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(polishing, "_ZONE", zone)
-        found = polish(problem, start, measure, rounds)
+        found = polish(problem, start, Aim(measure), rounds)
         use_cores(1)
-        alone = polish(problem, start, measure, rounds)
+        alone = polish(problem, start, Aim(measure), rounds)
         use_cores(None)
     assert (found.ids == alone.ids).all()
     assert found.notes == alone.notes
@@ -116,7 +117,7 @@ def test_a_limit_on_loss_counts_columns_that_the_measure_does_not(measure: str, 
     start = Grouping(ids=np.empty(60, dtype=np.int32), groups=20)
     start.ids[order] = np.arange(60) // 3
     assert passing(problem, start)
-    found = polish(problem, start, measure, 4)
+    found = polish(problem, start, Aim(measure), 4)
     assert passing(problem, found)
 
 
@@ -124,10 +125,10 @@ def test_polish_gains_much_where_there_is_much_to_gain() -> None:
     problem = Case(people(1, 400), [{"name": "k", "k": 4}]).problem()
     rng = np.random.default_rng(0)
     anyhow = Grouping(ids=rng.permutation(np.arange(400) // 4).astype(np.int32), groups=100)
-    found = polish(problem, anyhow, "lm", 20).notes["polish"]
+    found = polish(problem, anyhow, Aim("lm"), 20).notes["polish"]
     assert found["after"] < 0.35 * found["before"]
     assert min(found["moved"] + found["dissolved"], found["exchanged"], found["dealt_anew"]) > 0
-    assert polish(problem, anyhow, "lm", 20, seconds=0.0).notes["polish"]["stopped"] == "time"
+    assert polish(problem, anyhow, Aim("lm"), 20, seconds=0.0).notes["polish"]["stopped"] == "time"
 
 
 @settings(max_examples=30, deadline=None)

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from shoal import catalogue
+from tests.cli.conftest import recipe_text
 
 RELEASE = {
     "folder", "evidence", "rows", "classes", "smallest", "statement", "not_protected", "acknowledged", "people",
     "counts", "suppression", "models", "verdicts", "split_verdicts", "vacuous", "overlaps", "checks", "measures",
-    "algorithm", "seconds", "kind", "attacks", "vault", "registry", "formulas",
+    "algorithm", "auto", "seconds", "kind", "attacks", "vault", "registry", "formulas",
 }  # fmt: skip
 SCORE = {"name", "value", "better", "low", "high", "suppression", "also", "reason"}
 
@@ -223,3 +224,19 @@ def test_json_has_no_numbers_that_json_lacks(shoal, tmp_path: Path) -> None:
     result = shoal("audit", path, "--quasi", "age", "--sensitive", "disease", "--json")
     data = json.loads(result.out, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
     assert data["own_value"]["sensitive"]["disease"]["recursive_c"] is None
+
+
+def test_auto_says_what_it_tried_what_it_chose_and_why(shoal, patients: Path, tmp_path: Path) -> None:
+    roles = 'identifiers = ["name"]\nquasi = ["age", "sex", "zip"]'
+    text = recipe_text(roles, k=2, source='path = "patients.csv"')
+    both = 'name = "auto"\ncandidates = [{ name = "mondrian" }, { name = "optimal" }]'
+    (tmp_path / "recipe.toml").write_text(text.replace('name = "mondrian"', both), "utf-8")
+    said = " ".join(shoal("run", tmp_path / "recipe.toml").out.split())
+    assert "Tried on 8 records" in said
+    assert "chosen" in said
+    assert "Of 2 methods tried on 8 records, 'mondrian' reached the best lm" in said
+    found = shoal("run", tmp_path / "recipe.toml", "--replace", "--json").json["auto"]
+    assert [one["method"] for one in found["tried"]] == ["mondrian", "optimal"]
+    assert found["tried"][1]["figure"] is None
+    assert found["chosen"]["name"] == "mondrian"
+    assert "mondrian" not in (tmp_path / "out" / "manifest.json").read_text("utf-8")

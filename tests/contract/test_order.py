@@ -30,8 +30,10 @@ def test_those_that_look_are_registered() -> None:
 
 
 def looks(spec: Spec) -> bool:
-    # Association weighs a column by what it tells about sensitive values, and a cut for a target by what it does.
-    return spec["name"] in LOOKING or spec.get("weights") == "association" or spec.get("cut") == "info-gain"
+    # Association weighs a column by what it tells about sensitive values, a cut for a target by what it does, and
+    # polish by a sum what classes tell.
+    weighed = spec.get("weights") == "association" or spec.get("cut") == "info-gain" or "+" in spec.get("polish", "")
+    return spec["name"] in LOOKING or weighed
 
 
 def crowd() -> pl.DataFrame:

@@ -33,7 +33,7 @@ def partition(frame: pl.DataFrame, k: int) -> tuple[Problem, list[list[int]], ob
     models = [KAnonymity(k=k)]
     judge = Judge(models, whole_reference(ENGINE.open(table), models))
     problem = Problem(rows=ENGINE.open(table), judge=judge, keys=Keys.from_seed(1, identity=True))
-    recoding = Mondrian().run(problem)
+    recoding = Mondrian(cut="widest").run(problem)
     groups: dict[int, list[int]] = {}
     for row, group in enumerate(recoding.ids.tolist()):
         groups.setdefault(group, []).append(row)

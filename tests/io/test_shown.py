@@ -35,7 +35,7 @@ def released(public: bool = False, models: Any = (), algorithm: Any = None) -> s
         },
     )  # fmt: skip
     return shoal.anonymize(
-        table, algorithm=algorithm or shoal.Mondrian(), models=[shoal.KAnonymity(k=4), *models], seed=1,
+        table, algorithm=algorithm or shoal.Mondrian(cut="widest"), models=[shoal.KAnonymity(k=4), *models], seed=1,
         acknowledge=["W-UNMODELLED:disease"],
     )  # fmt: skip
 

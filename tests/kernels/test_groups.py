@@ -7,12 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.algorithms.aims import Aim, Target
 from shoal.algorithms.prices import prices_of
+from shoal.kernels.cluster.exposure import Exposure
 from shoal.kernels.cluster.groups import Groups, join, leave, list_members, make_groups, refresh
 from shoal.kernels.cluster.mending import nearest_groups, pair_off, price_groups
 from shoal.kernels.cluster.regroup import NEVER, grow, shuffle
 from shoal.kernels.compiled import kernel
 from shoal.kernels.price.cells import Prices, wide
+from shoal.table.table import Table
+from tests.algorithms.cluster.loukides import problem_of
 from tests.kernels.test_cells import exact_ticks
 from tests.measures.naive import NaiveColumn
 from tests.table.random_tables import Case, cases
@@ -42,16 +46,22 @@ def shuffled(out: np.ndarray, seed: np.uint64) -> None:
 
 
 @kernel
-def grown(p: Prices, codes: np.ndarray, turn: np.ndarray, k: int, most: int, labels: np.ndarray) -> int:
+def grown(p: Prices, e: Exposure, codes: np.ndarray, turn: np.ndarray, k: int, most: int, labels: np.ndarray) -> int:
     """All records dealt into groups."""
-    return grow(p, codes, np.arange(codes.shape[1]), turn, wide(k), wide(most), labels)
+    return grow(p, e, codes, np.arange(codes.shape[1]), turn, wide(k), wide(most), labels)
+
+
+def nothing_shown(table: Table, capacity: int) -> Exposure:
+    """Groups whose sensitive values do not count."""
+    problem = problem_of(table, [{"name": "k", "k": 2}])
+    return Target(problem, Aim("lm"), np.arange(table.n), tolls=True).exposure(capacity)
 
 
 def state(case: Case, labels: np.ndarray) -> tuple[Prices, np.ndarray, Groups, list[NaiveColumn]]:
     table = case.table()
     p = prices_of(table.domain)
     codes = np.ascontiguousarray(table.quasi_codes.T).T
-    groups = make_groups(p, codes, labels.astype(np.int32), int(labels.max()) + 2)
+    groups = make_groups(p, codes, labels.astype(np.int32), nothing_shown(table, int(labels.max()) + 2))
     return p, codes, groups, [NaiveColumn(case, name) for name in case.quasi]
 
 
@@ -156,7 +166,7 @@ def test_growing_takes_the_cheapest_record_each_time(data: st.DataObject) -> Non
     codes = np.ascontiguousarray(table.quasi_codes.T).T
     turn = np.array(data.draw(st.permutations(range(case.n))), dtype=np.int64)
     labels = np.empty(case.n, dtype=np.int64)
-    total = grown(p, codes, turn, k, NEVER, labels)
+    total = grown(p, nothing_shown(table, 1), codes, turn, k, NEVER, labels)
     columns = [NaiveColumn(case, name) for name in case.quasi]
     groups = [np.flatnonzero(labels == g).tolist() for g in range(case.n // k)]
     assert sum(map(len, groups)) == case.n
@@ -173,4 +183,4 @@ def test_growing_takes_the_cheapest_record_each_time(data: st.DataObject) -> Non
         chosen = next(r for r, value in zip(pool, prices, strict=True) if value <= best and labels[r] == 0)
         pool.remove(chosen)
         mine.append(chosen)
-    assert grown(p, codes, turn, k, 0, labels) == NEVER
+    assert grown(p, nothing_shown(table, 1), codes, turn, k, 0, labels) == NEVER

@@ -17,7 +17,7 @@ Row = dict[str, str | None]
 
 # Of whose cases releases are recorded: another one among them would move all that follow.
 RECORDED: list[dict[str, Any]] = [
-    {"name": "mondrian"},
+    {"name": "mondrian", "cut": "widest"},
     {"name": "mondrian", "mode": "relaxed", "cut": "best"},
     {"name": "mondrian", "cut": "best", "polish": "lm", "polish_rounds": 2},
     {"name": "k-members"},
@@ -28,7 +28,7 @@ RECORDED: list[dict[str, Any]] = [
     {"name": "toc"},
     {"name": "upc", "utility": 0.6, "protection": 0.8},
     {"name": "none"},
-    {"name": "auto", "sample": 10, "candidates": [{"name": "mondrian"}, {"name": "top-down"}]},
+    {"name": "auto", "sample": 10, "candidates": [{"name": "mondrian", "cut": "widest"}, {"name": "top-down"}]},
     {"name": "samarati"},
     {"name": "incognito"},
     {"name": "optimal"},

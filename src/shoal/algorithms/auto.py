@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.algorithms.after_suppression import outcome
+from shoal.algorithms.aims import POLISHED
 from shoal.algorithms.base import Algorithm, Problem, shuffled_codes
-from shoal.algorithms.polish import POLISHED
 from shoal.algorithms.prices import prices_of
 from shoal.catalogue import load, make
 from shoal.errors import InfeasibleError, ParameterError, UserError
@@ -75,22 +75,27 @@ class Auto(Algorithm):
     def run(self, problem: Problem) -> Recoding:
         """Try every candidate on the part, then the best of them on all rows."""
         part = self._part(problem)
-        methods = self._methods(self.candidates or portfolio(self.measure, problem), problem.domain.n)
+        specs = self.candidates or portfolio(self.measure, problem)
+        methods = self._methods(specs, problem.domain.n)
         tried: list[dict[str, Any]] = []
-        for method in methods:
-            problem.progress(f"trying {method.name} on {part.table.n} records")
+        for spec, method in zip(specs, methods, strict=True):
+            problem.progress(f"trying {_label(spec)} on {part.table.n} records")
             figure, failed = self._try(method, part)
-            tried.append({"algorithm": method.parameters(), "figure": figure, "failed": failed})
+            tried.append(
+                {"method": _label(spec), "algorithm": method.parameters(), "figure": figure, "failed": failed}
+            )
         figures = [math.inf if one["figure"] is None else one["figure"] for one in tried]
         # On the part none may do, and on all rows one still might: the first is as good a guess as any.
         best = int(np.argmin(figures))
-        problem.progress(f"running {methods[best].name} on all records")
+        problem.progress(f"running {tried[best]['method']} on all records")
         recoding = methods[best].run(problem)
         notes = {
             **recoding.notes,
             "auto": {
+                "measure": self.measure,
+                "records": part.table.n,
                 "chosen": methods[best].parameters(),
-                "why": _reason(methods[best].name, figures, self.measure, part.table.n),
+                "why": _reason([one["method"] for one in tried], figures, self.measure, part.table.n),
                 "tried": tried,
             },
         }
@@ -139,22 +144,32 @@ def portfolio(measure: str, problem: Problem) -> list[dict[str, Any]]:
     polish = {"polish": measure} if measure in POLISHED else {"polish": "lm"}
     size = max(256, 8 * problem.judge.k)
     found: list[dict[str, Any]] = [
-        {"name": "mondrian", "cut": "best", "mode": "relaxed", **polish},
-        {"name": "mondrian", "cut": "best", "mode": "relaxed"},
+        {"name": "mondrian", "mode": "relaxed", **polish},
+        {"name": "mondrian", "mode": "relaxed"},
         {"name": "k-members", "loss": "spread", "prepartition": size, **polish},
         {"name": "top-down", "prepartition": size, **polish},
-        {"name": "toc", "utility_weight": 1.0, "protection_weight": 0.0, "max_size": 2 * problem.judge.k - 1, **polish},
+        {
+            "name": "toc", "listing": "printed", "utility_weight": 1.0, "protection_weight": 0.0,
+            "max_size": 2 * problem.judge.k - 1, **polish,
+        },
     ]
     if all(column.kind == "tree" for column in problem.table.quasi):
         found.append({"name": "optimal", "repeat": True, **polish})
     return found
 
 
-def _reason(name: str, figures: Sequence[float], measure: str, n: int) -> str:
-    ordered = sorted(figures)
-    if math.isinf(ordered[0]):
-        return f"No method satisfied the models on the {n} records tried; {name} is the first of them."
-    text = f"On {n} records {name} reached the best {measure}, {abs(ordered[0]):.4g}"
-    if len(ordered) > 1 and math.isfinite(ordered[1]):
-        text += f"; the next best {abs(ordered[1]):.4g}"
+def _label(spec: Mapping[str, Any]) -> str:
+    """A method as it was given, for people."""
+    return ", ".join([str(spec["name"]), *(f"{key} = {value}" for key, value in spec.items() if key != "name")])
+
+
+def _reason(labels: Sequence[str], figures: Sequence[float], measure: str, n: int) -> str:
+    """Why which of the methods was chosen, in one sentence."""
+    order = np.argsort(figures, kind="stable")
+    first, figure = labels[order[0]], figures[order[0]]
+    if math.isinf(figure):
+        return f"No method satisfied the models on the {n} records tried; {first} is the first of them."
+    text = f"Of {len(labels)} methods tried on {n} records, '{first}' reached the best {measure}, {abs(figure):.4g}"
+    if len(order) > 1 and math.isfinite(figures[order[1]]):
+        text += f"; the next best was '{labels[order[1]]}' with {abs(figures[order[1]]):.4g}"
     return text + "."

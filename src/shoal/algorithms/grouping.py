@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from shoal.algorithms.aims import Aim, read_aim
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.mend import mend
-from shoal.algorithms.polish import POLISH_ROUNDS, POLISHED, polish
+from shoal.algorithms.polish import POLISH_ROUNDS, polish
 from shoal.catalogue import load
 from shoal.errors import ParameterError
 from shoal.models.base import Model
-from shoal.params import choice, real, whole
+from shoal.params import real, whole
 from shoal.recoding.recodings import Grouping
+
+NOT_POLISHED = "none"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,8 +25,10 @@ class Polishable(Algorithm):
     Parameters
     ----------
     polish
-        A measure to lower afterwards (``lm``, ``ilm`` or ``arx-loss``), or ``rv`` to raise: records move, change places
-        and are dealt anew between neighbouring groups while every model keeps holding.
+        A measure to lower afterwards (``lm``, ``ilm`` or ``arx-loss``), ``rv`` to raise, or loss and what classes tell
+        by their weights, such as ``0.5 lm + 0.5 range-diversity`` (or ``mpm``): records move, change places and are
+        dealt anew between neighbouring groups while every model keeps holding. ``none``: not at all, which is the
+        default of most methods.
     polish_rounds
         Most rounds of it; a round that gains next to nothing ends it earlier. 20 by default.
     polish_seconds
@@ -38,20 +43,23 @@ class Polishable(Algorithm):
     def __post_init__(self) -> None:
         super().__post_init__()
         name = type(self).__name__
-        if self.polish is not None:
-            choice(name, "polish", self.polish, POLISHED)
-        elif self.polish_rounds is not None or self.polish_seconds is not None:
+        if self.polishes is None and (self.polish_rounds is not None or self.polish_seconds is not None):
             raise ParameterError(f"The polish of {name} has bounds but no measure to lower: set 'polish' too.")
         if self.polish_rounds is not None:
             whole(name, "polish_rounds", self.polish_rounds, least=1)
         if self.polish_seconds is not None:
             real(name, "polish_seconds", self.polish_seconds, low=0.0)
 
+    @property
+    def polishes(self) -> Aim | None:
+        """What polish lowers, None where there is none."""
+        return None if self.polish in (None, NOT_POLISHED) else read_aim(type(self).__name__, self.polish)
+
     def polished(self, problem: Problem, grouping: Grouping) -> Grouping:
         """The grouping itself, or a better one if asked for."""
-        if self.polish is None:
+        if self.polishes is None:
             return grouping
-        return polish(problem, grouping, self.polish, self.polish_rounds or POLISH_ROUNDS, self.polish_seconds)
+        return polish(problem, grouping, self.polishes, self.polish_rounds or POLISH_ROUNDS, self.polish_seconds)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Polish: after any grouping, change groups a little at a time while every model holds and the loss falls."""
+"""Polish: after any grouping, change groups a little at a time while every model holds and what is aimed at falls."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from shoal.algorithms.aims import Aim, Target
 from shoal.algorithms.base import Problem, sensitive_codes, shuffled_codes
-from shoal.algorithms.prices import prices_of, quasi_columns, weighted
-from shoal.catalogue import load
+from shoal.algorithms.prices import prices_of, weighted
+from shoal.errors import ParameterError
 from shoal.kernels.cluster.groups import Groups, make_groups
 from shoal.kernels.cluster.neighbours import offer_neighbours, offer_windows
 from shoal.kernels.cluster.polish import dissolve, improve, regroup, wake
@@ -17,13 +18,8 @@ from shoal.kernels.cluster.relocate import Limits, Scene
 from shoal.kernels.cores import share
 from shoal.kernels.judge.rules import EXTENT, SIZE
 from shoal.kernels.price.cells import Prices
-from shoal.measures.base import Measure
-from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Grouping
-from shoal.table.workload import lifts
 
-# Measures that fall as a weighted sum of spreads does.
-POLISHED = ("lm", "ilm", "arx-loss", "rv")
 POLISH_ROUNDS = 20
 # Groups a zone: enough for records to find better places, few enough for cores to have work; with fewer groups, a zone
 # for each of the cores that are common.
@@ -55,34 +51,32 @@ class _Work:
 
 
 def polish(
-    problem: Problem, grouping: Grouping, measure: str, rounds: int, seconds: float | None = None
+    problem: Problem, grouping: Grouping, aim: Aim, rounds: int, seconds: float | None = None, stream: str = "polish"
 ) -> Grouping:
     """Move, exchange, dissolve and deal anew; the notes say what that gained.
 
     Suppressed records stay suppressed. With ``seconds`` the rounds stop when the time is up, so that the same secret
-    gives the same groups only if the same number of rounds was done; the notes give it.
+    gives the same groups only if the same number of rounds was done; the notes give it. Another ``stream`` of the
+    secret looks for neighbours in other orders.
     """
-    priced = load("measure", measure)()
+    if aim.protection and not problem.table.sensitive:
+        raise ParameterError(f"Polish by '{aim}' needs a sensitive attribute: name one, or polish by loss alone.")
     order, codes = shuffled_codes(problem)
     kept = grouping.ids[order] >= 0
     if not kept.any():
         return grouping
     order, codes = order[kept], np.ascontiguousarray(codes[kept], dtype=np.int32)
-    rng = problem.keys.generator("polish")
+    rng = problem.keys.generator(stream)
     problem.progress("polish: finding neighbours")
     near = _neighbours(codes, prices_of(problem.domain), rng)
     work = _Work(codes, order, grouping.ids[order], near)
-    search = _Search(problem, priced, work, rng)
-    notes = {"measure": measure, "before": _figure(problem, priced, grouping), **search.run(rounds, seconds)}
+    search = _Search(problem, aim, work, rng)
+    notes = {"measure": str(aim), "before": aim.figure(problem, grouping), **search.run(rounds, seconds)}
     ids = np.full(problem.table.n, -1, dtype=np.int32)
     ids[order] = np.unique(work.ids, return_inverse=True)[1]
     better = Grouping(ids=ids, groups=int(ids.max()) + 1)
-    notes["after"] = _figure(problem, priced, better)
+    notes["after"] = aim.figure(problem, better)
     return replace(better, notes={**grouping.notes, "polish": notes})
-
-
-def _figure(problem: Problem, measure: Measure, grouping: Grouping) -> float | None:
-    return measure.score(apply_recoding(problem.rows, grouping).price_stats()).value
 
 
 def _neighbours(codes: np.ndarray, prices: Prices, rng: np.random.Generator) -> np.ndarray:
@@ -112,17 +106,16 @@ def _sorted_rows(codes: np.ndarray, columns: np.ndarray) -> np.ndarray:
 class _Search:
     """Rounds of polish on one grouping."""
 
-    def __init__(self, problem: Problem, measure: Measure, work: _Work, rng: np.random.Generator) -> None:
-        self.problem, self.measure, self.work, self.rng = problem, measure, work, rng
+    def __init__(self, problem: Problem, aim: Aim, work: _Work, rng: np.random.Generator) -> None:
+        self.problem, self.work, self.rng = problem, work, rng
         table, rules = problem.table, problem.judge.rules
         extents = rules.limit[rules.op == EXTENT]
         # A limit on spreads is held against the prices themselves, so then there are no tolls.
-        own = None if extents.size else measure.node_prices(table.domain)
-        self.columns = quasi_columns(table.domain, tolls=not extents.size, own=own)
-        self.lifts = lifts(table.quasi, {} if extents.size else table.domain.cuts)
-        self.prices = self._weighed(None)
-        alone = bool((rules.op == SIZE).all()) and problem.table.subjects is None
-        plain = weighted(self.columns, [1.0] * len(self.columns), table.n)
+        self.target = Target(problem, aim, work.order, tolls=not extents.size)
+        self.codes = np.ascontiguousarray(self.target.with_spreads(work.codes)).T
+        self.prices = self.target.prices(None)
+        alone = bool((rules.op == SIZE).all()) and table.subjects is None
+        plain = weighted(self.target.quasi, [1.0] * len(table.quasi), table.n)
         self.judged = None if alone else (rules, sensitive_codes(problem), plain)
         k = max(problem.judge.k, 2)
         self.limits = Limits(
@@ -148,8 +141,8 @@ class _Search:
             count += 1
             self.work.ids = groups.ids
             after = self._loss(groups)
-            self.prices = self._weighed(self._spreads(groups))
-            self.problem.progress(f"polish: round {count}, mean loss {after:.4g}")
+            self.prices = self.target.prices(self._spreads(groups))
+            self.problem.progress(f"polish: round {count}, {self.target.words} {after:.4g}")
             if before - after <= _WORTH * before:
                 stopped = "nothing left to gain"
                 break
@@ -178,23 +171,19 @@ class _Search:
         # Places run through the zones one after the other, so a place within its zone is a number within it.
         number = place - (np.cumsum(counts) - counts)[zone] + self.group_at[zone]
         self.zone = np.repeat(np.arange(zones), room).astype(np.int32)
-        return make_groups(self.prices, work.codes.T, number[labels].astype(np.int32), int(room.sum()))
-
-    def _weighed(self, spreads: np.ndarray | None) -> Prices:
-        """Prices whose sum the measure follows, where the groups' mean spreads stand now (None: not known yet)."""
-        domain = self.problem.domain
-        weights = self.measure.spread_weights(domain, spreads)
-        assert weights is not None
-        return weighted(self.columns, weights * self.lifts, domain.n)
+        shown = self.target.exposure(int(room.sum()))
+        return make_groups(self.prices, self.codes, number[labels].astype(np.int32), shown)
 
     def _spreads(self, groups: Groups) -> np.ndarray:
-        """Each column's mean price without its weight."""
-        ticks = (groups.size.astype(np.int64)[:, None] * groups.now).sum(axis=0)
-        return np.asarray(ticks / np.maximum(self.prices.unit * self.problem.domain.n, 1.0))
+        """Each quasi-identifier's mean price without its weight."""
+        quasi = len(self.target.quasi)
+        ticks = (groups.size.astype(np.int64)[:, None] * groups.now[:, :quasi]).sum(axis=0)
+        return np.asarray(ticks / np.maximum(self.prices.unit[:quasi] * self.problem.domain.n, 1.0))
 
     def _loss(self, groups: Groups) -> float:
-        """Weighted mean price of a record's cell, under the weights of the moment."""
-        return int((groups.size * groups.cost).sum()) / (self.work.ids.size * self.prices.one)
+        """Mean price of a record, under the weights of the moment; a spread that counts in favour as what it lacks."""
+        lacking = -float(self.prices.unit[self.prices.unit < 0].sum())
+        return (int((groups.size * groups.cost).sum()) / self.work.ids.size + lacking) / self.prices.one
 
     def _round(self, groups: Groups) -> np.ndarray:
         """Every zone once, as many at a time as there are cores; what was done of each kind."""
@@ -207,7 +196,7 @@ class _Search:
         which = [self.rng.permutation(np.arange(*self.group_at[z : z + 2])) for z in range(zones)]
         seeds = self.rng.integers(0, 1 << 63, zones).astype(np.uint64)
         touched = np.zeros(work.ids.size, dtype=np.uint8)
-        scene = Scene(work.codes.T, work.near, work.order, self.zone, work.quiet, work.calm, touched)
+        scene = Scene(self.codes, work.near, work.order, self.zone, work.quiet, work.calm, touched)
         done = np.zeros((zones, 4), dtype=np.int64)
 
         def zone(z: int) -> None:

@@ -82,7 +82,8 @@ def quasi_columns(
     """What a group's published cells cost, snapping included.
 
     ``height`` is the level of a node over its tree's height, ``spread`` leaves (values) less one over domain less one,
-    ``penalty`` NCP's leaves over domain; flat columns have no height, and take the penalty. One value costs nothing.
+    ``penalty`` NCP's leaves over domain; flat columns have no height, and take the penalty. ``byun`` takes them for
+    trees of height 1, as Byun et al. do: two values cost as much as all. One value costs nothing.
     Tolls of a workload come on top, in shares of what everything costs. ``own`` prices of a measure take the place of
     the loss, column by column.
     """
@@ -108,7 +109,7 @@ def _quasi(column: Column, loss: str, cuts: Cuts, own: np.ndarray | None) -> Col
     assert tree is not None
     if own is not None:
         steps, parts = own, 0
-    elif loss == "height":
+    elif loss in ("height", "byun"):
         parts = max(tree.height, 1)
         steps = np.repeat(np.arange(tree.height + 1)[:, None] / parts, card, axis=1)
     else:
@@ -146,6 +147,8 @@ def _parts(ends: np.ndarray, width: float) -> int:
 
 def _sized(values: np.ndarray, card: int, loss: str) -> tuple[np.ndarray, int]:
     """Prices of sets or nodes of so many values, and the parts they are multiples of."""
+    if loss == "byun":
+        return np.where(values > 1, 1.0, 0.0), 1
     parts = max(card - 1, 1) if loss == "spread" else card
     return np.where(values > 1, (values - 1.0 if loss == "spread" else values) / parts, 0.0), parts
 

@@ -46,6 +46,7 @@ def release_data(release: Release, folder: Path | None) -> dict[str, Any]:
         "vault": evidence.get("vault"),
         "registry": evidence.get("registry"),
         "algorithm": evidence["algorithm"],
+        "auto": evidence["search"].get("auto"),
         "seconds": evidence["seconds"],
     }
 
@@ -65,6 +66,8 @@ def show_release(release: Release, folder: Path | None) -> None:
         f"{classes['smallest']:,} rows; {counts['suppressed']:,} rows suppressed ({share(_suppression(counts))}), "
         f"{counts['dropped']:,} dropped for missing cells.",
     )
+    if evidence["search"].get("auto"):
+        _show_choice(evidence["search"]["auto"])
     show_table(
         ["model", "on", "holds", "worst class", "limit", "by"],
         verdict_rows(release.verdict),
@@ -93,6 +96,20 @@ def show_release(release: Release, folder: Path | None) -> None:
         _show_vault(evidence["vault"])
     if evidence.get("registry"):
         _show_registry(evidence["registry"], folder is not None)
+
+
+def _show_choice(auto: Mapping[str, Any]) -> None:
+    """What `auto` tried, what it chose, and why."""
+    rows = [
+        (
+            one["method"],
+            "–" if one["figure"] is None else figure(abs(one["figure"])),
+            "chosen" if one["algorithm"] == auto["chosen"] else one["failed"] or "",
+        )
+        for one in auto["tried"]
+    ]
+    show_table(["method", f">{auto['measure']}", ""], rows, title=f"Tried on {auto['records']:,} records")
+    say(auto["why"])
 
 
 def _show_vault(kept: Mapping[str, Any]) -> None:

@@ -31,9 +31,9 @@ class Grid:
 
     Examples
     --------
-    >>> grid = Grid(algorithms=[{"name": "mondrian"}, {"name": "toc"}], values={"k": [2, 5], "toc.delta": [0.1, 0.5]})
+    >>> grid = Grid(algorithms=[{"name": "mondrian"}, {"name": "upc"}], values={"k": [2, 5], "upc.size": [50, 90]})
     >>> [point.label for point in grid.points()][:3]
-    ['mondrian, k=2', 'mondrian, k=5', 'toc, k=2, delta=0.1']
+    ['mondrian, k=2', 'mondrian, k=5', 'upc, k=2, size=50']
     """
 
     algorithms: Sequence[Mapping[str, Any]]

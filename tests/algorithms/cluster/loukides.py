@@ -129,8 +129,7 @@ class Loukides:
         return value
 
     def group_diversity(self, rows: Sequence[int]) -> Fraction:
-        shown = [secret.range_diversity(rows) for secret in self.secrets]
-        return (self.loss(rows) + sum(shown, Fraction(0)) / len(shown)) / 2
+        return (self.loss(rows) + self.exposure(rows)) / 2
 
     def subspaces(self, size: int | None) -> list[list[int]]:
         rows = list(range(self.case.n))
@@ -140,15 +139,17 @@ class Loukides:
         return len(rows) if self.case.subject is None else len({self.case.subject[row] for row in rows})
 
     def algorithm_1(
-        self, parts: list[list[int]], k: int, delta: float, weights: tuple[float, float], most: int
-    ) -> Clusters:
+        self, parts: list[list[int]], k: int, delta: float, weights: tuple[float, float], most: int,
+        linked: bool = False,
+    ) -> Clusters:  # fmt: skip
         found = Clusters([], [])
         for part in parts:
             rest, kept, left = list(part), [], []
             while rest:
                 cluster = [rest.pop(0)]
                 while rest and self.people(cluster) < most:
-                    nearest = min(rest, key=lambda t: (self.mr_wtd([cluster[0], t], *weights), t))
+                    near = cluster if linked else cluster[:1]
+                    nearest = min(rest, key=lambda t: (self.mr_wtd([*near, t], *weights), t))
                     if self.mr_wtd([*cluster, nearest], *weights) > Fraction(delta) + TOLERANCE:
                         break
                     cluster.append(nearest)
@@ -185,18 +186,25 @@ class Loukides:
         return min(clusters, key=value)
 
     def algorithm_6(
-        self, parts: list[list[int]], k: int, utility: float, limits: tuple[float, float], free: int, most: int
-    ) -> Clusters:
+        self, parts: list[list[int]], k: int, utility: float, limits: tuple[float, float], free: int, most: int,
+        grows: bool = False,
+    ) -> Clusters:  # fmt: skip
         found = Clusters([], [])
         for part in parts:
             rest, kept, left = list(part), [], []
             while rest:
                 cluster = [rest.pop(0)]
-                while rest and self.people(cluster) < most:
-                    nearest = min(rest, key=lambda t: (self.group_diversity([*cluster, t]), t))
+                while rest:
+                    failing = grows and self.people(cluster) >= free and not self.safe(cluster, limits)
+                    if self.people(cluster) >= most and not failing:
+                        break
+                    offered = [t for t in rest if not failing or self._falls(cluster, t)]
+                    if not offered:
+                        break
+                    nearest = min(offered, key=lambda t: (self.group_diversity([*cluster, t]), t))
                     grown = [*cluster, nearest]
-                    small = self.people(grown) < free
-                    if not self.useful(grown, utility) or not (small or self.safe(grown, limits)):
+                    small = self.people(cluster if grows else grown) < free
+                    if not self.useful(grown, utility) or not (small or failing or self.safe(grown, limits)):
                         break
                     cluster = grown
                     rest.remove(nearest)
@@ -223,6 +231,12 @@ class Loukides:
                             self.group_diversity([*c, t]) - (self.group_diversity(c) if increment else 0)
                         ),
                     ).append(t)
+
+    def exposure(self, rows: Sequence[int]) -> Fraction:
+        return sum((one.range_diversity(rows) for one in self.secrets), Fraction(0)) / len(self.secrets)
+
+    def _falls(self, cluster: list[int], t: int) -> bool:
+        return self.exposure([*cluster, t]) < self.exposure(cluster) - TOLERANCE
 
     def useful(self, rows: Sequence[int], utility: float) -> bool:
         return self.loss(rows, weighted=False) <= Fraction(utility) + TOLERANCE

@@ -47,8 +47,10 @@ def loss(case: Case, name: str) -> Cost:
 
     def price(column: NaiveColumn, rows: Sequence[int]) -> Fraction:
         values = [column.values[row] for row in rows]
-        if name == "height" and column.kind == "tree":
+        if name in ("height", "byun") and column.kind == "tree":
             return Fraction(column.level(values), column.height)
+        if name == "byun" and column.kind == "flat":
+            return Fraction(len(set(values)) > 1)
         cell = column.cell(values)
         return Fraction(column.spread(cell) if name == "spread" else column.penalty(cell))
 

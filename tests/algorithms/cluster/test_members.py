@@ -24,7 +24,7 @@ SENSITIVE_ONE = 1 << 30
 @settings(max_examples=80, deadline=None)
 @given(
     case=cases(rows=(2, 14), sensitive=(0, 0)), k=st.integers(2, 5), furthest=st.booleans(),
-    name=st.sampled_from(["height", "spread"]),
+    name=st.sampled_from(["height", "spread", "byun"]),
 )  # fmt: skip
 def test_members_equal_the_reference(case: Case, k: int, furthest: bool, name: str) -> None:
     k = min(k, case.n)
@@ -129,7 +129,7 @@ def test_members_p_equal_the_reference(case: Case, k: int, furthest: bool, pairs
     ("made", "said"),
     [
         (lambda: KMembers(seeds="nearest"), "furthest, random"),
-        (lambda: KMembers(loss="penalty"), "height, spread"),
+        (lambda: KMembers(loss="penalty"), "height, spread, byun"),
         (lambda: KMembers(k=5, prepartition=4), "at least k = 5"),
         (lambda: KMembers(prepartition=1), "whole number of at least 2"),
         (lambda: KMembersP(objective="diversity"), "s-diversity"),

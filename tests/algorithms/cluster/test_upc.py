@@ -59,23 +59,24 @@ def models_of(spec: UPC) -> list[dict[str, Any]]:
     everywhere=st.booleans(),
     increment=st.booleans(),
     strict=st.booleans(),
-    printed=st.booleans(),
+    listing=st.sampled_from(["grown", "corrected", "printed"]),
     limited=st.booleans(),
 )
 def test_clusters_are_those_of_the_reference(
     case: Case, k: int, utility: float, protection: float, size: int, cut: int, everywhere: bool, increment: bool,
-    strict: bool, printed: bool, limited: bool,
+    strict: bool, listing: str, limited: bool,
 ) -> None:  # fmt: skip
     blocks = blocks_of(case, cut) if cut else {}
     naive = Loukides(case, blocks)
     fewest = max(k, int(np.ceil(1 / protection - 1e-9)))
     assume(case.n >= fewest)
     limits = (protection, protection if strict else 1.0)
-    most = 2 * fewest - 1 if limited else case.n + 1
-    free = k if printed else fewest
-    expected = naive.algorithm_6(naive.subspaces(size), k, utility, limits, free, most)
+    grows = listing == "grown"
+    most = 2 * fewest - 1 if limited else fewest if grows else case.n + 1
+    free = k if listing == "printed" else fewest
+    expected = naive.algorithm_6(naive.subspaces(size), k, utility, limits, free, most, grows)
     spec = UPC(
-        k=k, utility=utility, protection=protection, size=size, strict=strict, strict_listing=printed,
+        k=k, utility=utility, protection=protection, size=size, strict=strict, listing=listing,
         assign="increment" if increment else "value", leftover_scope="all" if everywhere else "near",
         max_size=most if limited else None,
     )  # fmt: skip
@@ -182,7 +183,7 @@ def test_p_below_one_over_k_raises_the_smallest_class() -> None:
     assert found.notes["fewest"] == 4
     assert found.notes["suppressed"] < 20
     with pytest.raises(InfeasibleError, match="UPC can release nothing"):
-        UPC(k=2, utility=0.9, protection=0.3, strict_listing=True).group(problem_of(table, models_of(spec), seed=1))
+        UPC(k=2, utility=0.9, protection=0.3, listing="printed").group(problem_of(table, models_of(spec), seed=1))
 
 
 def test_rd_within_p_hides_a_range_that_holds_more_and_strict_does_not() -> None:
@@ -241,7 +242,7 @@ def test_limits_may_come_from_models() -> None:
 
 def test_other_models_suppress_classes_within_the_limit() -> None:
     table = patients(600)
-    spec = UPC(k=4, utility=0.3, protection=0.5)
+    spec = UPC(k=4, utility=0.3, protection=0.5, guide=0.5)
     diverse = make("model", {"name": "entropy-l", "l": 5, "on": "ill"})
     release = shoal.anonymize(table, algorithm=spec, models=[diverse], seed=1)
     assert release.evidence["counts"]["suppressed"] > 0
@@ -255,6 +256,7 @@ def test_other_models_suppress_classes_within_the_limit() -> None:
     [
         {"utility": 1.5}, {"utility": -0.1}, {"protection": 0.0}, {"protection": 1.1}, {"k": 5, "size": 4},
         {"k": 5, "max_size": 4}, {"assign": "best"}, {"leftover_scope": "here"}, {"strict": True},
+        {"listing": "corrected again"}, {"polish": "dm"},
     ],
 )  # fmt: skip
 def test_bad_parameters_get_one_sentence(given_: dict[str, Any]) -> None:
@@ -269,5 +271,50 @@ def test_shorthand_stands_for_models() -> None:
         "k", "worst-group-utility", "range-diversity", "range-confidence",
     ]  # fmt: skip
     assert set(spec.parameters()) == {
-        "name", "strict_listing", "assign", "leftover_scope", "suppression_limit",
+        "name", "listing", "assign", "leftover_scope", "suppression_limit",
     }  # fmt: skip
+
+
+def test_a_cluster_that_fails_p_grows_as_long_as_that_helps() -> None:
+    """Of five people with a balanced attribute of two values three always share one: 0.52, and 0.5 from six on."""
+    frame = pl.DataFrame({"a": list(range(40)), "s": ["x", "y"] * 20})
+    table = read(frame, quasi=["a"], sensitive=["s"])
+    spec = UPC(k=5, utility=1.0, protection=0.5)
+    release = shoal.anonymize(table, algorithm=spec, seed=1)
+    assert release.evidence["counts"]["suppressed"] < 6
+    assert release.measure("wgp").value == pytest.approx(0.5)
+    for listing in ("corrected", "printed"):
+        with pytest.raises(InfeasibleError, match="UPC can release nothing"):
+            shoal.anonymize(table, algorithm=UPC(k=5, utility=1.0, protection=0.5, listing=listing), seed=1)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_whatever_mondrian_can_release_upc_can(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, values = int(rng.integers(12, 60)), int(rng.integers(2, 5))
+    frame = pl.DataFrame(
+        {"a": rng.integers(0, 30, n), "b": rng.integers(0, 4, n).astype(str), "s": rng.integers(0, values, n)}
+    )
+    table = read(frame, quasi=["a", "b"], sensitive=["s"], settings={"s": {"type": "categorical"}})
+    whole = float(((np.bincount(frame["s"]) / n) ** 2).sum())
+    limit = {"k": int(rng.integers(2, 7)), "p": min(1.0, whole + float(rng.uniform(0.0, 0.15)))}
+    models = [
+        {"name": "k", "k": limit["k"]}, {"name": "range-diversity", "p": limit["p"]},
+        {"name": "worst-group-utility", "u": 1.0},
+    ]  # fmt: skip
+    given_ = [make("model", one) for one in models]
+    shoal.anonymize(table, algorithm=shoal.Mondrian(), models=given_, seed=seed)
+    release = shoal.anonymize(table, algorithm=UPC(), models=given_, seed=seed)
+    assert release.evidence["counts"]["released"] >= n / 2
+
+
+def test_the_start_that_loses_least_is_kept() -> None:
+    spec = UPC(k=4, utility=1.0, protection=0.4)
+    problem = problem_of(patients(300), models_of(spec), seed=2)
+    found = spec.run(problem)
+    starts = found.notes["starts"]
+    assert set(starts) == {"guide 0.5", "guide 1", "mondrian"}
+    assert starts[found.notes["start"]] == min(starts.values())
+    assert found.notes["polish"]["after"] <= min(starts.values())
+    one = UPC(k=4, utility=1.0, protection=0.4, guide=0.5).run(problem)
+    assert starts["guide 0.5"] == one.notes["polish"]["after"]

@@ -63,13 +63,13 @@ def mrg(k: int, weight: float = 0.5, **options: Any) -> TOC:
 
     Where no cluster reaches k, all rows are one: the figures then say so, and an experiment goes on.
     """
-    given = {"sample_fraction": SHARE, "fallback": "single", **options}
+    given = {"listing": "printed", "sample_fraction": SHARE, "fallback": "single", **options}
     return TOC(k=k, utility_weight=weight, protection_weight=1.0 - weight, **given)
 
 
 METHODS: dict[str, Make] = {
-    "Mondrian": lambda k: Mondrian(k=k),
-    "Mondrian, relaxed": lambda k: Mondrian(k=k, mode="relaxed"),
+    "Mondrian": lambda k: Mondrian(k=k, cut="widest"),
+    "Mondrian, relaxed": lambda k: Mondrian(k=k, cut="widest", mode="relaxed"),
     "K-Members": lambda k: KMembers(k=k),
     "K-Members-p": lambda k: KMembersP(k=k),
     "MRG": mrg,

@@ -156,7 +156,7 @@ def _ranges(context: Context) -> Outcome:
         by_value = frame[np.argsort(adult_frame(frame)["occupation"].to_numpy(), kind="stable")]
         for name, mode, used in _cuts(frame, by_value, seed):
             table = adult_table(used["frame"])
-            made, found = figures(table, Mondrian(k=k, mode=mode), seed, **used["settings"])
+            made, found = figures(table, Mondrian(k=k, cut="widest", mode=mode), seed, **used["settings"])
             rows.append({"cuts": name, "k": k, "seed": seed} | found)
             lengths = _lengths(made)
             shares += [{"cuts": name, "k": k, "seed": seed, "range": at, "share": float((lengths == at).mean())}

@@ -118,8 +118,11 @@ def fewest(k: int, protection: float) -> int:
 
 
 def upc(k: int, utility: float, protection: float, **options: Any) -> UPC:
-    """UPC as its listing has it: every cluster is open to leftovers, and grows as far as U and P allow."""
-    printed = {"size": 4 * fewest(k, protection), "max_size": None, "assign": "value", "leftover_scope": "all"}
+    """UPC as its listing has it, but that P is asked for where a class can first meet it.
+
+    Every cluster is open to leftovers, and grows as far as U and P allow.
+    """
+    printed = {"listing": "corrected", "size": 4 * fewest(k, protection), "assign": "value", "leftover_scope": "all"}
     return UPC(k=k, utility=utility, protection=protection, **{**printed, **options})
 
 

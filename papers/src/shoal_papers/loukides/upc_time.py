@@ -64,7 +64,7 @@ def seconds(made: StandIn, quasi: Sequence[str], name: str, k: int, seed: int) -
         scope = {"leftover_scope": "near"} if name == NEAR else {}
         release(tables.plain, upc(k, 0.7, 0.5, **scope), seed=seed, progress=watch)
     elif name == MONDRIAN:
-        release(tables.plain, Mondrian(k=k), seed=seed, progress=watch)
+        release(tables.plain, Mondrian(k=k, cut="widest"), seed=seed, progress=watch)
     else:
         algorithm, models = protected(name, k)
         release(tables.trees, algorithm, models=models, seed=seed, progress=watch)

@@ -36,7 +36,7 @@ STARTS = 0.3
 
 def toc(k: int, delta: float, **options: Any) -> TOC:
     """TOC in its plain version: clusters below k are suppressed."""
-    return TOC(k=k, delta=delta, leftover="suppress", suppression_limit=1.0, **options)
+    return TOC(k=k, listing="printed", delta=delta, leftover="suppress", suppression_limit=1.0, **options)
 
 
 def _rows(tables: Tables, given: Mapping[str, Any], k: int, seed: int, ours: Any, trading: Any) -> list[dict[str, Any]]:
@@ -89,7 +89,7 @@ def _readings(context: Context) -> list[str]:
     near = _other(context, leftover_scope=lambda k: "near")
     tight = _other(context, lambda k, delta: toc(k, delta, size=k))
     named = [
-        ("UPC's leftovers join clusters near them only, our default", _soft(near)[:1]),
+        ("UPC's leftovers join clusters near them only", _soft(near)[:1]),
         ("TOC with s = k", _soft(tight)[1:3]),
     ]
     if context.quick:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,6 +25,17 @@ def delta_candidates(iteration: int) -> list[float]:
     """Midpoints of 2^i equal intervals of [0, 1]."""
     count = 2**iteration
     return [(2 * place + 1) / (2 * count) for place in range(count)]
+
+
+def next_best(tried: Sequence[Mapping[str, Any]]) -> list[float]:
+    """Thresholds that were tried, best score first, then those without one, largest first; 1 allows every cluster."""
+    scored = sorted((one for one in tried if one["score"] is not None), key=_rank)
+    others = sorted((one["delta"] for one in tried if one["score"] is None), reverse=True)
+    return [*(one["delta"] for one in scored), *others, 1.0]
+
+
+def _rank(one: Mapping[str, Any]) -> tuple[float, float]:
+    return round(one["score"], 12), one["delta"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -68,7 +79,7 @@ class Trials:
         results = try_thresholds(self._task(self.sample, 0.0), self.plain, np.array(deltas), self.increment)
         tried = [{"delta": delta} | self._score(result) for delta, result in zip(deltas, results, strict=True)]
         scored = [one for one in tried if one["score"] is not None]
-        best = min(scored, key=lambda one: (round(one["score"], 12), one["delta"]), default=tried[-1])
+        best = min(scored, key=_rank, default=tried[-1])
         return best["delta"], tried
 
     def choose_size(self, delta: float, epsilon: float, *, raw: bool) -> tuple[int, list[dict[str, Any]]]:

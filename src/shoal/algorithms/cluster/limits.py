@@ -96,12 +96,12 @@ def _by_column(problem: Problem, name: str) -> dict[str, float]:
 
 
 def secrets_of(promise: Promise, codes: np.ndarray) -> Secrets:
-    """Closeness and policies of the columns, packed; ``codes`` are (n, columns), -1 where unknown."""
+    """Closeness and policies of the columns, if any, packed; ``codes`` are (n, columns), -1 where unknown."""
     near = [closeness(column, unknown_flags(column)) for column in promise.columns]
     policies = [policy_of(column) for column in promise.columns]
     trees = [one.tree.ravel() if one.kind == LEAVES else np.empty(0, dtype=np.int32) for one in near]
     # A table of pairs is quick to look things up in, as long as it is not larger than what is looked up.
-    squares = np.array([column.card**2 for column in promise.columns])
+    squares = np.array([column.card**2 for column in promise.columns], dtype=np.int64)
     tabled = squares <= codes.shape[0]
     near_at = np.where(tabled, np.cumsum(squares * tabled) - squares, -1)
     whole = np.stack(
@@ -119,10 +119,10 @@ def secrets_of(promise: Promise, codes: np.ndarray) -> Secrets:
         whole=whole.astype(np.int64),
         real=np.stack([scales, promise.protection, promise.confidence], axis=1).astype(np.float64),
         policy=np.concatenate(
-            [np.stack([one.axis, one.low, one.high, one.reach], axis=1) for one in policies]
+            [np.empty((0, 4)), *(np.stack([one.axis, one.low, one.high, one.reach], axis=1) for one in policies)]
         ).astype(np.int32),
         ref=np.concatenate([_NONE, *(one.ref for one in near)]).astype(np.float64),
-        tree=np.concatenate(trees).astype(np.int32),
+        tree=np.concatenate([_NONE, *trees]).astype(np.int32),
         near=np.empty(int(squares[tabled].sum())),
     )
     fill_near(secrets)

@@ -43,7 +43,7 @@ class Members(Clusterer):
     def __post_init__(self) -> None:
         super().__post_init__()
         choice(type(self).__name__, "seeds", self.seeds, ("furthest", "random"))
-        choice(type(self).__name__, "loss", self.loss, ("height", "spread"))
+        choice(type(self).__name__, "loss", self.loss, ("height", "spread", "byun"))
 
     def priced(self, domain: Domain) -> tuple[list[ColumnPrices], np.ndarray]:
         """What cells cost, and the weights of the columns."""
@@ -81,7 +81,8 @@ class KMembers(Members):
         ``furthest`` as above, or ``random`` records.
     loss
         ``height`` is the paper's: level of a node over its tree's height. ``spread`` counts leaves, as ``lm`` does.
-        Numbers are priced by width and sets by their size either way.
+        Numbers are priced by width and sets by their size either way. ``byun`` is ``height``, and also prices sets as
+        the paper does: one value costs nothing and more cost everything.
 
     Examples
     --------

@@ -1,20 +1,23 @@
-"""TOC k-anonymisation, method MRG (Loukides 2008, Ch. 3): clusters that trade utility against protection."""
+"""TOC k-anonymisation (Loukides 2008, Ch. 3): classes that trade utility against protection."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
 
+from shoal.algorithms.aims import PROTECTION, Aim
 from shoal.algorithms.base import Problem
-from shoal.algorithms.cluster.heuristics import Trials, sample_size
+from shoal.algorithms.cluster.heuristics import Trials, next_best, sample_size
 from shoal.algorithms.cluster.records import Records, collect
 from shoal.algorithms.grouping import Grouper
 from shoal.algorithms.prices import fraction
+from shoal.catalogue import load
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kernels.cluster.pools import numbered
-from shoal.kernels.cluster.toc import Aim, Task, cluster
+from shoal.kernels.cluster.toc import Aim as Goal
+from shoal.kernels.cluster.toc import Task, cluster
 from shoal.kernels.cluster.toc_join import Joining, join_leftovers
 from shoal.kernels.heap import PLACES
 from shoal.kernels.price.cells import Prices
@@ -23,6 +26,9 @@ from shoal.recoding.recodings import Grouping
 from shoal.table.table import Table
 
 _CHOICES = {
+    "listing": ("polished", "printed"),
+    "protection": PROTECTION,
+    "linkage": ("record", "cluster"),
     "seeds": ("random", "order"),
     "leftover": ("reinsert", "suppress"),
     "assign": ("value", "increment"),
@@ -31,22 +37,38 @@ _CHOICES = {
     "score": ("sum", "weighted"),
     "fallback": ("error", "single"),
 }
+# Parameters of the printed listing alone.
+_PRINTED = {
+    "linkage", "delta", "size", "prepartition", "seeds", "leftover", "assign", "leftover_scope", "scale", "max_size",
+    "sample_fraction", "max_iterations", "score", "epsilon", "with_replacement", "fallback",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
 class TOC(Grouper):
-    """Grow clusters around seeds while utility_weight x Q-diversity + protection_weight x S-diversity <= delta.
+    """Classes for which utility_weight x loss + protection_weight x what they tell is small.
 
-    Both diversities are means over columns, the first weighted by the attribute weights. Rows are first halved into
-    subspaces (Algorithm 2), each of which is clustered by itself (Algorithm 1); leftovers then join the clusters near
-    them (Algorithm 5). O(n (log n + s)) with subspaces of s rows.
+    By default Mondrian's groups are polished under that sum. ``listing = "printed"`` is the document's own method, MRG:
+    clusters grow around seeds while utility_weight x Q-diversity + protection_weight x S-diversity <= delta. Both are
+    means over columns, the first weighted by the attribute weights. Rows are first halved into subspaces (Algorithm 2),
+    each of which is clustered by itself (Algorithm 1); leftovers then join the clusters near them (Algorithm 5).
+    O(n (log n + s)) with subspaces of s rows.
 
     Parameters
     ----------
     utility_weight, protection_weight
-        w_u and w_p, which sum to 1. Protection counts the spread of sensitive values: the wider, the better.
+        w_u and w_p, which sum to 1.
+    listing
+        ``polished``, or ``printed``, to which all parameters below but ``protection`` belong.
+    protection
+        What counts beside loss (``lm``) when groups are polished: ``range-diversity``, or ``mpm``, the spread of
+        sensitive values. As printed it is always their spread.
+    linkage
+        The next record of a cluster is the nearest to its seed (``record``), or the one with which the cluster's
+        objective is smallest (``cluster``); then clusters stop at k records, unless ``max_size`` is given.
     delta
-        Largest value of the objective while a cluster grows; None chooses it on a sample (Algorithm 3).
+        Largest value of the objective while a cluster grows; None chooses it on a sample (Algorithm 3), and goes on to
+        the next best where nothing can be released under it.
     size
         s, fewest rows of a subspace; None chooses it on a sample (Algorithm 4).
     prepartition
@@ -68,13 +90,18 @@ class TOC(Grouper):
 
     Examples
     --------
-    >>> TOC(k=5, delta=0.3, size=20).parameters()["delta"]
+    >>> str(TOC(k=5, utility_weight=0.8, protection_weight=0.2).polishes)
+    '0.8 lm + 0.2 range-diversity'
+    >>> TOC(k=5, listing="printed", delta=0.3, size=20).parameters()["delta"]
     0.3
     """
 
     name: ClassVar[str] = "toc"
     utility_weight: float = 0.5
     protection_weight: float = 0.5
+    listing: str = "polished"
+    protection: str = "range-diversity"
+    linkage: str = "record"
     delta: float | None = None
     size: int | None = None
     prepartition: bool = True
@@ -110,13 +137,56 @@ class TOC(Grouper):
         real("TOC", "epsilon", self.epsilon, low=0.0)
         for name, options in _CHOICES.items():
             choice("TOC", name, getattr(self, name), options)
+        if self.listing == "polished":
+            self._refuse_printed()
+
+    def _refuse_printed(self) -> None:
+        """What only the printed listing has would otherwise be set in vain."""
+        if self.polish is not None:
+            raise ParameterError(
+                "The 'polish' of TOC follows from its weights: leave it out, or set listing = 'printed'."
+            )
+        for one in fields(self):
+            if one.name in _PRINTED and getattr(self, one.name) != one.default:
+                raise ParameterError(
+                    f"The '{one.name}' of TOC belongs to the printed listing: set listing = 'printed', or leave it out."
+                )
+
+    @property
+    def polishes(self) -> Aim | None:
+        """What polish lowers."""
+        if self.listing == "printed":
+            return super().polishes
+        weight = float(self.protection_weight)
+        return Aim("lm", self.protection, weight) if weight > 0 else Aim("lm")
 
     def group(self, problem: Problem) -> Grouping:
-        """Cluster all rows."""
-        table, k = problem.table, problem.judge.k
-        self._check(table, k)
+        """Group all rows."""
+        self._check(problem.table, problem.judge.k)
+        if self.listing == "printed":
+            return self._printed(problem)
+        # The start that measured best: of its own clusters, polish makes no more than of Mondrian's groups.
+        return load("algorithm", "mondrian")(mode="relaxed").group(problem)  # type: ignore[no-any-return]
+
+    def _printed(self, problem: Problem) -> Grouping:
+        """Algorithms 1 to 5; with a threshold chosen here, the first of them under which there is a release."""
         order = problem.shuffled.astype(np.int32)
         notes, delta, size = self._choose(problem, order)
+        deltas = [delta]
+        if self.delta is None and self.fallback == "error":
+            deltas += [one for one in next_best(notes["deltas"]) if one != delta]
+        for place, delta in enumerate(deltas):
+            try:
+                return self._clustered(problem, order, delta, size, notes | {"delta": delta})
+            except InfeasibleError:
+                if place == len(deltas) - 1:
+                    raise
+        raise AssertionError
+
+    def _clustered(
+        self, problem: Problem, order: np.ndarray, delta: float, size: int, notes: dict[str, Any]
+    ) -> Grouping:
+        table = problem.table
         used = table.sensitive if self.protection_weight > 0 else []
         records = collect(problem, order, used, random_seeds=self.seeds == "random")
         if self.prepartition:
@@ -132,7 +202,7 @@ class TOC(Grouper):
         table = problem.table
         problem.progress("clustering")
         prices = self._objective(records)
-        aim = self._aim(prices, problem.judge.k, delta)
+        aim = self._goal(prices, problem.judge.k, delta)
         task = Task(records.pool, records.starts, prices, aim)
         found, made = cluster(task)
         count, left = int(found.clusters.sum()), int(found.left.sum())
@@ -169,10 +239,11 @@ class TOC(Grouper):
             [useful * weight / sum(quasi) for weight in quasi] + [-protected / shown for _ in range(shown)]
         )
 
-    def _aim(self, prices: Prices, k: int, delta: float) -> Aim:
+    def _goal(self, prices: Prices, k: int, delta: float) -> Goal:
         base = round(-float(prices.unit[prices.unit < 0].sum()))
-        most = PLACES if self.max_size is None else int(self.max_size)
-        return Aim(base, float(delta), k, most)
+        linked = self.linkage == "cluster"
+        most = int(self.max_size or (k if linked else PLACES))
+        return Goal(base, float(delta), k, most, linked)
 
     def _choose(self, problem: Problem, order: np.ndarray) -> tuple[dict[str, Any], float, int]:
         """Delta and s as given, else chosen on a sample."""
@@ -185,7 +256,7 @@ class TOC(Grouper):
             trials = Trials(
                 sample=sample,
                 prices=prices,
-                aim=self._aim(prices, problem.judge.k, delta or 0.0),
+                aim=self._goal(prices, problem.judge.k, delta or 0.0),
                 rounds=int(self.max_iterations),
                 increment=self.assign == "increment",
                 shares=(self.utility_weight, self.protection_weight) if self.score == "weighted" else (1.0, 1.0),
@@ -205,7 +276,7 @@ class TOC(Grouper):
             rows = order[problem.keys.generator("sample").integers(0, table.n, rows.size)]
         return collect(problem, rows, table.sensitive, random_seeds=self.seeds == "random")
 
-    def _nothing(self, table: Table, aim: Aim, notes: dict[str, Any]) -> Grouping:
+    def _nothing(self, table: Table, aim: Goal, notes: dict[str, Any]) -> Grouping:
         if self.fallback == "single":
             ids = np.zeros(table.n, dtype=np.int32)
             return Grouping(

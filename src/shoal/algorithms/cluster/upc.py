@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
+from shoal.algorithms.after_suppression import outcome
+from shoal.algorithms.aims import Aim
 from shoal.algorithms.base import Problem
 from shoal.algorithms.cluster.limits import Promise, promise_of, secrets_of
 from shoal.algorithms.cluster.records import Records, collect
 from shoal.algorithms.grouping import Grouper
+from shoal.algorithms.polish import POLISH_ROUNDS, polish
 from shoal.algorithms.prices import FINE, pack, quasi_columns, units_of
 from shoal.catalogue import load
 from shoal.errors import InfeasibleError, ParameterError
@@ -25,6 +28,12 @@ from shoal.models.base import Model
 from shoal.params import choice, real, whole
 from shoal.recoding.recodings import Grouping
 
+# Subspaces of each listing, in smallest classes.
+_SPACES = {"grown": 64, "corrected": 4, "printed": 4}
+# What loss may count: where P is easily met, looking at range diversity only makes cells wider.
+_GUIDES = (0.5, 1.0)
+# Streams of the secret under which the best start is polished again.
+_AGAIN = ("polish again", "polish once more")
 # Rows on which other limits are tried when nothing can be released.
 _TRIED = 2000
 # Share of the largest weight below which a weight guides no less: U limits the prices of all columns alike, so that
@@ -49,15 +58,25 @@ class UPC(Grouper):
     strict
         Shorthand that also adds the model ``range-confidence`` with the same P: range diversity is an average, and
         one sensitive range may hold more than P of a class that meets it.
+    listing
+        ``grown``: clusters end at ``max_size``, but one that fails P grows on as long as its range diversity falls.
+        ``printed``: as the document has it, P is asked for from k records on and the first record that breaks it ends
+        the cluster, however large. ``corrected``: the same, but P is asked for where a class can first meet it.
     size
-        s, fewest rows of a subspace; by default four times the smallest class that k and P allow.
-    strict_listing
-        Ask for P from k records on, as the listing prints it, even where no class of k can meet it.
+        s, fewest rows of a subspace; by default 64 times the smallest class that k and P allow, 4 times where the
+        listing is not ``grown``.
+    max_size
+        No cluster that meets P grows beyond it (leftovers may still join); by default the smallest class that k and P
+        allow, and nothing where the listing is not ``grown``.
     assign, leftover_scope
         A leftover joins the cluster whose group diversity is then smallest (``value``) or rises least
-        (``increment``), of those ``near`` it or of ``all``, if the limits still hold.
-    max_size
-        No cluster grows beyond it (leftovers may still join); without it clusters use up all that U and P allow.
+        (``increment``), of ``all`` or of those ``near`` it, if the limits still hold.
+    guide
+        What loss counts in the group diversity, from 0 to 1; the rest is range diversity. Where the listing is
+        ``grown``, by default half, as the document has it, and 1 are tried beside Mondrian's groups under the same
+        limits; what loses least once polished is kept, and polished again.
+    polish
+        As everywhere, but ``lm`` by default where the listing is ``grown``.
     suppression_limit
         Largest share of rows that may be suppressed, by default all but one class.
 
@@ -72,14 +91,16 @@ class UPC(Grouper):
     utility: float | None = None
     protection: float | None = None
     strict: bool = False
+    listing: str = "grown"
     size: int | None = None
-    strict_listing: bool = False
     assign: str = "value"
-    leftover_scope: str = "near"
+    leftover_scope: str = "all"
     max_size: int | None = None
+    guide: float | None = None
     suppression_limit: float = 1.0
 
     def __post_init__(self) -> None:
+        choice("UPC", "listing", self.listing, _SPACES)
         super().__post_init__()
         if self.utility is not None:
             real("UPC", "utility", self.utility, low=0.0, high=1.0)
@@ -92,6 +113,13 @@ class UPC(Grouper):
                 whole("UPC", name, getattr(self, name), least=max(1, self.k or 1))
         choice("UPC", "assign", self.assign, ("value", "increment"))
         choice("UPC", "leftover_scope", self.leftover_scope, ("near", "all"))
+        if self.guide is not None:
+            real("UPC", "guide", self.guide, low=0.0, high=1.0)
+
+    @property
+    def polishes(self) -> Aim | None:
+        """What polish lowers."""
+        return Aim("lm") if self.polish is None and self.listing == "grown" else super().polishes
 
     def models(self) -> list[Model]:
         """The models that k, U, P and strict stand for."""
@@ -103,6 +131,29 @@ class UPC(Grouper):
             if self.strict:
                 given.append(("range-confidence", {"p": self.protection}))
         return super().models() + [load("model", name)(**parameters) for name, parameters in given]
+
+    def run(self, problem: Problem) -> Grouping:
+        """Cluster under the guide given; without one, try all starts and polish what loses least once more."""
+        if self.guide is not None or self.listing != "grown":
+            return super().run(problem)
+        found: dict[str, Grouping] = {}
+        failed: list[InfeasibleError] = []
+        for guide in _GUIDES:
+            try:
+                found[f"guide {guide:g}"] = replace(self, guide=guide).run(problem)
+            except InfeasibleError as error:
+                failed.append(error)
+        found["mondrian"] = self.polished(problem, load("algorithm", "mondrian")(mode="relaxed").run(problem))
+        allowed = self.rows_allowed(problem.table.n)
+        losses = {name: outcome(problem, one, "lm", allowed) for name, one in found.items()}
+        best = min(losses, key=lambda name: losses[name])
+        if losses[best] == np.inf and failed:
+            raise failed[0]
+        better = found[best]
+        if self.polishes is not None and self.polish_seconds is None:
+            for stream in _AGAIN:
+                better = polish(problem, better, self.polishes, self.polish_rounds or POLISH_ROUNDS, stream=stream)
+        return replace(better, notes={**better.notes, "start": best, "starts": losses})
 
     def group(self, problem: Problem) -> Grouping:
         """Cluster what can be clustered."""
@@ -132,8 +183,10 @@ class _Run:
     def __init__(self, spec: UPC, problem: Problem, fewest: int) -> None:
         self.spec, self.problem = spec, problem
         self.k = problem.judge.k
-        self.free = self.k if spec.strict_listing else fewest
-        self.size = 4 * fewest if spec.size is None else int(spec.size)
+        self.grows = spec.listing == "grown"
+        self.free = self.k if spec.listing == "printed" else fewest
+        self.size = _SPACES[spec.listing] * fewest if spec.size is None else int(spec.size)
+        self.most = int(spec.max_size or (fewest if self.grows else PLACES))
         for name in ("size", "max_size"):
             if getattr(spec, name) is not None:
                 whole("UPC", name, getattr(spec, name), least=self.k)
@@ -151,8 +204,8 @@ class _Run:
             raise ParameterError(f"UPC clusters at most {PLACES - 1} rows at a time: set a smaller size.")
         pool = Pool(np.ascontiguousarray(records.pool.codes[:, :m]), *records.pool[1:])
         secrets = secrets_of(promise, np.ascontiguousarray(records.pool.codes[:, m:]))
-        most = PLACES if spec.max_size is None else int(spec.max_size)
-        limits = Limits(promise.utility, self.k, self.free, most)
+        guide = _GUIDES[0] if spec.guide is None else float(spec.guide)
+        limits = Limits(promise.utility, self.k, self.free, self.most, self.grows, guide)
         task = Task(pool, secrets, records.starts, self._prices(), limits)
         progress("clustering")
         result = limit_clusters(task)

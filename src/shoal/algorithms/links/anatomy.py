@@ -126,7 +126,7 @@ class Anatomy(Algorithm):
         if isinstance(self.grouping, Mapping):
             made = make("algorithm", {**self.grouping, **{name: getattr(self, name) for name in _LIMITS}})
         elif self.grouping == "entropy-mondrian":
-            made = load("algorithm", "mondrian")()
+            made = load("algorithm", "mondrian")(cut="widest")
         else:
             return None
         if isinstance(made, Anatomy):

@@ -6,18 +6,24 @@ from collections import namedtuple
 
 import numpy as np
 
+from shoal.kernels.cluster.exposure import Exposure, exposed, recount
 from shoal.kernels.compiled import kernel
 from shoal.kernels.count.extents import popcount
 from shoal.kernels.price.cells import FLAT, Prices, cell, helper, whole_of, wide
-from shoal.kernels.price.extents import Extents, clear, extend_all, make_records, own_cells
+from shoal.kernels.price.extents import Extents, clear, cost_with, extend_all, make_records, own_cells
 
 # Of each record: its group, its neighbours in the group's list, and `bare`, the ticks of the group without it.
-# Of each group: head of the list, size, cells, their ticks (groups, columns), and the sum of these.
-Groups = namedtuple("Groups", "ids after before bare head size cells now cost")
+# Of each group: head of the list, size, cells, their ticks (groups, columns), and the sum of these and of what it shows
+# of sensitive values.
+Groups = namedtuple("Groups", "ids after before bare head size cells now cost shown")
 
 
-def make_groups(p: Prices, codes: np.ndarray, ids: np.ndarray, capacity: int) -> Groups:
-    """Put every record in its group and price all groups; ``codes`` are (columns, records)."""
+def make_groups(p: Prices, codes: np.ndarray, ids: np.ndarray, shown: Exposure) -> Groups:
+    """Put every record in its group and price all groups; ``codes`` are (columns, records).
+
+    There may be as many groups as ``shown`` has room for.
+    """
+    capacity = shown.total.shape[0]
     n = ids.size
     groups = Groups(
         ids=np.full(n, -1, dtype=np.int32),
@@ -29,6 +35,7 @@ def make_groups(p: Prices, codes: np.ndarray, ids: np.ndarray, capacity: int) ->
         cells=_make_cells(p, capacity),
         now=np.zeros((capacity, codes.shape[0]), dtype=np.int64),
         cost=np.zeros(capacity, dtype=np.int64),
+        shown=shown,
     )
     _fill(groups, ids, p, codes)
     return groups
@@ -100,6 +107,19 @@ def price_rows(
 
 
 @helper
+def cost_joined(
+    groups: Groups, h: int, p: Prices, codes: np.ndarray, r: int, rows: np.ndarray, out: np.ndarray
+) -> int:
+    """Ticks of a group with one more record; ``rows`` is room for its members, ``out`` for the ticks of its cells."""
+    cost = cost_with(p, groups.cells, h, codes, r, groups.now[h], out)
+    if groups.shown.unit.size:
+        many = groups.shown.step_at.min() < 0
+        mine = rows[: list_members(groups, h, rows, wide(0)) if many else 0]
+        cost += exposed(groups.shown, h, mine, wide(-1), r)
+    return cost
+
+
+@helper
 def refresh(groups: Groups, g: int, p: Prices, codes: np.ndarray, rows: np.ndarray) -> None:
     """Price a group anew, and what it would cost without each of its members; ``rows`` is room for them."""
     if groups.size[g] == 0:
@@ -107,8 +127,9 @@ def refresh(groups: Groups, g: int, p: Prices, codes: np.ndarray, rows: np.ndarr
         return
     mine = rows[: list_members(groups, g, rows, wide(0))]
     groups.cost[g] = price_rows(p, codes, mine, wide(-1), wide(-1), groups.cells, g, groups.now[g])
+    groups.cost[g] += recount(groups.shown, g, mine)
     for i in range(mine.size):
-        groups.bare[mine[i]] = 0
+        groups.bare[mine[i]] = exposed(groups.shown, g, mine, wide(mine[i]), wide(-1))
     for column in range(codes.shape[0]):
         a = wide(column)
         if p.kind[a] == FLAT:
@@ -134,8 +155,9 @@ def _bare_ranges(groups: Groups, g: int, a: int, p: Prices, codes: np.ndarray, m
         if x < high:
             last = max(last, x)
     full = groups.now[g, a]
-    without_low = full if lows > 1 or mine.size == 1 else cell(p, a, second, high)
-    without_high = full if highs > 1 or mine.size == 1 else cell(p, a, low, last)
+    # Of one value there is nothing to take away; with none at all, low is above high.
+    without_low = full if lows > 1 or low >= high else cell(p, a, second, high)
+    without_high = full if highs > 1 or low >= high else cell(p, a, low, last)
     for i in range(mine.size):
         x = wide(codes[a, mine[i]])
         if x == low:
@@ -154,6 +176,8 @@ def _bare_sets(groups: Groups, g: int, a: int, p: Prices, codes: np.ndarray, min
     once = np.zeros(words, dtype=np.uint64)
     for i in range(mine.size):
         x = codes[a, mine[i]]
+        if x < 0:
+            continue
         bit = np.uint64(1) << np.uint64(x & 63)
         again[x >> 6] |= once[x >> 6] & bit
         once[x >> 6] |= bit
@@ -166,7 +190,7 @@ def _bare_sets(groups: Groups, g: int, a: int, p: Prices, codes: np.ndarray, min
     fewer = p.sizes[p.size_at[a] + max(found - 1, wide(0))]
     for i in range(mine.size):
         x = codes[a, mine[i]]
-        alone = not (again[x >> 6] >> np.uint64(x & 63)) & np.uint64(1)
+        alone = x >= 0 and not (again[x >> 6] >> np.uint64(x & 63)) & np.uint64(1)
         if not alone or found <= 1:
             groups.bare[mine[i]] += full
         elif mixed and x != missing and found > 2:

@@ -1,5 +1,8 @@
 """Polish: change groups a little at a time, as long as the price of all records falls and every rule keeps holding.
 
+The price may hold what groups tell about sensitive values: their range diversity, or columns whose spread counts in
+favour. Taking a record in can then make a group cheaper.
+
 Groups are dealt into zones and records change places only within one, so that zones can run side by side with the
 same result on one core as on several.
 """
@@ -8,8 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.cluster.groups import Groups, list_members, price_rows
-from shoal.kernels.cluster.regroup import NEVER, grow, shuffle
+from shoal.kernels.cluster.exposure import exposed
+from shoal.kernels.cluster.groups import Groups, cost_joined, list_members, price_rows
+from shoal.kernels.cluster.regroup import NEVER, grow, lowest, shuffle
 from shoal.kernels.cluster.relocate import EPSILON, Judged, Limits, Room, Scene, make_room, relocate
 from shoal.kernels.compiled import kernel
 from shoal.kernels.price.cells import Prices, helper, wide
@@ -17,6 +21,12 @@ from shoal.kernels.price.extents import cost_with, make_records
 
 # Times a neighbourhood that nobody changed is dealt anew in vain before it is left alone.
 _PATIENCE = 3
+
+
+@helper
+def guarded(groups: Groups, floor: int) -> bool:
+    """Whether sensitive values count."""
+    return groups.shown.unit.size > 0 or floor < 0
 
 
 @helper
@@ -47,20 +57,29 @@ def _best_exchange(
 ) -> tuple:
     """The member of ``h`` whose change of places with ``r`` changes the price by less than ``least``, or -1.
 
-    ``around`` holds the cells of r's group without r, then space for another.
+    ``around`` holds the cells of r's group without r, then space for another, and the members of that group.
     """
     g = groups.ids[r]
-    cells, now, out = around
+    cells, now, out, mates, floor = around
+    shown, ours = groups.shown, mates[: groups.size[g]]
     base = groups.size[g] * groups.cost[g] + groups.size[h] * groups.cost[h]
     mine = rows[: list_members(groups, h, rows, wide(0))]
     best = wide(-1)
     for i in range(mine.size):
         s = wide(mine[i])
         here = groups.size[g] * cost_with(p, cells, wide(0), codes, s, now, out)
-        # Without s, and before r comes, the other group costs this much at least.
-        if here + groups.size[h] * groups.bare[s] - base >= least:
+        there = groups.bare[s] + floor
+        # Without s, and before r comes, the cells of the other group cost this much at least.
+        if here + groups.size[h] * (there - exposed(shown, h, mine, s, wide(-1))) - base >= least:
             continue
-        change = here + groups.size[h] * price_rows(p, codes, mine, s, r, cells, wide(1), out) - base
+        tells = wide(0)
+        if shown.unit.size:
+            here += groups.size[g] * exposed(shown, wide(g), ours, r, s)
+            tells = exposed(shown, h, mine, s, r)
+            if here + groups.size[h] * (there - exposed(shown, h, mine, s, wide(-1)) + tells) - base >= least:
+                continue
+        cost = price_rows(p, codes, mine, s, r, cells, wide(1), out) + tells
+        change = here + groups.size[h] * cost - base
         if change < least:
             least = change
             best = s
@@ -74,11 +93,12 @@ def _best_place(
 ) -> tuple:  # fmt: skip
     """The group that a record had better join, and the member that had better come in exchange (-1: none)."""
     g = groups.ids[r]
-    cells, now, out = around
+    cells, now, out, mates, floor = around
     gain = groups.size[g] * groups.cost[g] - (groups.size[g] - 1) * groups.bare[r]
-    critical = groups.bare[r] < groups.cost[g] - EPSILON
+    # Where only cells count, nobody gains by changing places with a record that its group has no loss from.
+    critical = groups.bare[r] < groups.cost[g] - EPSILON or guarded(groups, floor)
     if critical:
-        members = rows[: list_members(groups, wide(g), rows, wide(0))]
+        members = mates[: list_members(groups, wide(g), mates, wide(0))]
         price_rows(p, codes, members, r, wide(-1), cells, wide(0), now)
     least = wide(-EPSILON)
     target, partner = wide(-1), wide(-1)
@@ -87,7 +107,7 @@ def _best_place(
         if groups.size[h] >= limits.largest:
             continue
         if groups.size[g] > limits.k:
-            joined = cost_with(p, groups.cells, h, codes, r, groups.now[h], out)
+            joined = cost_joined(groups, h, p, codes, r, rows, out)
             change = (groups.size[h] + 1) * joined - groups.size[h] * groups.cost[h] - gain
             if change < least:
                 least, target, partner = change, h, wide(-1)
@@ -106,14 +126,16 @@ def improve(
     """Move or exchange single records of a zone; ``done`` counts both."""
     codes = scene.codes
     m = codes.shape[0]
-    around = (make_records(p, wide(2)), np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64))
+    floor = lowest(p)
     room = make_room(groups)
+    scratch = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64), np.empty(limits.largest, dtype=np.int64)
+    around = (make_records(p, wide(2)), scratch[0], scratch[1], scratch[2], floor)
     near = np.empty(scene.near.shape[1], dtype=np.int64)
     pair, homes = np.empty(2, dtype=np.int64), np.empty(2, dtype=np.int64)
     for t in range(records.size):
         r = wide(records[t])
         g = groups.ids[r]
-        if scene.quiet[r] or groups.cost[g] <= EPSILON or groups.size[g] > limits.largest:
+        if scene.quiet[r] or groups.cost[g] <= floor + EPSILON or groups.size[g] > limits.largest:
             continue
         found, cut = _candidates(scene, groups, r, z, room, wide(t), near)
         target, partner = _best_place(groups, p, codes, r, near[:found], limits, around, room.rows)
@@ -137,14 +159,15 @@ def dissolve(
     near = np.empty(scene.near.shape[1], dtype=np.int64)
     mine, homes = np.empty(2 * limits.k, dtype=np.int64), np.empty(2 * limits.k, dtype=np.int64)
     out = np.empty(codes.shape[0], dtype=np.int64)
+    floor = lowest(p)
     stamp = wide(0)
     for t in range(which.size):
         g = which[t]
         size = groups.size[g]
-        if size == 0 or size > 2 * limits.k or groups.cost[g] <= EPSILON:
+        if size == 0 or size > 2 * limits.k or groups.cost[g] <= floor + EPSILON:
             continue
         list_members(groups, wide(g), mine, wide(0))
-        spent = wide(0)
+        saved, spent = size * groups.cost[g] - EPSILON, wide(0)
         for i in range(size):
             r = wide(mine[i])
             found, _ = _candidates(scene, groups, r, z, room, stamp, near)
@@ -154,16 +177,19 @@ def dissolve(
                 h = near[c]
                 if groups.size[h] >= limits.largest:
                     continue
-                joined = cost_with(p, groups.cells, h, codes, r, groups.now[h], out)
+                joined = cost_joined(groups, h, p, codes, r, room.rows, out)
                 rise = (groups.size[h] + 1) * joined - groups.size[h] * groups.cost[h]
                 if rise < least:
                     least = rise
                     homes[i] = h
-            # Beyond what the group costs now it is enough to know that it is beyond.
-            spent = min(least, size * groups.cost[g] - spent) + spent
-            if spent >= size * groups.cost[g] - EPSILON:
+            if least == NEVER:
+                spent = saved
                 break
-        if spent < size * groups.cost[g] - EPSILON:
+            spent += least
+            # Beyond what the group costs now it is enough to know that it is beyond.
+            if spent >= saved and not guarded(groups, floor):
+                break
+        if spent < saved:
             done[2] += relocate(mine[:size], homes, groups, p, scene, judged, limits, room)
 
 
@@ -204,10 +230,11 @@ def regroup(
     pool, mine = np.empty(limits.pool, dtype=np.int64), np.empty(limits.pool, dtype=np.int64)
     labels, homes = np.empty(limits.pool, dtype=np.int64), np.empty(limits.pool, dtype=np.int64)
     turn = np.empty(limits.pool, dtype=np.int64)
+    floor = lowest(p)
     spare = 0
     for t in range(which.size):
         g = which[t]
-        if groups.size[g] == 0 or groups.size[g] > limits.pool // 2 or groups.cost[g] <= EPSILON:
+        if groups.size[g] == 0 or groups.size[g] > limits.pool // 2 or groups.cost[g] <= floor + EPSILON:
             continue
         if scene.calm[groups.head[g]] >= _PATIENCE:
             continue
@@ -218,11 +245,11 @@ def regroup(
                 spare = (spare + 1) % which.size
             mine[q] = which[spare]
             room.seen[mine[q]] = t
-        least = cost - EPSILON
+        least = cost - end * floor - EPSILON
         better = False
         for attempt in range(limits.tries if found > 1 else 0):
             shuffle(turn[:end], seed + np.uint64(t * limits.tries + attempt))
-            price = grow(p, scene.codes, pool[:end], turn, limits.k, least, labels)
+            price = grow(p, groups.shown, scene.codes, pool[:end], turn, limits.k, least, labels)
             if price < least:
                 least = price
                 better = True

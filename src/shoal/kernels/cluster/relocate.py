@@ -17,8 +17,9 @@ _inlined = kernel(inline="always")
 # Nothing smaller than this many ticks counts as a gain: cells of columns with many values are rounded to whole ticks.
 EPSILON = 1 << 8
 
-# codes: (m, n) int32; near: (n, c) int32 neighbours, -1 at the end; order: the input row of each record; zone: of each
-# group; quiet: records that had nothing to gain; calm: vain regroupings; touched: records whose group has changed.
+# codes: (columns, n) int32, below 0 for unknown sensitive values; near: (n, c) int32 neighbours, -1 at the end; order:
+# the input row of each record; zone: of each group; quiet: records that had nothing to gain; calm: vain regroupings;
+# touched: records whose group has changed.
 Scene = namedtuple("Scene", "codes near order zone quiet calm touched")
 # k: fewest records of a group; widest: largest mean price of a column (infinity: any);
 # largest: groups of more records are left alone; pool, tries: records of a regrouping, and how often it is tried.

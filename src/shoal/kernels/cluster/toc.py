@@ -32,8 +32,8 @@ from shoal.kernels.price.extents import cost_with, extend_all, open_group
 from shoal.kernels.price.many import costs_with
 
 # base: base + ticks of all cells is mr_wtd; delta: its limit, a share of all ticks; k, most: fewest and most people of
-# a cluster.
-Aim = namedtuple("Aim", "base delta k most")
+# a cluster; linked: the nearest record is the one that is nearest to the cluster, not to its seed.
+Aim = namedtuple("Aim", "base delta k most linked")
 Task = namedtuple("Task", "pool starts prices aim")
 
 
@@ -59,6 +59,37 @@ def _grow_one(task: Task, lo: int, heap: np.ndarray, size: int, members: np.ndar
 
 
 @helper
+def _grow_linked(
+    task: Task, lo: int, codes: np.ndarray, rest: np.ndarray, taken: np.ndarray, members: np.ndarray, e: Grown,
+    room: tuple,
+) -> tuple:  # fmt: skip
+    """Take in the record with which the cluster is best until one does not fit; returns rows and people."""
+    pool, p, aim = task.pool, task.prices, task.aim
+    limit = (aim.delta + TOLERANCE) * p.one - aim.base
+    costs = np.empty(rest.size, dtype=np.int64)
+    rows = people = 1
+    while people < aim.most:
+        costs[:] = 0
+        costs_with(p, e.cells, wide(0), codes, rest, room, costs)
+        best = -1
+        for i in range(rest.size):
+            if not taken[rest[i]] and (best < 0 or costs[i] < costs[best]):
+                best = i
+        if best < 0 or costs[best] > limit:
+            break
+        place = wide(rest[best])
+        cost_with(p, e.cells, wide(0), codes, place, e.now, e.then)
+        extend_all(p, e.cells, wide(0), codes, place)
+        for a in range(e.now.size):
+            e.now[a] = e.then[a]
+        people += is_new(pool.subjects, members, rows, lo + place)
+        members[rows] = lo + place
+        taken[place] = 1
+        rows += 1
+    return rows, people
+
+
+@helper
 def cluster_subspace(task: Task, found: Found, made: Made, part: int) -> None:
     """Algorithm 1 on one subspace."""
     pool, p, aim = task.pool, task.prices, task.aim
@@ -74,14 +105,17 @@ def cluster_subspace(task: Task, found: Found, made: Made, part: int) -> None:
         seed = take_seed(pool.turn, lo, rest, count)
         count -= 1
         open_group(p, e.cells, wide(0), codes, seed, e.now)
-        for i in range(count):
-            heap[i] = aim.base
-        costs_with(p, e.cells, wide(0), codes, rest[:count], room, heap)
-        for i in range(count):
-            heap[i] = ticks_key(heap[i], rest[i])
-        make_heap(heap, count)
         members[0] = lo + seed
-        rows, people = _grow_one(task, lo, heap, count, members, e)
+        if aim.linked:
+            rows, people = _grow_linked(task, lo, codes, rest[:count], taken, members, e, room)
+        else:
+            for i in range(count):
+                heap[i] = aim.base
+            costs_with(p, e.cells, wide(0), codes, rest[:count], room, heap)
+            for i in range(count):
+                heap[i] = ticks_key(heap[i], rest[i])
+            make_heap(heap, count)
+            rows, people = _grow_one(task, lo, heap, count, members, e)
         slot = wide(-1)
         if people >= aim.k:
             slot = lo // aim.k + found.clusters[part]

@@ -30,6 +30,7 @@ from shoal.kernels.judge.secrets import (
     admit,
     counts,
     crowd_with,
+    exposure,
     protected,
     range_diversity,
 )
@@ -38,8 +39,9 @@ from shoal.kernels.price.extents import extend_all, open_group
 from shoal.kernels.price.many import column_with
 
 # utility: largest mean Q-diversity (U); k: fewest people of a cluster; free: while it is smaller, only U holds; most:
-# people beyond which it does not grow.
-Limits = namedtuple("Limits", "utility k free most")
+# people beyond which it does not grow; grows: one that fails P does, as long as its range diversity falls; guide: what
+# loss counts in the group diversity, of which the rest is range diversity.
+Limits = namedtuple("Limits", "utility k free most grows guide")
 # What protection needs beside a pool. inside: (n, columns) int32 a row, 0 where its value does not count; state: the
 # clusters' states by slot; last: the last row of each; before: the row that joined before each row.
 Guard = namedtuple("Guard", "inside state last before")
@@ -48,8 +50,9 @@ Task = namedtuple("Task", "pool secrets starts prices limits")
 Result = namedtuple("Result", "found made guard")
 # Of one subspace: codes by column and place, the same of sensitive columns, places left, rows of the cluster; by place,
 # what it would bring to the cluster's pairs (below 0: its value is unknown), the ticks of the cluster with it, those
-# of each cell in that (stale: columns out of date), and twice the group diversity; values, ticks: scratch.
-Room = namedtuple("Room", "codes secret rest members brings costs shares stale diversity values ticks")
+# of each cell in that (stale: columns out of date), the cluster's mean range diversity with it, and the group
+# diversity; values, ticks: scratch.
+Room = namedtuple("Room", "codes secret rest members brings costs shares stale exposed diversity values ticks")
 
 # For what is done a record: handing a dozen arrays on to a function of its own takes as long as the work in it.
 _inlined = kernel(inline="always")
@@ -81,22 +84,30 @@ def _reprice(room: Room, count: int, p: Prices, e: Grown) -> None:
 
 
 @_inlined
-def _nearest(room: Room, count: int, p: Prices, e: Grown, state: np.ndarray) -> int:
-    """Which of the places left makes the group diversity smallest; of equals the first."""
+def _nearest(room: Room, count: int, p: Prices, e: Grown, state: np.ndarray, guide: float, below: float) -> int:
+    """Which of the places left makes the group diversity smallest, of equals the first.
+
+    Only those count with which the range diversity is ``below`` a limit; -1 where there are none.
+    """
     rest, columns = room.rest, state.shape[0]
     _reprice(room, count, p, e)
     for i in range(count):
-        room.diversity[i] = room.costs[rest[i]] / p.one
+        room.diversity[i] = guide * (room.costs[rest[i]] / p.one)
+        room.exposed[i] = 0.0
     for a in range(columns):
         total, known = state[a, TOTAL], state[a, KNOWN]
         same = range_diversity(total, known) / columns
         share = 1.0 / ((known + 1.0) * (known + 1.0) * columns)
         for i in range(count):
             brings = room.brings[a, rest[i]]
-            room.diversity[i] += same if brings < 0.0 else (total + brings) * share
+            more = same if brings < 0.0 else (total + brings) * share
+            room.diversity[i] += (1.0 - guide) * more
+            room.exposed[i] += more
     best, least = -1, np.iinfo(np.int64).max
     for i in range(count):
-        key = price_key(room.diversity[i] / 2.0, rest[i])
+        if room.exposed[i] >= below:
+            continue
+        key = price_key(room.diversity[i], rest[i])
         if key < least:
             best, least = i, key
     return best
@@ -144,17 +155,26 @@ def _open(
 def _grow_one(
     task: Task, inside: np.ndarray, lo: int, count: int, room: Room, e: Grown, state: np.ndarray, then: np.ndarray
 ) -> tuple:
-    """Add the record nearest to the cluster until one does not fit; returns rows, people and places left."""
+    """Add the record nearest to the cluster until one does not fit; returns rows, people and places left.
+
+    A cluster that is large enough and fails P may grow on by the nearest of those that lower its range diversity.
+    """
     rest, members = room.rest, room.members
     pool, s, p, limits = task.pool, task.secrets, task.prices, task.limits
     _open(task, inside, lo, count, room, e, state)
     rows = people = 1
-    while count and people < limits.most:
+    while count:
+        failing = limits.grows and people >= limits.free and not protected(s.real, state)
+        if people >= limits.most and not failing:
+            break
         last = members[rows - 1]
         for a in range(state.shape[0]):
             if inside[last, a]:
                 add_closeness(s, a, room.secret[a], last - lo, rest, count, room.brings[a])
-        at = _nearest(room, count, p, e, state)
+        below = exposure(state) - TOLERANCE if failing else np.inf
+        at = _nearest(room, count, p, e, state, limits.guide, below)
+        if at < 0:
+            break
         row = lo + rest[at]
         for a in range(e.then.size):
             e.then[a] = room.shares[a, rest[at]]
@@ -162,7 +182,8 @@ def _grow_one(
             break
         _consider(task, inside, room, rows, row, rest[at], state, then)
         more = people + is_new(pool.subjects, members, rows, row)
-        if more >= limits.free and not protected(s.real, then):
+        small = people < limits.free and limits.grows
+        if more >= limits.free and not (failing or small or protected(s.real, then)):
             break
         extend_all(p, e.cells, wide(0), pool.codes.T, row)
         for a in range(e.now.size):
@@ -190,8 +211,8 @@ def _limit_subspace(task: Task, result: Result, part: int) -> None:
     stale = np.empty(codes.shape[0], dtype=np.uint8)
     room = Room(
         codes, secret, np.arange(count), members, np.empty(secret.shape), np.empty(count, dtype=np.int64),
-        np.empty(codes.shape, dtype=np.int64), stale, np.empty(count), np.empty(count, dtype=np.int32),
-        np.empty(count, dtype=np.int64),
+        np.empty(codes.shape, dtype=np.int64), stale, np.empty(count), np.empty(count),
+        np.empty(count, dtype=np.int32), np.empty(count, dtype=np.int64),
     )  # fmt: skip
     e = nothing_grown(p)
     state, then = np.empty((secret.shape[0], 3)), np.empty((secret.shape[0], 3))

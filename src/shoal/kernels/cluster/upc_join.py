@@ -20,6 +20,7 @@ from shoal.kernels.judge.secrets import (
     admit,
     counts,
     crowd_with,
+    exposure,
     pairs_with,
     protected,
     range_diversity,
@@ -56,15 +57,6 @@ def _consider(
 
 
 @helper
-def _exposure(state: np.ndarray) -> float:
-    """Mean range diversity of a state."""
-    found = 0.0
-    for a in range(state.shape[0]):
-        found += range_diversity(state[a, TOTAL], state[a, KNOWN]) / state.shape[0]
-    return found
-
-
-@helper
 def _least(codes: np.ndarray, row: int, state: np.ndarray, real: np.ndarray) -> float:
     """A lower bound on the mean range diversity with one more record, without looking at pairs; inf: over a limit."""
     found = 0.0
@@ -84,7 +76,7 @@ def _best(task: Task, result: Result, row: int, slots: tuple, increment: bool, b
     made, guard = result.made, result.guard
     then = np.empty((s.codes.shape[1], 3))
     ticks = np.empty(p.kind.size, dtype=np.int64)
-    codes = pool.codes.T
+    codes, guide = pool.codes.T, limits.guide
     at = -1
     for c in range(slots[0], slots[1]):
         cost = cost_with(p, made.cells, wide(c), codes, row, made.now[c], ticks) / p.one
@@ -92,14 +84,14 @@ def _best(task: Task, result: Result, row: int, slots: tuple, increment: bool, b
             continue
         if not pool.subjects.size:
             least = _least(s.codes, row, guard.state[c], s.real)
-            if least == np.inf or (not increment and (cost + least) / 2.0 >= best):
+            if least == np.inf or (not increment and guide * cost + (1.0 - guide) * least >= best):
                 continue
         _consider(s, guard, pool.subjects, _members(guard, c, made.size[c]), row, c, then)
         if not protected(s.real, then):
             continue
-        value = (cost + _exposure(then)) / 2.0
+        value = guide * cost + (1.0 - guide) * exposure(then)
         if increment:
-            value -= (made.now[c].sum() / p.one + _exposure(guard.state[c])) / 2.0
+            value -= guide * (made.now[c].sum() / p.one) + (1.0 - guide) * exposure(guard.state[c])
         if value < best - TOLERANCE:
             best, at = value, c
     return best, at

@@ -51,6 +51,13 @@ def _closeness_both(s: Secrets, a: int, x: int, y: int) -> float:
     return both
 
 
+@kernel(inline="always")
+def closeness_of(s: Secrets, a: int, x: int, y: int) -> float:
+    """The same, looked up where the column has a table of it."""
+    at = s.whole[a, NEAR_AT]
+    return s.near[at + x * s.whole[a, CARD] + y] if at >= 0 else _closeness_both(s, a, x, y)
+
+
 @kernel
 def fill_near(s: Secrets) -> None:
     """Work out the closeness of all pairs, for the columns that have room for it."""
@@ -86,13 +93,11 @@ def add_closeness(
 def pairs_with(s: Secrets, inside: np.ndarray, members: np.ndarray, size: int, row: int, a: int) -> float:
     """What a row whose value counts adds to the sum over ordered pairs; ``inside`` is 0 for members that do not."""
     x = s.codes[row, a]
-    at = s.whole[a, NEAR_AT]
     total = 1.0
     for i in range(size):
         j = members[i]
         if inside[j, a]:
-            y = s.codes[j, a]
-            total += s.near[at + x * s.whole[a, CARD] + y] if at >= 0 else _closeness_both(s, a, x, y)
+            total += closeness_of(s, a, x, s.codes[j, a])
     return total
 
 
@@ -142,6 +147,15 @@ def crowd_with(
 def range_diversity(total: float, known: float) -> float:
     """rd: mean over ordered pairs; 0 where nothing is known."""
     return total / (known * known) if known else 0.0
+
+
+@kernel
+def exposure(state: np.ndarray) -> float:
+    """Mean range diversity of a cluster's state."""
+    found = 0.0
+    for a in range(state.shape[0]):
+        found += range_diversity(state[a, TOTAL], state[a, KNOWN]) / state.shape[0]
+    return found
 
 
 @kernel
