@@ -27,6 +27,7 @@ from shoal_papers.loukides.toc_common import (
     adult_frame,
     adult_table,
     figures,
+    fitting,
     guarantees,
     mrg,
     spots,
@@ -46,6 +47,11 @@ ASKED: dict[str, Make] = {
     "MRGP": lambda k: mrg(k, 0.0),
 }
 del ASKED["MRG"]
+FITTING: dict[str, Make] = {
+    "MRGB, fitting": fitting,
+    "MRGU, fitting": lambda k: fitting(k, 1.0),
+    "MRGP, fitting": lambda k: fitting(k, 0.0),
+}
 OURS = ("MRGB", "MRGU", "MRGP")
 FEW = 15
 
@@ -68,14 +74,17 @@ def _queries(context: Context) -> Outcome:
     rows: list[dict[str, Any]] = []
     for seed, k in context.each(spots(context, given["k"]), lambda one: f"seed {one[0]}, k = {one[1]}"):
         table = adult_table(sample(whole, given["rows"], seed))
-        for name, make in ASKED.items():
+        for name, make in {**ASKED, **FITTING}.items():
             made, found = figures(table, make(k), seed)
             for kind, columns in TYPES.items():
                 rows.append({"type": kind, "method": name, "k": k, "seed": seed}
                             | _errors(made, columns, given["count"], seed)
                             | {part: found[part] for part in ("um", "spare", "suppressed")})  # fmt: skip
-    runs = _normalised(pl.DataFrame(rows, infer_schema_length=None))
+    every = pl.DataFrame(rows, infer_schema_length=None)
+    runs = _normalised(every.filter(~pl.col("method").str.ends_with(", fitting")))
     claims = [claim for kind in TYPES for claim in _beaten(runs, kind, "are", "Mondrian")]
+    # The fitting MRG in the place of the printed one.
+    other = every.filter(~pl.col("method").is_in(OURS)).with_columns(pl.col("method").str.strip_suffix(", fitting"))
     shown = runs.filter(pl.col("method") != "K-Members-p")
     panels = (("normalised ARE", "normalised", "up"), ("ARE", "are", "down"))
     return Outcome(
@@ -88,7 +97,7 @@ def _queries(context: Context) -> Outcome:
             for label, y, better in panels
         ],
         claims=[*guarantees(runs), *claims, *_worst(runs)],
-        notes=[ORDER, MODES, RELEASED, f"On {given['rows']} rows drawn from Adult a seed, 30,162 in the document.",
+        notes=[ORDER, MODES, RELEASED,
                "Queries ask for one value, drawn evenly from those that occur, of each column: there are few "
                "different ones of type 1. Those whose true answer is 0 have no relative error and are left out; the "
                "table gives the share that is left. 'Selectivity 0.5 or 1.5' has no unit and is not used.",
@@ -98,9 +107,10 @@ def _queries(context: Context) -> Outcome:
             sentence
             for label, y, mondrian in (
                 ("By medians", "median", "Mondrian"), ("Errors over at least 0.1 % of the rows", "floored", "Mondrian"),
-                ("With relaxed cuts", "are", "Mondrian, relaxed"))
+                ("With strict cuts", "are", "Mondrian, strict"))
             for sentence in told(label, [c for kind in TYPES for c in _beaten(runs, kind, y, mondrian)], claims)
-        ],
+        ] + told("The MRG that fits Fig. 4.10", [c for kind in TYPES for c in _beaten(other, kind, "are", "Mondrian")],
+                 claims),
     )  # fmt: skip
 
 
@@ -250,7 +260,7 @@ QUERIES = Item(
     ),
     run=_queries,
     needs=["adult"],
-    parameters={"rows": 10_000, "k": [5, 15, 25, 50], "count": 10_000},
+    parameters={"rows": 30_162, "k": [5, 15, 25, 50], "count": 10_000},
     quick={"rows": 3_000, "k": [5, 25], "count": 1_000},
     also=["4.13"],
     refuted={
