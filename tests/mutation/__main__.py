@@ -83,11 +83,12 @@ class Worker:
 
 @dataclass
 class Hunt:
-    """Runs tests against mutants: first those that killed neighbours, then those that soon go where few do."""
+    """Runs tests against mutants: first those that soon show what killed neighbours, or go where few do."""
 
     tests: Sequence[str]
     reach: dict[str, Ran]
     budget: float
+    marks: Sequence[str] = ()
     kills: dict[str, Counter[str]] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)
     mine: local = field(default_factory=local)
@@ -107,7 +108,9 @@ class Hunt:
         wanted = self._wanted(mutant)
         if not wanted:
             return None
-        worker = self._worker() if mutant.inside else Worker(self.tests, mutant)
+        # A process of its own takes long to start, and need not know of other tests.
+        files = sorted({name.split("::")[0] for name, _ in wanted})
+        worker = self._worker() if mutant.inside else Worker([*files, *self.marks], mutant)
         try:
             found = worker.ask((mutant if mutant.inside else None, wanted), 600 + 10 * sum(time for _, time in wanted))
         except TimeoutError:
@@ -125,7 +128,8 @@ class Hunt:
                 worker.stop()
         if isinstance(found, str):
             with self.lock:
-                self.kills.setdefault(mutant.file + mutant.function, Counter())[found] += 1
+                for place in (mutant.file, mutant.file + mutant.function):
+                    self.kills.setdefault(place, Counter())[found] += 1
             return found
         return None
 
@@ -143,9 +147,11 @@ class Hunt:
             if (changed & ran.lines.get(mutant.file, set()) if mutant.inside else mutant.file in ran.lines)
         ]
         with self.lock:
-            kills = Counter(self.kills.get(mutant.file + mutant.function, {}))
+            near = Counter(self.kills.get(mutant.file + mutant.function, {}))
+            kills = Counter(self.kills.get(mutant.file, {}))
         rare = self.rarity[mutant.file]
-        reaching.sort(key=lambda name: (-kills[name], -rare[name] / (_BRIEF + self.reach[name].seconds)))
+        hope = {name: 10 * near[name] + kills[name] + rare[name] for name in reaching}
+        reaching.sort(key=lambda name: -hope[name] / (_BRIEF + self.reach[name].seconds))
         left, wanted = self.budget, []
         for name in reaching:
             seconds = self.reach[name].seconds
@@ -275,8 +281,8 @@ def main() -> int:
     if asked.list:
         print("\n".join(mutant.name for mutant in tried))
         return 0
-    tests = [*asked.tests, *(["-m", "not hypothesis"] if asked.quick else [])]
-    survivors = hunt(tried, tests, asked.jobs, asked.budget)
+    marks = ["-m", "not hypothesis"] if asked.quick else []
+    survivors = hunt(tried, asked.tests, marks, asked.jobs, asked.budget)
     score = 1 - len(survivors) / max(len(tried), 1)
     for mutant in survivors:
         print(f"survived  {mutant.name}")
@@ -289,9 +295,12 @@ def main() -> int:
     return 0 if score >= _LEAST and not gone else 1
 
 
-def hunt(tried: Sequence[Mutant], tests: Sequence[str], jobs: int, budget: float) -> list[Mutant]:
+def hunt(
+    tried: Sequence[Mutant], given: Sequence[str], marks: Sequence[str], jobs: int, budget: float
+) -> list[Mutant]:
     """The mutants that no test notices."""
-    hunting = Hunt(tests, known_reach(tests, jobs), budget)
+    tests = [*given, *marks]
+    hunting = Hunt(tests, known_reach(tests, jobs), budget, marks)
     _ = hunting.rarity  # before there are threads
     survivors = []
     with ThreadPoolExecutor(jobs) as pool:

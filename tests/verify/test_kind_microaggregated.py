@@ -83,3 +83,38 @@ def test_classes_that_publish_the_same_are_one() -> None:
     original = pl.DataFrame({"x": [1, 3, 0, 4]})
     checks = check_microaggregated(original, pl.DataFrame({"x": [2.0] * 4}), np.arange(4), claims)
     assert all(check.passed for check in checks)
+
+
+def alone(shown: list[Any], truth: list[Any], **entry: Any) -> dict[str, bool]:
+    """How one column of one class fares."""
+    frames = [pl.DataFrame({"t": pl.Series(values, dtype=pl.String)}) for values in (truth, shown)]
+    entry = {"name": "t", "role": "quasi", "type": "categorical"} | entry
+    checks = check_microaggregated(*frames, np.arange(len(shown)), {"columns": [entry]})
+    return {check.name: check.passed for check in checks}
+
+
+def test_what_is_missing_most_often_is_the_mode() -> None:
+    assert alone([None] * 3, [None, None, "a"])["centroids"]
+    assert not alone([None] * 3, [None, "a", "a"])["centroids"]
+
+
+def test_what_is_not_in_the_order_comes_behind_it() -> None:
+    sizes = {"type": "ordinal", "order": ["S", "M", "L"]}
+    for shown, passes in (("L", True), ("S", False)):
+        assert alone([shown] * 3, ["?", "S", "L"], **sizes)["centroids"] is passes
+
+
+def test_without_quasi_identifiers_there_is_no_class() -> None:
+    assert alone(["a", "b"], ["a", "b"], role="sensitive") == {"centroids": True, "values": True}
+    assert alone(["a", "a"], ["a", "b"], role="sensitive") == {"centroids": True, "values": False}
+
+
+@pytest.mark.parametrize("column", ["x", "s"])
+def test_a_column_that_is_lacking_is_told(column: str) -> None:
+    columns = [
+        {"name": "x", "role": "quasi", "type": "numeric"},
+        {"name": "s", "role": "sensitive", "type": "categorical"},
+    ]
+    frame = pl.DataFrame({"x": [1.0, 1.0], "s": ["a", "b"]})
+    (check,) = check_microaggregated(frame, frame.drop(column), np.arange(2), {"columns": columns})
+    assert (check.name, check.passed) == ("columns", False)

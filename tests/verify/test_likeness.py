@@ -49,3 +49,16 @@ def test_non_answers_are_in_neither_share() -> None:
         assert judged([["a", "b", None], ["a", "b"], [None, None]], model).holds
         assert judged([["a", "b", "n/a"], ["a", "b"]], model, column={"non_answers": ["n/a"]}).holds
         assert not judged([["a", "b", "n/a"], ["a", "b"]], model).holds
+
+
+def test_the_table_is_that_of_the_reference() -> None:
+    """Suppressed rows are in the input and not in the release, and shares are of those who are in the table."""
+    classes, others = [["a", "b"], ["a", "b"]], ["a"] * 4
+    for model, released, given in ((delta(5), 0.0, 1.0), (beta(1.0), 0.5, 1.0)):
+        for reference, figure in (("released", released), ("input", given)):
+            assert judged(classes, {**model, "reference": reference}, others=others).value == pytest.approx(figure)
+
+
+def test_a_person_with_two_answers_is_one_of_those_who_have_any() -> None:
+    classes = [["a", "b", "a"], ["a", "b", "b"]]  # three of four people have each value
+    assert judged(classes, delta(5), subjects=list("ppqrrs")).value == pytest.approx(math.log2(1.5))

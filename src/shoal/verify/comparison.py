@@ -43,7 +43,7 @@ class Comparison:
         columns = (*claims.role("sensitive"), *claims.role("neutral"))
         read = [column.name for column in columns if column.coded is None and column.name not in closed]
         self._anybody = Anybody(readings.known)
-        self._tables = [Named(readings.known, read)]
+        self._named = Named(readings.known, read)
         self._apart = Named(readings.known, read) if claims.apart else None
         self._looking, self._exact = Looking(claims), ExactValues(claims)
         self._form = Form(manifest, claims, readings.inputs, accounts)
@@ -53,7 +53,7 @@ class Comparison:
         """Compare a batch of the release with its rows."""
         released, who = batch.released, self._readings.who(rows)
         placed = self._looking.see(released)
-        self._tables[0].see(released, self._readings.hidden(rows))
+        self._named.see(released, self._readings.hidden(rows))
         self._anybody.see(released)
         self._exact.see(released)
         self._form.see(batch, rows, placed, who)
@@ -82,14 +82,15 @@ class Comparison:
     def report(self, public: Claims) -> GateReport:
         """What all batches hold, beyond rows and columns; ``public`` are the claims as they will be published."""
         claims, setting, look = self._claims, self._setting, self._looking.look()
-        facts, *true = [
+        counted = [
             replace(
                 counting.facts(look.judged), population=setting.population, population_counts=setting.population_counts
             )
             for counting in self._readings.counting
         ]
+        facts, judged = counted[0], counted[-1]
         readable, cells = check_cells(claims, look.quasi)
-        tables = [*self._tables, *([] if self._apart is None else [self._apart])]
+        tables = [self._named, *([] if self._apart is None else [self._apart])]
         checks = [
             self._accounts.check_order(),
             *(table.own() for table in tables),
@@ -103,7 +104,7 @@ class Comparison:
             check_sensitive(facts),
             self._neutral.check(look.quasi),
         ]
-        found = [(slot, judge(slot, (true or [facts])[0])) for slot in slots(public)]
+        found = [(slot, judge(slot, judged)) for slot in slots(public)]
         checks += [verdict_check(slot, verdict, claims.people) for slot, verdict in found]
         verdicts = [verdict for _, verdict in found]
         return GateReport(checks=checks, verdicts=verdicts, classes=class_figures(facts, look))

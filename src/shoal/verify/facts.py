@@ -179,11 +179,8 @@ class Facts:
         """How many people (or rows) of the whole release or input have each value of an attribute."""
         key = tuple(names)
         attribute = self.attribute(key)
-        tallies = self._input(key) if side == "input" else self.released
-        if tallies is None:
-            raise ValueError("the input is only known at the gate")
         people = pl.col("who").n_unique().cast(pl.Int64) if self.people else pl.col("rows").sum()
-        found = self._coded(key, tallies).group_by("value").agg(count=people)
+        found = self._coded(key, self._side(key, side)).group_by("value").agg(count=people)
         counts = np.zeros(len(attribute.known), dtype=np.int64)
         counts[found["value"].to_numpy()] = found["count"].to_numpy()
         return counts
@@ -191,10 +188,7 @@ class Facts:
     def answering(self, names: Sequence[str], side: str) -> int:
         """How many people (or rows) of the whole release or input have an answer."""
         key = tuple(names)
-        tallies = self.original if side == "input" else self.released
-        if tallies is None:
-            raise ValueError("the input is only known at the gate")
-        counted = self._coded(key, tallies)
+        counted = self._coded(key, self._side(key, side))
         found = counted.filter(self.attribute(key).known[counted["value"].to_numpy()])
         return int(found["who"].n_unique() if self.people else found["rows"].sum())
 
@@ -248,6 +242,12 @@ class Facts:
         """What was counted of the input, None where no model compares these columns with it."""
         return self.original if self.original is not None and self.original.counts(names) else None
 
+    def _side(self, names: tuple[str, ...], side: str) -> Tallies:
+        tallies = self._input(names) if side == "input" else self.released
+        if tallies is None:
+            raise ValueError("the input is only known at the gate")
+        return tallies
+
     def _shared(self, name: str, original: Tallies) -> np.ndarray:
         """For each code of the input's values, the code of the same value among those of both."""
         if name not in self._codes:
@@ -270,6 +270,8 @@ class Facts:
         places = [str(place) for place in range(len(names))]
         value = found["0"] if len(names) == 1 else pl.Series(self._tuples[names].find(found.select(places)))
         return found.select("class", value.alias("value"), *(["who"] if self.people else []), "rows")
+
+
 @dataclass(frozen=True, eq=False)
 class Sample:
     """One attribute of a release, as a model looks at it."""

@@ -56,7 +56,7 @@ def gate(case: GateCase, batch: int = BATCH) -> GateReport:
         found.see(_batch(case, case.released[part], source[part]))
     if case.apart is not None or found.grouped:
         table = case.released if case.apart is None else case.apart
-        origin = np.arange(0) if case.values_from is None else np.asarray(case.values_from)
+        origin = np.asarray(() if case.values_from is None else case.values_from)
         for part in _parts(batch, table, origin):
             found.see_values(_batch(case, table[part], origin[part]), apart=case.apart is not None)
     return found.report()
@@ -212,7 +212,7 @@ class Gate:
 
 def _parts(batch: int, *rows: Any) -> Iterator[slice]:
     """Slices of so many rows, one at least."""
-    most = max(0 if one is None else len(one) for one in rows)
+    most = max(len(one) for one in rows if one is not None)
     for start in range(0, max(most, 1), batch):
         yield slice(start, start + batch)
 

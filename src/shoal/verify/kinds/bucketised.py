@@ -166,13 +166,11 @@ class _Side:
     """Values by group as one of the tables has them: how often each, and a fingerprint of the order they stand in."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        self.rows = 0
         self.counts = {name: Counts() for name in names}
         self._orders = {name: np.zeros(0, dtype=np.uint64) for name in names}
         self._sizes = np.zeros(0, dtype=np.int64)
 
     def see(self, group: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
-        self.rows += len(group)
         groups = max(len(self._sizes), int(group.max(initial=-1)) + 1)
         place = self.sizes(groups)[group] + _places(group)
         self._sizes = self.sizes(groups) + np.bincount(group, minlength=groups)
@@ -181,6 +179,10 @@ class _Side:
             order = self.order(name, groups)
             np.add.at(order, group, _mixed(place, value))
             self._orders[name] = order
+
+    @property
+    def rows(self) -> int:
+        return int(self._sizes.sum())
 
     def sizes(self, groups: int) -> np.ndarray:
         return np.append(self._sizes, np.zeros(groups - len(self._sizes), dtype=np.int64))

@@ -30,7 +30,7 @@ class Pseudonymised:
     def __init__(self, claims: Mapping[str, Any]) -> None:
         self._entries = list(claims["columns"])
         self._coded = {entry["name"]: _Codes(entry["type"]) for entry in self._entries if "coded" in entry}
-        self._changed = {entry["name"]: 0 for entry in self._entries if "coded" not in entry}
+        self._changed = {entry["name"]: 0 for entry in self._entries}
         self._released: Sequence[str] = ()
         self._original: Sequence[str] = ()
 

@@ -32,9 +32,8 @@ class Randomised:
     def __init__(self, claims: Mapping[str, Any], inputs: Mapping[str, pl.Series]) -> None:
         columns = claims["columns"]
         self._types = {column["name"]: column["type"] for column in columns}
-        self._quasi = [column["name"] for column in columns if column["role"] == "quasi"]
-        self._differ = {column["name"]: 0 for column in columns if column["role"] in ("sensitive", "neutral")}
-        self._strange = dict.fromkeys(self._quasi, 0)
+        self._strange = {column["name"]: 0 for column in columns if column["role"] == "quasi"}
+        self._differ = {column["name"]: 0 for column in columns if column["role"] != "quasi"}
         self._inputs, self._redraw = inputs, claims.get("redraw")
         self._changes = Counts()
         self._columns = {
@@ -49,7 +48,7 @@ class Randomised:
             differs = values.codes != theirs
             if name in self._differ:
                 self._differ[name] += int(differs.sum())
-            elif name in self._strange:
+            else:
                 known = values.texts.is_in(self._inputs[name].implode(), nulls_equal=True).to_numpy()
                 self._strange[name] += int((~known)[values.codes].sum())
                 changed += differs
