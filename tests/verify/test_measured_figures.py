@@ -46,6 +46,7 @@ def told(
 
 @pytest.mark.parametrize("made, coded, name", [
     ("randomised", (), "unchanged"), ("bucketised", (), "uniqueness"), ("pseudonymised", (), "unique"),
+    ("perturbed", (), "unchanged"),
     ("generalised", ("token",), "trajectories"), ("generalised", ("shifted",), "gap patterns"),
     ("generalised", ("mapping", "token"), "trajectories"),
 ])  # fmt: skip

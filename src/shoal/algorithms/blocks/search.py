@@ -110,13 +110,16 @@ class Search:
             self.progress(f"climbing, {self._told()}")
 
     def _open(self, node: Node) -> list[Node]:
-        """The nodes below one, those that promise least last; none where nothing below is better."""
+        """The nodes below one, those that promise most last, where they are taken from; none where none is better."""
         self.nodes += 1
         state = self.board.state(self.cuts.blocks(node.head))
         self._offer(node.head, state)
         if self.board.monotone and state.suppressed > self.board.allowed:
             return []
-        tail, bounds = self._prune(node, state)
+        pruned = self._prune(node, state)
+        if pruned is None:
+            return [node]
+        tail, bounds = pruned
         if self.nodes % 16 == 0:
             self.progress(f"{self.nodes} sets of cuts, {self._told()}")
         order = self._ordered(tail, bounds)
@@ -130,8 +133,11 @@ class Search:
             found.append(Node(head, order[place + 1 :], max(node.bound, bounds[item])))
         return found
 
-    def _prune(self, node: Node, state: State) -> tuple[list[int], dict[int, float]]:
-        """The tail without what cannot help, and the bound of each cut left; again while the bounds rise by it."""
+    def _prune(self, node: Node, state: State) -> tuple[list[int], dict[int, float]] | None:
+        """The tail without what cannot help, and the bound of each cut left; again while the bounds rise by it.
+
+        None where time is up before that is known.
+        """
         tail = node.tail
         while True:
             tail = self._rooted(node.head, tail)
@@ -144,6 +150,8 @@ class Search:
             # A cut that helps nobody may still be asked for by one below it that does.
             asked = {int(self.cuts.parent[item]) for item in tail}
             for item in tail:
+                if self.late:
+                    return None
                 bound = self._bound(state, finest, item, last=item not in asked)
                 if bound < self.limit:
                     bounds[item] = bound
