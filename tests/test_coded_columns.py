@@ -13,11 +13,20 @@ import pytest
 
 import shoal
 from shoal.algorithms.base import Algorithm
-from shoal.errors import DomainError, InfeasibleError, ParameterError, RecipeError, RefusalError, SchemaError
+from shoal.errors import (
+    DomainError,
+    InfeasibleError,
+    InputError,
+    ParameterError,
+    RecipeError,
+    RefusalError,
+    SchemaError,
+)
 from shoal.pseudonyms.grades import GradingTable
 from shoal.pseudonyms.secrets import MappingTable, SecretKey
 from shoal.results import Release
 from shoal.vault import Key, load, seal
+from shoal.vault.files import read_secrets
 from shoal.verify.recheck import recheck
 
 GENERALISING: dict[str, Callable[[], Algorithm]] = {
@@ -139,6 +148,11 @@ def test_given_codes_code_later_records_alike() -> None:
         assert made.aligned()[secret.column].to_list() == expected
         assert again.aligned()[secret.column].to_list() == expected
     assert [one.reveal() for one in made.secrets] == [one.reveal() for one in first.secrets]
+    # Whoever holds both releases can compare codes, which fresh ones do not allow.
+    for release, said in ((first, False), (made, True), (again, True)):
+        told = [text for text in release.manifest["not_protected"] if text.startswith("Other releases with the same")]
+        assert bool(told) == said
+        assert recheck(release.frame, release.manifest | {"data": {"rows": release.frame.height}}).passed
 
 
 MAPPING = MappingTable("disease", {"flu": "x1", "cold": "x2", "gout": "x3", "ulcer": "x4"})
@@ -167,6 +181,23 @@ def test_given_codes_that_do_not_fit(codes: list[Any], error: type[Exception], t
     assert not any(value in str(caught.value) for value in ("gout", "ulcer"))
 
 
+@pytest.mark.parametrize("code", ["", "*", "<missing>", " x1", "x1\n"])
+def test_given_codes_that_would_be_read_as_something_else(code: str) -> None:
+    with pytest.raises(ParameterError, match="give other codes"):
+        coded(codes=[MappingTable("disease", {"flu": code, "cold": "x2", "gout": "x3", "ulcer": "x4"})])
+
+
+def test_files_of_codes_that_contradict_themselves(tmp_path: Path) -> None:
+    file = tmp_path / "codes.json"
+    file.write_text('[{"kind": "mapping", "column": "disease", "mapping": {"flu": "a", "cold": "b", "flu": "c"}}]')
+    with pytest.raises(InputError, match="names something twice") as caught:
+        read_secrets(file)
+    assert "flu" not in str(caught.value)
+    file.write_text('[{"kind": "mapping", "column": "disease", "mapping": {"flu": "a", "cold": "a"}}]')
+    with pytest.raises(InputError, match="'disease' gives one code to several values"):
+        read_secrets(file)
+
+
 def test_a_given_grading_must_tell_the_digits_apart() -> None:
     with pytest.raises(DomainError, match="digits after the point"):
         coded(frame=people().with_columns(pl.col("income") + 0.25), codes=[GRADING])
@@ -180,6 +211,7 @@ def test_a_given_grading_must_tell_the_digits_apart() -> None:
         ({"disease": {"code": {"how": "mapping", "categories": 3}}}, ParameterError, "no parameter 'categories'"),
         ({"disease": {"code": "graded"}}, ParameterError, "for numbers and dates"),
         ({"disease": {"code": {"prefix": "x"}}}, ParameterError, "'how'"),
+        ({"income": {"code": {"how": "graded", "bounds": {"incom": [[0, 5000]]}}}}, ParameterError, "mean 'income'"),
     ],
 )
 def test_settings_that_cannot_be(settings: dict[str, Any], error: type[Exception], told: str) -> None:

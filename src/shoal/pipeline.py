@@ -97,7 +97,7 @@ def anonymize(
     """
     output = Output(
         suppressed=suppressed, order=order, acknowledged=acknowledge, neutral_limit=neutral_limit,
-        joinable=token_key is not None, date=date,
+        joinable=token_key is not None, same_codes=bool(codes), date=date,
     )  # fmt: skip
     method = load("algorithm", algorithm)() if isinstance(algorithm, str) else algorithm
     refuse_unknown_codes(acknowledge)

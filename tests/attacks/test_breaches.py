@@ -44,6 +44,11 @@ def test_codes_change_no_breach_where_quasi_identifiers_stay() -> None:
     assert found["proximity_before"].equals(found["proximity_after"].alias("proximity_before"))
 
 
+def test_what_is_just_within_eps_counts_however_many_groups_there_are() -> None:
+    groups, numbers = np.array([0, 1000, 1000]), np.array([0.0, 200_000.2, 200_000.3])
+    assert near_share(groups, numbers, 0.1).tolist() == [1.0] * 3
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_shares_equal_plain_loops(seed: int) -> None:
     random = np.random.default_rng(seed)

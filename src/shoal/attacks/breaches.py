@@ -25,11 +25,12 @@ def near_share(groups: np.ndarray, numbers: np.ndarray, eps: float) -> np.ndarra
     slack = eps + 1e-9 * max(1.0, eps)
     if not numbers.size:
         return np.empty(0)
-    # Groups side by side on one axis, further apart than any interval reaches.
-    away = float(np.ptp(numbers)) + 3.0 * slack + 1.0
-    place = numbers - numbers.min() + groups * away
-    order = np.sort(place)
-    near = np.searchsorted(order, place + slack, side="right") - np.searchsorted(order, place - slack, side="left")
+    # By ranks, in whole numbers: sums with the numbers themselves would round away what is just within eps.
+    values = np.unique(numbers)
+    begin, end = np.searchsorted(values, numbers - slack), np.searchsorted(values, numbers + slack, side="right")
+    away = groups.astype(np.int64) * (values.size + 1)
+    order = np.sort(away + np.searchsorted(values, numbers))
+    near = np.searchsorted(order, away + end) - np.searchsorted(order, away + begin)
     return near / np.bincount(groups)[groups]
 
 

@@ -90,7 +90,7 @@ def describe(
         "kind": kind.name,
         "source": table.name,
         "statement": statement(models, sensitive, kind, made),
-        "not_protected": left_open(made, coded, output.joinable) + by_rule + open_left,
+        "not_protected": left_open(made, coded, output.joinable, output.same_codes) + by_rule + open_left,
         "suppressed": output.suppressed,
         "order": output.order,
         "people": table.subjects is not None,

@@ -13,6 +13,10 @@ _READ_BACK = (
 )
 # The second of what a pseudonymised release leaves open.
 _CODED = PSEUDONYMISED.not_protected[1]
+_SAME_CODES = (
+    "Other releases with the same codes: whoever reads a code in one has read it in all, and releases of overlapping "
+    "people can be intersected by their codes."
+)
 _JOINABLE = (
     "People in other releases made with the same token key: the releases can be joined on the token, record by record."
 )
@@ -31,7 +35,7 @@ class Coding:
     of_values
         Whether equal values of the column have equal codes, which attacks on codes read back.
     not_protected, joinable
-        What it leaves open, and what it does where other releases are made with the same key.
+        What it leaves open, and what it does where other releases are made with the same key or codes.
     class_figures
         What figures about classes do not show of it.
     """
@@ -46,10 +50,18 @@ class Coding:
 
 
 GRADED = Coding(
-    name="graded", words="a code that rises with the value", of_values=True, not_protected=_CODED
+    name="graded",
+    words="a code that rises with the value",
+    of_values=True,
+    not_protected=_CODED,
+    joinable=_SAME_CODES,
 )
 MAPPING = Coding(
-    name="mapping", words="a code, the same for equal values", of_values=True, not_protected=_CODED
+    name="mapping",
+    words="a code, the same for equal values",
+    of_values=True,
+    not_protected=_CODED,
+    joinable=_SAME_CODES,
 )
 TOKEN = Coding(
     name="token",
@@ -75,7 +87,7 @@ def called(made: Kind, coded: Collection[str]) -> Kind:
     return PSEUDONYMISED if any(CODINGS[how].hides for how in coded) else made
 
 
-def left_open(made: Kind, coded: Collection[str], joinable: bool) -> list[str]:
+def left_open(made: Kind, coded: Collection[str], joinable: bool, same_codes: bool = False) -> list[str]:
     """Sentences on what a release leaves open by its kind and its codes, whatever models hold.
 
     Parameters
@@ -84,11 +96,14 @@ def left_open(made: Kind, coded: Collection[str], joinable: bool) -> list[str]:
         Names of the codings of its columns.
     joinable
         Whether the key of its tokens is used for other releases too.
+    same_codes
+        Whether codes of its values are those of another release.
     """
     found = list(made.not_protected)
     for one in CODINGS.values():
         if one.name in coded:
-            told = (one.not_protected, one.joinable if joinable else None)
+            again = same_codes if one.of_values else joinable
+            told = (one.not_protected, one.joinable if again else None)
             found += [text for text in told if text is not None and text not in found]
     return found
 

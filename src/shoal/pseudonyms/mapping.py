@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import DomainError, ParameterError
+from shoal.hierarchy.hierarchy import MISSING, ROOT
 from shoal.pseudonyms.grading import look_up
 from shoal.pseudonyms.secrets import MappingTable, Secret
 from shoal.table.column import Column
@@ -76,5 +77,11 @@ def _with_given(column: Column, present: np.ndarray, given: Secret) -> tuple[Map
     if names.is_in(column.texts.to_list()).any():
         raise ParameterError(
             f"Codes of the mapping given for column '{column.name}' are values of it: give other codes."
+        )
+    # In a written release these would be read as a suppressed cell or a missing one, or not as what was written.
+    if ((names.str.strip_chars() != names) | names.is_in(["", ROOT, MISSING])).any():
+        raise ParameterError(
+            f"Codes of the mapping given for column '{column.name}' are empty, have blanks around them, or are "
+            f"'{ROOT}' or '{MISSING}': give other codes."
         )
     return given, names

@@ -159,6 +159,8 @@ def restore(plain: Any) -> Secret:
             return SecretKey(column, bytes.fromhex(plain["key"]))
         if kind == GradingTable.kind:
             return GradingTable.of_plain(plain)
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, pl.exceptions.PolarsError, UserError):
+    except UserError as error:  # somebody may have written it, and can mend it
+        raise InputError(f"A secret cannot be used. {error}") from None
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, pl.exceptions.PolarsError):
         raise InputError("A secret is damaged or incomplete: it cannot be used.") from None
     raise InputError("A secret is of a kind that this version does not know: it cannot be used.")

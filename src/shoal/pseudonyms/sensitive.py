@@ -45,7 +45,9 @@ def code_sensitive(released: Released, keys: Keys, given: Mapping[str, Secret]) 
         if coded[name] == MAPPING.name:
             written[name], secret, _ = Prefixes(**how).map(column, codes, keys, given.get(name))
         else:
-            written[name], secret, _ = Grades(**how).grade(column, codes, given.get(name))
+            grades = Grades(**how)
+            grades.check_columns([name])
+            written[name], secret, _ = grades.grade(column, codes, given.get(name))
         secrets.append(secret)
     return replace(released, written=written, coded=coded), secrets
 

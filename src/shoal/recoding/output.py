@@ -23,6 +23,8 @@ class Output:
         Largest share of rows that may be unique on quasi-identifiers and neutral columns.
     joinable
         Whether the key of its tokens is used for other releases too.
+    same_codes
+        Whether codes of its values are those of another release.
     date
         What manifest and report are dated with, None for no date.
     """
@@ -32,6 +34,7 @@ class Output:
     acknowledged: Collection[str] = ()
     neutral_limit: float = 0.05
     joinable: bool = False
+    same_codes: bool = False
     date: datetime.date | str | None = None
 
     def __post_init__(self) -> None:

@@ -149,7 +149,7 @@ def load(path: str | Path, key: Key, name: str, *, release: str | Path | None = 
 def read_secrets(path: Path) -> list[Secret]:
     """The secrets of a file that ``shoal vault get`` wrote, or of one like it."""
     try:
-        found = json.loads(path.read_text("utf-8-sig"))
+        found = json.loads(path.read_text("utf-8-sig"), object_pairs_hook=_each_once)
     except OSError as error:
         raise InputError(f"'{path}' cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
@@ -159,6 +159,14 @@ def read_secrets(path: Path) -> list[Secret]:
     if not isinstance(found, list):
         raise InputError(f"'{path}' does not hold a list of secrets: give a file that 'shoal vault get' wrote.")
     return [restore(plain) for plain in found]
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; a value that has two codes would silently keep the last."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise InputError("A file of secrets names something twice, such as a value with two codes: keep one of them.")
+    return found
 
 
 def contents(path: str | Path, key: Key) -> dict[str, list[dict[str, str]]]:

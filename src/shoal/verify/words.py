@@ -7,6 +7,7 @@ is not protected, and the warning codes without which no such release is made.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from shoal.verify.claims import Claims
@@ -16,6 +17,10 @@ from shoal.verify.types import Check
 _CODED = (
     "Coded values: codes are the same for equal values, so they can be read back by rank or by frequency, and by "
     "whoever holds the secrets."
+)
+_SAME_CODES = (
+    "Other releases with the same codes: whoever reads a code in one has read it in all, and releases of overlapping "
+    "people can be intersected by their codes."
 )
 _KINDS = {
     "randomised": (
@@ -77,7 +82,10 @@ def check_words(manifest: Mapping[str, Any], claims: Claims) -> list[Check]:
     detail = "The statement is what the models say." if said else "The statement is not what the models say."
     found = [Check(name="statement", passed=said, detail=detail)]
     told = manifest.get("not_protected")
-    right = told in (not_protected(claims, codes), not_protected(claims, codes, joinable=True))
+    right = any(
+        told == not_protected(claims, codes, joinable=joinable, same_codes=same)
+        for joinable, same in product((False, True), repeat=2)
+    )
     detail = "is said in full" if right else "is not what such a release has to say"
     found.append(Check(name="not protected", passed=right, detail=f"What is not protected {detail}."))
     odd = [code for code in codes if not _is_code(code)]
@@ -111,12 +119,16 @@ def statement(claims: Claims) -> str:
     return f"{claims.kind}{exact}; {models or 'no model holds'}"
 
 
-def not_protected(claims: Claims, codes: Sequence[str], *, joinable: bool = False) -> list[str]:
-    """What has to be said about a release; whether its token key is used again only the publisher knows."""
+def not_protected(
+    claims: Claims, codes: Sequence[str], *, joinable: bool = False, same_codes: bool = False
+) -> list[str]:
+    """What has to be said about a release; whether its token key or codes are used again only the publisher knows."""
     coded = {column.coded for column in claims.columns}
     found = list(_KINDS.get(claims.made, ()))
     if claims.made != "pseudonymised" and not coded.isdisjoint(("graded", "mapping")):
         found.append(_CODED)
+    if same_codes and not coded.isdisjoint(("graded", "mapping")):
+        found.append(_SAME_CODES)
     if "token" in coded:
         found += [_TOKENS, _JOINABLE] if joinable else [_TOKENS]
     if "shifted" in coded:
