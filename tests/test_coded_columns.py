@@ -272,6 +272,14 @@ def test_recipes_name_codes_of_a_vault_or_a_file(tmp_path: Path, monkeypatch: py
     assert [one.reveal() for one in load("keys.vault", OPENED, "later", release="later")] == [
         one.reveal() for one in secrets
     ]
+    # A file of all that undoes a release may have keys of tokens too; alone they are no codes to code with.
+    keys = [SecretKey("name", b"k" * 32).reveal()]
+    Path("codes.json").write_text(json.dumps([*keys, *(one.reveal() for one in secrets)]), "utf-8")
+    both = run("both", "discard_secret = true", 'codes = "codes.json"')
+    assert both.aligned().select("disease").equals(first.aligned().select("disease"))
+    Path("codes.json").write_text(json.dumps(keys), "utf-8")
+    with pytest.raises(RecipeError, match="hold no mapping and no grading"):
+        run("lost", "discard_secret = true", 'codes = "codes.json"')
     with pytest.raises(RecipeError, match="none is named"):
         run("lost", "discard_secret = true", 'codes = "first"')
     Path("codes.json").write_text(json.dumps([MappingTable("disease", {"flu": "x"}).reveal()]), "utf-8")

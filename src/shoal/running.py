@@ -101,13 +101,21 @@ def given_codes(recipe: Recipe, key: Key | None) -> list[Secret]:
     from shoal.vault.files import load, read_secrets
 
     if named.endswith(".json"):
-        return read_secrets(recipe.resolve(named))
-    if recipe.output.vault is None:
+        found = read_secrets(recipe.resolve(named))
+    elif recipe.output.vault is None:
         raise RecipeError(
             f"The codes '{named}' under [output] are an entry of a vault, and none is named: name it, or a .json file."
         )
-    found = [] if key is None else load(recipe.resolve(recipe.output.vault), key, named)
-    return [one for one in found if not isinstance(one, SecretKey)]
+    elif key is None:
+        return []
+    else:
+        found = load(recipe.resolve(recipe.output.vault), key, named)
+    codes = [one for one in found if not isinstance(one, SecretKey)]
+    if not codes:
+        raise RecipeError(
+            f"The codes '{named}' under [output] hold no mapping and no grading: name others, or leave them out."
+        )
+    return codes
 
 
 def refuse_unkept(recipe: Recipe) -> None:

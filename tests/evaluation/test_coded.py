@@ -156,6 +156,15 @@ def test_what_touches_a_column_is_compared() -> None:
         assert (found.value is not None) == touched
 
 
+def test_swapped_columns_of_a_written_release_are_touched(tmp_path: Path) -> None:
+    table = shoal.read(people().drop("age"), quasi=["sex", "town"], sensitive=["disease"], neutral=["income"])
+    made = shoal.anonymize(table, algorithm="swapping", acknowledge=["W-PERTURBED", "W-NEUTRAL"], seed=1)
+    assert not {"sex", "town"} & read_release(made).untouched
+    theirs = written(made, tmp_path / "out", people(), {})
+    assert not {"sex", "town"} & theirs.untouched
+    assert "disease" in theirs.untouched
+
+
 def _noisy(algorithm: Algorithm) -> shoal.Release:
     table = shoal.read(people().drop("age"), quasi=["sex", "town"], sensitive=["disease"], neutral=["income"])
     return shoal.anonymize(table, algorithm=algorithm, acknowledge=["W-RA-LINK", "W-NEUTRAL"], seed=1)

@@ -156,7 +156,8 @@ class Reading:
         return frozenset(name for name, one in self.features.items() if self._is_untouched(one))
 
     def _is_untouched(self, feature: Feature) -> bool:
-        moved = (self.made.has(Trait.NOISE) and feature.role == "quasi") or (
+        # Values that were redrawn or swapped can be as common as before and stand in other rows.
+        moved = (self.source is None and not self.made.has(Trait.COVERING) and feature.role == "quasi") or (
             self.made.has(Trait.GROUPS) and feature.role == "sensitive"
         )
         if moved or not feature.exact or not feature.as_they_are:
