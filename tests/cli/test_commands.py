@@ -15,7 +15,7 @@ from tests.cli.conftest import recipe_text
 RELEASE = {
     "folder", "evidence", "rows", "classes", "smallest", "statement", "not_protected", "acknowledged", "people",
     "counts", "suppression", "models", "verdicts", "split_verdicts", "vacuous", "overlaps", "checks", "measures",
-    "algorithm", "auto", "seconds", "kind", "attacks", "vault", "registry", "formulas",
+    "algorithm", "auto", "seconds", "kind", "attacks", "vault", "registry", "formulas", "research", "search",
 }  # fmt: skip
 SCORE = {"name", "value", "better", "low", "high", "suppression", "also", "reason"}
 

@@ -48,7 +48,6 @@ def told(
     ("randomised", (), "unchanged"), ("bucketised", (), "uniqueness"), ("pseudonymised", (), "unique"),
     ("perturbed", (), "unchanged"),
     ("generalised", ("token",), "trajectories"), ("generalised", ("shifted",), "gap patterns"),
-    ("generalised", ("mapping", "token"), "trajectories"),
 ])  # fmt: skip
 def test_the_figure_that_nobody_may_leave_out(made: str, coded: tuple[str, ...], name: str) -> None:
     right = {"value": 0.5, "sentence": "50% of them"}
@@ -63,9 +62,18 @@ def test_several_reasons_need_several_figures() -> None:
     assert told(first, figure("trajectories"), figure("gap patterns"), made="randomised", coded=("token",)) == TOLD
 
 
+def test_codes_on_top_of_another_method_need_a_figure_a_column() -> None:
+    untold = "The manifest does not tell how many codes of '{}' can be read back."
+    mapped = figure("read back: mapping")
+    assert told(coded=("mapping", "graded")) == untold.format("mapping")
+    assert told(mapped, coded=("mapping", "graded")) == untold.format("graded")
+    assert told(mapped, figure("read back: graded"), coded=("mapping", "graded")) == TOLD
+    assert told(mapped, coded=("mapping", "token")) == NEEDED.format("trajectories")
+
+
 def test_kinds_that_need_none() -> None:
     assert told() == NONE
-    assert told(coded=("mapping", "graded")) == NONE
+    assert told(figure("unique", 0.5, "50%"), coded=("mapping", "graded"), made="pseudonymised") == TOLD
     assert told(made="microaggregated") == NONE
     assert told(figure("unique")) == OTHERS
     claims = Claims((QUASI,), (), "drop", "shuffled", False, 2)
