@@ -18,7 +18,7 @@ from shoal.grammar import pairs, parse_hierarchy, parse_model, split_columns, ty
 from shoal.version import VERSION
 
 HEAVY = {"numba", "polars", "plotly", "narwhals", "pandas", "pyarrow", "numpy"}
-COMMANDS = ["demo", "check", "explore", "run", "anonymize", "verify", "audit", "risk", "measure", "list"]
+COMMANDS = ["demo", "check", "explore", "values", "run", "anonymize", "verify", "audit", "risk", "measure", "list"]
 
 
 def test_version(shoal) -> None:

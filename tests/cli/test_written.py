@@ -62,6 +62,7 @@ FAILURES = [
     (2, ["compare", "recipe.toml", "--grid", "k=two", "--output", "compare.html"]),
     (2, ["compare", "recipe.toml", "--grid", "k=2", "--output", "out/compare.html"]),
     (2, ["explore", "recipe.toml", "--output", "out/explore.html"]),
+    (2, ["values", "recipe.toml", "--csv", "out/values.csv"]),
     (2, ["vault", "get", "keys.vault", "nobody", "-o", "secrets.json"]),
     (2, ["vault", "put", "keys.vault", "cohort", "--new-key", "name"]),
     (2, ["vault", "put", "out/keys.vault", "cohort", "--new-key", "name"]),

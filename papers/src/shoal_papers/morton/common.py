@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from shoal.hierarchy.builders import intervals
@@ -25,18 +26,25 @@ QUASI = (
     "capital-gain", TARGET,
 )  # fmt: skip
 NUMBERS = ("age", "education-num", "capital-gain")
+# Section 5.1 has two numbers, age and education number: capital gain is a category of six groups, and of two above.
+GROUPS = {
+    "0": (0, 0), "1-3000": (1, 3000), "3001-6000": (3001, 6000), "6001-10000": (6001, 10_000),
+    "10001-20000": (10_001, 20_000), "20001-99999": (20_001, 99_999),
+}  # fmt: skip
+POOR, RICH = "up to 6000", "6001 and more"
+HALVES = {POOR: (0, 6000), RICH: (6001, 99_999)}
 # Research values of ours: what a column is worth, and what an expert wants kept apart.
 WEIGHTS = {
     "age": 0.15, "workclass": 0.05, "education-num": 0.15, "marital-status": 0.05, "occupation": 0.05, "race": 0.05,
     "sex": 0.05, "native-country": 0.05, "capital-gain": 0.2, TARGET: 0.2,
 }  # fmt: skip
 RULES = (
-    {"column": "capital-gain", "boundary": 6000, "importance": 1},
+    {"column": "capital-gain", "separate": [POOR, RICH], "importance": 1},
     {"column": "age", "boundary": 27, "importance": 1},
     {"column": "education-num", "boundary": 12, "importance": 1},
 )
-# Capital gain by hand: its two upper levels keep 6000 and 6001 apart, which is nearly all that it is wanted for.
-BY_HAND = {"capital-gain": (0.2, 0.19, 0.18, 0.0)}
+# The same where neither age nor capital gain may become 'any'.
+KEPT = (*({**rule, "keep": True} for rule in RULES[:2]), RULES[2])
 _EDGES = {
     "age": [
         [17, 23, 28, 33, 38, 43, 48, 53, 58, 63, 68, 91], [17, 28, 38, 48, 58, 91], [17, 28, 48, 91], [17, 28, 91],
@@ -49,19 +57,24 @@ STANDIN = (
     "and every figure is about the stand-in."
 )
 VALUES = (
-    "Research values are ours: an attribute's weight is drawn by the seed from 0.15 to 0.95 and its levels follow the "
-    "document's formula for categories."
+    "Research values are set by hand, as Section 6.2.1 says of this data; those of the document are lost. Ours are "
+    "drawn by the seed as Table 3 has them: an attribute is worth 0.15 to 0.95 as it is, a level 0.1 to 0.9 of what "
+    "the one below it is worth, and 'any' nothing."
 )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DataSet:
-    """Some attributes of the stand-in, as the document's m12 or r08, with the hierarchies that the run allows."""
+    """Some attributes of the stand-in, as the document's m12 or r08, with the hierarchies that the run allows.
+
+    ``values`` are an expert's, a level each.
+    """
 
     name: str
     table: Table
     frame: pl.DataFrame
     hierarchies: Mapping[str, Hierarchy]
+    values: Mapping[str, Sequence[float]]
 
 
 def certificates(context: Context, seed: int, rows: int) -> StandIn:
@@ -79,10 +92,13 @@ def data_set(made: StandIn, name: str, strings: int) -> DataSet:
     chosen = columns[: int(name[1:])]
     trees = thinned({column: made.hierarchies[column] for column in chosen}, strings)
     frame = made.frame.select(chosen)
-    mine = {column: weights[column] for column in chosen}
-    return DataSet(
-        name=name, frame=frame, hierarchies=trees, table=read(frame, quasi=chosen, hierarchies=trees, weights=mine)
-    )
+    values = {}
+    for column in chosen:
+        steps = lots.uniform(0.1, 0.9, trees[column].height - 1)
+        worth = weights[column] * np.cumprod([1.0, *steps])
+        values[column] = [*(round(float(one), 2) for one in worth), 0.0]
+    table = read(frame, quasi=chosen, hierarchies=trees)
+    return DataSet(name=name, frame=frame, hierarchies=trees, values=values, table=table)
 
 
 def thinned(trees: Mapping[str, Hierarchy], strings: int) -> dict[str, Hierarchy]:
@@ -104,16 +120,30 @@ def with_levels(tree: Hierarchy, levels: Sequence[int]) -> Hierarchy:
     return Hierarchy.from_rows(tree.name, [[row[level] for level in levels] for row in tree.rows()])
 
 
-def adult_table(frame: pl.DataFrame, weights: Mapping[str, float] | None = None) -> Table:
+def adult_table(frame: pl.DataFrame, *, numbers: bool = False) -> Table:
     """All ten attributes as quasi-identifiers, the document's numbers of levels for categories, ours for numbers.
 
-    Weights stand beside those of ours, or in place of them.
+    With ``numbers`` capital gain is one of those.
     """
     known = adult_hierarchies(QUASI)
     trees = {name: with_levels(known[name], (0, 2, 3)) for name in ("workclass", "marital-status")}
     trees |= {name: with_levels(known[name], (0, -1)) for name in QUASI if name in known and name not in trees}
     trees |= {name: intervals(name, texts(frame, name), edges) for name, edges in _EDGES.items()}
-    return read(frame.select(QUASI), quasi=list(QUASI), hierarchies=trees, weights={**WEIGHTS, **(weights or {})})
+    if not numbers:
+        halves = [next(half for half, (_, most) in HALVES.items() if high <= most) for _, high in GROUPS.values()]
+        rows = [[group, half, "*"] for group, half in zip(GROUPS, halves, strict=True)]
+        trees["capital-gain"] = Hierarchy.from_rows("capital-gain", rows)
+        frame = grouped(frame)
+    return read(frame.select(QUASI), quasi=list(QUASI), hierarchies=trees, weights=WEIGHTS)
+
+
+def grouped(frame: pl.DataFrame) -> pl.DataFrame:
+    """Adult with capital gain in its six groups."""
+    gain = pl.col("capital-gain").cast(pl.Int64)
+    return frame.with_columns(
+        pl.coalesce(pl.when(gain.is_between(low, high)).then(pl.lit(group)) for group, (low, high) in GROUPS.items())
+        .alias("capital-gain")
+    )  # fmt: skip
 
 
 def local_table(frame: pl.DataFrame) -> Table:

@@ -8,13 +8,13 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms.lattice.research.global_ import ResearchGlobal
-from shoal.evaluation.buckets import Bucket, Partition, grow
+from shoal.evaluation.buckets import Bucket, Partition, grow, grow_frame
 from shoal.evaluation.features import find, pick
 from shoal.evaluation.partition import explained
 from shoal.evaluation.reading import Feature, read_release
 from shoal.evaluation.split import sides
 from shoal.results import Release
-from shoal_papers.morton.common import BY_HAND, QUASI, RULES, TARGET, WEIGHTS
+from shoal_papers.morton.common import GROUPS, HALVES, KEPT, QUASI, RULES, TARGET, WEIGHTS
 from shoal_papers.plots import Plot, Series
 
 LEAVES = 4
@@ -26,9 +26,9 @@ UNASKED = (
 )
 SALARY = "All ten attributes are quasi-identifiers, salary and capital gain too, which the document's list leaves out."
 VALUES = (
-    f"Research values are ours. Weights: {', '.join(f'{name} {weight:g}' for name, weight in WEIGHTS.items())}. Rules: "
-    "capital gain 6000|6001, age 27|28, education number 12|13. Capital gain by hand: "
-    f"{', '.join(f'{value:g}' for value in BY_HAND['capital-gain'])}, from as it is to 'any'."
+    "Research values follow the document's formula, as Section 6.2.2 says of this data, with weights of ours: "
+    f"{', '.join(f'{name} {weight:g}' for name, weight in WEIGHTS.items())}. Rules: capital gain 6000|6001, age 27|28, "
+    "education number 12|13. Capital gain is a category of six groups, since Section 5.1 has two numbers only."
 )
 
 
@@ -69,9 +69,25 @@ def ends(feature: Feature) -> tuple[np.ndarray, np.ndarray]:
     return np.minimum.reduceat(covered, first)[feature.cell], np.maximum.reduceat(covered, first)[feature.cell]
 
 
-def research(k: int, by_hand: bool) -> ResearchGlobal:
-    """The global search with our research values."""
-    return ResearchGlobal(k=k, rules=RULES, rv=BY_HAND if by_hand else {})
+def gain_ends(parted: Parted) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest and highest capital gain that the cell of every released row covers."""
+    feature = find(parted.features, "capital-gain")
+    if feature.numbers is not None:
+        return ends(feature)
+    known = {**GROUPS, **HALVES, "*": (0, 99_999)}
+    both = np.array([known[label] for label in parted.made.frame["capital-gain"].to_list()], dtype=np.float64)
+    return both[:, 0], both[:, 1]
+
+
+def research(k: int, *, keep: bool = False) -> ResearchGlobal:
+    """The global search with our research values; with ``keep`` neither age nor capital gain may become 'any'."""
+    return ResearchGlobal(k=k, rules=KEPT if keep else RULES, top=1)
+
+
+def label_tree(made: Release) -> Partition | None:
+    """The tree of somebody who takes every cell for a category of its own; None where no salary is released."""
+    frame = made.frame.filter(pl.col(TARGET) != "*")
+    return grow_frame(frame, TARGET, columns=ASKED, leaves=LEAVES) if frame.height else None
 
 
 def words(nodes: Sequence[Bucket]) -> str:
