@@ -66,6 +66,29 @@ def _meet(e: Exposure, pool: np.ndarray, labels: np.ndarray, at: int, sums: tupl
 
 
 @helper
+def _cheapest(
+    p: Prices, e: Exposure, codes: np.ndarray, pool: np.ndarray, labels: np.ndarray, grown: tuple, value: np.ndarray
+) -> int:
+    """The record without a label with which a group costs least.
+
+    ``value`` are the ticks of its cells with each record, worked out anew where ``grown`` says that they are stale.
+    """
+    cells, now, near, known, adds, out, g, stale = grown
+    best, least = wide(-1), wide(0)
+    for i in range(pool.size):
+        if labels[i] >= 0:
+            continue
+        if stale:
+            value[i] = cost_with(p, cells, g, codes, wide(pool[i]), now[g], out)
+        price = value[i]
+        if e.unit.size:
+            price += _told(e, near[g], known[g], wide(pool[i]), adds[i])
+        if best < 0 or price < least:
+            best, least = wide(i), price
+    return best
+
+
+@helper
 def grow(
     p: Prices, e: Exposure, codes: np.ndarray, pool: np.ndarray, turn: np.ndarray, k: int, most: int,
     labels: np.ndarray,
@@ -104,20 +127,11 @@ def grow(
             _meet(e, pool, labels, wide(turn[at]), (near, known, adds), g)
         stale = True
         for _ in range(k - 1):
-            best, least = wide(-1), wide(0)
-            for i in range(n):
-                if labels[i] >= 0:
-                    continue
-                if stale:
-                    value[i] = cost_with(p, cells, g, codes, wide(pool[i]), now[g], out)
-                price = value[i]
-                if columns:
-                    price += _told(e, near[g], known[g], wide(pool[i]), adds[i])
-                if best < 0 or price < least:
-                    best, least = wide(i), price
+            best = _cheapest(p, e, codes, pool, labels, (cells, now, near, known, adds, out, g, stale), value)
             labels[best] = g
-            # A record that costs no more than the group leaves its cells as they are, and all prices with them.
-            stale = value[best] != cost[g]
+            # A record that costs no more than the group leaves its cells as they are, and all prices with them; not so
+            # where values may be unknown, and a first known one costs nothing.
+            stale = value[best] != cost[g] or floor < 0
             if stale:
                 extend_all(p, cells, g, codes, wide(pool[best]))
                 cost[g] = own_cells(p, cells, g, now[g])
