@@ -37,6 +37,8 @@ GENERALISING: dict[str, Callable[[], Algorithm]] = {
     "none": lambda: shoal.NoAlgorithm(levels={"age": 1}),
 }
 CODE = {"income": {"code": {"how": "graded", "categories": 4}}, "disease": {"code": "mapping"}}
+READERS = ["rank-matching", "frequency-matching"]
+WITHIN = "rank-matching-within-5-percent-of-the-range:income, 6 known"
 ACCEPTED = ["W-PP-REV", "W-UNMODELLED:income", "W-RA-LINK", "W-NO-K"]
 
 
@@ -106,6 +108,24 @@ def test_attacks_on_classes_take_codes_to_be_read() -> None:
     assert made == plain
     assert {one.name for figures in made for one in figures} >= {"homogeneity:disease", "proximity:income"}
     assert [one.sentence for one in shoal.evaluate(coded(), ["classifiers"])][0].count("coded as published") == 1
+
+
+def test_attacks_on_codes_know_nothing_of_suppressed_people() -> None:
+    odd = pl.DataFrame({"age": [99, 98], "sex": ["x", "y"], "income": [99_000, 99_100], "disease": ["rare", "odd"]})
+    own = shoal.NoAlgorithm(levels={"age": 1}, suppression_limit=0.1)
+    both = (coded(own, pl.concat([people(), odd])), coded(own))
+    with_them, without = ([one.figures for one in shoal.attack(made, only=READERS, seed=1)] for made in both)
+    assert both[0].frame.height == both[1].frame.height
+    for mine, theirs in zip(with_them, without, strict=True):
+        assert [one.name for one in mine] == [one.name for one in theirs]
+    (baseline,) = {one.baseline for figures in with_them for one in figures if one.name.startswith(WITHIN)}
+    assert baseline is not None
+    assert baseline < 0.2  # the range is that of released incomes, so that one guess for all is close to few
+
+
+def test_a_column_beside_codes_must_be_published_as_it_is() -> None:
+    with pytest.raises(ParameterError, match="'age' is not published as it is.*Open are: income"):
+        shoal.attack(coded(settings={"disease": CODE["disease"]}), only=["frequency-matching beside=age"], seed=1)
 
 
 @pytest.mark.parametrize("lost", ["measured", "acknowledged", "not_protected", "coded"])

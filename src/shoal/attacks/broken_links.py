@@ -136,7 +136,7 @@ class _CodeAttack(Attack):
         generator, beside = case.keys.generator(f"attack {self.name}"), self.public(case)
         found: list[AttackFigure] = []
         for column in fitting:
-            known = np.flatnonzero(table.codes[column.name] != column.missing)
+            known = np.flatnonzero((table.codes[column.name] != column.missing) & (released.classes >= 0))
             seen = _Seen(
                 column=column, truth=table.codes[column.name][known],
                 codes=released.written[column.name].gather(known), beside=None if beside is None else beside[known],
@@ -191,10 +191,11 @@ class FrequencyMatching(_CodeAttack):
     def public(self, case: AttackCase) -> np.ndarray | None:
         """The column beside, which must be one that readers see."""
         assert case.release is not None
-        table = case.release.table
+        table, released = case.release.table, case.release.released
         if self.beside is None:
             return None
-        open_columns = [name for name in table.columns if name not in case.release.released.coded]
+        hidden = {*released.written, *([] if released.made.has(Trait.CODES) else table.schema.quasi)}
+        open_columns = [name for name in table.columns if name not in hidden]
         if self.beside not in open_columns:
             near = nearest(self.beside, open_columns)
             hint = f"Did you mean '{near}'?" if near else f"Open are: {', '.join(open_columns) or 'none'}."
