@@ -106,6 +106,15 @@ def test_a_release_over_its_limits_is_refused(release: Release) -> None:
     assert caught.value.exit_code == 4
 
 
+def test_records_that_only_happen_to_agree_are_no_class_to_be_found_in() -> None:
+    frame = pl.DataFrame({"sex": list("fm") * 30, "area": list("nnss") * 15, "s": list("abc") * 20})
+    table = shoal.read(frame, quasi=["sex", "area"], sensitive=["s"])
+    made = shoal.anonymize(table, algorithm="random", seed=1, acknowledge=["W-RA-LINK"])
+    assert class_risks(made) == {"prosecutor_max": None, "prosecutor_mean": None}
+    with pytest.raises(GateError, match="'prosecutor_max' has a limit of 0.9 but cannot be measured"):
+        refuse_over_limits({"prosecutor_max": 0.9}, made)
+
+
 def test_limits_take_parameters_as_the_command_line_does() -> None:
     """Each limit is held against the attack with its own parameters, not against another of that name."""
     frame = pl.DataFrame({"age": [20, 21, 22, 40, 41, 42], "pay": [10, 20, 30, 1000, 2000, 3000]})

@@ -12,6 +12,7 @@ from shoal.attacks.run import attack
 from shoal.catalogue import make, names
 from shoal.errors import GateError, RecipeError
 from shoal.grammar import parse_attack
+from shoal.kinds.base import Trait
 from shoal.params import nearest, real
 from shoal.results import Release
 
@@ -34,12 +35,14 @@ def refuse_over_limits(limits: Mapping[str, Any], release: Release) -> list[Atta
     return results
 
 
-def class_risks(release: Release) -> dict[str, float]:
+def class_risks(release: Release) -> dict[str, float | None]:
     """The largest and the mean chance to find somebody among the people (rows, without a subject column) of a class.
 
-    Counterfeits, the last rows, hide nobody for sure, and are left out.
+    Counterfeits, the last rows, hide nobody for sure, and are left out. None where records only happen to agree.
     """
     table = release.table
+    if not release.released.made.has(Trait.ALIKE):
+        return dict.fromkeys(RISKS)
     real = slice(table.n - table.counterfeits)
     classes = release.released.classes[real].astype(np.int64)
     there = classes >= 0
@@ -53,7 +56,7 @@ def class_risks(release: Release) -> dict[str, float]:
 
 
 def check_limits(
-    limits: Mapping[str, Any], results: Sequence[AttackResult], risks: Mapping[str, float] | None = None
+    limits: Mapping[str, Any], results: Sequence[AttackResult], risks: Mapping[str, float | None] | None = None
 ) -> list[str]:
     """One sentence a limit that is exceeded, or that nothing was measured for.
 
@@ -92,7 +95,7 @@ def attacks_of(limits: Mapping[str, Any]) -> list[str]:
 
 def known_limits(
     limits: Mapping[str, Any],
-    risks: Mapping[str, float] | Sequence[str] = (),
+    risks: Mapping[str, float | None] | Sequence[str] = (),
     sensitive: Sequence[str] | None = None,
 ) -> None:
     """Refuse a limit on something that nobody measures, or one that is no share.
