@@ -51,6 +51,18 @@ def test_estimates_are_nearer_than_released_counts_where_noise_breaks_links(made
     assert two.of == "sex = f and job = nurse and ill = flu"
 
 
+def test_a_column_alone_is_counted_even_where_every_cell_was_redrawn() -> None:
+    noise = release(redraw=3)
+    (found,) = shoal.estimate(noise, queries=["sex = f"])
+    truth = (people()["sex"] == "f").sum()
+    assert found.value == found.released
+    assert found.error == pytest.approx(np.sqrt(truth * (1 - truth / ROWS)), rel=0.01)  # a binomial count
+    assert abs(found.value - truth) < 4.0 * found.error
+    for asked in ("sex = f and ill = flu", "sex = f and job = nurse"):
+        with pytest.raises(InputError, match="nothing is left"):
+            shoal.estimate(noise, queries=[asked])
+
+
 def test_rules_have_support_and_confidence(made: shoal.Release) -> None:
     frame = people()
     both = ((frame["job"] == "nurse") & (frame["ill"] == "flu")).sum()

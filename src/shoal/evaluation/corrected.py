@@ -83,9 +83,11 @@ def _parsed(reading: Reading, text: str, what: str) -> Query:
 def _count(reading: Reading, manifest: Mapping[str, Any], text: str, number: int) -> Estimate:
     query = _parsed(reading, text, f"Query {number}")
     patterns, columns = _patterns(reading, manifest, [query], f"Query {number}")
+    seen, n = float(patterns.counts[columns[-1], 1]), patterns.rows
+    if patterns.channel.erased:  # every cell of one column, drawn from what the column has: right on average as it is
+        return _made("count", str(query), seen, seen * (1.0 - seen / n), (0.0, n), seen)
     value, influence = patterns.estimate(columns[-1], 1)
-    seen = float(patterns.counts[columns[-1], 1])
-    return _made("count", str(query), value, patterns.variance(influence), (0.0, patterns.rows), seen)
+    return _made("count", str(query), value, patterns.variance(influence), (0.0, n), seen)
 
 
 def _rule(reading: Reading, manifest: Mapping[str, Any], text: str, number: int) -> list[Estimate]:
@@ -137,10 +139,11 @@ def _patterns(
     channel = Channel(tuple(chances[name] for name in moving), manifest["redraw"], drawn)
     if len(moving) > MOST:
         raise InputError(f"{what} asks about {len(moving)} redrawn columns, and at most {MOST} can be undone together.")
-    if channel.erased:
+    alone = sum(len(part.conditions) for part in parts) == 1
+    if channel.erased and not alone:
         raise InputError(
             f"{what} asks about {len(moving)} of the {drawn} redrawn columns, and every record had one of these "
-            "redrawn: nothing is left of what they have in common, so ask about fewer."
+            "redrawn: nothing is left of what they have in common, or with others, so ask about fewer."
         )
     code, level = np.zeros(reading.rows, dtype=np.int64), np.zeros(reading.rows, dtype=np.int64)
     masks: list[int] = []
