@@ -24,10 +24,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "alpha-k": {"alpha": 0.8, "k": 3}, "upc": {"utility": 0.9, "protection": 0.9}, "anatomy": {"l": 2},
     "personalised": {"p": 0.9, "guard_level": 0}, "m-invariant": {"m": 2},
     "auto": {"sample": 50, "candidates": [{"name": "mondrian"}]}, "rv-distributed": {"max_strings": 9},
+    "k-optimize": {"nodes": 9}, "genetic": {"population": 9, "evaluations": 90},
 }  # fmt: skip
-LIMITED = {"graded", "mapping", "random", "table-transform"}
 CODED = {"graded", "table-transform"}
 CODES = ["W-NO-K", "W-RA-LINK", "W-PP-REV", "W-EXACT-QI", "W-NEUTRAL", "W-TIGHT"]
+PERTURBED = {"condensation", "swapping"}
+LIMITED = {"graded", "mapping", "random", "table-transform", *PERTURBED}
 
 
 def census() -> dict[str, Any]:
@@ -66,7 +68,10 @@ def released(name: str, given: dict[str, Any], folder: Path) -> tuple[Path, pl.D
     models = [] if name in (*LIMITED, "anatomy") else [{"name": "k", "k": 3}]
     release = shoal.anonymize(
         table, algorithm=make("algorithm", spec), models=[make("model", one) for one in models], seed=1,
-        acknowledge=[*CODES, *(f"W-UNMODELLED:{one}" for one in given["sensitive"])],
+        acknowledge=[
+            *CODES, *(["W-PERTURBED"] if name in PERTURBED else []),
+            *(f"W-UNMODELLED:{one}" for one in given["sensitive"]),
+        ],
     )  # fmt: skip
     return release.write(folder / "out", format="parquet" if name in ("mondrian", "optimal") else "csv"), source
 
