@@ -14,7 +14,7 @@ from shoal.algorithms.base import Algorithm
 from shoal.evaluation.base import Finding
 from shoal.evaluation.classifiers import Classifiers
 from shoal.evaluation.clustering import Clustering
-from shoal.evaluation.coded import read_back
+from shoal.evaluation.coded import NO_CODE, read_back
 from shoal.evaluation.distributions import Distributions
 from shoal.evaluation.reading import Reading, read_published, read_release
 from shoal.evaluation.regression import Regression
@@ -154,6 +154,24 @@ def test_what_touches_a_column_is_compared() -> None:
         made = transformed(algorithm) if algorithm is None else _noisy(algorithm)
         (found,) = shoal.evaluate(made, [Classifiers(target="sex", columns=columns, learners=("naive-bayes",))])
         assert (found.value is not None) == touched
+
+
+def test_values_without_a_code_are_told_wrong_and_not_left_out() -> None:
+    odd = pl.DataFrame({"sex": ["x"] * 80, "town": [f"far {row}" for row in range(80)], "disease": "rare", "income": 9})
+    frame = pl.concat([odd, people().select(odd.columns)], how="vertical_relaxed")
+    table = shoal.read(frame, quasi=["sex", "town"], sensitive=["disease"], neutral=["income"],
+                       settings={"disease": {"code": "mapping"}})  # fmt: skip
+    made = shoal.anonymize(
+        table, algorithm=shoal.NoAlgorithm(suppression_limit=0.9), models=[shoal.KAnonymity(k=2)], seed=1,
+        acknowledge=["W-PP-REV", "W-NEUTRAL", "W-UNMODELLED:disease"],
+    )  # fmt: skip
+    feature = read_release(made).mined[0].features["disease"]
+    assert {feature.values[code] for code in feature.original[:80]} == {NO_CODE}
+    assert NO_CODE not in {feature.values[code] for code in feature.released()}
+    (found,) = shoal.evaluate(made, [Classifiers(target="disease", learners=("naive-bayes",))])
+    assert f"of {round(0.3 * frame.height)} original rows held out" in found.sentence
+    assert found.value is not None
+    assert found.value < found.also["original"] - 0.1  # which tells all that are rare
 
 
 def test_swapped_columns_of_a_written_release_are_touched(tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ from shoal.table.schema import ColumnSpec
 
 # Codings whose codes stand for values: codes that rise with numbers are numbers, others are texts.
 _TYPES = {"graded": "numeric", "mapping": "categorical"}
+# What an original row has whose value got no code, since only suppressed rows have it. No code has blanks around it.
+NO_CODE = " no code "
 
 
 def is_mined(entry: Mapping[str, Any]) -> bool:
@@ -52,13 +54,23 @@ def with_codes(
     if not coded or not (known or exact):
         return reading
     names = [entry["name"] for entry in entries if is_mined(entry) or entry["name"] in reading.features]
-    published = {one["name"]: _code_feature(one, frame, (codes if known else frame)[one["name"]]) for one in coded}
+    of_rows = {one["name"]: _coded(one, codes[one["name"]], original) if known else frame[one["name"]] for one in coded}
+    published = {one["name"]: _code_feature(one, frame, of_rows[one["name"]]) for one in coded}
     true = {one["name"]: _value_feature(one, original) for one in coded}
     left_out = [name for name in reading.left_out if name not in published]
     return replace(
         reading, after=replace(_after(reading, names, published, known), left_out=left_out),
         before=_before(reading, names, true), coded=tuple(published), paired=known,
     )  # fmt: skip
+
+
+def _coded(entry: Mapping[str, Any], codes: pl.Series, original: pl.DataFrame) -> pl.Series:
+    """Codes of original rows; a value without one is not missing, or T' would not be judged by who was suppressed."""
+    refuse_absent(entry["name"], original)
+    if _TYPES[entry["coded"]] != "categorical":  # there is no number that stands for none
+        return codes
+    lost = codes.is_null() & original[entry["name"]].is_not_null()
+    return codes.zip_with(~lost, pl.Series([NO_CODE])) if lost.any() else codes
 
 
 def _after(reading: Reading, names: Sequence[str], published: Mapping[str, Feature], known: bool) -> Reading:
