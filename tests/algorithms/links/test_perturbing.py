@@ -116,6 +116,26 @@ def test_condensation_keeps_what_it_says() -> None:
     assert (notes["smallest"] >= 20, notes["largest"] < 40) == (True, True)
 
 
+def test_condensed_numbers_keep_the_range_of_the_people_and_not_of_the_hierarchy() -> None:
+    frame = people(60)
+    tree = [[str(age), "*"] for age in range(131)]
+    table = read(frame, hierarchies={"age": tree})
+    made = shoal.anonymize(table, algorithm=shoal.Condensation(size=20), acknowledge=ACCEPT, seed=2).aligned()
+    assert frame["age"].min() <= made["age"].min() <= made["age"].max() <= frame["age"].max()
+
+
+def test_skewed_numbers_keep_their_means_within_their_range() -> None:
+    """Most have nothing, and cutting draws off below nothing would make everybody richer."""
+    random = np.random.default_rng(1)
+    gains = np.where(random.random(400) < 0.08, random.pareto(1.2, 400) * 3000, 0.0)
+    points = np.stack([gains, random.normal(size=400)])
+    made = regenerated(points, np.arange(0, 400, 50), np.random.default_rng(4))
+    assert made.min(axis=1) == pytest.approx(np.maximum(points.min(axis=1), made.min(axis=1)))
+    assert (made.max(axis=1) <= points.max(axis=1)).all()
+    for part in range(0, 400, 50):
+        assert made[:, part : part + 50].mean(axis=1) == pytest.approx(points[:, part : part + 50].mean(axis=1))
+
+
 @given(seed=st.integers(0, 99))
 def test_the_nearest_record_is_the_one_that_plain_python_finds(seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -148,6 +168,9 @@ def test_what_is_refused(made: dict[str, Any], said: str) -> None:
 def test_parameters_that_are_none() -> None:
     with pytest.raises(ParameterError, match="Swapping suppresses nobody: leave out its 'max_suppressed'"):
         shoal.Swapping(max_suppressed=3)
+    for none in ("age", []):
+        with pytest.raises(ParameterError, match="The 'columns' of Swapping must be a list of at least one"):
+            shoal.Swapping(columns=none)
     with pytest.raises(ParameterError, match="The 'window' of Swapping must be"):
         shoal.Swapping(window=0.0)
     with pytest.raises(ParameterError, match="The 'size' of Condensation must be a whole number of at least 2"):

@@ -18,10 +18,11 @@ from shoal.params import whole
 from shoal.recoding.exact import values_of
 from shoal.recoding.recodings import Perturbed
 from shoal.table.column import Column
-from shoal.table.table import Table
 
 # Eigenvalues below this share of the largest are rounding errors.
 _NOTHING = 1e-12
+# Enough to find a number to its last digit.
+_HALVINGS = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +87,7 @@ class Condensation(Perturbing):
             spots = np.empty(table.n)
             if column.name in drawn:
                 spots[rows] = drawn[column.name]
-                found[column.name] = _published(table, column, numbers[column.name], spots)
+                found[column.name] = _published(column, numbers[column.name], spots)
                 continue
             codes = np.empty(table.n, dtype=np.int32)
             # A shuffle within each group: its rows in the order of random numbers.
@@ -97,8 +98,12 @@ class Condensation(Perturbing):
 
 
 def regenerated(points: np.ndarray, starts: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """New points, shape (d, n): each run from a start on keeps its means and, in expectation, its covariances."""
+    """New points, shape (d, n): each run from a start on keeps its means and, in expectation, its covariances.
+
+    None leaves the range of all points; a run that would has its covariances only as far as that lets it.
+    """
     found = np.empty_like(points)
+    low, high = points.min(axis=1), points.max(axis=1)
     for first, stop in zip(starts.tolist(), [*starts[1:].tolist(), points.shape[1]], strict=True):
         mine = points[:, first:stop]
         means = mine.mean(axis=1, keepdims=True)
@@ -106,18 +111,32 @@ def regenerated(points: np.ndarray, starts: np.ndarray, random: np.random.Genera
         spread = np.where(spread > _NOTHING * max(float(spread.max()), 0.0), spread, 0.0)
         # A uniform draw of this half width has that variance.
         drawn = (2.0 * random.random(mine.shape) - 1.0) * np.sqrt(3.0 * spread)[:, None]
-        found[:, first:stop] = means + axes @ (drawn - drawn.mean(axis=1, keepdims=True))
+        made = means + axes @ (drawn - drawn.mean(axis=1, keepdims=True))
+        for place in np.flatnonzero((made.min(axis=1) < low) | (made.max(axis=1) > high)).tolist():
+            made[place] = _within(made[place], float(means[place, 0]), float(low[place]), float(high[place]))
+        found[:, first:stop] = made
     return found
 
 
-def _published(table: Table, column: Column, numbers: np.ndarray, spots: np.ndarray) -> tuple[pl.Series, np.ndarray]:
-    """Numbers within the column's range, whole where all of it are, and days as dates."""
-    kept = np.clip(spots, numbers.min(), numbers.max())
+def _within(made: np.ndarray, mean: float, low: float, high: float) -> np.ndarray:
+    """Numbers cut off at both ends, after a shift that gives them their mean back: cutting off alone moves it."""
+    least, most = low - float(made.max()), high - float(made.min())
+    for _ in range(_HALVINGS):
+        shift = (least + most) / 2.0
+        if np.clip(made + shift, low, high).mean() < mean:
+            least = shift
+        else:
+            most = shift
+    return np.clip(made + most, low, high)
+
+
+def _published(column: Column, numbers: np.ndarray, spots: np.ndarray) -> tuple[pl.Series, np.ndarray]:
+    """Numbers, whole where all of the column are, and days as dates."""
     if column.type == "date":
-        days = np.floor(kept + 0.5).astype(np.int32)
+        days = np.floor(spots + 0.5).astype(np.int32)
         return pl.Series(column.name, days).cast(pl.Date), days.astype(np.float64)
     if (numbers == np.floor(numbers)).all():
-        kept = np.floor(kept + 0.5)
+        spots = np.floor(spots + 0.5)
         if np.abs(numbers).max() < 1 << 53:
-            return pl.Series(column.name, kept.astype(np.int64)), kept
-    return pl.Series(column.name, kept), kept
+            return pl.Series(column.name, spots.astype(np.int64)), spots
+    return pl.Series(column.name, spots), spots

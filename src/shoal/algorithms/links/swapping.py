@@ -69,6 +69,10 @@ class Swapping(Perturbing):
         super().__post_init__()
         real("Swapping", "window", self.window, low=0.0, high=1.0, open_low=True)
         if self.columns is not None:
+            if isinstance(self.columns, str) or not self.columns:
+                raise ParameterError(
+                    "The 'columns' of Swapping must be a list of at least one quasi-identifier: leave it out for all."
+                )
             object.__setattr__(self, "columns", tuple(self.columns))
 
     def run(self, problem: Problem) -> Perturbed:
