@@ -42,6 +42,13 @@ def test_a_label_reaches_over_values_that_nobody_has() -> None:
     assert kept(ages, separate=[60, 61]) == [True, False, False, False]
 
 
+def test_a_stretch_and_a_value_against_the_rest() -> None:
+    """45 is on the first side, though it lies in what the stretch leaves."""
+    ages = column([20, 25, 30, 45, 50, 60], {"widths": [10, 20]})
+    assert kept(ages, separate=[["[20,30]", "45"], "*"]) == [True, True, False, False]
+    assert kept(ages, separate=[["[20,39]", "25"], "*"]) == [True, True, True, False]
+
+
 @pytest.mark.parametrize(
     "labels, boundary, expected",
     [

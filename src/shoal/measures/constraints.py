@@ -97,7 +97,7 @@ class Constraint:
         if first == ROOT or second == ROOT:
             one = _side(labels, second if first == ROOT else first)
             rest = np.setdiff1d(np.arange(column.card), one.codes)
-            other = Side(rest, tuple(_around(one, labels)))
+            other = Side(rest, tuple(_around(one, labels)) if _is_stretch(one, labels) else ())
         else:
             one, other = _side(labels, first), _side(labels, second)
         shared = np.intersect1d(one.codes, other.codes)
@@ -196,10 +196,13 @@ def _inside(labels: Labels, reach: Any) -> list[int]:
     return [code for code, number in enumerate(labels.numbers) if number is not None and holds(reach, number)]
 
 
+def _is_stretch(side: Side, labels: Labels) -> bool:
+    """Whether a side is one stretch and no value outside it; what several leave is told by values alone."""
+    return len(side.stretches) == 1 and set(side.codes.tolist()) <= set(_inside(labels, side.stretches[0]))
+
+
 def _around(side: Side, labels: Labels) -> list[Any]:
-    """The stretches that one stretch leaves; those around several, or around none, are told by values alone."""
-    if len(side.stretches) != 1:
-        return []
+    """The stretches that one stretch leaves."""
     low, high = side.stretches[0]
     step = int(labels.whole)
     below = [] if low is None else [(None, low - step)]
