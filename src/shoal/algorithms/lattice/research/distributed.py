@@ -137,7 +137,9 @@ def combine(search: Search, blocks: list[Block]) -> None:
     heap = [_entry(search, blocks, (0,))]
     while heap:
         last = search.last
-        if search.late or (last is not None and last.rank <= heap[0][:3]):
+        if last is not None and last.rank <= heap[0][:3]:
+            return
+        if search.late:
             search.bound = -heap[0][0]
             return
         *_, picks = heapq.heappop(heap)

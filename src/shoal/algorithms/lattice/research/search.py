@@ -78,7 +78,8 @@ class Search:
     successes
         Strings that passed, best first.
     bound
-        What no string that was not tested can be worth more than, once a search has ended.
+        What no string is worth more than that was not tested and may rank before the last of the list, once a search
+        has ended; minus infinity where there is none.
     """
 
     def __init__(
@@ -167,7 +168,8 @@ class Search:
         return {
             "proven": gap == 0.0,
             "gap": gap,
-            "complete": self.last is not None and self.bound <= self.last.rv,
+            # Of equal value, a string that was not tested may have fewer columns at their root.
+            "complete": self.bound < (-math.inf if self.last is None else self.last.rv) or self.bound == -math.inf,
             "strings": self.size,
             "tests": self.checker.checked,
             "pruned_levels": {
