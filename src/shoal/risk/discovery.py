@@ -49,16 +49,16 @@ def discover(
     _refuse_many(len(names), most)
     people = table.n_subjects if table.subjects is not None else table.n
     found: list[FoundSet] = []
-    kept: list[frozenset[int]] = []
+    kept: set[tuple[int, ...]] = set()
     for size in range(1, most + 1):
         step(f"looking at sets of {size} columns")
         here = []
         for places in combinations(range(len(names)), size):
-            if any(small <= set(places) for small in kept):
+            if any(part in kept for small in range(1, size) for part in combinations(places, small)):
                 continue
             alone = _alone(table, codes[list(places)], cards[list(places)])
             if alone > 0 and alone >= share * people - 1e-9:
-                kept.append(frozenset(places))
+                kept.add(places)
                 columns = tuple(names[place] for place in places)
                 here.append(FoundSet(columns=columns, people=alone, share=alone / people))
         found += sorted(here, key=lambda one: (-one.people, one.columns))
