@@ -34,6 +34,12 @@ def test_rare_values_become_one_under_each_parent() -> None:
     assert found["yew"] == found["fir"] == ["other soft", "soft", "*"]
 
 
+def test_a_number_counts_however_it_is_written() -> None:
+    written = pl.DataFrame({"q": ["1.5", "1.50", "1.500"] * 3 + ["2"] * 13 + ["3", "3.0"] * 3})
+    table = shoal.read(written, quasi=["q"], hierarchies={"q": {"rare": 6}}, settings={"q": {"type": "numeric"}})
+    assert [row[1] for row in table.columns["q"].hierarchy.rows()] == ["1.5", "2", "3"]
+
+
 def test_missing_values_join_nothing() -> None:
     tree = made({"rare": 5}, {"ash": 1, "bay": 1, "fir": 9, MISSING: 1})
     assert tree.rows()[-1] == [MISSING, MISSING, "*"]

@@ -195,9 +195,16 @@ def _hierarchy(
         entry = {**entry, "path": str(_under(base, entry["path"]))}
     if isinstance(entry, Mapping) and "rare" in entry and column in frame.columns:
         often = Counter(canonical_text(frame[column]).drop_nulls().to_list())
-        often.update({_plain(text): count for text, count in often.items() if _plain(text) not in often})
-        return lambda values: build(column, entry, values, counts=[often[value] for value in values])
+        return lambda values: build(column, entry, values, counts=_counts(values, often))
     return lambda values: build(column, entry, values)
+
+
+def _counts(values: Sequence[str], often: Mapping[str, int]) -> list[int]:
+    """How often values occur, however they are written: a number may be so in several ways."""
+    known, found = set(values), Counter[str]()
+    for text, count in often.items():
+        found[text if text in known else _plain(text)] += count
+    return [found[value] for value in values]
 
 
 def _plain(text: str) -> str:
