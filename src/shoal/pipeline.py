@@ -103,7 +103,7 @@ def anonymize(
     refuse_unknown_codes(acknowledge)
     table = table if history is None else table.remembering(history)
     given = table.domain.research
-    table = with_research(table, method.research)
+    table = with_research(table, method.research, method.kind)
     wanted = all_models(table.domain, models, method)
     bring_terms(model.name for model in wanted)
     table = with_crowd(table, smallest_class(wanted))

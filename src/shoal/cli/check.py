@@ -132,7 +132,7 @@ def _begin(recipe: Recipe, table: Table, algorithm: Algorithm, judge: Judge) -> 
     def stop(step: str) -> None:
         raise _Begun
 
-    valued = with_research(table, algorithm.research)
+    valued = with_research(table, algorithm.research, algorithm.kind)
     rows = load("engine", recipe.engine.name)().open(with_preferences(valued))
     keys = Keys.from_seed(recipe.seed)
     try:

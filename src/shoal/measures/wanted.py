@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from shoal.errors import InfeasibleError
+from shoal.errors import InfeasibleError, ParameterError
+from shoal.kinds.base import Kind, Trait
 from shoal.measures.detail import detail_shares
 from shoal.measures.kept import rule_facts
 from shoal.measures.published import Labels
@@ -41,6 +42,16 @@ def research_facts(stats: PriceStats) -> dict[str, Any]:
         "rules": [rule_facts(rule, by_name[rule.column]) for rule in measure.rules],
         "warnings": table_warnings(stats.domain, stats.joined),
     }
+
+
+def refuse_unjudged(measure: ResearchValue, kind: Kind) -> None:
+    """Refuse rules that have to be kept where nothing could say whether they are."""
+    must = [rule.text for rule in measure.rules if rule.keep]
+    if must and not kind.has(Trait.COVERING):
+        raise ParameterError(
+            f"The rule '{must[0]}' must be kept, and in a {kind} release {kind.lacks[Trait.COVERING]}: leave out its "
+            "keep, or use a method that generalises."
+        )
 
 
 def refuse_broken(facts: Mapping[str, Any], method: str) -> None:

@@ -113,6 +113,32 @@ def test_any_other_method_may_not_break_a_rule_either() -> None:
         shoal.anonymize(table, models=[shoal.KAnonymity(k=8)], seed=1)
 
 
+@pytest.mark.parametrize(
+    "algorithm, models, said",
+    [
+        (shoal.Condensation(size=8), [], "in a perturbed release"),
+        (shoal.Microaggregation(), [shoal.KAnonymity(k=8)], "in a microaggregated release"),
+    ],
+)
+def test_a_rule_that_nothing_can_judge_is_refused(algorithm: Any, models: list[Any], said: str) -> None:
+    """A centroid or a value that is made up is on one side of 40, and the people behind it may be on both."""
+    research = {"rules": [{"column": "age", "boundary": 40, "keep": True}]}
+    table = read(pl.DataFrame({"age": [20, 21, 60, 61] * 2, "x": [1] * 8}), quasi=["age", "x"], research=research)
+    with pytest.raises(ParameterError, match=f"The rule 'age: up to 40 . above' must be kept, and {said}"):
+        shoal.anonymize(table, algorithm=algorithm, models=models, acknowledge=["W-PERTURBED"], seed=1)
+
+
+def test_a_search_without_time_says_nothing_of_what_is_possible() -> None:
+    rng = np.random.default_rng(5)
+    frame = pl.DataFrame({name: rng.integers(0, 20, 300) for name in "abcd"})
+    table = read(frame, quasi=list("abcd"), hierarchies={name: {"widths": [2, 4, 8]} for name in "abcd"})
+    problem = Case(table, [{"name": "k", "k": 3}]).problem()
+    given = {"name": "optimal", "measure": "rv", "rules": [{"column": "a", "boundary": 9, "keep": True}]}
+    assert make("algorithm", given).run(problem).levels["a"] == 0
+    with pytest.raises(InfeasibleError, match="'optimal' found nothing that keeps the rule 'a: up to 9 . above'"):
+        make("algorithm", given | {"seconds": 1e-9}).run(problem)
+
+
 def test_a_report_of_the_rules_and_the_value_that_was_optimised() -> None:
     rng = np.random.default_rng(3)
     frame = pl.DataFrame({"age": rng.integers(20, 80, 300), "sex": rng.choice(["f", "m"], 300)})

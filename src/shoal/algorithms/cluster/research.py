@@ -13,7 +13,7 @@ from shoal.algorithms.base import Problem, shuffled_codes
 from shoal.algorithms.cluster.members import Members
 from shoal.algorithms.cluster.parts import Parts
 from shoal.algorithms.lattice.pruning import infeasible
-from shoal.algorithms.lattice.research.keeping import contradiction
+from shoal.algorithms.lattice.research.keeping import unfound
 from shoal.algorithms.lattice.research.wanted import Researched
 from shoal.algorithms.mend import mend
 from shoal.algorithms.prices import ColumnPrices, quasi_columns
@@ -113,4 +113,4 @@ class ResearchClusters(Members, Researched):
 def unreleasable(problem: Problem, measure: Any, allowed: int) -> InfeasibleError:
     """The error where no clusters can be released: for what must be kept, or else for the models."""
     kept = [rule.text for rule in measure.rules if rule.keep]
-    return contradiction(kept, allowed) if kept else infeasible(problem, allowed)
+    return unfound(kept, ResearchClusters.name) if kept else infeasible(problem, allowed)

@@ -111,7 +111,7 @@ class Optimal(Polishable, Researched):
         if found.best is None:
             raise infeasible(problem, allowed)
         if measure is not None:
-            refuse_unkept(measure, domain.quasi, found.best.levels, allowed)
+            refuse_unkept(measure, domain.quasi, found.best.levels, allowed, proven=found.proven)
         return full_domain(checker, found.best.levels, notes(found))
 
 

@@ -37,16 +37,31 @@ def keep_rules(search: Search, measure: Any) -> None:
 
 def contradiction(rules: Sequence[str], allowed: int) -> InfeasibleError:
     """The error that says which rules cannot all be kept."""
-    quoted = [f"'{rule}'" for rule in rules]
-    named = " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
-    which = f"rules {named} cannot be kept together" if len(quoted) > 1 else f"rule {named} cannot be kept"
+    which = "cannot be kept together" if len(rules) > 1 else "cannot be kept"
     return InfeasibleError(
-        f"The {which} under the models with at most {allowed} rows suppressed: leave out a keep, raise the "
-        "suppression_limit or relax the models."
+        f"The {_named(rules)} {which} under the models with at most {allowed} rows suppressed: leave out a keep, raise "
+        "the suppression_limit or relax the models."
     )
 
 
-def refuse_unkept(measure: Any, columns: Sequence[Column], levels: Sequence[int], allowed: int) -> None:
+def unfound(rules: Sequence[str], method: str) -> InfeasibleError:
+    """The error of a search that met nothing that keeps the rules, which is no proof that there is nothing."""
+    return InfeasibleError(
+        f"'{method}' found nothing that keeps the {_named(rules)}: use rv-global, which says whether anything does, "
+        "leave out a keep or relax the models."
+    )
+
+
+def _named(rules: Sequence[str]) -> str:
+    quoted = [f"'{rule}'" for rule in rules]
+    if len(quoted) == 1:
+        return f"rule {quoted[0]}"
+    return f"rules {', '.join(quoted[:-1])} and {quoted[-1]}"
+
+
+def refuse_unkept(
+    measure: Any, columns: Sequence[Column], levels: Sequence[int], allowed: int, *, proven: bool
+) -> None:  # fmt: skip
     """Refuse levels that break rules that have to be kept, where nothing better was found."""
     broken = [
         rule.text
@@ -55,7 +70,8 @@ def refuse_unkept(measure: Any, columns: Sequence[Column], levels: Sequence[int]
         if rule.keep and not rule.kept(column)[level]
     ]
     if broken:
-        raise contradiction([rule.text for rule in measure.rules if rule.keep], allowed)
+        kept = [rule.text for rule in measure.rules if rule.keep]
+        raise contradiction(kept, allowed) if proven else unfound(kept, "optimal")
 
 
 def _column(search: Search, name: str) -> Column:
