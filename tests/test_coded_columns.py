@@ -239,6 +239,13 @@ def test_settings_that_cannot_be(settings: dict[str, Any], error: type[Exception
         coded(settings=settings)
 
 
+def test_what_cannot_be_coded_is_told_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shoal.Mondrian, "run", lambda *_: pytest.fail("grouped first"))
+    for settings in ({"disease": {"code": "graded"}}, {"income": {"code": {"how": "graded", "categories": 0}}}):
+        with pytest.raises(ParameterError):
+            coded(settings=settings)
+
+
 def test_methods_that_cannot_be_coded_say_so() -> None:
     with pytest.raises(ParameterError, match="by group"):
         coded(shoal.Anatomy(l=2, on="disease"), models=[], acknowledge=[*ACCEPTED, "W-EXACT-QI"])

@@ -38,6 +38,7 @@ from shoal.models.base import Model, smallest_class
 from shoal.models.judge import Judge
 from shoal.pseudonyms.columns import pseudonymise, refuse_idle_key
 from shoal.pseudonyms.secrets import Secret, SecretKey, by_column
+from shoal.pseudonyms.sensitive import refuse_uncodable
 from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.counterfeits import with_counterfeits
 from shoal.recoding.output import Output
@@ -92,8 +93,7 @@ def anonymize(
     history
         What earlier releases left of the rows' people (``Registry.history_of``), for the model ``m-invariance``.
     date
-        What manifest and report are dated with; they have no date of their own accord, so that the same table and
-        secret give the same bytes on every day.
+        What manifest and report are dated with; without one, a table and a secret give the same bytes on any day.
     """
     output = Output(
         suppressed=suppressed, order=order, acknowledged=acknowledge, neutral_limit=neutral_limit,
@@ -108,6 +108,7 @@ def anonymize(
     bring_terms(model.name for model in wanted)
     table = with_crowd(table, smallest_class(wanted))
     refuse_idle_key(table, token_key)
+    refuse_uncodable(table, method.kind)
     run = Run(
         table=table, method=method, models=wanted, output=output, engine=load("engine", engine)(), seed=seed,
         keys=keys or Keys.from_seed(seed), token_key=token_key, codes=by_column(codes), progress=progress,

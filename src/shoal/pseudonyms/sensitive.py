@@ -13,14 +13,15 @@ from dataclasses import replace
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.kinds.base import Trait
-from shoal.kinds.codings import GRADED, MAPPING
+from shoal.kinds.base import Kind, Trait
+from shoal.kinds.codings import MAPPING
 from shoal.pseudonyms.grading import Grades, is_number
 from shoal.pseudonyms.mapping import Prefixes
 from shoal.pseudonyms.secrets import Secret
 from shoal.recoding.applied import Released
 from shoal.table.column import Column
 from shoal.table.keys import Keys
+from shoal.table.table import Table
 
 # Fewer known values are none to attack, and their codes hide nobody.
 _LEAST = 2
@@ -45,9 +46,7 @@ def code_sensitive(released: Released, keys: Keys, given: Mapping[str, Secret]) 
         if coded[name] == MAPPING.name:
             written[name], secret, _ = Prefixes(**how).map(column, codes, keys, given.get(name))
         else:
-            grades = Grades(**how)
-            grades.check_columns([name])
-            written[name], secret, _ = grades.grade(column, codes, given.get(name))
+            written[name], secret, _ = Grades(**how).grade(column, codes, given.get(name))
         secrets.append(secret)
     return replace(released, written=written, coded=coded), secrets
 
@@ -62,24 +61,39 @@ def _released(released: Released, name: str) -> Column:
     return replace(column, frequencies=counts)
 
 
+def refuse_uncodable(table: Table, made: Kind) -> None:
+    """Refuse columns that cannot be coded as their settings ask for; cheap, so ask before any work.
+
+    Parameters
+    ----------
+    made
+        What the method makes of the quasi-identifiers.
+    """
+    for name in table.schema.coded:
+        column, how = table.columns[name], table.schema.code_of(name)
+        if made.has(Trait.GROUPS):
+            raise ParameterError(
+                f"The code of column '{name}' is for values that stand beside their records, and a {made} release has "
+                "them by group: leave it out."
+            )
+        if how.pop("how") == MAPPING.name:
+            Prefixes(**how)
+            continue
+        Grades(**how).check_columns([name])
+        if not is_number(column):
+            raise ParameterError(
+                f"Column '{name}' is {column.type}, and 'graded' is for numbers and dates: code it by 'mapping'."
+            )
+
+
 def _refuse(released: Released, wanted: Sequence[str], given: Mapping[str, Secret]) -> None:
-    """Refuse what cannot be coded, and codes that nothing would be coded with."""
+    """Refuse codes that nothing would be coded with, and columns that the method codes."""
     idle = [name for name in given if name not in (*wanted, *released.coded)]
     if idle:
         raise ParameterError(
             f"Codes are given for '{idle[0]}', which is not coded: set its code under [columns.{idle[0]}], or leave "
             "them out."
         )
-    if wanted and released.made.has(Trait.GROUPS):
-        raise ParameterError(
-            f"The code of column '{wanted[0]}' is for values that stand beside their records, and a {released.made} "
-            "release has them by group: leave it out."
-        )
     for name in wanted:
-        column, how = released.table.columns[name], released.table.schema.code_of(name)
         if name in released.written:
             raise ParameterError(f"The method rewrites column '{name}' itself: leave its code out.")
-        if how["how"] == GRADED.name and not is_number(column):
-            raise ParameterError(
-                f"Column '{name}' is {column.type}, and 'graded' is for numbers and dates: code it by 'mapping'."
-            )
