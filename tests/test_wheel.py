@@ -27,7 +27,8 @@ SETTINGS = {
     "alpha-k": ["alpha=0.9", "k=3"], "anatomy": ["l=2"], "upc": ["utility=0.9", "protection=0.9"],
     "personalised": ["p=0.9", "guard_level=0"], "rv-distributed": ["max_strings=9"],
 }  # fmt: skip
-UNLIMITED = ("graded", "mapping", "table-transform", "random")
+PERTURBED = ("swapping", "condensation")
+UNLIMITED = ("graded", "mapping", "table-transform", "random", *PERTURBED)
 UNMODELLED = (*UNLIMITED, "anatomy")
 
 
@@ -91,6 +92,7 @@ def anonymize(name: str, folder: Path) -> list[str]:
     models = [] if name in UNMODELLED else ["k=3"]
     more = [*SETTINGS.get(name, []), *([] if name in UNLIMITED else ["suppression_limit=1.0"])]
     codes = ["W-NO-K", "W-RA-LINK", "W-PP-REV", "W-EXACT-QI", "W-NEUTRAL", "W-TIGHT", f"W-UNMODELLED:{sensitive}"]
+    codes += ["W-PERTURBED"] if name in PERTURBED else []
     flags = [*roles, *(("--hierarchy", tree) for tree in trees), *(("--model", model) for model in models)]
     flags += [("--set", one) for one in more] + [("--acknowledge", code) for code in codes]
     plain = ["--missing", "drop", "--seed", "1", "--discard-secret", "--algorithm", name]

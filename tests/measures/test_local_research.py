@@ -68,3 +68,9 @@ def test_a_rule_counts_where_no_cell_breaks_it(ids: tuple[int, ...], kept: float
     table = read(frame, quasi=["age"])
     plain = score(table, groups(*ids)).value
     assert score(table, groups(*ids), rules=[{"column": "age", "boundary": 25}]).value == pytest.approx(plain * kept)
+
+
+def test_a_column_of_missing_values_alone_has_a_value() -> None:
+    nobody = pl.DataFrame({"q": pl.Series([None] * 3, dtype=pl.Date)})
+    table = read(nobody, quasi=["q"], missing="value")
+    assert np.isfinite(score(table, groups(0, 0, 0)).value)

@@ -60,7 +60,7 @@ def cell_spans(cells: CellColumn) -> np.ndarray:
         by_node = np.concatenate([spans(column, level) for level in tree.ancestors])
         return np.asarray(by_node[cells.nodes], dtype=np.float64)
     assert isinstance(cells, IntervalCells)
-    if column.whole and column.numbers is not None:
+    if column.whole and column.numbers is not None and column.numbers.size:
         low, high = (np.asarray(ends, dtype=np.float64) for ends in cells.bounds)
         wide = high - low + 1.0
     else:

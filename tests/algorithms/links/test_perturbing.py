@@ -91,6 +91,18 @@ def test_regenerated_points_keep_means_and_covariances() -> None:
         assert parts[:, part].mean(axis=1) == pytest.approx(points[:, :12][:, part].mean(axis=1))
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_few_points_near_the_ends_keep_their_means_within_the_range(seed: int) -> None:
+    """A mean that moved when points were held within the range was refused at the gate."""
+    random = np.random.default_rng(seed)
+    points = np.stack([random.choice([0.0, 0.0, 0.0, 9.0], 6), random.exponential(5.0, 6), np.full(6, 2.0)])
+    made = regenerated(points, np.array([0, 3]), random)
+    for part in (slice(0, 3), slice(3, 6)):
+        assert made[:, part].mean(axis=1) == pytest.approx(points[:, part].mean(axis=1))
+    assert (made >= points.min(axis=1, keepdims=True) - 1e-9).all()
+    assert (made <= points.max(axis=1, keepdims=True) + 1e-9).all()
+
+
 def test_points_on_a_line_stay_on_it() -> None:
     along = np.array([0.0, 1.0, 2.0, 5.0])
     made = regenerated(np.stack([along, 2 * along, np.full(4, 7.0)]), np.array([0]), np.random.default_rng(1))
