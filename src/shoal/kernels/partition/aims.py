@@ -49,19 +49,25 @@ def _by_labels(
     work: Any, rows: tuple, a: int, aim: Aim, values: np.ndarray, cuts: tuple, scores: np.ndarray
 ) -> None:
     (lo, hi), (start, stop) = rows, cuts
-    buckets, labels = stop - start + 1, wide(aim.kinds)
-    table = np.zeros((buckets, labels), dtype=np.int64)
+    buckets, labels, n = stop - start + 1, wide(aim.kinds), hi - lo
     left, right = np.zeros(labels, dtype=np.int64), np.zeros(labels, dtype=np.int64)
-    for i in range(lo, hi):
-        label = aim.labels[work.order[i]]
-        table[_bucket(values, start, stop, work.codes[i, a]), label] += 1
-        right[label] += 1
-    below, n = 0, hi - lo
+    # Labels bucket by bucket: a table of buckets by labels would grow with the square of the rows.
+    bucket, ends, ordered = np.empty(n, np.int64), np.zeros(buckets + 1, np.int64), np.empty(n, np.int64)
+    for i in range(n):
+        bucket[i] = _bucket(values, start, stop, work.codes[lo + i, a])
+        ends[bucket[i] + 1] += 1
+        right[aim.labels[work.order[lo + i]]] += 1
+    for cut in range(buckets):
+        ends[cut + 1] += ends[cut]
+    for i in range(n):
+        ordered[ends[bucket[i]]] = aim.labels[work.order[lo + i]]
+        ends[bucket[i]] += 1
+    below = 0
     for cut in range(buckets - 1):
-        for label in range(labels):
-            left[label] += table[cut, label]
-            right[label] -= table[cut, label]
-            below += table[cut, label]
+        while below < ends[cut]:
+            left[ordered[below]] += 1
+            right[ordered[below]] -= 1
+            below += 1
         told = _uncertainty(left, labels, below) + _uncertainty(right, labels, n - below)
         scores[start + cut] = np.int64(np.floor(told * STEPS + 0.5))
 
