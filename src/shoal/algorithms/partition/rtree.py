@@ -89,13 +89,11 @@ class Tree:
         What decides are the records that had come when the leaf was first too full, or had doubled since.
         """
         size = capacity + 1
-        while rows.size > capacity:
+        while rows.size >= size:
             cut = self._cut(rows[:size])
             if cut is not None:
                 left = self.codes[rows, cut[0]] <= cut[1]
                 return [rows[~left], rows[left]]
-            if size >= rows.size:
-                break
             size = 2 * size
         return None
 
