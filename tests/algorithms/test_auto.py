@@ -57,6 +57,22 @@ def test_failures_are_named_and_the_rest_goes_on() -> None:
     assert found.notes["auto"]["chosen"]["name"] == "mondrian"
 
 
+def test_a_measure_without_a_figure_is_no_failure_of_the_models() -> None:
+    table = shoal.read(people(7, 60).frame.drop("s", "who"), quasi=["age", "town", "job"])
+    notes = Auto(candidates=[{"name": "mondrian"}], measure="mpm").run(Case(table, K3).problem()).notes["auto"]
+    assert notes["tried"][0]["failed"].startswith("no mpm: ")
+    assert notes["why"] == "No method reached any mpm on the 60 records tried; 'mondrian' is the first of them."
+
+
+def test_figures_of_which_more_is_better_are_given_as_they_are() -> None:
+    paths = [[f"t{x}", f"half {x // 4}", "*"] for x in range(8)]
+    table = shoal.read(people(7, 60).frame.select("town"), quasi=["town"], hierarchies={"town": paths})
+    found = Auto(measure="precision").run(Case(table, K3).problem()).notes["auto"]
+    figures = [one["figure"] for one in found["tried"]]
+    assert min(figures) > 0
+    assert f"reached the best precision, {max(figures):.4g}; the next best" in found["why"]
+
+
 @pytest.mark.parametrize("measure", ["lm", "ncp", "arx-loss"])
 def test_default_portfolio_through_the_pipeline(measure: str) -> None:
     table = people(8, 300)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.algorithms.after_suppression import outcome
+from shoal.algorithms.after_suppression import held
 from shoal.algorithms.aims import POLISHED
 from shoal.algorithms.base import Algorithm, Problem, shuffled_codes
 from shoal.algorithms.prices import prices_of
@@ -81,10 +81,8 @@ class Auto(Algorithm):
         for spec, method in zip(specs, methods, strict=True):
             problem.progress(f"trying {_label(spec)} on {part.table.n} records")
             figure, failed = self._try(method, part)
-            tried.append(
-                {"method": _label(spec), "algorithm": method.parameters(), "figure": figure, "failed": failed}
-            )
-        figures = [math.inf if one["figure"] is None else one["figure"] for one in tried]
+            tried.append({"method": _label(spec), "algorithm": method.parameters(), "figure": figure, "failed": failed})
+        figures = self._ranked([one["figure"] for one in tried])
         # On the part none may do, and on all rows one still might: the first is as good a guess as any.
         best = int(np.argmin(figures))
         problem.progress(f"running {tried[best]['method']} on all records")
@@ -95,7 +93,7 @@ class Auto(Algorithm):
                 "measure": self.measure,
                 "records": part.table.n,
                 "chosen": methods[best].parameters(),
-                "why": _reason([one["method"] for one in tried], figures, self.measure, part.table.n),
+                "why": _reason(tried, figures, self.measure, part.table.n),
                 "tried": tried,
             },
         }
@@ -129,12 +127,20 @@ class Auto(Algorithm):
         return dataclasses.replace(problem, rows=part, judge=judge, progress=lambda step: None)
 
     def _try(self, method: Algorithm, part: Problem) -> tuple[float | None, str | None]:
-        allowed = method.rows_allowed(part.table.n)
+        """The figure that a method reaches on the part, or why it has none."""
         try:
-            figure = outcome(part, method.run(part), self.measure, allowed)
+            released = held(part, method.run(part))
         except (InfeasibleError, UserError) as error:
             return None, str(error)
-        return (None, "more rows would be suppressed than allowed") if math.isinf(figure) else (figure, None)
+        if released.n_classes == 0 or released.n_suppressed > method.rows_allowed(part.table.n):
+            return None, "more rows would be suppressed than allowed"
+        score = load("measure", self.measure)().score(released.price_stats())
+        return score.value, None if score.reason is None else f"no {self.measure}: {score.reason}"
+
+    def _ranked(self, figures: Sequence[float | None]) -> list[float]:
+        """Figures of which less is better; infinite where there is none."""
+        sign = -1.0 if load("measure", self.measure).better == "up" else 1.0
+        return [math.inf if one is None else sign * one for one in figures]
 
 
 def portfolio(measure: str, problem: Problem) -> list[dict[str, Any]]:
@@ -163,13 +169,13 @@ def _label(spec: Mapping[str, Any]) -> str:
     return ", ".join([str(spec["name"]), *(f"{key} = {value}" for key, value in spec.items() if key != "name")])
 
 
-def _reason(labels: Sequence[str], figures: Sequence[float], measure: str, n: int) -> str:
+def _reason(tried: Sequence[Mapping[str, Any]], ranked: Sequence[float], measure: str, n: int) -> str:
     """Why which of the methods was chosen, in one sentence."""
-    order = np.argsort(figures, kind="stable")
-    first, figure = labels[order[0]], figures[order[0]]
-    if math.isinf(figure):
-        return f"No method satisfied the models on the {n} records tried; {first} is the first of them."
-    text = f"Of {len(labels)} methods tried on {n} records, '{first}' reached the best {measure}, {abs(figure):.4g}"
-    if len(order) > 1 and math.isfinite(figures[order[1]]):
-        text += f"; the next best was '{labels[order[1]]}' with {abs(figures[order[1]]):.4g}"
+    first, *others = (tried[place] for place in np.argsort(ranked, kind="stable"))
+    if first["figure"] is None:
+        return f"No method reached any {measure} on the {n} records tried; '{first['method']}' is the first of them."
+    text = f"Of {len(tried)} methods tried on {n} records, '{first['method']}' reached the best {measure}"
+    text += f", {first['figure']:.4g}"
+    if others and others[0]["figure"] is not None:
+        text += f"; the next best was '{others[0]['method']}' with {others[0]['figure']:.4g}"
     return text + "."

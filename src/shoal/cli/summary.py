@@ -103,7 +103,7 @@ def _show_choice(auto: Mapping[str, Any]) -> None:
     rows = [
         (
             one["method"],
-            "–" if one["figure"] is None else figure(abs(one["figure"])),
+            "–" if one["figure"] is None else figure(one["figure"]),
             "chosen" if one["algorithm"] == auto["chosen"] else one["failed"] or "",
         )
         for one in auto["tried"]

@@ -207,6 +207,12 @@ def test_bad_parameters_get_one_sentence(given_: dict[str, Any]) -> None:
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("weight", ["half", None, True, 1.5])
+def test_weights_are_read_before_what_follows_from_them(weight: Any) -> None:
+    with pytest.raises(ParameterError, match=r"weight' of TOC must be a number from 0 to 1\. Got "):
+        TOC(protection_weight=weight)
+
+
 @pytest.mark.parametrize("given_", [{"delta": 0.3}, {"linkage": "cluster"}, {"max_size": 9}, {"polish": "lm"}])
 def test_parameters_of_the_printed_listing_are_not_set_in_vain(given_: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match="of TOC (belongs to the printed listing|follows from its weights)"):

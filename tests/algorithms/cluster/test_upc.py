@@ -304,8 +304,36 @@ def test_whatever_mondrian_can_release_upc_can(seed: int) -> None:
     ]  # fmt: skip
     given_ = [make("model", one) for one in models]
     shoal.anonymize(table, algorithm=shoal.Mondrian(), models=given_, seed=seed)
-    release = shoal.anonymize(table, algorithm=UPC(), models=given_, seed=seed)
-    assert release.evidence["counts"]["released"] >= n / 2
+    release = shoal.anonymize(table, algorithm=UPC(suppression_limit=0.0, polish_rounds=1), models=given_, seed=seed)
+    assert release.evidence["counts"]["released"] == n
+
+
+def test_too_many_suppressed_are_the_fewest_of_all_starts() -> None:
+    rng = np.random.default_rng(1)
+    table = read(
+        pl.DataFrame(
+            {"a": rng.integers(0, 1000, 60), "b": rng.integers(0, 1000, 60), "s": rng.choice(["x", "y", "z"], 60)}
+        ),
+        quasi=["a", "b"],
+        sensitive=["s"],
+    )
+    limits = {"k": 3, "utility": 0.1, "protection": 0.6}
+    same = UPC(**limits).models()
+    starts = [UPC(guide=0.5), UPC(guide=1.0), shoal.Mondrian(mode="relaxed", suppression_limit=1.0, polish="lm")]
+    lost = [
+        shoal.anonymize(table, algorithm=start, models=same, seed=1).evidence["counts"]["suppressed"]
+        for start in starts
+    ]
+    assert lost[0] > min(lost)
+    with pytest.raises(InfeasibleError, match=f"UPC would suppress {min(lost)} of 60 rows"):
+        shoal.anonymize(table, algorithm=UPC(suppression_limit=0.1, **limits), seed=1)
+
+
+def test_clusters_that_p_needs_larger_are_not_limited_to_less() -> None:
+    table = patients(40)
+    spec = UPC(k=2, utility=1.0, protection=0.3, max_size=3)
+    with pytest.raises(ParameterError, match="'max_size' of UPC must be a whole number of at least 4. Got 3"):
+        spec.group(problem_of(table, models_of(spec)))
 
 
 def test_the_start_that_loses_least_is_kept() -> None:

@@ -119,9 +119,10 @@ class TOC(Grouper):
     fallback: str = "error"
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        # First, because polish follows from them.
         for name in ("utility_weight", "protection_weight"):
             real("TOC", name, getattr(self, name), low=0.0, high=1.0)
+        super().__post_init__()
         if abs(self.utility_weight + self.protection_weight - 1.0) > 1e-9:
             raise ParameterError(
                 "The 'utility_weight' and 'protection_weight' of TOC must sum to 1. "

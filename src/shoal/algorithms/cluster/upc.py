@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.algorithms.after_suppression import outcome
+from shoal.algorithms.after_suppression import held, outcome
 from shoal.algorithms.aims import Aim
 from shoal.algorithms.base import Problem
 from shoal.algorithms.cluster.limits import Promise, promise_of, secrets_of
@@ -76,7 +76,8 @@ class UPC(Grouper):
         ``grown``, by default half, as the document has it, and 1 are tried beside Mondrian's groups under the same
         limits; what loses least once polished is kept, and polished again.
     polish
-        As everywhere, but ``lm`` by default where the listing is ``grown``.
+        As everywhere, but ``lm`` by default where the listing is ``grown``. ``polish_seconds`` is for each start, and
+        the best is then not polished again: its ``guide`` (or ``mondrian``) and rounds repeat it exactly.
     suppression_limit
         Largest share of rows that may be suppressed, by default all but one class.
 
@@ -143,12 +144,17 @@ class UPC(Grouper):
                 found[f"guide {guide:g}"] = replace(self, guide=guide).run(problem)
             except InfeasibleError as error:
                 failed.append(error)
-        found["mondrian"] = self.polished(problem, load("algorithm", "mondrian")(mode="relaxed").run(problem))
+        mondrian = load("algorithm", "mondrian")(
+            mode="relaxed", suppression_limit=self.suppression_limit, max_suppressed=self.max_suppressed
+        )
+        found["mondrian"] = self.polished(problem, mondrian.run(problem))
         allowed = self.rows_allowed(problem.table.n)
         losses = {name: outcome(problem, one, "lm", allowed) for name, one in found.items()}
         best = min(losses, key=lambda name: losses[name])
         if losses[best] == np.inf and failed:
-            raise failed[0]
+            lost = [error.suppressed for error in failed if isinstance(error, _TooMany)]
+            least = min([*lost, *(held(problem, one).n_suppressed for one in found.values())])
+            raise failed[0] if least == problem.table.n else _TooMany(least, problem.table.n, self.limit_words)
         better = found[best]
         if self.polishes is not None and self.polish_seconds is None:
             for stream in _AGAIN:
@@ -169,12 +175,19 @@ class UPC(Grouper):
             raise InfeasibleError(_nothing(run, order, promise))
         suppressed = int((ids < 0).sum())
         if suppressed > self.rows_allowed(table.n):
-            raise InfeasibleError(
-                f"UPC would suppress {suppressed} of {table.n} rows, and {self.limit_words}: "
-                "raise it, or 'utility', or 'protection'."
-            )
+            raise _TooMany(suppressed, table.n, self.limit_words)
         notes |= {"size": run.size, "fewest": fewest, "suppressed": suppressed}
         return Grouping(ids=ids, groups=notes["clusters"], notes=notes)
+
+
+class _TooMany(InfeasibleError):
+    """More rows would be suppressed than allowed."""
+
+    def __init__(self, suppressed: int, n: int, limit: str) -> None:
+        super().__init__(
+            f"UPC would suppress {suppressed} of {n} rows, and {limit}: raise it, or 'utility', or 'protection'."
+        )
+        self.suppressed = suppressed
 
 
 class _Run:
@@ -187,9 +200,9 @@ class _Run:
         self.free = self.k if spec.listing == "printed" else fewest
         self.size = _SPACES[spec.listing] * fewest if spec.size is None else int(spec.size)
         self.most = int(spec.max_size or (fewest if self.grows else PLACES))
-        for name in ("size", "max_size"):
+        for name, least in (("size", self.k), ("max_size", fewest if self.grows else self.k)):
             if getattr(spec, name) is not None:
-                whole("UPC", name, getattr(spec, name), least=self.k)
+                whole("UPC", name, getattr(spec, name), least=least)
 
     def records(self, order: np.ndarray, promise: Promise) -> Records:
         """Rows in subspaces."""
