@@ -81,13 +81,16 @@ def test_each_signature_has_a_file_of_its_own(tmp_path: Path, quiet: Callable[[]
 def test_a_damaged_file_is_compiled_anew(tmp_path: Path, quiet: Callable[[], list[str]], suffix: str) -> None:
     assert compiled.kernel(add)(1, 2) == 3
     (file,) = tmp_path.rglob(f"*{suffix}")
-    for content in (file.read_bytes()[:20], b"", b"something else"):
+    whole = file.read_bytes()
+    places = np.linspace(0, len(whole) - 1, 24).astype(int).tolist()
+    changed = [whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :] for at in places]
+    for content in (whole[:20], b"", b"something else", *changed):
         file.write_bytes(content)
         assert compiled.kernel(add)(3, 4) == 7
         said = len(quiet())
         assert compiled.kernel(add)(5, 6) == 11
         assert len(quiet()) == said
-    assert len(quiet()) == 4
+    assert len(quiet()) >= 4
 
 
 def test_nobody_else_can_put_code_where_the_homeless_keep_theirs(

@@ -12,6 +12,7 @@ import hashlib
 import json
 import pickle
 import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataC
 from numba.core.compiler import CompileResult
 from numba.core.environment import Environment, lookup_environment
 from numba.core.runtime import rtsys
+from numba.core.serialize import dumps
 
 from shoal.kernels.compiled import cache_folder, stamp, unwrap
 from shoal.kernels.tiers import served, tier
@@ -29,7 +31,10 @@ from shoal.kernels.tiers import served, tier
 PACK = Path(__file__).with_name("pack")
 _rebuild: Any = CompileResult._rebuild
 # What reading a file ends in that is not there, is cut short or holds something else.
-_DAMAGED = (OSError, EOFError, ValueError, TypeError, LookupError, AttributeError, ImportError, pickle.UnpicklingError)
+_DAMAGED = (
+    OSError, EOFError, ValueError, TypeError, LookupError, AttributeError, ImportError, pickle.UnpicklingError,
+    ArithmeticError, MemoryError,
+)  # fmt: skip
 
 
 def dispatcher(function: Any, options: dict[str, Any]) -> Any:
@@ -92,16 +97,21 @@ class _Results(CompileResultCacheImpl):
     """What is kept of a compiled function: all but the modules of numba's that it was made with.
 
     Rebuilding one the way numba does imports whatever module of numba's a function was inlined from, and SciPy with it.
+    A sum stands beside it: machine code of which a bit has changed stops the process, or does something else.
     """
 
     _locator_classes = [_Locator]
 
     def reduce(self, data: Any) -> tuple[Any, ...]:
         *most, environments = data._reduce()
-        return *most, [(one.globals["__name__"], one.consts, one.env_name) for one in environments]
+        kept = dumps((*most, [(one.globals["__name__"], one.consts, one.env_name) for one in environments]))
+        return zlib.crc32(kept), kept
 
     def rebuild(self, target_context: Any, payload: tuple[Any, ...]) -> CompileResult:
-        *most, environments = payload
+        found, kept = payload
+        if zlib.crc32(kept) != found:
+            raise ValueError("the file of a kernel is damaged")
+        *most, environments = pickle.loads(kept)
         made: CompileResult = _rebuild(target_context, *most, [_environment(*one) for one in environments])
         return made
 
