@@ -64,7 +64,7 @@ def test_lu_53_largest_l_on_adult(adult: Path) -> None:
         adult, columns=COLUMNS, quasi=quasi, sensitive=["occupation"], drop=DROPPED, missing_markers=["?"],
         missing="drop",
     )  # fmt: skip
-    assert largest_l(table.codes["occupation"]) == 7
+    assert largest_l(table.columns["occupation"].frequencies) == 7
 
 
 def test_al_19_round_robin() -> None:

@@ -14,6 +14,7 @@ from shoal.kinds.base import Kind
 from shoal.kinds.generalised import GENERALISED
 from shoal.models.base import Model
 from shoal.models.judge import Judge
+from shoal.models.rules import Reference
 from shoal.params import real, whole
 from shoal.pseudonyms.secrets import Secret
 from shoal.recoding.recodings import Recoding
@@ -126,6 +127,9 @@ class Algorithm:
     def models(self) -> list[Model]:
         """Models that constructor arguments such as ``k`` stand for."""
         return []
+
+    def refuse(self, reference: Reference) -> None:
+        """Say in its own words, before it runs, what the whole table shows to be impossible; models say the rest."""
 
     def run(self, problem: Problem) -> Recoding:
         """Group the records of a table."""

@@ -11,6 +11,7 @@ from shoal.judging.refusals import refuse_neutral, refuse_settings, refuse_unpro
 from shoal.kinds.base import Kind
 from shoal.models.base import Model
 from shoal.models.judge import Judge
+from shoal.models.rules import Reference
 from shoal.recoding.output import Output
 from shoal.table.domain import Domain
 from shoal.table.rows import Rows
@@ -31,6 +32,8 @@ class Method(Protocol):
     def models(self) -> Sequence[Model]: ...
 
     def share_allowed(self, n: int) -> float: ...
+
+    def refuse(self, reference: Reference) -> None: ...
 
 
 def all_models(domain: Domain, models: Sequence[Model], method: Method) -> list[Model]:
@@ -57,5 +60,6 @@ def refuse_beforehand(rows: Rows, judge: Judge, empty: Vacuous, output: Output, 
     refuse_settings(rows.domain, output.order, output.acknowledged)
     limit = method.share_allowed(rows.domain.n)
     refuse_neutral(rows, output.neutral_limit, limit, output.acknowledged, method.kind)
+    method.refuse(judge.reference)
     if not method.invents:  # records that are made up can make up for those that are lacking
         refuse_infeasible(judge, limit)

@@ -327,6 +327,23 @@ def test_leftovers_need_a_rule_that_fits() -> None:
             Anatomy(**wrong)
 
 
+@pytest.mark.parametrize(
+    "parameters, told",
+    [
+        ({}, "and l = 2 is the largest that it allows; .* say what becomes of 'leftovers'"),
+        ({"leftovers": "suppress"}, "and l = 2 is the largest that it allows; .* set how many leftovers"),
+        ({"leftovers": "suppress", "max_suppressed": 1}, r"rows \(.*\) fit in no group"),
+    ],
+)
+def test_a_run_names_the_largest_l_of_the_known_values(parameters: dict[str, Any], told: str) -> None:
+    """The model that l stands for fails too, and would say what its own limit has to be."""
+    many = read(
+        sensitive(["a"] * 6 + ["b"] * 3 + list("cde") + [None] * 9), quasi=["q"], sensitive=["s"], missing="value"
+    )
+    with pytest.raises(InfeasibleError, match=told):
+        anonymize(many, algorithm=Anatomy(l=3, **parameters), seed=1, acknowledge=["W-EXACT-QI", "W-NO-K"])
+
+
 @pytest.mark.parametrize("publication", ["tables", "permuted"])
 @pytest.mark.parametrize("rule, statement", [("suppress", "a share above 0.333333"), ("join", "distinct 3-diverse")])
 def test_the_manifest_tells_of_leftovers(rule: str, statement: str, publication: str, tmp_path: Path) -> None:

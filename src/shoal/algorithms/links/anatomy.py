@@ -17,6 +17,7 @@ from shoal.kernels.links.anatomy import draw_groups
 from shoal.kinds.base import Kind
 from shoal.kinds.bucketised import BUCKETISED
 from shoal.models.base import Model
+from shoal.models.rules import Reference
 from shoal.params import choice, whole
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Bucketed, Grouping
@@ -106,6 +107,14 @@ class Anatomy(Algorithm):
         grouper = self._grouper()
         return [] if grouper is None else grouper.models()
 
+    def refuse(self, reference: Reference) -> None:
+        """Refuse an l that is too large, where no rule for leftovers helps."""
+        targets = self.models()[0].attributes(reference.domain) if self.grouping == "anatomy" else []
+        if len(targets) == 1:
+            one = targets[0]
+            most = largest_l(reference.counts(one)[one.unknown == 0])
+            self._refuse_too_large(one, most, self.share_allowed(reference.domain.n))
+
     def run(self, problem: Problem) -> Bucketed:
         """Group the records and number the groups at random."""
         grouper = self._grouper()
@@ -139,14 +148,8 @@ class Anatomy(Algorithm):
         one = _target(problem, self.on)
         order, values = problem.shuffled, problem.table.values(one)
         known = order[one.unknown[values[order]] == 0]
-        most = largest_l(values[known])
-        if self.l > most and self.leftovers == "refuse":
-            what = f"l = {most} is the largest that it allows" if most > 1 else "no l of at least 2 is possible"
-            raise InfeasibleError(
-                f"Anatomy with l = {self.l} is not possible on '{', '.join(one.names)}': its commonest value may have "
-                f"at most 1 in {self.l} of the known values, and {what}; lower l, choose another grouping, or say "
-                "what becomes of 'leftovers'."
-            )
+        most = largest_l(np.bincount(values[known]))
+        self._refuse_too_large(one, most, self.share_allowed(problem.table.n))
         if np.unique(values[known]).size < self.l:
             raise InfeasibleError(f"'{', '.join(one.names)}' has fewer than {self.l} known values: lower l.")
         problem.progress("drawing groups")
@@ -161,6 +164,20 @@ class Anatomy(Algorithm):
         _spread_unknown(ids, order[one.unknown[values[order]] != 0], problem)
         return ids, {"largest_l": most, "placed_last": int(left.size)}
 
+    def _refuse_too_large(self, one: Attribute, most: int, limit: float) -> None:
+        """Refuse an l above the largest, unless leftovers may go somewhere."""
+        assert isinstance(self.l, int)
+        if self.l <= most or self.leftovers == "join" or (self.leftovers == "suppress" and limit > 0.0):
+            return
+        what = f"l = {most} is the largest that it allows" if most > 1 else "no l of at least 2 is possible"
+        rule = "say what becomes of 'leftovers'"
+        if self.leftovers == "suppress":
+            rule = "set how many leftovers may be suppressed"
+        raise InfeasibleError(
+            f"Anatomy with l = {self.l} is not possible on '{', '.join(one.names)}': its commonest value may have "
+            f"at most 1 in {self.l} of the known values, and {what}; lower l, choose another grouping, or {rule}."
+        )
+
     def _refuse_too_many(self, left: int, n: int) -> None:
         if left > self.rows_allowed(n):
             raise InfeasibleError(
@@ -169,9 +186,10 @@ class Anatomy(Algorithm):
             )
 
 
-def largest_l(values: np.ndarray) -> int:
-    """The largest l for which Anatomy is eligible: no value has more than 1/l of these rows."""
-    return int(values.size // np.bincount(values).max()) if values.size else 0
+def largest_l(counts: np.ndarray) -> int:
+    """The largest l for which Anatomy is eligible, by the rows of each known value: none has more than 1/l of them."""
+    most = int(counts.max(initial=0))
+    return int(counts.sum()) // most if most else 0
 
 
 def _target(problem: Problem, on: str | Sequence[str] | None) -> Attribute:
