@@ -42,11 +42,51 @@ def test_a_label_reaches_over_values_that_nobody_has() -> None:
     assert kept(ages, separate=[60, 61]) == [True, False, False, False]
 
 
-def test_a_stretch_and_a_value_against_the_rest() -> None:
-    """45 is on the first side, though it lies in what the stretch leaves."""
-    ages = column([20, 25, 30, 45, 50, 60], {"widths": [10, 20]})
-    assert kept(ages, separate=[["[20,30]", "45"], "*"]) == [True, True, False, False]
-    assert kept(ages, separate=[["[20,39]", "25"], "*"]) == [True, True, True, False]
+@pytest.mark.parametrize(
+    "values, separate, expected",
+    [
+        # 31 to 39 is what the first side leaves, though nobody is so old.
+        ([20, 25, 30, 45, 50, 60], [["[20,30]", "45"], "*"], [True, False, False, False]),
+        ([20, 25, 30, 45, 50, 60], [["[20,39]", "25"], "*"], [True, True, True, False]),
+        ([20, 22, 33, 40], [["[20,24]", "[40,49]"], "*"], [True, False, False, False]),
+        ([20, 22, 33, 40], [["[40,49]", "[20,29]"], "*"], [True, True, False, False]),
+        ([20, 22, 33, 40], [["[20,39]", "[30,49]"], 40], None),
+        ([20, 30, 31], [20, "*"], [True, False, False, False]),
+        ([20, 30, 31], ["*", ["<25", "[20,29]"]], [True, True, False, False]),
+    ],
+)  # fmt: skip
+def test_numbers_against_everything_else(values: list[int], separate: Any, expected: list[bool] | None) -> None:
+    """A label reaches into the rest by what it covers, whether one value is set apart, or a stretch, or several."""
+    ages = column(values, {"widths": [10, 20]})
+    if expected is None:
+        with pytest.raises(ParameterError, match="has '40' on both sides"):
+            kept(ages, separate=separate)
+    else:
+        assert kept(ages, separate=separate) == expected
+
+
+def test_a_name_stands_for_what_the_labels_under_it_reach_over() -> None:
+    rows = [["60", "[60,69]", "old", "*"], ["71", "[70,79]", "old", "*"], ["30", "[30,39]", "young", "*"]]
+    ages = column([60, 71, 30], rows)
+    assert kept(ages, separate=["old", "*"]) == [True, True, True, False]
+    assert kept(ages, separate=["[60,69]", "*"]) == [True, True, False, False]
+    assert kept(ages, separate=[["60", "71"], "*"]) == [True, False, False, False]
+
+
+def test_one_of_numbers_that_are_not_whole_against_everything_else() -> None:
+    rows = [["1.5", "[1,2)", "*"], ["2.5", "2.5", "*"]]
+    assert kept(column([1.5, 2.5], rows), separate=[2.5, "*"]) == [True, True, False]
+    assert kept(column([1.5, 2.5], rows), separate=[1.5, "*"]) == [True, False, False]
+
+
+def test_an_interval_is_judged_by_the_end_that_is_published() -> None:
+    """Nobody of the class is 6, somebody else is, and the cell begins there on its grid."""
+    values = [6.0] * 5 + [6.1, 6.4, 6.6, 6.7, 6.8]
+    table = read(pl.DataFrame({"q": values}), quasi=["q"], settings={"q": {"snap": 1.0}})
+    grouping = Grouping(ids=np.array([0] * 5 + [1] * 5, dtype=np.int32), groups=2)
+    found = apply_recoding(MemoryRows(table), grouping).cells["q"]
+    assert found.texts().to_list()[-1] == "[6,7]"
+    assert breaking_cells(Constraint.of({"column": "q", "boundary": 6}), found) == ["[6,7]"]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from shoal.errors import ParameterError
 from shoal.hierarchy.hierarchy import ROOT
 from shoal.hierarchy.values import format_number
-from shoal.measures.published import Labels, Side, holds, sides_of_boundary
+from shoal.measures.published import Labels, Reach, Side, sides_of_boundary
 from shoal.measures.scale import exact_number, is_numeric
 from shoal.params import nearest, real
 from shoal.table.column import TREE, Column
@@ -96,8 +97,7 @@ class Constraint:
         first, second = self.separate
         if first == ROOT or second == ROOT:
             one = _side(labels, second if first == ROOT else first)
-            rest = np.setdiff1d(np.arange(column.card), one.codes)
-            other = Side(rest, tuple(_around(one, labels)) if _is_stretch(one, labels) else ())
+            other = Side(np.setdiff1d(np.arange(column.card), one.codes), tuple(_left(one, labels)))
         else:
             one, other = _side(labels, first), _side(labels, second)
         shared = np.intersect1d(one.codes, other.codes)
@@ -165,48 +165,51 @@ def _text(column: str, value: Any) -> str:
 def _side(labels: Labels, domain: Domain) -> Side:
     """The values and stretches that one domain stands for."""
     codes: list[int] = []
-    stretches = []
+    stretches: list[Reach] = []
     for text in (domain,) if isinstance(domain, str) else domain:
-        found, stretch = _resolved(labels, text)
+        found, mine = _resolved(labels, text)
         codes += found
-        stretches += [] if stretch is None else [stretch]
+        stretches += mine
     return Side(np.unique(np.array(codes, dtype=np.int64)), tuple(stretches))
 
 
-def _resolved(labels: Labels, text: str) -> tuple[list[int], Any]:
-    """Codes of a value, of a label's values, or of the numbers in an interval."""
+def _resolved(labels: Labels, text: str) -> tuple[list[int], list[Reach]]:
+    """Codes of a value, of a label's values, or of the numbers in an interval; and the stretches that they reach."""
     column, texts = labels.column, labels.column.texts.to_list()
     if text in texts:
-        return [texts.index(text)], None
-    reach = labels.reach(text) if is_numeric(column) and text != ROOT else None
+        return [texts.index(text)], []
     tree = column.hierarchy if column.kind == TREE else None
     if tree is not None and text in tree.node_labels and text != ROOT:
         node = tree.node_labels.index(text)
         first = int(tree.node_first[node])
-        return list(range(first, first + int(tree.node_leaves[node]))), reach
-    inside = [] if reach is None or reach[0] == reach[1] else _inside(labels, reach)
-    if not inside:
+        codes = list(range(first, first + int(tree.node_leaves[node])))
+        return codes, labels.reaches_under(text, codes)
+    reach = labels.reach(text) if is_numeric(column) and text != ROOT else None
+    inside = [] if reach is None or reach[0] == reach[1] else np.flatnonzero(labels.inside(reach)).tolist()
+    if reach is None or not inside:
         raise ParameterError(
             f"A rule on '{column.name}' names '{text}', which is not one of its values{_near(labels, text)}."
         )
-    return inside, reach
+    return inside, [reach]
 
 
-def _inside(labels: Labels, reach: Any) -> list[int]:
-    return [code for code, number in enumerate(labels.numbers) if number is not None and holds(reach, number)]
-
-
-def _is_stretch(side: Side, labels: Labels) -> bool:
-    """Whether a side is one stretch and no value outside it; what several leave is told by values alone."""
-    return len(side.stretches) == 1 and set(side.codes.tolist()) <= set(_inside(labels, side.stretches[0]))
-
-
-def _around(side: Side, labels: Labels) -> list[Any]:
-    """The stretches that one stretch leaves."""
-    low, high = side.stretches[0]
-    step = int(labels.whole)
-    below = [] if low is None else [(None, low - step)]
-    return below + ([] if high is None else [(high + step, None)])
+def _left(side: Side, labels: Labels) -> list[Reach]:
+    """What a side leaves of the number line; where numbers are not whole, its single values leave everything."""
+    if not is_numeric(labels.column):
+        return []
+    step = Decimal(int(labels.whole))
+    own = [labels.numbers[code] for code in side.codes.tolist()] if labels.whole else []
+    taken = [*side.stretches, *((number, number) for number in own if number is not None)]
+    gaps: list[Reach] = []
+    start: Decimal | None = None
+    for low, high in sorted(taken, key=lambda one: -Decimal("inf") if one[0] is None else one[0]):
+        end = None if low is None else low - step
+        if end is not None and (start is None or start < end or (labels.whole and start == end)):
+            gaps.append((start, end))
+        if high is None:
+            return gaps
+        start = high + step if start is None else max(start, high + step)
+    return [*gaps, (start, None)]
 
 
 def _near(labels: Labels, text: str) -> str:

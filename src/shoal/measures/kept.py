@@ -29,13 +29,14 @@ def breaking_cells(rule: Constraint, cells: CellColumn) -> list[str]:
 
 
 def _touches(cells: CellColumn, at: int, side: Side, text: str, labels: Labels) -> bool:
-    """Whether one cell of a column without a hierarchy reaches into a side."""
-    if _members(cells, at)[side.codes].any():
-        return True
-    if isinstance(cells, IntervalCells) and side.stretches and not (cells.star[at] or cells.missing[at]):
+    """Whether one cell of a column without a hierarchy reaches into a side, by its published ends where it has some."""
+    if isinstance(cells, IntervalCells) and labels.numbers and not (cells.star[at] or cells.missing[at]):
         mine = reach(cells.column.type, text, labels.whole)
-        return mine is not None and any(meet(mine, one, labels.whole) for one in side.stretches)
-    return False
+        if mine is not None:
+            return bool(labels.inside(mine)[side.codes].any()) or any(
+                meet(mine, one, labels.whole) for one in side.stretches
+            )
+    return bool(_members(cells, at)[side.codes].any())
 
 
 def _members(cells: CellColumn, at: int) -> np.ndarray:

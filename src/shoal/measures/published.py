@@ -6,8 +6,10 @@ months, quarters, years or decades are read; any other one means the values that
 
 from __future__ import annotations
 
+import bisect
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -80,6 +82,32 @@ class Labels:
     def reach(self, text: str) -> Reach | None:
         """What a label or an interval reaches over."""
         return reach(self.column.type, text, self.whole)
+
+    def inside(self, stretch: Reach) -> np.ndarray:
+        """Flags of the codes whose numbers lie in a stretch, its ends included."""
+        codes, numbers = self._ordered
+        low, high = stretch
+        first = 0 if low is None else bisect.bisect_left(numbers, low)
+        last = len(numbers) if high is None else bisect.bisect_right(numbers, high)
+        flags = np.zeros(self.column.card, dtype=bool)
+        flags[codes[first:last]] = True
+        return flags
+
+    @cached_property
+    def _ordered(self) -> tuple[list[int], list[Decimal]]:
+        """Codes of known numbers and the numbers, from the smallest on."""
+        known = sorted((number, code) for code, number in enumerate(self.numbers) if number is not None)
+        return [code for _, code in known], [number for number, _ in known]
+
+    def reaches_under(self, text: str, codes: Sequence[int]) -> list[Reach]:
+        """What a label of these values reaches over, and what the labels between it and its values do."""
+        found: list[Reach | None] = []
+        for level in range(1, len(self.groups)):
+            nodes = sorted(set(self.groups[level][np.asarray(codes)].tolist()))
+            found += [self.reaches[level][node] for node in nodes]
+            if [self.names(level)[node] for node in nodes] == [text]:
+                break
+        return [one for one in found if one is not None]
 
     def touched(self, side: Side) -> list[np.ndarray]:
         """Flags of the labels that reach into a side, level by level; a label reaches as far as those under it."""
