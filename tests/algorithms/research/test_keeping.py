@@ -86,13 +86,32 @@ def test_rules_that_contradict_each_other_are_named(name: str) -> None:
         shoal.anonymize(people(), algorithm=algorithm, models=[shoal.KAnonymity(k=2)], seed=1)
 
 
-def test_only_rules_that_stand_in_each_others_way_are_named() -> None:
+@pytest.mark.parametrize("name", [*METHODS, "rv-local", "optimal"])
+def test_only_rules_that_stand_in_each_others_way_are_named(name: str) -> None:
     frame = pl.DataFrame({"a": list("xxyyyy"), "b": list("uuuuuv"), "c": list("zzzwww")})
     trees = {name: [[one, "*"] for one in sorted(set(frame[name]))] for name in frame.columns}
     table = read(frame, quasi=["a", "b", "c"], hierarchies=trees)
     rules = [A | {"keep": True}, B | {"keep": True}, {"column": "c", "separate": ["z", "w"], "keep": True}]
+    given = {"name": name, "rules": rules} | ({"measure": "rv"} if name == "optimal" else {})
     with pytest.raises(InfeasibleError, match="The rule 'b: u . v' cannot be kept under"):
-        make("algorithm", {"name": "rv-global", "rules": rules}).run(Case(table, [{"name": "k", "k": 2}]).problem())
+        make("algorithm", given).run(Case(table, [{"name": "k", "k": 2}]).problem())
+
+
+@pytest.mark.parametrize("name", [*METHODS, "optimal"])
+def test_rules_that_every_string_had_to_be_tried_for(name: str) -> None:
+    """With suppression, a failure of t-closeness rules nothing else out; without the rule the roots pass."""
+    frame = pl.DataFrame({"a": list("xxxyyy") * 4, "b": list("uv") * 12, "d": list("111123") * 4})
+    trees = {"a": [["x", "*"], ["y", "*"]], "b": [["u", "*"], ["v", "*"]]}
+    table = read(frame, quasi=["a", "b"], sensitive=["d"], hierarchies=trees)
+    problem = Case(table, [{"name": "k", "k": 2}, {"name": "t-closeness", "t": 0.05}]).problem()
+    given = {"name": name, "suppression_limit": 0.1} | ({"measure": "rv"} if name == "optimal" else {})
+    assert make("algorithm", given).run(problem).levels["a"] == 1
+    kept = given | {"rules": [A | {"keep": True}]}
+    with pytest.raises(InfeasibleError, match="The rule 'a: x . y' cannot be kept under"):
+        make("algorithm", kept).run(problem)
+    if name != "optimal":
+        with pytest.raises(InfeasibleError, match="at most 1 columns at their root .* and keeps the rule 'a: x . y'"):
+            make("algorithm", kept | {"max_roots": 1}).run(problem)
 
 
 def test_too_few_columns_at_their_root() -> None:

@@ -15,6 +15,7 @@ from shoal.algorithms.lattice.objective import Objective
 from shoal.algorithms.lattice.pruning import infeasible
 from shoal.algorithms.lattice.repeat import repeated
 from shoal.algorithms.lattice.research.keeping import refuse_unkept
+from shoal.algorithms.lattice.research.search import Search
 from shoal.algorithms.lattice.research.wanted import Researched
 from shoal.algorithms.lattice.sweep import Found, best_node
 from shoal.catalogue import load
@@ -111,7 +112,8 @@ class Optimal(Polishable, Researched):
         if found.best is None:
             raise infeasible(problem, allowed)
         if measure is not None:
-            refuse_unkept(measure, domain.quasi, found.best.levels, allowed, proven=found.proven)
+            values = measure.level_values(domain.quasi, domain.quasi_weights, domain.joint)
+            refuse_unkept(Search(checker, values, allowed), measure, found.best.levels, proven=found.proven)
         return full_domain(checker, found.best.levels, notes(found))
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 from shoal.algorithms.base import Problem
 from shoal.algorithms.lattice.checker import Checker
 from shoal.algorithms.lattice.pruning import infeasible
-from shoal.algorithms.lattice.research.keeping import keep_rules
+from shoal.algorithms.lattice.research.keeping import contradiction, keep_rules, named_rules
 from shoal.algorithms.lattice.research.search import Search, prune_levels
 from shoal.algorithms.lattice.research.wanted import Researched
 from shoal.catalogue import load
@@ -66,18 +66,23 @@ class ResearchSearch(Researched):
         problem.progress(f"searching {search.size} strings")
         self.search(search)
         if not search.successes:
-            raise self._nothing(problem, search)
+            raise self._nothing(problem, search, [rule.text for rule in measure.rules if rule.keep])
         best = search.successes[0]
         named = {column.name: level for column, level in zip(domain.quasi, best.levels, strict=True)}
         return FullDomain(levels=named, notes=search.notes())
 
-    def _nothing(self, problem: Problem, search: Search) -> InfeasibleError:
-        if self.max_roots is None:
-            return infeasible(problem, search.allowed)
-        return InfeasibleError(
-            f"No generalisation with at most {self.max_roots} columns at their root satisfies the models with at most "
-            f"{search.allowed} rows suppressed: raise max_roots or the suppression_limit, or relax the models."
-        )
+    def _nothing(self, problem: Problem, search: Search, rules: list[str]) -> InfeasibleError:
+        """The error for what stands in the way: too few columns at their root, rules, or the models alone."""
+        if self.max_roots is not None:
+            keeping = f" and keeps the {named_rules(rules)}" if rules else ""
+            return InfeasibleError(
+                f"No generalisation with at most {self.max_roots} columns at their root satisfies the models with at "
+                f"most {search.allowed} rows suppressed{keeping}: raise max_roots or the suppression_limit, or relax "
+                "the models."
+            )
+        if rules and search.test(search.heights).passes:
+            return contradiction(rules, search.allowed)
+        return infeasible(problem, search.allowed)
 
     def search(self, search: Search) -> None:
         """Test strings over the levels kept; those that pass stay in ``search.successes``."""
