@@ -30,52 +30,46 @@ def _hash(key: np.uint64) -> np.uint64:
 
 @kernel
 def _pack_block(codes: np.ndarray, radices: np.ndarray, keys: np.ndarray, start: int, stop: int) -> None:
-    for i in range(start, stop):
-        keys[i] = np.uint64(codes[0, i])
+    # Counting from 0, an index is seen not to be negative, and several rows are handled at once.
+    block = keys[start:stop]
+    row = codes[0][start:stop]
+    for i in range(block.size):
+        block[i] = np.uint64(row[i])
     for j in range(1, codes.shape[0]):
         radix = radices[j]
-        for i in range(start, stop):
-            keys[i] = keys[i] * radix + np.uint64(codes[j, i])
+        row = codes[j][start:stop]
+        for i in range(block.size):
+            block[i] = block[i] * radix + np.uint64(row[i])
 
 
 @kernel
 def _number_direct(keys: np.ndarray, ids: np.ndarray, limit: int) -> tuple:
     """Number keys by first appearance with one table; give up (count -1) past ``limit`` distinct keys."""
-    capacity = 4096
+    # The table has room from the start: one that is replaced in the loop is looked at anew for every row.
+    capacity = 16
+    while capacity < 2 * limit:
+        capacity *= 2
     slots = np.full(capacity, -1, dtype=np.int32)
-    distinct = np.empty(capacity, dtype=np.uint64)
-    first = np.empty(capacity, dtype=np.int64)
-    counts = np.zeros(capacity, dtype=np.int64)
+    distinct = np.empty(limit, dtype=np.uint64)
+    first = np.empty(limit, dtype=np.int64)
+    counts = np.empty(limit, dtype=np.int64)
     mask = np.uint64(capacity - 1)
     found = 0
     for i in range(keys.size):
         key = keys[i]
         slot = _hash(key) & mask
-        while slots[slot] >= 0 and distinct[slots[slot]] != key:
-            slot = (slot + np.uint64(1)) & mask
         group = slots[slot]
+        while group >= 0 and distinct[group] != key:
+            slot = (slot + np.uint64(1)) & mask
+            group = slots[slot]
         if group < 0:
             if found == limit:
                 return -1, first, counts
-            if found * 2 >= capacity:
-                capacity *= 4
-                mask = np.uint64(capacity - 1)
-                distinct = np.concatenate((distinct, np.empty(capacity - distinct.size, dtype=np.uint64)))
-                first = np.concatenate((first, np.empty(capacity - first.size, dtype=np.int64)))
-                counts = np.concatenate((counts, np.zeros(capacity - counts.size, dtype=np.int64)))
-                slots = np.full(capacity, -1, dtype=np.int32)
-                for g in range(found):
-                    at = _hash(distinct[g]) & mask
-                    while slots[at] >= 0:
-                        at = (at + np.uint64(1)) & mask
-                    slots[at] = g
-                slot = _hash(key) & mask
-                while slots[slot] >= 0:
-                    slot = (slot + np.uint64(1)) & mask
             group = found
             slots[slot] = group
             distinct[group] = key
             first[group] = i
+            counts[group] = 0
             found += 1
         counts[group] += 1
         ids[i] = group

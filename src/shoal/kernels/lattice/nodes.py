@@ -41,18 +41,19 @@ _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 def node_keys(codes: np.ndarray, rows: np.ndarray, cards: np.ndarray, keys: np.ndarray) -> None:
     """Mixed-radix key of every combination at a node whose attributes use the given rows of ``codes``.
 
-    Keys of 32 bits where they fit: the compiler then handles several combinations at once.
+    Keys of 32 bits where they fit: the compiler then handles several combinations at once, as long as it sees that no
+    index is negative, which it does of those that count from 0.
     """
     n = keys.size
     for start in range(0, n, 2048):
-        stop = min(n, start + 2048)
-        for i in range(start, stop):
-            keys[i] = 0
+        block = keys[start : min(n, start + 2048)]
+        for i in range(block.size):
+            block[i] = 0
         for j in range(rows.size):
-            row = codes[rows[j]]
+            row = codes[rows[j]][start : start + block.size]
             card = cards[j]
-            for i in range(start, stop):
-                keys[i] = keys[i] * card + row[i]
+            for i in range(block.size):
+                block[i] = block[i] * card + row[i]
 
 
 @kernel
