@@ -12,7 +12,7 @@ import pytest
 import shoal
 from shoal.comparing.compare import Comparison
 from shoal.comparing.data import comparison_data
-from shoal.comparing.figures import find_axis
+from shoal.comparing.figures import GUESSING, find_axis
 from shoal.reports.compare import compare_html
 from shoal.table.table import Table
 
@@ -81,8 +81,30 @@ def test_an_evaluation_is_an_axis_without_being_asked_for_twice(table: Table) ->
     assert made.axes[0].better == "up"
 
 
+@pytest.mark.parametrize(
+    "method, attack",
+    [({"name": "swapping"}, "record-linkage"), ({"name": "microaggregation", "k": 4}, "nearest")],
+)
+def test_every_kind_with_values_is_placed_and_whole_guesses_have_an_excess(
+    table: Table, method: dict[str, Any], attack: str
+) -> None:
+    accepted = [*ACCEPTED, "W-PERTURBED"]
+    made = shoal.compare(table, algorithms=[method], acknowledge=accepted, seed=1, risk="excess.guessed")
+    figures, beside = made.entries[0].outcome.figures, made.entries[0].outcome.beside
+    assert figures["guessed"] == figures["guessed:ill"] == figures[f"{attack}:ill"]
+    assert figures["excess.guessed"] == figures[f"excess.{attack}:ill"]
+    assert beside["guessed"] == beside[f"{attack}:ill"]
+    assert made.entries[0].is_placed(made.axes)
+
+
+def test_codes_have_no_guess_and_say_so(table: Table) -> None:
+    made = shoal.compare(table, algorithms=["mapping"], acknowledge=["W-PP-REV"], seed=1)
+    told = comparison_data(made)["points"][0]["reason"]
+    assert told == "No guessed:ill: it does not apply to this kind of release."
+
+
 def test_what_guessed_is_about() -> None:
-    assert find_axis("risk", "excess.guessed:ill", ["ill"]).attacks == ("linkage", "nearest", "ra-linkage", "relinking")
+    assert find_axis("risk", "excess.guessed:ill", ["ill"]).attacks == GUESSING
     assert find_axis("risk", "linkage:ill", ["ill"]).attacks == ("linkage",)
     with pytest.raises(shoal.ShoalError, match="no sensitive column"):
         find_axis("risk", "guessed:job", ["ill"])

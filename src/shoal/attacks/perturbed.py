@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,7 +14,9 @@ from shoal.kernels.count.grouping import group_rows
 from shoal.kinds.base import Trait
 from shoal.recoding.applied import Released
 from shoal.recoding.recodings import Perturbed
+from shoal.table.column import Column
 from shoal.table.keys import Keys
+from shoal.table.stats import unknown_flags
 from shoal.table.table import Table
 
 # People whose nearest record is looked for, and pairs of a person and a record that are compared at once.
@@ -39,8 +42,12 @@ def attack_perturbed(released: Released, keys: Keys) -> list[AttackFigure]:
             "quasi-identifiers.",
         ),
     ]  # fmt: skip
-    people = np.sort(keys.shuffle("record linkage", table.row_keys)[: max(1, min(_PEOPLE, table.n))])
-    return [*found, linkage(true, made, numeric, people)]
+    return [*found, linkage(true, made, numeric, _people(np.arange(table.n), table, keys))]
+
+
+def _people(rows: np.ndarray, table: Table, keys: Keys) -> np.ndarray:
+    """Those of some rows whom the attacker looks for."""
+    return np.sort(rows[keys.shuffle("record linkage", table.row_keys[rows])[:_PEOPLE]])
 
 
 def linkage(true: np.ndarray, made: np.ndarray, numeric: np.ndarray, people: np.ndarray) -> AttackFigure:
@@ -48,15 +55,35 @@ def linkage(true: np.ndarray, made: np.ndarray, numeric: np.ndarray, people: np.
 
     Which columns are best to go by is tried on every other person, and the others are then looked for.
     """
-    chances = nearest_chances(true, made, numeric, people)
-    tried, scored = (chances[:, 1::2], chances[:, ::2]) if people.size > 1 else (chances, chances)
-    found = scored[int(np.argmax(tried.mean(axis=1)))]
+    found = _scored(nearest_chances(true, made, numeric, people))
     linked = float(found.mean())
     told = (
         f"Somebody who knows everybody's quasi-identifiers and takes the nearest record finds the right one for "
         f"{linked:.1%} of the people."
     )
     return figure("record-linkage", linked, found.size, told, baseline=1.0 / made.shape[1])
+
+
+def guessed(released: Released, column: Column, keys: Keys) -> AttackFigure:
+    """How many people's sensitive value is the commonest of the records nearest to them; ties succeed in part."""
+    recoding, table = released.recoding, released.table
+    assert isinstance(recoding, Perturbed)
+    values = np.where(unknown_flags(column) != 0, -1, np.arange(column.card))[table.codes[column.name]]
+    people = _people(np.flatnonzero(values >= 0), table, keys)
+    name = f"record-linkage:{column.name}"
+    if not people.size:
+        return figure(name, 0.0, 0, f"No value of '{column.name}' is known, so there is none to guess.", baseline=0.0)
+    found = _scored(value_chances(*_coordinates(table, recoding), people, values))
+    share, known = float(found.mean()), np.bincount(values[values >= 0])
+    told = f"The '{column.name}' of {share:.1%} of the people is the commonest value of the records nearest to them."
+    return figure(name, share, found.size, told, baseline=float(known.max() / known.sum()))
+
+
+def _scored(chances: np.ndarray) -> np.ndarray:
+    """What the attacker achieves who does best on every other person, on the people in between."""
+    tried, scored = (chances[:, 1::2], chances[:, ::2]) if chances.shape[1] > 1 else (chances, chances)
+    found: np.ndarray = scored[int(np.argmax(tried.mean(axis=1)))]
+    return found
 
 
 def nearest_chances(true: np.ndarray, made: np.ndarray, numeric: np.ndarray, people: np.ndarray) -> np.ndarray:
@@ -79,23 +106,57 @@ def nearest_chances(true: np.ndarray, made: np.ndarray, numeric: np.ndarray, peo
         Shape (attackers, people): by all columns, and, where there are several, by all but each of them, since one may
         be perturbed more than the others.
     """
+    chances = np.empty((_attackers(true), people.size))
+    for attacker, start, mine, near in _nearest(true, made, numeric, people):
+        own = near[np.arange(mine.size), mine]
+        chances[attacker, start : start + mine.size] = own / near.sum(axis=1)
+    return chances
+
+
+def value_chances(
+    true: np.ndarray, made: np.ndarray, numeric: np.ndarray, people: np.ndarray, values: np.ndarray
+) -> np.ndarray:
+    """Chance that the commonest value of the nearest records is a person's own, attackers as above.
+
+    Parameters
+    ----------
+    values
+        What each record has, -1 where it is unknown, which it is of none of the people.
+    """
+    card = int(values.max()) + 1
+    chances = np.zeros((_attackers(true), people.size))
+    for attacker, start, mine, near in _nearest(true, made, numeric, people):
+        person, record = np.nonzero(near & (values >= 0))
+        pairs, counts = np.unique(person * card + values[record], return_counts=True)
+        of, value = np.divmod(pairs, card)
+        most = np.zeros(mine.size, dtype=np.int64)
+        np.maximum.at(most, of, counts)
+        top = counts == most[of]
+        right = np.bincount(of, weights=top & (value == values[mine][of]), minlength=mine.size)
+        ties = np.bincount(of, weights=top, minlength=mine.size)
+        chances[attacker, start : start + mine.size] = right / np.maximum(ties, 1.0)
+    return chances
+
+
+def _attackers(true: np.ndarray) -> int:
+    return 1 + true.shape[0] * (true.shape[0] > 1)
+
+
+def _nearest(
+    true: np.ndarray, made: np.ndarray, numeric: np.ndarray, people: np.ndarray
+) -> Iterator[tuple[int, int, np.ndarray, np.ndarray]]:
+    """By each attacker, part after part: where the part begins, the people in it, and which records are nearest."""
     spread = np.where(numeric, true.std(axis=1), 1.0)
     scale = np.where(spread > 0, 1.0 / np.where(spread > 0, spread, 1.0), 0.0)
-    columns = true.shape[0]
-    chances = np.empty((1 + columns * (columns > 1), people.size))
     step = max(1, _PAIRS // max(made.shape[1], 1))
     for start in range(0, people.size, step):
         mine = people[start : start + step]
         gaps = np.abs(true[:, mine, None] - made[:, None, :]) * scale[:, None, None]
         gaps[~numeric] = gaps[~numeric] > 0
         whole = gaps.sum(axis=0)
-        for attacker in range(len(chances)):
+        for attacker in range(_attackers(true)):
             apart = whole - gaps[attacker - 1] if attacker else whole
-            least = apart.min(axis=1)
-            ties = (apart <= least[:, None] + _NEAR).sum(axis=1)
-            own = apart[np.arange(mine.size), mine] <= least + _NEAR
-            chances[attacker, start : start + step] = own / ties
-    return chances
+            yield attacker, start, mine, apart <= apart.min(axis=1)[:, None] + _NEAR
 
 
 def _coordinates(table: Table, recoding: Perturbed) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -108,15 +169,21 @@ def _coordinates(table: Table, recoding: Perturbed) -> tuple[np.ndarray, np.ndar
 
 @dataclass(frozen=True, kw_only=True)
 class RecordLinkage(Attack):
-    """The attacker knows everybody's quasi-identifiers and takes, for each person, the nearest released record."""
+    """The attacker knows everybody's quasi-identifiers and takes, for each person, the nearest released record.
+
+    Of sensitive values the commonest among the nearest records is guessed.
+    """
 
     name: ClassVar = "record-linkage"
     aim: ClassVar = Trait.PERTURBED
     needs: ClassVar = ("input",)
 
     def run(self, case: AttackCase) -> AttackResult:
-        """The share linked first, then what was left as it was."""
+        """The share linked first, then values guessed, then what was left as it was."""
         assert case.release is not None
-        *others, linked = attack_perturbed(case.release.released, case.keys)
+        released = case.release.released
+        *others, linked = attack_perturbed(released, case.keys)
+        plain = [column for column in released.table.sensitive if column.name not in released.coded]
+        others = [*(guessed(released, column, case.keys) for column in plain), *others]
         none = "People outside the data have no record of their own, so no control is possible."
         return self.result([linked, *others], none)

@@ -65,7 +65,10 @@ def _blank(comparison: Comparison, entry: Entry) -> str:
     """Why a release cannot be placed on some axis."""
     for axis in comparison.axes:
         if entry.outcome.status == DONE and entry.value(axis) is None:
-            known = [entry.outcome.reasons.get(name) for name in (*axis.attacks, axis.name)]
+            # Where one of several attacks would do, it says nothing that the others are not for this kind.
+            alone = len(axis.attacks) == 1
+            reasons = {name: entry.outcome.reasons.get(name, "") for name in (*axis.attacks, axis.name)}
+            known = [why for name, why in reasons.items() if alone or not why.startswith(f"'{name}' does not apply")]
             why = next(filter(None, known), None) or "it does not apply to this kind of release"
             return f"No {axis.name}: {why.removesuffix('.')}."
     return ""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 EXCESS = "excess."
 # How many sensitive values are guessed by who knows everybody's quasi-identifiers: by the attack that a kind of release
 # allows for, the most successful where there are several.
-GUESSED, GUESSING = "guessed", ("linkage", "nearest", "ra-linkage", "relinking")
+GUESSED, GUESSING = "guessed", ("linkage", "nearest", "ra-linkage", "record-linkage", "relinking")
 _ABOUT = "Share of people whose value is guessed from quasi-identifiers, by the best attack on this kind of release."
 Figures = dict[str, float | None]
 
@@ -138,6 +138,9 @@ def attack_figures(results: Sequence[AttackResult]) -> tuple[Figures, dict[str, 
     for figure, name in best.items():
         found |= {figure: found[name], f"{EXCESS}{figure}": found[f"{EXCESS}{name}"]}
         beside[figure] = beside[name]
-    known = [value for figure in best if (value := found[figure]) is not None]
-    found |= {GUESSED: max(known)} if known else {}
+    known = {value: name for figure, name in best.items() if (value := found[figure]) is not None}
+    if known:
+        worst = known[max(known)]
+        found |= {GUESSED: found[worst], f"{EXCESS}{GUESSED}": found[f"{EXCESS}{worst}"]}
+        beside[GUESSED] = beside[worst]
     return found, beside

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.algorithms.links.condensation import regenerated
-from shoal.attacks.perturbed import nearest_chances
+from shoal.attacks.perturbed import nearest_chances, value_chances
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.kernels.links.swapping import swap_ranks
 
@@ -162,6 +162,38 @@ def test_the_nearest_record_is_the_one_that_plain_python_finds(seed: int) -> Non
             far = [sum(part[column] for column in known) for part in parts]
             near = [one for one in range(9) if far[one] <= min(far) + 1e-9]
             assert found[attacker, person] == pytest.approx(1 / len(near) if person in near else 0.0)
+
+
+@given(seed=st.integers(0, 99))
+def test_the_value_guessed_is_the_commonest_of_the_nearest_records(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    true, made = (random.integers(0, 3, (2, 12)).astype(np.float64) for _ in range(2))
+    values = random.integers(-1, 3, 12)  # -1: nobody knows
+    values[0] = 2
+    people = np.flatnonzero(values >= 0)
+    found = value_chances(true, made, np.array([False, False]), people, values)
+    for attacker, known in enumerate([(0, 1), (1,), (0,)]):
+        for at, person in enumerate(people):
+            far = [sum(true[column, person] != made[column, one] for column in known) for one in range(12)]
+            told = [int(values[one]) for one in range(12) if far[one] == min(far) and values[one] >= 0]
+            best = {value for value in told if told.count(value) == max(map(told.count, told))}
+            assert found[attacker, at] == pytest.approx(1 / len(best) if values[person] in best else 0.0)
+
+
+def test_values_are_guessed_by_the_nearest_record_and_codes_are_not() -> None:
+    frame = people().with_columns(s=pl.when(pl.int_range(300) % 10 == 0).then(None).otherwise("s"))
+    table, method = read(frame, missing="value"), shoal.Condensation(size=2)
+    released = shoal.anonymize(table, algorithm=method, acknowledge=ACCEPT, seed=1)
+    (result,) = shoal.attack(released, only=["record-linkage"])
+    figures = {one.name: one for one in result.figures}
+    assert list(figures)[:2] == ["record-linkage", "record-linkage:s"]
+    assert figures["record-linkage:s"].trials == 135  # half of those whose value is known
+    assert figures["record-linkage:s"].baseline == pytest.approx(frame["s"].value_counts()["count"].sort()[-1] / 270)
+    coded = read(frame, missing="value", settings={"s": {"code": "mapping"}})
+    made = shoal.anonymize(coded, algorithm=shoal.Swapping(), acknowledge=[*ACCEPT, "W-PP-REV"], seed=1)
+    names = [one.name for result in shoal.attack(made, only=["record-linkage"]) for one in result.figures]
+    assert "record-linkage" in names
+    assert "record-linkage:s" not in names
 
 
 @pytest.mark.parametrize(
