@@ -26,6 +26,7 @@ ALGORITHMS: list[Spec] = [
     {"name": "mondrian", "polish": "arx-loss", "polish_rounds": 2, "suppression_limit": 0.5},
     {"name": "mondrian", "cut": "info-gain"},
     {"name": "mondrian", "cut": "info-gain", "target": "s", "mode": "relaxed", "suppression_limit": 0.5},
+    {"name": "mondrian", "cut": "lsd", "target": "n"},
     {"name": "auto", "sample": 10, "candidates": [{"name": "mondrian", "cut": "best"}, {"name": "top-down"}]},
     {"name": "none", "suppression_limit": 1.0},
     {"name": "samarati"},
@@ -42,6 +43,7 @@ ALGORITHMS: list[Spec] = [
     {"name": "r-tree", "capacity": 7, "suppression_limit": 0.3, "polish": "lm"},
     {"name": "k-optimize", "nodes": 10},
     {"name": "k-optimize", "measure": "lm", "nodes": 4, "suppression_limit": 0.3},
+    {"name": "k-optimize", "measure": "cm", "nodes": 4, "max_suppressed": 12},
     {"name": "set-partition"},
     {"name": "set-partition", "order": "ordered", "suppression_limit": 0.3},
     {"name": "genetic", "population": 8, "evaluations": 30},
@@ -201,6 +203,11 @@ def read(
     )  # fmt: skip
 
 
+def needs_numbers(spec: Spec) -> bool:
+    """Whether the table has to have the sensitive number."""
+    return spec["name"] in NEED_NUMBERS or spec.get("target") == "n"
+
+
 def models_for(name: str) -> list[Spec]:
     """Models that an algorithm of this name is run with."""
     if name in OWN_MODELS or name in UNMODELLED or name == "anatomy":
@@ -213,7 +220,7 @@ def release(spec: Spec, frame: pl.DataFrame | None = None, **more: Any) -> shoal
     frame = people() if frame is None else frame
     arguments: dict[str, Any] = {"seed": 5, "acknowledge": CODES} | more
     models = arguments.pop("models", models_for(spec["name"]))
-    table = arguments.pop("table", None) or read(frame, spec["name"])
+    table = arguments.pop("table", None) or read(frame, spec["name"], numbers=needs_numbers(spec))
     return shoal.anonymize(
         table, algorithm=make("algorithm", spec), models=[make("model", one) for one in models], **arguments
     )

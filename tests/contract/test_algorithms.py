@@ -18,11 +18,11 @@ from tests.contract.examples import (
     ALGORITHMS,
     CODES,
     KINDS,
-    NEED_NUMBERS,
     NEED_TREES,
     UNMODELLED,
     Spec,
     label,
+    needs_numbers,
     people,
     release,
 )
@@ -88,7 +88,7 @@ def with_trees(frame: pl.DataFrame, roles: dict[str, Any]) -> tuple[pl.DataFrame
 @given(case=frames(), models=st.sampled_from(MODELS), seed=st.integers(0, 9))
 def test_release_or_documented_error(spec: Spec, case: Any, models: Any, seed: int) -> None:
     frame, roles = with_trees(*case) if spec["name"] in NEED_TREES else case
-    if spec["name"] in NEED_NUMBERS:
+    if needs_numbers(spec):
         frame = frame.with_columns(n=pl.int_range(pl.len()) % 7 * 10)
         roles = roles | {"sensitive": ["s", "n"]}
     if spec["name"] == "personalised":

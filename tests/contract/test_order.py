@@ -30,10 +30,10 @@ def test_those_that_look_are_registered() -> None:
 
 
 def looks(spec: Spec) -> bool:
-    # Association weighs a column by what it tells about sensitive values, a cut for a target by what it does, and
-    # polish by a sum what classes tell.
-    weighed = spec.get("weights") == "association" or spec.get("cut") == "info-gain" or "+" in spec.get("polish", "")
-    return spec["name"] in LOOKING or weighed
+    # Association weighs a column by what it tells about sensitive values, a cut for a target and a search by labels by
+    # what they do, and polish by a sum what classes tell.
+    weighed = spec.get("weights") == "association" or "+" in (spec.get("polish") or "") or spec.get("measure") == "cm"
+    return spec["name"] in LOOKING or weighed or spec.get("cut") in ("info-gain", "lsd")
 
 
 def crowd() -> pl.DataFrame:
