@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 import shoal
 from shoal.algorithms.blocks.board import Board
@@ -15,6 +19,7 @@ from shoal.algorithms.blocks.search import Search
 from shoal.errors import InfeasibleError, ParameterError
 from tests.algorithms.blocks.plain import TREE, as_partitions, judged, people, problem_of, recodings
 from tests.engines.plain import PlainEngine
+from tests.table.random_tables import Case, cases
 
 MODELS: dict[int, list[dict[str, Any]]] = {1: [], 2: [{"name": "distinct-l", "l": 2}]}
 
@@ -42,6 +47,45 @@ def test_it_finds_the_best_of_all_recodings(seed: int, measure: str, tree: bool)
     # Nothing that costs as little has narrower cells for nothing: no further cut is free.
     again = method.run(problem_of(table, [{"name": "k", "k": k}, *MODELS[distinct]], PlainEngine()))
     assert all((again.blocks[name] == of).all() for name, of in found.blocks.items())
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    case=cases(rows=(2, 12), quasi=(1, 2), sensitive=(1, 1)), k=st.integers(2, 3), limit=st.sampled_from([0.0, 0.3]),
+    measure=st.sampled_from(["dm", "cm", "lm"]),
+    model=st.sampled_from([
+        {"name": "worst-group-utility", "u": 0.6}, {"name": "t-closeness", "t": 0.4}, {"name": "entropy-l", "l": 1.5},
+    ]),
+)  # fmt: skip
+def test_models_that_prune_nothing_are_searched_to_the_end(
+    case: Case, k: int, limit: float, measure: str, model: dict[str, Any]
+) -> None:
+    """Hierarchies of several levels, missing values, weights, and models under which what fails need not stay so."""
+    table = case.table()
+    cuts, method = cuts_of(table.quasi), KOptimize(measure=measure, suppression_limit=limit)
+    assume(cuts.size <= 7)
+    problem = problem_of(table, [{"name": "k", "k": k}, model])
+    board = Board(problem, measure, None, method.rows_allowed(table.n))
+    every = {cuts.closed(np.array(bits, dtype=bool)).tobytes() for bits in product([False, True], repeat=cuts.size)}
+    states = [board.state(cuts.blocks(np.frombuffer(one, dtype=bool))) for one in every]
+    costs = [state.cost for state in states if state.suppressed <= board.allowed]
+    if not costs:
+        with pytest.raises(InfeasibleError):
+            method.run(problem)
+        return
+    found = method.run(problem)
+    assert found.notes["figure"] == pytest.approx(board.figure(min(costs)))
+    assert found.notes["proven"]
+
+
+def test_limits_on_loss_are_judged_below_nodes_that_are_not_open_yet() -> None:
+    """A cut below a node that no cut opens makes no nodes: trying it without the one above it ended in an error."""
+    frame, table = people(0, tree=True)
+    found = KOptimize(measure="lm", suppression_limit=0.9).run(
+        problem_of(table, [{"name": "k", "k": 2}, {"name": "worst-group-utility", "u": 0.5}])
+    )
+    assert found.notes["proven"]
+    assert judged(frame, as_partitions(table, found.blocks), 2, 1, tree=True)["lost"] <= found.notes["suppressed"]
 
 
 class _FromBelow(Search):

@@ -163,7 +163,9 @@ class Search:
         """What nothing with one more cut costs less than; infinite where a cut that no other asks for is of no use."""
         board, place = self.board, int(self.cuts.column[item])
         begins = np.diff(state.blocks[place], prepend=state.blocks[place][0])
-        begins[self.cuts.after[item] + 1] = 1
+        while item >= 0:  # whatever has the cut has those that it asks for
+            begins[self.cuts.after[item] + 1] = 1
+            item = int(self.cuts.parent[item])
         blocks = np.cumsum(begins, dtype=np.int32)
         classes, count, bad = board.finer(state, place, blocks)
         if board.monotone and board.rows[bad].sum() > board.allowed:
