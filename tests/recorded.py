@@ -10,12 +10,12 @@ import argparse
 import hashlib
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import shoal
 from shoal.catalogue import names
-from tests.soak.cases import RECORDED, make
+from tests.soak.cases import NEWER, RECORDED, Case, make
 from tests.soak.run import attempt, remember
 from tests.test_published import census, released
 
@@ -38,9 +38,8 @@ def of_census(name: str, folder: Path) -> str:
     return digests(released(name, census(), folder)[0])
 
 
-def of_generated(seed: int, folder: Path) -> str | None:
+def of_generated(case: Case, folder: Path) -> str | None:
     """A generated table, None where its recipe is refused."""
-    case = make(seed, newer=False)
     recipe = case.write(folder)
     key = remember(folder) if case.again else None
     if attempt(lambda: shoal.run(recipe, key=key))[0]:
@@ -56,8 +55,16 @@ def recorded() -> dict[str, str]:
 
 def made_again(case: str, folder: Path) -> str | None:
     """What a case gives now."""
-    kind, which = case.split(" ", 1)
-    return of_census(which, folder) if kind == "census" else of_generated(int(which.split()[0]), folder)
+    kind, which, *_ = case.split()
+    return of_census(which, folder) if kind == "census" else of_generated(_generated(kind, which), folder)
+
+
+def _generated(kind: str, which: str) -> Case:
+    """A generated case: by its seed, or by place and seed where its algorithm came later."""
+    if kind == "generated":
+        return make(int(which), newer=False)
+    place, seed = map(int, which.split("."))
+    return make(seed, spec=NEWER[place])
 
 
 def _fresh() -> Iterator[tuple[str, str]]:
@@ -65,15 +72,22 @@ def _fresh() -> Iterator[tuple[str, str]]:
         with tempfile.TemporaryDirectory() as folder:
             yield f"census {name}", of_census(name, Path(folder))
     for first, spec in enumerate(RECORDED):
-        found = 0
-        for seed in range(first, 3000, len(RECORDED)):
-            with tempfile.TemporaryDirectory() as folder:
-                digest = of_generated(seed, Path(folder))
-            if digest is not None:
-                yield f"generated {seed} {spec['name']}", digest
-                found += 1
-            if found == EACH:
-                break
+        yield from _first("generated", map(str, range(first, 3000, len(RECORDED))), spec["name"])
+    for place, spec in enumerate(NEWER):
+        yield from _first("newer", (f"{place}.{seed}" for seed in range(7 * place + 2, 200)), spec["name"])
+
+
+def _first(kind: str, several: Iterable[str], name: str) -> Iterator[tuple[str, str]]:
+    """The first cases that are released."""
+    found = 0
+    for which in several:
+        with tempfile.TemporaryDirectory() as folder:
+            digest = of_generated(_generated(kind, which), Path(folder))
+        if digest is not None:
+            yield f"{kind} {which} {name}", digest
+            found += 1
+        if found == EACH:
+            return
 
 
 def main() -> int:

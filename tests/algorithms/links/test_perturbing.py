@@ -110,6 +110,15 @@ def test_points_on_a_line_stay_on_it() -> None:
     assert made[2] == pytest.approx(7.0)
 
 
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e7])
+def test_no_column_is_too_small_beside_others(scale: float) -> None:
+    """A share beside incomes in millions came out as its group's mean."""
+    random = np.random.default_rng(5)
+    points = np.stack([random.normal(5.0, 2.0, 3000) * scale, random.random(3000)])
+    made = regenerated(points, np.array([0]), np.random.default_rng(6))
+    assert made.std(axis=1) == pytest.approx(points.std(axis=1), rel=0.1)
+
+
 def test_condensation_keeps_what_it_says() -> None:
     frame = people()
     made = shoal.anonymize(read(frame), algorithm=shoal.Condensation(size=20), acknowledge=ACCEPT, seed=2)

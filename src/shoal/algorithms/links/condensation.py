@@ -29,7 +29,7 @@ _HALVINGS = 64
 class Condensation(Perturbing):
     """Group alike records, and draw as many new ones from each group's means and covariances as it has.
 
-    Numbers and dates are drawn uniformly along the eigenvectors of their group's covariance, with its variances, and
+    Numbers and dates are drawn uniformly along the eigenvectors of their group's correlations, with its variances, and
     moved so that the group keeps its means; they stay within the column's range, whole where the column is. Other
     columns are shuffled within their groups. Sensitive values stay with their records.
 
@@ -107,11 +107,13 @@ def regenerated(points: np.ndarray, starts: np.ndarray, random: np.random.Genera
     for first, stop in zip(starts.tolist(), [*starts[1:].tolist(), points.shape[1]], strict=True):
         mine = points[:, first:stop]
         means = mine.mean(axis=1, keepdims=True)
-        spread, axes = np.linalg.eigh(np.atleast_2d(np.cov(mine)))
+        # In units of the column's deviation: beside millions, the variance of a share would pass for a rounding error.
+        unit = np.maximum(mine.std(axis=1, ddof=1, keepdims=True), np.finfo(np.float64).tiny)
+        spread, axes = np.linalg.eigh(np.atleast_2d(np.cov((mine - means) / unit)))
         spread = np.where(spread > _NOTHING * max(float(spread.max()), 0.0), spread, 0.0)
         # A uniform draw of this half width has that variance.
         drawn = (2.0 * random.random(mine.shape) - 1.0) * np.sqrt(3.0 * spread)[:, None]
-        made = means + axes @ (drawn - drawn.mean(axis=1, keepdims=True))
+        made = means + unit * (axes @ (drawn - drawn.mean(axis=1, keepdims=True)))
         for place in np.flatnonzero((made.min(axis=1) < low) | (made.max(axis=1) > high)).tolist():
             made[place] = _within(made[place], float(means[place, 0]), float(low[place]), float(high[place]))
         found[:, first:stop] = made
