@@ -53,7 +53,7 @@ def drawn(data: st.DataObject) -> tuple[Case, dict[str, Any], Aim, Any, Target]:
     blocks = blocks_of(case, cut) if cut else {}
     aim = Aim("lm", data.draw(st.sampled_from(PROTECTION)), data.draw(st.sampled_from([0.25, 0.5, 0.75])))
     table = with_policies(case, blocks)
-    return case, blocks, aim, table, Target(problem_of(table, K2), aim, np.arange(case.n), tolls=True)
+    return case, blocks, aim, table, Target(problem_of(table, K2), aim, np.arange(case.n))
 
 
 @settings(max_examples=80, deadline=None)
@@ -121,7 +121,7 @@ def test_models_hold_and_the_weighted_sum_falls(
 
 def record_mean(problem: Any, grouping: Grouping, protection: str, weight: float) -> float:
     """What polish lowers: the mean over records, not over classes, of loss and of what their class tells."""
-    target = Target(problem, Aim("lm", protection, weight), np.arange(problem.table.n), tolls=True)
+    target = Target(problem, Aim("lm", protection, weight), np.arange(problem.table.n))
     p = target.prices(None)
     codes = np.ascontiguousarray(target.with_spreads(problem.table.quasi_codes.T.astype(np.int32))).T
     groups = make_groups(p, codes, grouping.ids, target.exposure(grouping.groups))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.algorithms import polish as polishing
-from shoal.algorithms.aims import POLISHED, Aim
+from shoal.algorithms.aims import POLISHED, Aim, Target
 from shoal.algorithms.base import Problem
 from shoal.algorithms.mend import mend
 from shoal.algorithms.polish import polish
@@ -21,12 +21,16 @@ from shoal.algorithms.prices import prices_of
 from shoal.catalogue import load, make
 from shoal.engines.memory import MemoryRows
 from shoal.errors import ParameterError
+from shoal.kernels.cluster.groups import make_groups
 from shoal.kernels.cluster.mending import price_groups
 from shoal.kernels.cluster.neighbours import offer_neighbours, offer_windows
+from shoal.kernels.cluster.polish import improve
+from shoal.kernels.cluster.relocate import Limits, Scene
 from shoal.kernels.cores import use_cores
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Grouping
 from shoal.table.classmap import RowIds
+from shoal.table.workload import Cuts
 from tests.algorithms.lattice.lattices import ENGINE, Case
 
 MODELS: list[list[dict[str, Any]]] = [
@@ -121,6 +125,18 @@ def test_a_limit_on_loss_counts_columns_that_the_measure_does_not(measure: str, 
     assert passing(problem, found)
 
 
+@pytest.mark.parametrize("measure", ["rv", "lm"])
+def test_a_limit_on_loss_that_cannot_fail_changes_nothing(measure: str) -> None:
+    """Under it, too, the measure's own prices and the tolls of a workload count."""
+    table = people(2, 200).knowing(cuts={"age": Cuts.of([15], [2.0])})
+    anyhow = np.random.default_rng(1).permutation(np.arange(200) // 4).astype(np.int32)
+    found = []
+    for models in ([{"name": "k", "k": 4}], [{"name": "k", "k": 4}, {"name": "worst-group-utility", "u": 1.0}]):
+        problem = Case(table, models).problem()
+        found.append(polish(problem, Grouping(ids=anyhow, groups=50), Aim(measure), 4).ids)
+    assert (found[0] == found[1]).all()
+
+
 def test_polish_gains_much_where_there_is_much_to_gain() -> None:
     problem = Case(people(1, 400), [{"name": "k", "k": 4}]).problem()
     rng = np.random.default_rng(0)
@@ -129,6 +145,40 @@ def test_polish_gains_much_where_there_is_much_to_gain() -> None:
     assert found["after"] < 0.35 * found["before"]
     assert min(found["moved"] + found["dissolved"], found["exchanged"], found["dealt_anew"]) > 0
     assert polish(problem, anyhow, Aim("lm"), 20, seconds=0.0).notes["polish"]["stopped"] == "time"
+
+
+@pytest.mark.parametrize("size", [2, 3, 7])
+def test_groups_too_small_to_be_dealt_anew_are_left_as_they_are(size: int) -> None:
+    """Groups that are to be suppressed may have fewer than k records, and so may a whole neighbourhood of them."""
+    problem = Case(people(1, 40), [{"name": "k", "k": 30}]).problem()
+    small = Grouping(ids=(np.arange(40) // size).astype(np.int32), groups=-(-40 // size))
+    few = Grouping(ids=np.where(np.arange(40) < 2 * size, small.ids, -1).astype(np.int32), groups=2)
+    for start in (small, few):
+        found = polish(problem, start, Aim("lm"), 2)
+        assert ((found.ids < 0) == (start.ids < 0)).all()
+        assert found.notes["polish"]["after"] <= found.notes["polish"]["before"]
+
+
+def test_neighbours_on_the_move_in_another_zone_are_looked_at_again() -> None:
+    """While another core moves a record it has no group; whoever waits for it is not done, whatever the core's pace."""
+    table = people(5, 40)
+    problem = Case(table, [{"name": "k", "k": 4}]).problem()
+    codes = np.ascontiguousarray(table.quasi_codes.T.astype(np.int32)).T
+    target = Target(problem, Aim("lm"), np.arange(40))
+    near = polishing._neighbours(np.ascontiguousarray(codes.T), prices_of(table.domain), np.random.default_rng(1))
+    found = []
+    for moving in (False, True):
+        groups = make_groups(target.prices(None), codes, (np.arange(40) // 4).astype(np.int32), target.exposure(10))
+        zone = (np.arange(10) >= 5).astype(np.int32)
+        flags = [np.zeros(40, dtype=np.uint8) for _ in range(3)]
+        scene = Scene(codes, near, np.arange(40, dtype=np.int32), zone, *flags)
+        limits = Limits(k=4, widest=np.inf, largest=4096, pool=24, tries=2)
+        if moving:
+            groups.ids[20:] = -1
+        done = np.zeros(4, dtype=np.int64)
+        improve(np.arange(20), 0, groups, target.prices(None), scene, None, limits, done)
+        found.append((scene.quiet[:20].tolist(), groups.ids[:20].tolist(), done.tolist()))
+    assert found[0] == found[1]
 
 
 @settings(max_examples=30, deadline=None)

@@ -54,7 +54,7 @@ def grown(p: Prices, e: Exposure, codes: np.ndarray, turn: np.ndarray, k: int, m
 def nothing_shown(table: Table, capacity: int) -> Exposure:
     """Groups whose sensitive values do not count."""
     problem = problem_of(table, [{"name": "k", "k": 2}])
-    return Target(problem, Aim("lm"), np.arange(table.n), tolls=True).exposure(capacity)
+    return Target(problem, Aim("lm"), np.arange(table.n)).exposure(capacity)
 
 
 def state(case: Case, labels: np.ndarray) -> tuple[Prices, np.ndarray, Groups, list[NaiveColumn]]:

@@ -96,14 +96,12 @@ def _unreadable(owner: str, text: object) -> ParameterError:
 class Target:
     """An aim on the records of one table, in the order in which they are polished."""
 
-    def __init__(self, problem: Problem, aim: Aim, order: np.ndarray, *, tolls: bool) -> None:
+    def __init__(self, problem: Problem, aim: Aim, order: np.ndarray) -> None:
         self.domain, self.aim = problem.domain, aim
         self.measure: Measure = load("measure", aim.measure)()
         self.words = "mean loss" if aim.protection is None else str(aim)
-        # Limits on spreads are held against spreads, which a measure's own prices are not.
-        own = self.measure.node_prices(self.domain) if tolls else None
-        self.quasi = quasi_columns(self.domain, tolls=tolls, own=own)
-        self.lifts = lifts(self.domain.quasi, self.domain.cuts if tolls else {})
+        self.quasi = quasi_columns(self.domain, own=self.measure.node_prices(self.domain))
+        self.lifts = lifts(self.domain.quasi, self.domain.cuts)
         secret = problem.table.sensitive if aim.protection else []
         self.shown = sensitive_columns(secret)
         self.codes = np.empty((order.size, len(secret)), dtype=np.int32)

@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.algorithms.aims import Aim, Target
 from shoal.algorithms.base import Problem, sensitive_codes, shuffled_codes
-from shoal.algorithms.prices import prices_of, weighted
+from shoal.algorithms.prices import prices_of, quasi_columns, weighted
 from shoal.errors import ParameterError
 from shoal.kernels.cluster.groups import Groups, make_groups
 from shoal.kernels.cluster.neighbours import offer_neighbours, offer_windows
@@ -110,12 +110,12 @@ class _Search:
         self.problem, self.work, self.rng = problem, work, rng
         table, rules = problem.table, problem.judge.rules
         extents = rules.limit[rules.op == EXTENT]
-        # A limit on spreads is held against the prices themselves, so then there are no tolls.
-        self.target = Target(problem, aim, work.order, tolls=not extents.size)
+        self.target = Target(problem, aim, work.order)
         self.codes = np.ascontiguousarray(self.target.with_spreads(work.codes)).T
         self.prices = self.target.prices(None)
         alone = bool((rules.op == SIZE).all()) and table.subjects is None
-        plain = weighted(self.target.quasi, [1.0] * len(table.quasi), table.n)
+        # A limit on spreads is held against spreads, whatever tolls or a measure's own prices make of them.
+        plain = weighted(quasi_columns(table.domain, tolls=False), [1.0] * len(table.quasi), table.n)
         self.judged = None if alone else (rules, sensitive_codes(problem), plain)
         k = max(problem.judge.k, 2)
         self.limits = Limits(

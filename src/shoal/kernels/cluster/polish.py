@@ -40,9 +40,10 @@ def _candidates(scene: Scene, groups: Groups, r: int, z: int, room: Room, stamp:
         if j < 0:
             break
         h = groups.ids[j]
-        if h == g or h < 0:
+        if h == g:
             continue
-        if scene.zone[h] != z:
+        # Whoever has no group is on the way to another one of its own zone, which is not this one.
+        if h < 0 or scene.zone[h] != z:
             cut = True
         elif room.seen[h] != stamp:
             room.seen[h] = stamp
@@ -247,7 +248,8 @@ def regroup(
             room.seen[mine[q]] = t
         least = cost - end * floor - EPSILON
         better = False
-        for attempt in range(limits.tries if found > 1 else 0):
+        # Groups that are to be suppressed may have fewer than k records, even together.
+        for attempt in range(limits.tries if found > 1 and end >= limits.k else 0):
             shuffle(turn[:end], seed + np.uint64(t * limits.tries + attempt))
             price = grow(p, groups.shown, scene.codes, pool[:end], turn, limits.k, least, labels)
             if price < least:
