@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -72,8 +73,8 @@ def test_values_of_a_group_all_differ(values: list[str], l: int) -> None:  # noq
 @given(st.lists(st.sampled_from(["a", "b", "c", None, "refused"]), min_size=4, max_size=40))
 def test_unknown_values_count_for_nothing(values: list[str | None]) -> None:
     algorithm = Anatomy(l=2)
-    settings_of = {"s": {"non_answers": ["refused"]}}
-    problem = posed(algorithm, sensitive(values), settings=settings_of)
+    chosenof = {"s": {"non_answers": ["refused"]}}
+    problem = posed(algorithm, sensitive(values), settings=chosenof)
     known = [value for value in values if value not in (None, "refused")]
     if not known or max(known.count(value) for value in known) * 2 > len(known):
         with pytest.raises(InfeasibleError):
@@ -342,6 +343,22 @@ def test_a_run_names_the_largest_l_of_the_known_values(parameters: dict[str, Any
     )
     with pytest.raises(InfeasibleError, match=told):
         anonymize(many, algorithm=Anatomy(l=3, **parameters), seed=1, acknowledge=["W-EXACT-QI", "W-NO-K"])
+
+
+@pytest.mark.parametrize(
+    "values, unknown, said",
+    [("abc", None, []), ("abc", "*", []), ("abc", "no answer", ["no answer"]), ([1, 2, 3], 99, ["99.0"])],
+)
+def test_unknown_values_may_stand_twice_where_leftovers_are_left_out(
+    values: Sequence[Any], unknown: Any, said: list[str]
+) -> None:
+    a, b, c = values
+    frame = sensitive([a] * 16 + [b] * 6 + [c] * 6 + [unknown] * 12)
+    chosen = {"s": {"non_answers": said}} if said else {}
+    table = read(frame, quasi=["q"], sensitive=["s"], missing="value", settings=chosen)
+    method = Anatomy(l=3, leftovers="suppress", suppression_limit=0.5)
+    made = anonymize(table, algorithm=method, seed=1, acknowledge=["W-EXACT-QI", "W-NO-K"])
+    assert made.evidence["counts"]["released"] == 30  # six groups, and who is unknown in any of them
 
 
 @pytest.mark.parametrize("publication", ["tables", "permuted"])

@@ -12,7 +12,7 @@ import polars as pl
 from shoal.verify.accounts import Accounts
 from shoal.verify.tally import Counts, Dictionary, Numbering
 from shoal.verify.types import Check
-from shoal.verify.values import read_together
+from shoal.verify.values import STAR, canonical, read_together
 
 # An order that a shuffle gives more often than this is no leak: one value apart in a group of twenty stands beside its
 # own row in one release of twenty.
@@ -42,8 +42,8 @@ class Bucketised:
         self._left, self._right = _Side(list(hidden)), _Side(list(hidden))
         self._fits = True
         self._rule = claims.get("leftovers")
-        self._apart = _parted(claims, list(hidden)) if self._rule == "suppress" else []
-        self._unknown = {entry["name"]: [None, *entry.get("non_answers", ())] for entry in columns}
+        self._parted = {on: Counts() for on in _parted(claims, list(hidden))} if self._rule == "suppress" else {}
+        self._unknown = {entry["name"]: _unknown(entry) for entry in columns}
 
     def see(self, released: pl.DataFrame, original: pl.DataFrame) -> None:
         """Compare quasi-identifiers with the rows they come from, and take in the values of those rows."""
@@ -61,7 +61,11 @@ class Bucketised:
         self._fits &= self._one or sorted(released.columns) == sorted([self._group, *self._values])
         if self._fits:
             codes = {name: one.see(released[name]) for name, one in self._values.items()}
-            self._right.see(self._numbers(released), codes)
+            group = self._numbers(released)
+            self._right.see(group, codes)
+            for on, counts in self._parted.items():
+                together = {str(place): codes[name] for place, name in enumerate(on)}
+                counts.see(pl.DataFrame({"group": group, **together}))
 
     def checks(self, accounts: Accounts) -> list[Check]:
         """What all batches hold."""
@@ -133,7 +137,6 @@ class Bucketised:
         )
         return Check(name="apart", passed=not aligned, detail=detail)
 
-
     def _check_leftovers(self, everybody: bool) -> Check:
         """Who fits in no group joined one, so that nobody is missing; or was left out, and no value stands twice."""
         name = "leftovers"
@@ -141,12 +144,7 @@ class Bucketised:
             fine = "Everybody is in a group: who fitted in none joined one."
             told = fine if everybody else "Somebody is in no group, where the manifest says that they join one."
             return Check(name=name, passed=everybody, detail=told)
-        twice = 0
-        for column in self._apart:
-            unknown = self._values[column].texts.is_in(self._unknown[column], nulls_equal=True).to_numpy()
-            counted = self._right.counts[column].total()
-            known = ~unknown[counted["value"].to_numpy()]
-            twice += int(((counted["rows"].to_numpy() > 1) & known).sum())
+        twice = sum(self._twice(on, counts) for on, counts in self._parted.items())
         told = (
             f"{twice:,} values stand twice in a group, where the manifest says that such records are left out."
             if twice
@@ -154,12 +152,27 @@ class Bucketised:
         )
         return Check(name=name, passed=not twice, detail=told)
 
+    def _twice(self, on: tuple[str, ...], counts: Counts) -> int:
+        """How many known values of some columns, taken together, stand more than once in a group."""
+        counted = counts.total()
+        found = counted["rows"].to_numpy() > 1
+        for place, name in enumerate(on):
+            unknown = self._values[name].texts.is_in(self._unknown[name].implode(), nulls_equal=True).to_numpy()
+            found &= ~unknown[counted[str(place)].to_numpy()]
+        return int(found.sum())
 
-def _parted(claims: Mapping[str, Any], sensitive: Sequence[str]) -> list[str]:
-    """Sensitive columns whose values are all different within a group, by the model that Anatomy's groups promise."""
-    named = [model.get("on", sensitive) for model in claims["models"] if model["name"] == "alpha-k-general"]
-    single = [[on] if isinstance(on, str) else list(on) for on in named]
-    return [on[0] for on in single if len(on) == 1]
+
+def _unknown(entry: Mapping[str, Any]) -> pl.Series:
+    """Texts of a column that tell nothing: missing, a star and declared non-answers, as its values are written."""
+    refused, _ = canonical(pl.Series(entry.get("non_answers", ()), dtype=pl.String), entry["type"])
+    return pl.concat([pl.Series([None, STAR], dtype=pl.String), refused.rename("")])
+
+
+def _parted(claims: Mapping[str, Any], sensitive: Sequence[str]) -> list[tuple[str, ...]]:
+    """Sensitive columns, several as one, whose values all differ in a group, by the model that Anatomy's promise."""
+    named = [model.get("on") for model in claims["models"] if model["name"] == "alpha-k-general"]
+    alone = [(name,) for name in sensitive]
+    return [one for on in named for one in (alone if on is None else [(on,) if isinstance(on, str) else tuple(on)])]
 
 
 class _Side:
