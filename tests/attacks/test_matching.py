@@ -181,6 +181,21 @@ def test_every_coded_column_is_attacked() -> None:
     assert len(found["age"]) == 9
 
 
+def test_numbers_that_are_mapped_fall_to_counting() -> None:
+    """Their codes rise with nothing, so that sorting them would show far less than they give away."""
+    draw = generator()
+    pay = draw.choice([1000, 1100, 1250, 1500, 2000], 400, p=[0.45, 0.25, 0.15, 0.1, 0.05])
+    table = read(pl.DataFrame({"zip": draw.integers(0, 9, 400), "pay": pay}), quasi=["zip"], sensitive=["pay"])
+    own = shoal.ValueMapping(on="pay")
+    release = shoal.anonymize(table, algorithm=own, seed=1, acknowledge=["W-PP-REV"])
+    told = [one for one in release.manifest["measured"] if one["name"] != "unique"]
+    assert {one["name"] for one in told} == {"frequency matching: pay"}
+    assert told[-1]["value"] > 0.7
+    ranked, counted = shoal.attack(release, only=["rank-matching", "frequency-matching"], seed=1)
+    assert not ranked.figures
+    assert counted.figures[0].value > 0.7
+
+
 @pytest.fixture(scope="module")
 def adult_table(adult: Path) -> Table:
     """Complete rows over all columns, as the pilots had them."""

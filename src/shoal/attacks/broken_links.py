@@ -21,9 +21,9 @@ from shoal.attacks.relinking import relinking
 from shoal.attacks.required import released_groups
 from shoal.errors import ParameterError
 from shoal.kinds.base import Trait
-from shoal.kinds.codings import CODINGS
+from shoal.kinds.codings import GRADED, MAPPING
 from shoal.measures.posterior import posterior, too_many
-from shoal.measures.scale import is_numeric, places
+from shoal.measures.scale import places
 from shoal.params import nearest, real, whole
 from shoal.recoding.randomised import Randomised
 from shoal.table.column import Column
@@ -109,15 +109,12 @@ class _CodeAttack(Attack):
 
     aim: ClassVar = Trait.CODES
     needs: ClassVar = ("input",)
+    reads: ClassVar[str]  # the coding whose codes can be attacked so
     shares: Sequence[float] = SHARES
 
     def __post_init__(self) -> None:
         for one in self.shares:
             real(self.name, "shares", one, low=0.0, high=1.0, open_low=True)
-
-    def reads(self, column: Column) -> bool:
-        """Whether a column's codes can be attacked so."""
-        raise NotImplementedError
 
     def attack(self, seen: _Seen, generator: np.random.Generator, size: int) -> list[AttackFigure]:
         """The attack with a sample of some size."""
@@ -131,8 +128,7 @@ class _CodeAttack(Attack):
         """The largest sample first."""
         assert case.release is not None
         released, table = case.release.released, case.release.table
-        coded = [name for name, how in released.coded.items() if CODINGS[how].of_values and name in table.columns]
-        fitting = [table.columns[name] for name in coded if self.reads(table.columns[name])]
+        fitting = [table.columns[name] for name, how in released.coded.items() if how == self.reads]
         generator, beside = case.keys.generator(f"attack {self.name}"), self.public(case)
         found: list[AttackFigure] = []
         for column in fitting:
@@ -160,10 +156,7 @@ class RankMatching(_CodeAttack):
     """The attacker sorts order-preserving codes against a sample of true values and reads off equal quantiles."""
 
     name: ClassVar = "rank-matching"
-
-    def reads(self, column: Column) -> bool:
-        """Numbers and dates, whose codes keep their order."""
-        return is_numeric(column)
+    reads: ClassVar = GRADED.name
 
     def attack(self, seen: _Seen, generator: np.random.Generator, size: int) -> list[AttackFigure]:
         """Exact, within a unit, within 5 % of the range."""
@@ -182,11 +175,8 @@ class FrequencyMatching(_CodeAttack):
     """
 
     name: ClassVar = "frequency-matching"
+    reads: ClassVar = MAPPING.name
     beside: str | None = None
-
-    def reads(self, column: Column) -> bool:
-        """Values without numbers."""
-        return not is_numeric(column)
 
     def public(self, case: AttackCase) -> np.ndarray | None:
         """The column beside, which must be one that readers see."""

@@ -15,7 +15,7 @@ import polars as pl
 from shoal.attacks.base import AttackFigure, figure
 from shoal.errors import MissingExtraError, ParameterError
 from shoal.kernels.count.grouping import group_rows
-from shoal.measures.scale import is_numeric, places
+from shoal.measures.scale import places
 from shoal.table.table import Table
 
 SHARES = (0.01, 0.1)
@@ -36,7 +36,7 @@ def attack_pseudonymised(
     Parameters
     ----------
     coded
-        Published codes by column, one entry a row of the table.
+        Published codes by column, one entry a row of the table: numbers where they rise with the values, else texts.
     shares, sizes
         How large the attacker's samples are, as shares of the rows and as numbers.
     """
@@ -49,8 +49,9 @@ def attack_pseudonymised(
         values = table.codes[name]
         known = values != column.missing
         figures = found[name] = []
+        rising = codes.dtype.is_numeric()  # a mapping puts numbers in no order either
         for size in sample_sizes(int(known.sum()), shares, sizes):
-            if is_numeric(column):
+            if rising:
                 truth = places(column)[values[known]]
                 figures += rank_matching(truth, codes.filter(pl.Series(known)).to_numpy(), generator, size=size)
             else:
