@@ -185,6 +185,9 @@ GRADING = GradingTable("income", bounds=[(Decimal(0), Decimal(2000))], names=[1]
         ([MappingTable("disease", {"flu": "x1", "cold": "x2"})], DomainError, "misses 2 of its values (30 rows): add"),
         ([MappingTable("disease", {"flu": "cold", "cold": "flu", "gout": "c", "ulcer": "d"})], ParameterError,
          "are values of it"),
+        # Values that these records do not have, and others that are coded alike do.
+        ([MappingTable("disease", {"flu": "croup", "cold": "b", "gout": "c", "ulcer": "d", "croup": "flu2"})],
+         ParameterError, "are values of it"),
         ([GradingTable("disease", bounds=[(Decimal(0), Decimal(9))], names=[1])], ParameterError, "no mapping"),
         ([MappingTable("income", {"1": "a"})], ParameterError, "no grading of a numeric column"),
         ([GradingTable("income", bounds=[(Decimal(0), Decimal(1100))], names=[1], decimals=0)], DomainError,
@@ -231,6 +234,8 @@ def test_a_given_grading_must_tell_the_digits_apart() -> None:
         ({"disease": {"code": {"how": "mapping", "categories": 3}}}, ParameterError, "no parameter 'categories'"),
         ({"disease": {"code": "graded"}}, ParameterError, "for numbers and dates"),
         ({"disease": {"code": {"prefix": "x"}}}, ParameterError, "'how'"),
+        ({"disease": {"code": {"how": "mapping", "prefix": {"diseas": "x"}}}}, ParameterError, "mean 'disease'"),
+        ({"disease": {"code": {"how": "mapping", "prefix": " x"}}}, ParameterError, "begins with no blank"),
         ({"income": {"code": {"how": "graded", "bounds": {"incom": [[0, 5000]]}}}}, ParameterError, "mean 'income'"),
     ],
 )
@@ -241,9 +246,25 @@ def test_settings_that_cannot_be(settings: dict[str, Any], error: type[Exception
 
 def test_what_cannot_be_coded_is_told_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shoal.Mondrian, "run", lambda *_: pytest.fail("grouped first"))
-    for settings in ({"disease": {"code": "graded"}}, {"income": {"code": {"how": "graded", "categories": 0}}}):
+    for settings in ({"disease": {"code": "graded"}}, {"income": {"code": {"how": "graded", "categories": 0}}},
+                     {"disease": {"code": {"how": "mapping", "prefix": ""}}}):  # fmt: skip
         with pytest.raises(ParameterError):
             coded(settings=settings)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [shoal.AlphaKSimple(alpha=0.9, k=2, on="disease", value="ulcer"),
+     shoal.AlphaKComplete(alpha={"ulcer": 0.9}, k=2, on="disease")],
+)  # fmt: skip
+def test_models_name_no_value_of_a_coded_column(model: shoal.models.base.Model) -> None:
+    """The manifest would show it, and the limit would tell which code is its."""
+    kept = {"income": CODE["income"]}
+    assert coded(models=[model], settings=kept).manifest["models"] == [model.parameters()]
+    for changes in ({}, {"algorithm": shoal.TableTransform(), "settings": {}}):
+        with pytest.raises(ParameterError, match="names values of column 'disease'") as caught:
+            coded(models=[model], **changes)
+        assert "ulcer" not in str(caught.value)
 
 
 def test_methods_that_cannot_be_coded_say_so() -> None:

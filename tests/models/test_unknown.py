@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from shoal import catalogue
 from shoal.catalogue import make
 from tests.models.judging import ALL, NAMES_A_VALUE, NUMERIC, judge_groups, judged, of_classes
 
@@ -208,6 +209,6 @@ def test_one_person_cannot_outweigh_the_others(names: dict[str, Any]) -> None:
 
 
 def test_names_a_value_is_what_it_says() -> None:
-    assert {
-        spec["name"] for spec in ALL if "value" in spec or isinstance(spec.get("alpha"), dict)
-    } == NAMES_A_VALUE
+    assert {spec["name"] for spec in ALL if "value" in spec or isinstance(spec.get("alpha"), dict)} == NAMES_A_VALUE
+    # By that they are refused where the values are published as codes.
+    assert {name for name in catalogue.names("model") if catalogue.load("model", name).names_values} == NAMES_A_VALUE

@@ -111,6 +111,27 @@ def refuse_neutral(
         )  # fmt: skip
 
 
+def refuse_named_values(domain: Domain, models: Sequence[Model], coded: Collection[str]) -> None:
+    """Refuse a model that names values of a coded column: the manifest would show them, and its limit tells their codes.
+
+    Parameters
+    ----------
+    coded
+        Columns that are published as codes.
+    """
+    for model in models if coded else ():
+        shown = [name for name in _targets(model, domain) if name in coded]
+        if model.names_values and shown:
+            raise ParameterError(
+                f"The model '{model.name}' names values of column '{shown[0]}', which is published as codes, and the "
+                "manifest would show them: use a model that names none, or publish no codes of it."
+            )
+
+
+def _targets(model: Model, domain: Domain) -> list[str]:
+    return [name for several in model.targets(domain) for name in several]
+
+
 def refuse_misfits(released: Released, models: Sequence[Model], suppressed: str, kind: Kind) -> None:
     """Say so where settings are for generalised cells and the method makes none, or models for values it lifted.
 
@@ -120,8 +141,9 @@ def refuse_misfits(released: Released, models: Sequence[Model], suppressed: str,
         raise ParameterError(
             f"The method says that it makes {kind} releases, and made a {released.made} one: repair the method."
         )
+    refuse_named_values(released.domain, models, released.coded)
     for model in models:
-        targets = [name for several in model.targets(released.domain) for name in several]
+        targets = _targets(model, released.domain)
         lifted = [name for name in targets if name in released.recoding.lifted]
         if lifted and not model.of_nodes:
             raise ParameterError(

@@ -66,6 +66,7 @@ class AlphaKSimple(_AlphaK):
     """One value's share is at most alpha in every class of at least k (Wong et al.)."""
 
     name: ClassVar[str] = "alpha-k-simple"
+    names_values: ClassVar[bool] = True
     words: ClassVar[str] = "simply ({alpha:g},{k})-anonymous for one value"
     group_words: ClassVar[str | None] = (
         "one value with a share of at most {alpha:g} in groups of at least {k} records"
@@ -104,6 +105,7 @@ class AlphaKComplete(_AlphaK):
     """Each value has its own alpha (``default`` for those not named), in every class of at least k."""
 
     name: ClassVar[str] = "alpha-k-complete"
+    names_values: ClassVar[bool] = True
     words: ClassVar[str] = "completely (alpha,{k})-anonymous"
     group_words: ClassVar[str | None] = "shares of values limited in groups of at least {k} records"
     alpha: Mapping[str, float] = field(default_factory=dict)

@@ -38,6 +38,8 @@ class Model:
         Whether it is judged on sensitive values; and if so, on all of its columns in one figure.
     numeric, ranged
         Whether it needs numbers; and the ranges of its column, without which nobody could check it.
+    names_values
+        Whether its parameters name values of its columns, which manifests then show.
     of_cells, of_nodes
         Whether it is about generalised cells; and about nodes above sensitive values, which may be lifted.
     compares, remembers
@@ -59,6 +61,7 @@ class Model:
     together: ClassVar[bool] = False
     numeric: ClassVar[bool] = False
     ranged: ClassVar[bool] = False
+    names_values: ClassVar[bool] = False
     of_cells: ClassVar[bool] = False
     of_nodes: ClassVar[bool] = False
     compares: ClassVar[bool] = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ import polars as pl
 
 from shoal.errors import DomainError, ParameterError
 from shoal.hierarchy.hierarchy import MISSING, ROOT
+from shoal.params import nearest
 from shoal.pseudonyms.grading import look_up
 from shoal.pseudonyms.secrets import MappingTable, Secret
 from shoal.table.column import Column
@@ -28,6 +29,16 @@ class Prefixes:
     """
 
     prefix: Any = field(default=None, hash=False)
+
+    def check_prefixes(self, columns: Sequence[str]) -> None:
+        """Refuse a prefix that cannot be, and one of a column that is not mapped."""
+        for name in self.prefix if isinstance(self.prefix, Mapping) else ():
+            if name not in columns:
+                near = nearest(name, columns)
+                hint = f" Did you mean '{near}'?" if near else ""
+                raise ParameterError(f"There is a prefix for '{name}', which is not a column to map.{hint}")
+        for name in columns:
+            self._prefix(name)
 
     def map(
         self, column: Column, values: np.ndarray, keys: Keys, given: Secret | None = None
@@ -57,8 +68,11 @@ class Prefixes:
     def _prefix(self, column: str) -> str:
         given = self.prefix.get(column) if isinstance(self.prefix, Mapping) else self.prefix
         found = column if given is None else given
-        if not isinstance(found, str) or not found:
-            raise ParameterError(f"The 'prefix' of column '{column}' must be text of at least one character.")
+        # Whatever reads a file may take blanks off, and would then find no code.
+        if not isinstance(found, str) or not found or found != found.lstrip():
+            raise ParameterError(
+                f"The 'prefix' of column '{column}' must be text of at least one character that begins with no blank."
+            )
         return found
 
 
@@ -74,7 +88,8 @@ def _with_given(column: Column, present: np.ndarray, given: Secret) -> tuple[Map
             f"The mapping given for column '{column.name}' misses {int(lost.sum())} of its values "
             f"({int(column.frequencies[present[lost]].sum())} rows): add codes for them, or map the column afresh."
         )
-    if names.is_in(column.texts.to_list()).any():
+    # Values of other records too, which these do not have: their readers would take the code for the value.
+    if names.is_in(column.texts.to_list()).any() or given.encode(names, strict=False).is_not_null().any():
         raise ParameterError(
             f"Codes of the mapping given for column '{column.name}' are values of it: give other codes."
         )

@@ -77,7 +77,7 @@ def refuse_uncodable(table: Table, made: Kind) -> None:
                 "them by group: leave it out."
             )
         if how.pop("how") == MAPPING.name:
-            Prefixes(**how)
+            Prefixes(**how).check_prefixes([name])
             continue
         Grades(**how).check_columns([name])
         if not is_number(column):

@@ -221,6 +221,8 @@ def test_a_column_of_missing_cells_only() -> None:
         (lambda: Graded(max_rule="scale"), ParameterError, "max_rule"),
         (lambda: Graded(suppression_limit=2), ParameterError, "suppression_limit"),
         (lambda: run(ValueMapping(prefix="")), ParameterError, "prefix"),
+        (lambda: run(ValueMapping(prefix={"diseas": "x"})), ParameterError, "mean 'disease'"),
+        (lambda: run(TableTransform(prefix={"income": "x"})), ParameterError, "'income', which is not a column to map"),
         (lambda: run(ValueMapping(on="zip")), ParameterError, "'zip' is none"),
         (lambda: run(Graded(), table(FRAME.select("zip", "disease"))), ParameterError, "number or date"),
         (lambda: run(ValueMapping(), table(FRAME.select("zip", "income"))), ParameterError, "category"),

@@ -37,6 +37,7 @@ class ValueMapping(Prefixes, Algorithm):
     def run(self, problem: Problem) -> Coded:
         """Map the columns asked for; all others stay as they are."""
         chosen = columns_on(problem.table, self.on, self.name, numeric=False)
+        self.check_prefixes([column.name for column in chosen])
         problem.progress("mapping")
         codes, given = problem.table.codes, problem.codes
         made = [self.map(column, codes[column.name], problem.keys, given.get(column.name)) for column in chosen]

@@ -41,10 +41,11 @@ class TableTransform(Grades, Prefixes, Algorithm):
         if not sensitive:
             raise ParameterError("'table-transform' needs a sensitive column: name one under 'sensitive'.")
         numbers = [column for column in sensitive if is_number(column)]
+        texts = [column for column in sensitive if not is_number(column)]
         self.check_columns([column.name for column in numbers])
+        self.check_prefixes([column.name for column in texts])
         problem.progress("mapping")
         codes, given = problem.table.codes, problem.codes
-        texts = [column for column in sensitive if not is_number(column)]
         mapped = [self.map(column, codes[column.name], problem.keys, given.get(column.name)) for column in texts]
         problem.progress("grading")
         graded = [self.grade(column, codes[column.name], given.get(column.name)) for column in numbers]
