@@ -19,6 +19,16 @@ ALGORITHM, HIERARCHIES, FOLDER = 'name = "mondrian"', "[hierarchies]\n", 'folder
 QUASI = 'quasi = ["age", "sex"]'
 REST = RECIPE[RECIPE.index(QUASI) + len(QUASI) : RECIPE.index(ALGORITHM) + len(ALGORITHM)]
 TREES = 'age = { widths = [10] }\nsex = { nested = { "*" = ["f", "m"] } }\n'
+# From the columns' settings to the folder: where a sensitive column is coded, and with what.
+CODING = RECIPE[RECIPE.index(HIERARCHIES) : RECIPE.index(FOLDER) + len(FOLDER)]
+
+
+def coding(code: str, codes: str = "", old: str = "", new: str = "") -> tuple[str, str]:
+    """The disease published as codes, and what else is changed."""
+    text = CODING.replace(HIERARCHIES, f"[columns.disease]\ncode = {code}\n{HIERARCHIES}")
+    return CODING, f"{text.replace(old, new)}\ndiscard_secret = true\n{codes}"
+
+
 # What stands beside an algorithm that ranks by research value: age has three levels.
 RESEARCH = {
     "rv: list too short": "rv = { age = [1.0, 0.0] }",
@@ -91,6 +101,15 @@ BAD: dict[str, tuple[str, str]] = {
     "limit with parameters of no attack": ("[output]", '[limits]\n"prosecutor_max eps=3" = 0.1\n[output]'),
     "excess of a parameter that is unknown": ("[output]", '[limits]\nexcess."proximity e=3" = 0.1\n[output]'),
     "limit above 1": ("[output]", "[limits]\nlinkage = 2\n[output]"),
+    "code of texts as numbers": coding('"graded"'),
+    "code of an empty prefix": coding('{ how = "mapping", prefix = "" }'),
+    "code of values by group": coding('"mapping"', "", ALGORITHM, 'name = "anatomy"\nl = 2'),
+    "model that names a value of a coded column": coding(
+        '"mapping"', "", '"distinct-l"\nl = 2', '"alpha-k-simple"\nalpha = 0.9\nk = 2\nvalue = "flu"'
+    ),
+    "codes that miss a value": coding('"mapping"', 'codes = "some.json"'),
+    "codes of no file": coding('"mapping"', 'codes = "none.json"'),
+    "codes without anything coded": (FOLDER, f'{FOLDER}\ncodes = "some.json"'),
     "policy of no column": ("[output]", '[policies.zip]\nranges = "value"\n[output]'),
     "key that is unknown": ("[output]", "[outptu]\nx = 1\n[output]"),
     **{
@@ -105,6 +124,8 @@ def write(tmp_path: Path) -> Callable[[str], Path]:
     lines = [f"p{n},{20 + n * 7 % 45},{'fm'[n % 2]},{('flu', 'cold', 'gout')[n * 5 % 11 % 3]}" for n in range(60)]
     (tmp_path / "people.csv").write_text("\n".join(["name,age,sex,disease", *lines]) + "\n", "utf-8")
     (tmp_path / "sex.csv").write_text("f;*\n", "utf-8")
+    some = '[{"kind": "mapping", "column": "disease", "mapping": {"flu": "a", "cold": "b"}}]'
+    (tmp_path / "some.json").write_text(some, "utf-8")
 
     def make(text: str) -> Path:
         (tmp_path / "recipe.toml").write_text(text, "utf-8")
@@ -141,6 +162,15 @@ def test_check_ends_as_run_does(
     assert run.code in (2, 3), run.out
     assert (checked.code, checked.err) == (run.code, run.err)
     assert sorted(recipe.parent.rglob("*")) == before
+
+
+def test_codes_need_their_warning_code_and_are_fine_with_it(shoal: Shoal, write: Callable[[str], Path]) -> None:
+    recipe = write(RECIPE.replace(*coding('"mapping"')))
+    asked = shoal("check", recipe, "--json")
+    assert (asked.code, asked.json["refusals"][0]["codes"]) == (2, ["W-PP-REV"])
+    assert shoal("run", recipe).code == 2
+    recipe = write(recipe.read_text("utf-8").replace("acknowledge = []", 'acknowledge = ["W-PP-REV"]'))
+    assert (shoal("check", recipe).code, shoal("run", recipe).code) == (0, 0)
 
 
 def test_all_problems_are_told_at_once(shoal: Shoal, write: Callable[[str], Path]) -> None:

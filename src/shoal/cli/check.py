@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from shoal.algorithms.base import Algorithm
     from shoal.io.recipes import Recipe
     from shoal.models.judge import Judge
+    from shoal.pseudonyms.secrets import Secret
     from shoal.table.rows import Rows
     from shoal.table.table import Table
 
@@ -59,13 +60,11 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
     """What a run would find, as far as it can be known before: every problem, in the order that a run meets them."""
     from shoal.attacks.limits import RISKS, known_limits
     from shoal.catalogue import load, make
-    from shoal.io.output import check_output
     from shoal.judging.beforehand import all_models
     from shoal.judging.feasible import vacuous, whole_reference
     from shoal.judging.refusals import refuse_unknown_codes
     from shoal.models.judge import Judge
-    from shoal.running import read_recipe_source, refuse_unkept
-    from shoal.vault.remembering import refuse_unremembered
+    from shoal.running import read_recipe_source
 
     problems: list[ShoalError] = []
 
@@ -76,13 +75,10 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
             problems.append(error)
             return None
 
-    folder = recipe.resolve(recipe.output.folder)
-    tried(lambda: _private_places(recipe))
-    tried(lambda: check_output(folder, recipe.resolve(recipe.source.path), replace=replace))
-    tried(lambda: refuse_unkept(recipe))
-    tried(lambda: refuse_unremembered(recipe))
+    _try_places(recipe, replace, tried)
     algorithm: Algorithm | None = tried(lambda: make("algorithm", recipe.algorithm))
     asked = [tried(partial(make, "model", spec)) for spec in recipe.models]
+    given = tried(lambda: _given(recipe))
     tried(lambda: known_limits(recipe.limits, RISKS, recipe.roles.sensitive))
     step("reading")
     table: Table | None = tried(lambda: read_recipe_source(recipe))
@@ -99,6 +95,7 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
     problems += _problems(recipe, table, rows, algorithm, judge, empty)
     if not any(isinstance(one, InfeasibleError) for one in problems):
         tried(lambda: _begin(recipe, table, algorithm, judge))
+        tried(lambda: _of_codes(table, algorithm, given or {}, recipe.acknowledge))
     refusals = [problem for problem in problems if isinstance(problem, RefusalError)]
     hopeless = [str(problem) for problem in problems if isinstance(problem, InfeasibleError)]
     data = {
@@ -111,10 +108,23 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
         "vacuous": [{"model": model.parameters(), "on": on} for model, on in empty],
         "refusals": [{"message": str(one), "codes": one.codes} for one in refusals],
         "infeasible": hopeless[0] if hopeless else None,
-        "output_free": _is_free(folder),
+        "output_free": _is_free(recipe.resolve(recipe.output.folder)),
         "problems": [_problem(one) for one in problems],
     }
     return data, problems
+
+
+def _try_places(recipe: Recipe, replace: bool, tried: Callable[[Callable[[], Any]], Any]) -> None:
+    """Whether what a run writes and keeps has its place."""
+    from shoal.io.output import check_output
+    from shoal.running import refuse_unkept
+    from shoal.vault.remembering import refuse_unremembered
+
+    folder, source = recipe.resolve(recipe.output.folder), recipe.resolve(recipe.source.path)
+    tried(lambda: _private_places(recipe))
+    tried(lambda: check_output(folder, source, replace=replace))
+    tried(lambda: refuse_unkept(recipe))
+    tried(lambda: refuse_unremembered(recipe))
 
 
 class _Begun(Exception):
@@ -141,6 +151,26 @@ def _begin(recipe: Recipe, table: Table, algorithm: Algorithm, judge: Judge) -> 
         return
 
 
+def _given(recipe: Recipe) -> dict[str, Secret]:
+    """The codes of a file; those of a vault are not looked at, since nobody gave its key."""
+    from shoal.pseudonyms.secrets import by_column
+    from shoal.running import given_codes
+
+    return by_column(given_codes(recipe, None))
+
+
+def _of_codes(table: Table, algorithm: Algorithm, given: dict[str, Secret], accepted: Collection[str]) -> None:
+    """Refuse given codes that do not fit, and codes of columns that were not accepted."""
+    from shoal.kinds.pseudonymised import PSEUDONYMISED
+    from shoal.pseudonyms.sensitive import refuse_unfit
+
+    refuse_unfit(table, algorithm.kind, given, everybody=algorithm.share_allowed(table.n) == 0)
+    code = str(PSEUDONYMISED.code)
+    if table.schema.coded and code not in accepted and code != algorithm.kind.code:
+        what = f"Codes of column '{table.schema.coded[0]}' can be read back; a run measures how many."
+        raise RefusalError(what, [code])
+
+
 def _private_places(recipe: Recipe) -> None:
     """Refuse a vault or a registry where none may be."""
     from shoal.vault.files import check_vault
@@ -162,9 +192,14 @@ def _problems(
 ) -> list[ShoalError]:
     """Every refusal, as if those before it had been acknowledged, then infeasibility; as a run meets them."""
     from shoal.judging.beforehand import refuse_beforehand
+    from shoal.pseudonyms.sensitive import refuse_uncodable
     from shoal.recoding.output import Output
 
     found: list[ShoalError] = []
+    try:
+        refuse_uncodable(table, algorithm.kind)
+    except ShoalError as error:
+        found.append(error)
     accepted = set(recipe.acknowledge)
     if recipe.roles.pseudonym and "W-TRAJECTORY" not in accepted:
         what = "Tokens link the records of a person, which may single people out; a run measures how many."
@@ -180,7 +215,7 @@ def _problems(
         except RefusalError as error:
             found.append(error)
             accepted |= set(error.codes)
-        except InfeasibleError as error:
+        except ShoalError as error:
             return [*found, error]
         else:
             return found

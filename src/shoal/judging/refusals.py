@@ -112,7 +112,7 @@ def refuse_neutral(
 
 
 def refuse_named_values(domain: Domain, models: Sequence[Model], coded: Collection[str]) -> None:
-    """Refuse a model that names values of a coded column: the manifest would show them, and its limit tells their codes.
+    """Refuse a model that names values of a coded column: manifests would show them, and its limit tell their codes.
 
     Parameters
     ----------

@@ -7,17 +7,19 @@ neither a gap in their numbers nor a bound of a category tells of somebody who w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from shoal.errors import ParameterError
 from shoal.kinds.base import Kind, Trait
-from shoal.kinds.codings import MAPPING
+from shoal.kinds.codings import GRADED, MAPPING
 from shoal.pseudonyms.grading import Grades, is_number
 from shoal.pseudonyms.mapping import Prefixes
-from shoal.pseudonyms.secrets import Secret
+from shoal.pseudonyms.secrets import MappingTable, Secret
 from shoal.recoding.applied import Released
 from shoal.table.column import Column
 from shoal.table.keys import Keys
@@ -36,17 +38,15 @@ def code_sensitive(released: Released, keys: Keys, given: Mapping[str, Secret]) 
         Mappings and gradings to code with, by column; others are made.
     """
     schema, written, coded = released.table.schema, dict(released.written), dict(released.coded)
-    _refuse(released, schema.coded, given)
+    _refuse_idle(given, (*schema.coded, *released.coded))
+    for name in schema.coded:
+        if name in written:
+            raise ParameterError(f"The method rewrites column '{name}' itself: leave its code out.")
     secrets: list[Secret] = []
     for name in schema.coded:
-        how = schema.code_of(name)
-        coded[name] = how.pop("how")
         column, codes = _released(released, name), released.table.codes[name]
-        secret: Secret
-        if coded[name] == MAPPING.name:
-            written[name], secret, _ = Prefixes(**how).map(column, codes, keys, given.get(name))
-        else:
-            written[name], secret, _ = Grades(**how).grade(column, codes, given.get(name))
+        coded[name] = schema.code_of(name)["how"]
+        written[name], secret = _code(schema.code_of(name), column, codes, keys, given.get(name))
         secrets.append(secret)
     return replace(released, written=written, coded=coded), secrets
 
@@ -86,14 +86,36 @@ def refuse_uncodable(table: Table, made: Kind) -> None:
             )
 
 
-def _refuse(released: Released, wanted: Sequence[str], given: Mapping[str, Secret]) -> None:
-    """Refuse codes that nothing would be coded with, and columns that the method codes."""
-    idle = [name for name in given if name not in (*wanted, *released.coded)]
+def refuse_unfit(table: Table, made: Kind, given: Mapping[str, Secret], *, everybody: bool) -> None:
+    """Refuse given codes that do not fit a table, as far as that is known before a run.
+
+    Parameters
+    ----------
+    everybody
+        Whether nobody may be suppressed, so that every value of the table needs a code.
+    """
+    schema = table.schema
+    _refuse_idle(given, schema.sensitive if made.has(Trait.CODES) else schema.coded)
+    for name, secret in given.items() if everybody else ():
+        how = {"how": MAPPING.name if isinstance(secret, MappingTable) else GRADED.name}
+        _code(schema.code_of(name) or how, table.columns[name], table.codes[name], Keys.from_seed(0), secret)
+
+
+def _code(
+    how: Mapping[str, Any], column: Column, codes: np.ndarray, keys: Keys, given: Secret | None
+) -> tuple[pl.Series, Secret]:
+    """What is published of a column, one entry a row, and the secret behind it."""
+    settings = {key: value for key, value in how.items() if key != "how"}
+    if how["how"] == MAPPING.name:
+        return Prefixes(**settings).map(column, codes, keys, given)[:2]
+    return Grades(**settings).grade(column, codes, given)[:2]
+
+
+def _refuse_idle(given: Mapping[str, Secret], coded: Collection[str]) -> None:
+    """Refuse codes that nothing would be coded with."""
+    idle = [name for name in given if name not in coded]
     if idle:
         raise ParameterError(
             f"Codes are given for '{idle[0]}', which is not coded: set its code under [columns.{idle[0]}], or leave "
             "them out."
         )
-    for name in wanted:
-        if name in released.written:
-            raise ParameterError(f"The method rewrites column '{name}' itself: leave its code out.")
