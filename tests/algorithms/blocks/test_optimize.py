@@ -146,6 +146,38 @@ def test_a_target_is_for_classification() -> None:
         KOptimize(measure="cm", target="x").run(problem_of(table, [{"name": "k", "k": 2}]))
 
 
+def test_the_sets_of_the_paper() -> None:
+    """Section 3 of Bayardo & Agrawal numbers ordered values; a set of them, the least of each column left out, is a
+    recoding: {7, 9} of ages 1 to 3, sexes 4 and 5 and marital states 6 to 9."""
+    ages, sexes = ["10-29", "30-39", "40-49"], ["m", "f"]
+    married = ["married", "widowed", "divorced", "never"]
+    orders = {"age": ages, "sex": sexes, "married": married}
+    frame = pl.DataFrame({name: (order * 6)[:12] for name, order in orders.items()})
+    settings = {name: {"type": "ordinal", "order": order} for name, order in orders.items()}
+    table = shoal.read(frame, quasi=list(orders), settings=settings)
+    cuts = cuts_of(table.quasi)
+    values = [2, 3, 5, 7, 8, 9]
+    assert cuts.size == len(values)
+    found = cuts.blocks(np.isin(values, [7, 9]))
+    assert [of.tolist() for of in found] == [[0, 0, 0], [0, 0], [0, 1, 1, 2]]
+
+
+def test_costs_are_the_same_on_any_number_of_cores() -> None:
+    """Products of long vectors are summed in as many parts as there are cores, and a search compares the sums."""
+    threads = pytest.importorskip("threadpoolctl")
+    random = np.random.default_rng(1)
+    frame = pl.DataFrame({"a": random.random(30_000), "b": random.integers(0, 1000, 30_000)})
+    board = Board(problem_of(shoal.read(frame, quasi=["a", "b"]), [{"name": "k", "k": 2}]), "lm", None, 30_000)
+    # Kept as they are, but in blocks whose prices have many digits.
+    blocks = [np.arange(column.card, dtype=np.int32) // 7 for column in board.columns]
+    blocks[1] = np.arange(board.columns[1].card, dtype=np.int32) // 499
+    found = set()
+    for cores in (1, 2, 3):
+        with threads.threadpool_limits(cores):
+            found |= {board.state(blocks).cost, board.loss(board.state(blocks))}
+    assert len(found) == 1
+
+
 def test_the_runs_of_the_thesis() -> None:
     """Postcodes of Section 2.2: {NW10, NW12}, {NW16}, {NW20, NW21} is the best partition of these people for k = 2."""
     people = pl.DataFrame({"postcode": ["NW10", "NW12", "NW16", "NW16", "NW20", "NW21"]})

@@ -122,7 +122,7 @@ class Board:
             return self.n * lost + float(kept @ np.maximum(sizes, self.k)[finest.classes])
         if self.measure == "cm":
             return lost + self._minority(finest.classes, finest.count, bad)
-        return (lost + float(kept @ self._prices(finest.blocks))) / self.n
+        return (lost + _sum(kept * self._prices(finest.blocks))) / self.n
 
     def _cost(self, classes: np.ndarray, count: int, bad: np.ndarray, blocks: Sequence[np.ndarray]) -> float:
         lost, kept = float(self.rows[bad].sum()), self.rows * ~bad
@@ -131,7 +131,7 @@ class Board:
             return self.n * lost + float(sizes @ sizes)
         if self.measure == "cm":
             return lost + self._minority(classes, count, bad)
-        return (lost + float(kept @ self._prices(blocks))) / self.n
+        return (lost + _sum(kept * self._prices(blocks))) / self.n
 
     def figure(self, cost: float) -> float:
         """What the measure itself says of a cost."""
@@ -140,7 +140,7 @@ class Board:
     def loss(self, state: State) -> float:
         """The loss metric, whatever the measure."""
         kept = self.rows * ~state.bad
-        return (state.suppressed + float(kept @ self._prices(state.blocks))) / self.n
+        return (state.suppressed + _sum(kept * self._prices(state.blocks))) / self.n
 
     def _minority(self, classes: np.ndarray, count: int, bad: np.ndarray) -> float:
         """Rows of classes that do not fail which are not of their class's commonest label."""
@@ -204,6 +204,11 @@ class Board:
         codes = codes.astype(np.int32)
         classes, first, _ = group_rows(codes, codes.max(axis=1, initial=0).astype(np.int64) + 1)
         return classes, first.size
+
+
+def _sum(prices: np.ndarray) -> float:
+    """A sum that is the same to its last digit on any number of cores, as a product of vectors is not."""
+    return float(prices.sum())
 
 
 def _label(problem: Problem, target: str | None) -> Attribute:
