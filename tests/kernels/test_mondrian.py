@@ -225,6 +225,17 @@ def test_a_cut_serves_its_target() -> None:
         assert groups_of(table, four, cut=cut, target=target) == halves
 
 
+def test_numbers_below_a_hierarchy_are_numbers_to_a_cut() -> None:
+    frame = pl.DataFrame({"a": range(8), "b": [0, 1, 50, 51] * 2})
+    given = {"hierarchies": {"b": [[str(one), "*"] for one in (0, 1, 50, 51)]}, "missing": "value"}
+    table = read(pl.concat([frame, frame[:1].with_columns(b=None)]), quasi=["a", "b"], **given)
+    low = {row for group in groups_of(table, [SPECS["k"]], cut="lsd", target="b") for row in group if len(group) < 9}
+    assert low == set(range(9))
+    whole = read(frame, quasi=["a", "b"], **given)
+    halves = {frozenset([0, 1, 4, 5]), frozenset([2, 3, 6, 7])}
+    assert groups_of(whole, [{"name": "k", "k": 4}], cut="lsd", target="b") == halves
+
+
 @pytest.mark.parametrize(
     "given, quasi, said",
     [

@@ -51,7 +51,7 @@ class Swapping(Perturbing):
     ----------
     window
         How far apart, as a share of all records, the ranks of two records may be that change places. Categories
-        without an order change places with any.
+        without an order change places with any; under a hierarchy their rank is that among its leaves.
     columns
         Quasi-identifiers to swap, all by default; others are published exactly as they are.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.algorithms.base import Problem
+from shoal.algorithms.links.numbers import is_number, numbers_of
 from shoal.errors import ParameterError
 from shoal.kernels.partition.aims import Aim
 from shoal.params import nearest
@@ -23,9 +24,10 @@ def aim_of(problem: Problem, cut: str, target: str | None) -> Aim | None:
     column, codes = table.columns[name], table.codes[name]
     if cut == "info-gain":
         return Aim(codes.astype(np.int32), column.card, _NO_NUMBERS)
-    if column.numbers is None:
+    if not is_number(column):
         raise ParameterError(f"The cut 'lsd' is for numbers, and '{name}' has none: cut by 'info-gain' instead.")
-    known = np.append(column.positions[: column.numbers.size], np.nan)[codes]
+    values = numbers_of(column) if column.numbers is None else column.positions[: column.numbers.size]
+    known = np.append(values, np.nan)[codes]
     known -= np.nanmean(known) if np.isfinite(known).any() else 0.0
     spread = np.sqrt(np.nanmean(known * known)) if np.isfinite(known).any() else 0.0
     # A missing number deviates from no mean, as far as that can be said: it stands at the column's.
