@@ -109,6 +109,13 @@ class Constraint:
             raise ParameterError(f"The rule '{self.text}' has no value on one of its sides: name some on both.")
         return one, other
 
+    def signs(self, column: Column) -> np.ndarray:
+        """On which side each value of the column is: 1 the first, 2 the second, 0 neither."""
+        found = np.zeros(column.card, dtype=np.int8)
+        for sign, side in enumerate(self.sides(Labels(column)), 1):
+            found[side.codes] = sign
+        return found
+
     def breaking(self, labels: Labels) -> list[np.ndarray]:
         """Flags of the labels that reach into both sides, level by level."""
         one, other = (labels.touched(side) for side in self.sides(labels))

@@ -59,8 +59,8 @@ def refuse_broken(facts: Mapping[str, Any], method: str) -> None:
     broken = [rule["text"] for rule in facts.get("rules", ()) if rule["keep"] and not rule["kept"]]
     if broken:
         raise InfeasibleError(
-            f"The release that '{method}' found breaks the rule '{broken[0]}', which must be kept: use rv-global, "
-            "which looks for one that keeps it, or leave out its keep."
+            f"The release that '{method}' found breaks the rule '{broken[0]}', which must be kept: use rv-global "
+            "or rv-cluster, which look for one that keeps it, or leave out its keep."
         )
 
 

@@ -93,6 +93,47 @@ def test_a_rule_that_must_hold_does() -> None:
         shoal.anonymize(lone, algorithm=shoal.ResearchClusters(k=6), seed=1)
 
 
+def plain(seed: int, n: int, *rules: dict[str, Any]) -> Any:
+    """Columns without a hierarchy, whose cells are intervals and sets; every age is that of many."""
+    rng = np.random.default_rng(seed)
+    frame = pl.DataFrame({
+        "age": rng.choice(np.arange(20, 80, 5), n), "town": rng.choice(["Aby", "Eke", "Ry", "Ulm"], n),
+        "weight": rng.choice(np.arange(50, 90, 2), n),
+    })  # fmt: skip
+    return shoal.read(frame, quasi=["age", "town", "weight"], research={"rules": rules})
+
+
+BOUNDARY: dict[str, Any] = {"column": "age", "boundary": 40}
+PAIR: dict[str, Any] = {"column": "town", "separate": ["Aby", ["Eke", "Ry"]]}
+
+
+@pytest.mark.parametrize("prepartition", [None, 60])
+@pytest.mark.parametrize("rules", [[BOUNDARY], [PAIR], [BOUNDARY, PAIR]])
+def test_rules_on_columns_without_a_hierarchy(rules: list[dict[str, Any]], prepartition: int | None) -> None:
+    """A rule is kept where it must be, and nothing is worth less where it need not."""
+    method = shoal.ResearchClusters(k=10, prepartition=prepartition)
+    kept = shoal.anonymize(plain(1, 300, *(rule | {"keep": True} for rule in rules)), algorithm=method, seed=1)
+    assert all(rule["kept"] for rule in kept.evidence["research"]["rules"])
+    free = shoal.anonymize(plain(1, 300, *rules), algorithm=method, seed=1)
+    assert free.measure("rv").value >= kept.measure("rv").value - 1e-9
+    assert kept.evidence["counts"]["suppressed"] == 0
+
+
+def test_too_few_on_one_side() -> None:
+    """Two people of a side are suppressed where they may be, and those on no side are with whom they fit."""
+    frame = plain(1, 300).frame.with_columns(town=pl.Series(["Ulm"] * 2 + ["Aby"] * 150 + ["Eke"] * 146 + ["Zug"] * 2))
+    rules = [
+        {"column": "town", "separate": ["Aby", "Eke"], "keep": True},
+        {"column": "town", "separate": ["Zug", ["Aby", "Eke", "Ulm"]], "keep": True},
+    ]
+    lone = shoal.read(frame, quasi=["age", "town", "weight"], research={"rules": rules})
+    release = shoal.anonymize(lone, algorithm=shoal.ResearchClusters(k=5, suppression_limit=0.01), seed=1)
+    assert all(rule["kept"] for rule in release.evidence["research"]["rules"])
+    assert release.evidence["counts"]["suppressed"] == 2
+    with pytest.raises(InfeasibleError, match="'rv-cluster' found nothing that keeps the rules"):
+        shoal.anonymize(lone, algorithm=shoal.ResearchClusters(k=5), seed=1)
+
+
 def test_parameters_of_its_own_are_what_is_reported() -> None:
     table = people(7, 100)
     release = shoal.anonymize(table, algorithm=shoal.ResearchClusters(k=5, rules=RULES, normalise=False), seed=1)

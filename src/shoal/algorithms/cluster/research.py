@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -10,16 +11,18 @@ import numpy as np
 
 from shoal.algorithms.after_suppression import held
 from shoal.algorithms.base import Problem, shuffled_codes
+from shoal.algorithms.cluster.apart import regions
 from shoal.algorithms.cluster.members import Members
 from shoal.algorithms.cluster.parts import Parts
 from shoal.algorithms.lattice.pruning import infeasible
 from shoal.algorithms.lattice.research.keeping import unfound
 from shoal.algorithms.lattice.research.wanted import Researched
 from shoal.algorithms.mend import mend
-from shoal.algorithms.prices import ColumnPrices, quasi_columns
+from shoal.algorithms.prices import ColumnPrices, prices_of, quasi_columns
 from shoal.catalogue import load, make
 from shoal.errors import InfeasibleError
 from shoal.kernels.cluster.protection import COST
+from shoal.kernels.partition.median import halve
 from shoal.recoding.applied import apply_recoding, top_level
 from shoal.recoding.recodings import Grouping
 from shoal.table.domain import Domain
@@ -32,8 +35,9 @@ _STRINGS = 20_000
 class ResearchClusters(Members, Researched):
     """Group records so that their cells are worth most to researchers, every cell on a level of its own.
 
-    Clusters grow by the record that costs least research value, in all of the table, and in the classes of the best
-    full-domain string. All are polished, and what is worth most is released.
+    Clusters grow by the record that costs least research value: in all of the table, in the classes of the best
+    full-domain string, and among those who are on the same sides of the rules. All are polished, and what is worth
+    most is released.
 
     Parameters
     ----------
@@ -63,7 +67,9 @@ class ResearchClusters(Members, Researched):
         allowed = self.rows_allowed(table.n)
         limit = self.share_allowed(table.n)
         starts = [mend(problem, one, limit) for one in (self.group(problem), *self._classes(problem))]
-        found = [*starts, *(self.polished(problem, one) for one in starts)]
+        apart = [(mend(problem, one, limit), region) for one, region in self._apart(problem, measure.rules)]
+        found = [*starts, *(one for one, _ in apart), *(self.polished(problem, one) for one in starts)]
+        found += [self._polished_apart(problem, one, region) for one, region in apart]
         worth = [self._worth(problem, measure, one, allowed) for one in found]
         best = int(np.argmax(worth))
         if worth[best] == -math.inf:
@@ -100,6 +106,50 @@ class ResearchClusters(Members, Researched):
         place = np.argsort(classes.ids[order], kind="stable")
         parts = Parts(order[place], codes[place], np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
         return [classes, self._cluster(problem, [], [COST] * len(problem.table.quasi), parts)]
+
+    def _apart(self, problem: Problem, rules: Sequence[Any]) -> list[tuple[Grouping, np.ndarray]]:
+        """Clusters of those on the same sides of the rules that must be kept, and of all; with everybody's region."""
+        must = tuple(rule for rule in rules if rule.keep)
+        allowed = self.rows_allowed(problem.domain.n)
+        found = []
+        for some in dict.fromkeys((must, tuple(rules))):
+            region = regions(problem, some) if some else None
+            if region is None or (region < 0).sum() > allowed:
+                continue
+            one = self._cluster(problem, [], [COST] * len(problem.table.quasi), self._region_parts(problem, region))
+            ids = np.full(region.size, -1, dtype=np.int32)
+            ids[region >= 0] = one.ids
+            found.append((replace(one, ids=ids), region))
+        return found
+
+    def _region_parts(self, problem: Problem, region: np.ndarray) -> Parts:
+        """Every region in subspaces of its own, rows numbered without those that are in none."""
+        order, codes = shuffled_codes(problem)
+        number = np.cumsum(region >= 0).astype(np.int32) - 1
+        rows, moved, starts = [], [], [np.zeros(1, dtype=np.int64)]
+        for one in np.unique(region[region >= 0]).tolist():
+            place = np.flatnonzero(region[order] == one)
+            mine, first = codes[place], np.array([0, place.size], dtype=np.int64)
+            if self.prepartition is not None:
+                halved, first = halve(mine, prices_of(problem.domain), self.prepartition)
+                place = place[halved]
+            rows.append(number[order[place]])
+            moved.append(mine)
+            starts.append(starts[-1][-1] + first[1:])
+        return Parts(np.concatenate(rows), np.concatenate(moved), np.concatenate(starts))
+
+    def _polished_apart(self, problem: Problem, grouping: Grouping, region: np.ndarray) -> Grouping:
+        """Every region polished by itself, so that none mixes with another; all at once if mending mixed them."""
+        if "merged" in grouping.notes:
+            return self.polished(problem, grouping)
+        ids = np.full(grouping.ids.size, -1, dtype=np.int32)
+        for one in np.unique(region[region >= 0]).tolist():
+            mine = np.flatnonzero(region == one)
+            alone = np.full(grouping.ids.size, -1, dtype=np.int32)
+            alone[mine] = np.unique(grouping.ids[mine], return_inverse=True)[1]
+            better = self.polished(problem, Grouping(ids=alone, groups=int(alone.max()) + 1, notes={}))
+            ids[mine] = better.ids[mine] + ids.max() + 1
+        return Grouping(ids=ids, groups=int(ids.max()) + 1, notes=grouping.notes)
 
     @staticmethod
     def _worth(problem: Problem, measure: Any, grouping: Grouping, allowed: int) -> float:
