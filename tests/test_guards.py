@@ -71,7 +71,7 @@ def case(made: shoal.Release, **changes: Any) -> GateCase:
             original=made.table.frame.select("age", "disease").with_columns(pl.col("age").cast(pl.String)),
             released=made.frame, source=made.source, suppressed=np.empty(0, dtype=np.int64), n_read=80, n_dropped=0,
             identifiers=pl.DataFrame(), subject=None, manifest=manifest, guard=made.table.frame["secret_wish"],
-            hierarchies=whole_hierarchies(made.table),
+            hierarchies=whole_hierarchies(made.table.domain),
         ),
         **changes,
     )  # fmt: skip

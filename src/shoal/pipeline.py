@@ -163,7 +163,7 @@ class Run:
 
         progress("checking every cell at the gate")
         manifest = describe(
-            table, self.models, version=VERSION, output=output, released=released, published=published,
+            table.domain, self.models, version=VERSION, output=output, released=released, published=published,
             figures=measured.figures,
         )  # fmt: skip
         report = pass_gate(released, published, manifest, self.models, output)

@@ -109,7 +109,7 @@ def verdicts(released: Released, models: Sequence[Model]) -> list[Verdict]:
     """What the gate says of a release, whether or not it would let it pass."""
     table = released.table
     frame, source = publish(released, Keys.from_seed(7), suppressed="drop", order="shuffled")
-    manifest = describe(table, models, version="0", output=Output())
+    manifest = describe(table.domain, models, version="0", output=Output())
     report = gate(
         GateCase(
             original=table.frame.select(table.schema.released),

@@ -112,7 +112,7 @@ def _gate_holds(table: Any, history: History, ids: np.ndarray) -> bool:
     released = apply_recoding(MemoryRows(table), Grouping(ids=ids, groups=int(ids.max()) + 1))
     frame, source = publish(released, Keys.from_seed(7), suppressed="drop", order="shuffled")
     models = [MInvariance(m=2, on="s")]
-    manifest = describe(table, models, version="0", output=Output())
+    manifest = describe(table.domain, models, version="0", output=Output())
     case = GateCase(
         original=table.frame, released=frame, source=source, suppressed=np.empty(0, dtype=int), n_read=table.n,
         n_dropped=0, identifiers=table.frame.select([]), subject=None, manifest=manifest, history=history.lists(),

@@ -18,8 +18,8 @@ from shoal.recoding.output import Output
 from shoal.recoding.publish import Published, released_columns
 from shoal.table.coding import canonical_text
 from shoal.table.column import TREE, Column
+from shoal.table.domain import Domain
 from shoal.table.styles import file_columns
-from shoal.table.table import Table
 
 _ALWAYS = (
     "Whether a person is in the data: nothing here hides membership.",
@@ -57,7 +57,7 @@ class Promised(Protocol):
 
 
 def describe(
-    table: Table,
+    domain: Domain,
     models: Sequence[Promised],
     *,
     version: str,
@@ -80,21 +80,24 @@ def describe(
     made, kind = (GENERALISED, GENERALISED) if released is None else (released.made, released.kind)
     coded = () if released is None else set(released.coded.values())
     # In the order of the file, from which anybody can write the same sentence.
-    sensitive = [name for name in released_columns(table) if name in table.schema.sensitive]
-    counterfeit = 0 if released is None else int((released.classes[table.n - table.counterfeits :] >= 0).sum())
+    sensitive = [name for name in released_columns(domain) if name in domain.schema.sensitive]
+    counterfeit = 0 if released is None else released.n_counterfeit
     by_rule = [] if released is None else list(released.recoding.left_open)
-    open_left = _not_protected(table, models, output.acknowledged, sensitive, counterfeit)
+    open_left = _not_protected(domain, models, output.acknowledged, sensitive, counterfeit)
     found = {
         "shoal": version,
         "manifest": 1,
         "kind": kind.name,
-        "source": table.name,
+        "source": domain.name,
         "statement": statement(models, sensitive, kind, made),
         "not_protected": left_open(made, coded, output.joinable, output.same_codes) + by_rule + open_left,
         "suppressed": output.suppressed,
         "order": output.order,
-        "people": table.subjects is not None,
-        "columns": [_released_column(table, name, models, released, published) for name in released_columns(table)],
+        "people": domain.by_people,
+        "columns": [
+            _released_column(domain, name, models, released, published, output.suppressed)
+            for name in released_columns(domain)
+        ],
         "models": [model.parameters() for model in models],
         "acknowledged": sorted(output.acknowledged),
     }
@@ -134,19 +137,19 @@ def _public_figures(figures: Sequence[Any]) -> list[dict[str, Any]]:
 def uncoded_columns(released: Released, models: Sequence[Promised]) -> dict[str, dict[str, Any]]:
     """What the manifest would say about coded columns if their values were published; for the gate alone."""
     return {
-        name: _column(released.table, name, models, None) for name in released.coded if name in released.table.columns
+        name: _column(released.domain, name, models, None) for name in released.coded if name in released.domain.columns
     }
 
 
-def whole_policies(table: Table) -> dict[str, dict[str, Any]]:
+def whole_policies(domain: Domain) -> dict[str, dict[str, Any]]:
     """Every file of sensitive ranges with all its values; for the gate alone."""
-    found = {name: column.policy for name, column in table.columns.items() if column.policy is not None}
+    found = {name: column.policy for name, column in domain.columns.items() if column.policy is not None}
     return {name: dict(policy.plain) for name, policy in found.items() if policy.plain is not None}
 
 
-def whole_hierarchies(table: Table) -> dict[str, list[list[str]]]:
+def whole_hierarchies(domain: Domain) -> dict[str, list[list[str]]]:
     """Every hierarchy with all its values; for the gate alone."""
-    return {name: column.hierarchy.rows() for name, column in table.columns.items() if column.hierarchy is not None}
+    return {name: column.hierarchy.rows() for name, column in domain.columns.items() if column.hierarchy is not None}
 
 
 def statement(
@@ -176,7 +179,7 @@ def _left_open(models: Sequence[Promised], sensitive: Sequence[str]) -> list[str
 
 
 def _not_protected(
-    table: Table,
+    domain: Domain,
     models: Sequence[Promised],
     acknowledged: Collection[str],
     sensitive: Sequence[str],
@@ -196,7 +199,7 @@ def _not_protected(
             found.append("People of earlier releases: taken together, releases may protect less than each of them.")
     if counterfeit:
         found.append("Counts: some records are counterfeit, and classes have the values promised with them only.")
-    if table.schema.neutral:
+    if domain.schema.neutral:
         found.append("Links through the neutral columns, which are published as they are.")
     if not any(model.valued for model in models) and sensitive:
         found.append("Sensitive values: a class whose members share one discloses it (homogeneity).")
@@ -205,29 +208,30 @@ def _not_protected(
 
 
 def _released_column(
-    table: Table,
+    domain: Domain,
     name: str,
     models: Sequence[Promised],
     released: Released | None,
     published: Published | None,
+    suppressed: str,
 ) -> dict[str, Any]:
     """A column as it is published: codes say nothing about values, and values need no cells to be explained."""
-    standing = _standing(released, published, name)
-    entry = _column(table, name, models, standing)
+    standing = _standing(released, published, name, suppressed)
+    entry = _column(domain, name, models, standing)
     if released is None:
         return entry
     if name in released.coded:
         plain = {key: entry[key] for key in ("name", "role", "type")}
         found = plain | {"cells": "value", "coded": released.coded[name]}
-        if entry["role"] == "sensitive" and not table.schema.spec(name).non_answers:
+        if entry["role"] == "sensitive" and not domain.schema.spec(name).non_answers:
             found["answers"] = True
-        shift = table.schema.spec(name).shift
+        shift = domain.schema.spec(name).shift
         return found if shift is None else found | {"type": "date", "days": shift["days"]}
     if entry["role"] == "sensitive" and name in released.written:
         return entry | {"cells": "label"}
     if entry["role"] != "quasi" or released.made.generalises:
         return entry
-    column = table.columns[name]
+    column = domain.columns[name]
     kept = ("name", "role", "type", "order", "domain")
     exact = {key: entry[key] for key in kept if key in entry} | {"cells": "value"}
     modes = column.kind == TREE and column.type not in ("numeric", "date")
@@ -237,24 +241,29 @@ def _released_column(
     return {**exact, **released.recoding.of_columns.get(name, {})}
 
 
-def _standing(released: Released | None, published: Published | None, name: str) -> set[str] | None:
+def _standing(
+    released: Released | None, published: Published | None, name: str, suppressed: str
+) -> set[str] | None:
     """What stands in the cells of a column, as labels of its hierarchy are written; None where nothing is known."""
-    if released is None or published is None:
+    if released is None:
         return None
-    column = released.table.columns.get(name)
+    column = released.domain.columns.get(name)
     if column is not None and column.role == "sensitive" and name not in released.written:
-        return set(column.texts.gather(np.unique(released.table.codes[column.name][released.classes >= 0])).to_list())
-    if name not in published.frame.columns:  # two bounds, which have no labels
+        return set(column.texts.gather(np.unique(released.price_stats().counts(name)[1].codes)).to_list())
+    if column is not None and released.made.generalises:
+        starred = {ROOT} if suppressed == "star" and released.n_suppressed else set()
+        return starred | set(released.cells[name].texts().unique().to_list()) if column.cells == "label" else set()
+    if published is None or name not in published.frame.columns:
         return set()
     return set(canonical_text(published.frame[name]).fill_null(MISSING).unique().to_list())
 
 
 def _column(
-    table: Table, name: str, models: Sequence[Promised], standing: Collection[str] | None
+    domain: Domain, name: str, models: Sequence[Promised], standing: Collection[str] | None
 ) -> dict[str, Any]:
-    column = table.columns.get(name)
+    column = domain.columns.get(name)
     if column is None:
-        role = "pseudonym" if name in table.schema.pseudonym else "neutral"
+        role = "pseudonym" if name in domain.schema.pseudonym else "neutral"
         return {"name": name, "role": role, "type": "categorical", "cells": "value"}
     entry: dict[str, Any] = {"name": name, "role": column.role, "type": column.type, "cells": column.cells}
     if column.cells == "bounds":
@@ -267,7 +276,7 @@ def _column(
         entry["order"] = [str(value) for value in column.spec.order or ()]
     if column.declared is not None:
         entry["domain"] = [_bound(column, bound) for bound in column.declared]
-    ranged = [name for model in models if model.ranged for name in model.columns(table.schema.sensitive)]
+    ranged = [name for model in models if model.ranged for name in model.columns(domain.schema.sensitive)]
     if name in ranged and column.policy is not None and column.policy.plain is not None:
         entry["policy"] = _shown_ranges(column.policy.plain, standing)
     if column.spec.non_answers:

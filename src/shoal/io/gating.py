@@ -50,9 +50,9 @@ def gate_case(
         guard=table.frame[roles.guard] if roles.guard is not None else None,
         history=None if table.history is None else table.history.lists(),
         counterfeits=table.counterfeits,
-        hierarchies=whole_hierarchies(table),
-        policies=whole_policies(table),
-        grids=grids(table),
+        hierarchies=whole_hierarchies(table.domain),
+        policies=whole_policies(table.domain),
+        grids=grids(table.domain),
         population=None if table.domain.population is None else table.domain.population.frame,
         population_counts=None if table.domain.population is None else table.domain.population.counts,
     )

@@ -22,7 +22,7 @@ from shoal.recoding.recodings import Blocks, FullDomain, Grouping, Recoding, Red
 from shoal.table.classmap import Grouped, Nodes, RowIds, Together
 from shoal.table.column import FLAT, TREE, Column
 from shoal.table.domain import Domain, Joint
-from shoal.table.rows import Rows, in_memory
+from shoal.table.rows import ArrayRows, Rows, in_memory
 from shoal.table.stats import Attribute, GroupStats, Histogram, attribute
 from shoal.table.table import Table
 
@@ -118,6 +118,13 @@ class Released:
     def n_suppressed(self) -> int:
         """Rows in no class."""
         return self.domain.n - int(self.sizes.sum())
+
+    @property
+    def n_counterfeit(self) -> int:
+        """Released rows that the method made up."""
+        if not isinstance(self.rows, ArrayRows):
+            return 0
+        return int((self.classes[self.table.n - self.table.counterfeits :] >= 0).sum())
 
     def suppress(self, bad: np.ndarray) -> Released:
         """The same release without the flagged classes."""

@@ -13,6 +13,7 @@ from shoal.recoding.cell_text import escape
 from shoal.recoding.column_cells import CellColumn, IntervalCells
 from shoal.recoding.exact import values_of
 from shoal.recoding.styles import inner_bounds, typed
+from shoal.table.domain import Domain
 from shoal.table.keys import Keys
 from shoal.table.styles import file_columns
 from shoal.table.table import Table
@@ -41,10 +42,10 @@ class Published:
     group: str | None = None
 
 
-def released_columns(table: Table) -> list[str]:
+def released_columns(domain: Domain) -> list[str]:
     """Columns of a release in the order of the source."""
-    wanted = set(table.schema.released)
-    return [name for name in table.frame.columns if name in wanted]
+    wanted = set(domain.schema.released)
+    return [name for name in domain.types if name in wanted]
 
 
 def publish_tables(released: Released, keys: Keys, *, suppressed: str, order: str) -> Published:
@@ -74,7 +75,7 @@ def publish(
     star = released.classes[rows] < 0
     kept, index = np.where(star, 0, rows), np.where(star, 0, released.classes[rows])
     columns: list[pl.Series] = []
-    for name in released_columns(table):
+    for name in released_columns(table.domain):
         if name in released.cells and released.made.generalises:
             columns += [part.gather(index) for part in styled(released.cells[name], table.frame[name].dtype)]
         else:

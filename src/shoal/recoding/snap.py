@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from shoal.table.column import INTERVAL, Column
-from shoal.table.table import Table
+from shoal.table.domain import Domain
 
 _STEPS = (1, 2, 5, 10)
 # Fractions of more digits than these are as good as continuous.
@@ -42,11 +42,11 @@ def grid_width(column: Column) -> Decimal | None:
     return next(one for one in _rounds(_round_125(width)) if one >= least)
 
 
-def grids(table: Table) -> dict[str, float | None]:
+def grids(domain: Domain) -> dict[str, float | None]:
     """Quasi-identifiers whose intervals are snapped as values demand, and the width of each one's grid."""
     widths = {
         column.name: grid_width(column)
-        for column in table.quasi
+        for column in domain.quasi
         if column.kind == INTERVAL and column.numbers is not None and column.spec.snap == "auto"
     }
     return {name: None if width is None else float(width) for name, width in widths.items()}

@@ -62,14 +62,14 @@ def build_table(
     return Table(
         frame=frame,
         domain=Domain(
-            schema=schema, columns=columns, n=frame.height, n_subjects=n_subjects, weights=dict(weights or {})
-        ),
+            schema=schema, columns=columns, n=frame.height, n_subjects=n_subjects, weights=dict(weights or {}), name=name,
+            types=dict(frame.schema),
+        ),  # fmt: skip
         codes={column: codes for column, (_, codes) in coded.items()},
         row_keys=row_keys,
         subjects=subjects,
         n_read=frame.height if kept is None else kept.len(),
         n_dropped=0 if kept is None else int((~kept).sum()),
-        name=name,
         backend=backend,
         dropped=dropped,
     )

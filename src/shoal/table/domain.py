@@ -17,6 +17,8 @@ from shoal.table.schema import Schema
 from shoal.table.workload import Cuts, Workload
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from shoal.table.population import Population
 
 
@@ -71,6 +73,10 @@ class Domain:
         Dictionaries of the tuples of columns that models look at.
     population
         The people that the rows were drawn from, None where they are not known.
+    name
+        What the source is called.
+    types
+        Every column that was read, in the order of the source, and its type as it was read.
     """
 
     schema: Schema
@@ -84,6 +90,8 @@ class Domain:
     history: str | None = None
     joint: Mapping[tuple[str, ...], Joint] = field(default_factory=dict)
     population: Population | None = None
+    name: str | None = None
+    types: Mapping[str, pl.DataType] = field(default_factory=dict)
 
     @cached_property
     def quasi(self) -> list[Column]:

@@ -55,7 +55,6 @@ class Table:
     subjects: np.ndarray | None
     n_read: int
     n_dropped: int
-    name: str | None = None
     backend: Any = None
     history: History | None = None
     counterfeits: int = 0
@@ -66,6 +65,11 @@ class Table:
     def n(self) -> int:
         """Rows that take part."""
         return self.frame.height
+
+    @property
+    def name(self) -> str | None:
+        """What the source is called."""
+        return self.domain.name
 
     @property
     def n_subjects(self) -> int:

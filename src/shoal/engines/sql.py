@@ -1,0 +1,57 @@
+"""The SQL of engines that count elsewhere: whole numbers are grouped and joined, and no value stands in a text.
+
+The rows of a source are a relation ``coded``: ``r`` numbers them, ``c0``, ``c1``, ... are the codes of its columns,
+``s`` is whose row it is. Classes are a relation ``classes``: by row (``r``) or by combination of quasi-identifier codes
+(``k0``, ``k1``, ..., in mixed radix), and ``g``, the class. All of it is plain enough for DuckDB, PostgreSQL and Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shoal.table.packing import Packing
+
+
+def code(place: int) -> str:
+    """The codes of a column."""
+    return f"c{place}"
+
+
+def packed(packing: Packing, places: Sequence[int]) -> dict[str, str]:
+    """Name and expression of every word of some columns."""
+    found = {}
+    for number, word in enumerate(packing.words):
+        text = "CAST(0 AS BIGINT)"
+        for at in word:
+            text = f"({text} * {max(packing.cards[at], 1)} + {code(places[at])})"
+        found[f"k{number}"] = text
+    return found
+
+
+def counted(keys: dict[str, str], *, source: str = "coded", people: bool = False, where: str = "") -> str:
+    """Rows, and people where they count, of every combination of some expressions."""
+    listed = "".join(f"{text} AS {name}, " for name, text in keys.items())
+    who = ", count(DISTINCT s) AS p" if people else ""
+    # By the expressions themselves: not every database knows places in a list, or names, there.
+    by = f" GROUP BY {', '.join(keys.values())}" if keys else ""
+    return f"SELECT {listed}count(*) AS n{who} FROM {source}{where}{by}"
+
+
+def in_classes(words: dict[str, str] | None) -> str:
+    """The rows beside their classes, which are given by row or by the words of their codes."""
+    if words is None:
+        return "coded JOIN classes ON coded.r = classes.r"
+    on = " AND ".join(f"{text} = classes.{name}" for name, text in words.items())
+    return f"coded JOIN classes ON {on}"
+
+
+def known(place_codes: dict[str, Sequence[int]]) -> str:
+    """Rows whose codes are none of those that count as unknown."""
+    parts = [f"{name} NOT IN ({', '.join(map(str, codes))})" for name, codes in place_codes.items() if len(codes)]
+    return f" WHERE {' AND '.join(parts)}" if parts else ""
+
+
+def alone(columns: Sequence[str]) -> str:
+    """How many rows no other row equals on some columns."""
+    by = ", ".join(columns)
+    return f"SELECT count(*) AS n FROM (SELECT count(*) AS n FROM coded GROUP BY {by}) t WHERE t.n = 1"
