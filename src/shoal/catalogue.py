@@ -156,6 +156,7 @@ _TABLE: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "engine": {
         "memory": ("shoal.engines.memory:MemoryEngine", "Everything in this process, with compiled kernels."),
+        "duckdb": ("shoal.engines.duckdb:DuckDBEngine", "Files larger than memory, coded on disk and counted by DuckDB."),
     },
     "io": {
         "aligned": ("shoal.io.output:aligned", "The publisher's side of a release, in input order."),

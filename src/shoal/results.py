@@ -174,6 +174,24 @@ class Release:
         return load("io", "write-release")(self, Path(folder), replace=replace, format=format, formulas=formulas)
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Written:
+    """A gated release that went to disk batch by batch, so that nobody holds its rows.
+
+    Attributes
+    ----------
+    manifest
+        Its public description.
+    verdict, checks, evidence
+        As in :class:`Release`.
+    """
+
+    manifest: Mapping[str, Any] = field(repr=False)
+    verdict: Sequence[Verdict]
+    checks: Sequence[Check]
+    evidence: Mapping[str, Any] = field(repr=False)
+
+
 @dataclass(frozen=True, kw_only=True)
 class SurveyNode:
     """What one node of a lattice would do to the table.

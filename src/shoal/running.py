@@ -25,7 +25,8 @@ from shoal.pipeline import Progress, anonymize
 from shoal.pseudonyms.secrets import Secret, SecretKey
 from shoal.pseudonyms.tokens import KEY_BYTES
 from shoal.reports.release import release_html
-from shoal.results import Release
+from shoal.results import Release, Written
+from shoal.streaming.recipes import MEMORY, run_stream
 from shoal.table.history import History
 from shoal.table.table import Table
 from shoal.verify import recheck
@@ -45,8 +46,10 @@ def run(
     replace: bool = False,
     key: Key | None = None,
     progress: Progress = lambda step: None,
-) -> Release:
+) -> Release | Written:
     """Read, anonymise, gate and write what a recipe describes; returns the release.
+
+    Where the recipe's engine keeps the rows, what comes back is what is known of it without them.
 
     Parameters
     ----------
@@ -57,6 +60,8 @@ def run(
     """
     if not isinstance(recipe, Recipe):
         recipe = load_recipe(Path(recipe))
+    if recipe.engine.name != MEMORY:
+        return run_stream(recipe, replace=replace, progress=progress)
     folder = recipe.resolve(recipe.output.folder)
     resume(folder.resolve())
     check_output(folder, recipe.resolve(recipe.source.path), replace=replace)

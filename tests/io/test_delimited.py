@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import InputError, ParameterError
-from shoal.io.delimited import Text, parse
+from shoal.io.delimited import parse
+from shoal.io.text import Text
 
 
 def text_of(content: str | bytes) -> Text:

@@ -110,6 +110,11 @@ class Algorithm:
         return f"max_suppressed is {self.max_suppressed}" + (f" and {share}" if self.suppression_limit > 0 else "")
 
     @property
+    def from_cells(self) -> bool:
+        """Whether the frequency table is all that it looks at, so that any engine can serve it."""
+        return False
+
+    @property
     def invents(self) -> bool:
         """Whether it may make records up, which can make up for those that are lacking."""
         return False

@@ -37,6 +37,11 @@ class NoAlgorithm(Algorithm):
         """The algorithm as a recipe writes it."""
         return super().parameters() | {"levels": dict(self.levels)}
 
+    @property
+    def from_cells(self) -> bool:
+        """The frequency table is all that it looks at."""
+        return True
+
     def run(self, problem: Problem) -> FullDomain:
         """The levels, after checking that each names a quasi-identifier."""
         quasi = problem.domain.schema.quasi

@@ -13,7 +13,7 @@ from shoal.cli.summary import release_data, show_release
 
 if TYPE_CHECKING:
     from shoal.io.recipes import Recipe
-    from shoal.results import Release
+    from shoal.results import Release, Written
     from shoal.vault.seal import Key
 
 
@@ -50,7 +50,7 @@ def carry_out(
     vault: Path | None = None,
     keys: tuple[Path | None, Path | None] = (None, None),
     accept_short: bool = False,
-) -> tuple[Release, Path | None]:
+) -> tuple[Release | Written, Path | None]:
     """The release of a recipe, and the folder it was written to (None in a dry run).
 
     ``vault`` replaces the recipe's; ``keys`` are the files of the passphrase and of the key that open it;
@@ -70,6 +70,8 @@ def carry_out(
     key = _read_key(sealed, keys, accept_short) if sealed else None
     with steps() as step:
         if dry_run:
+            if recipe.engine.name != running.MEMORY:
+                return running.run_stream(recipe, dry_run=True, progress=step), None
             memory = running.remembered(recipe, key)
             return running.anonymize_recipe(recipe, memory=memory, progress=step), None
         return running.run(recipe, replace=replace, key=key, progress=step), recipe.resolve(recipe.output.folder)

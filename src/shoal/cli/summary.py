@@ -10,12 +10,12 @@ from shoal.cli.show import ARROWS, figure, plain, say, share, show_table, target
 
 if TYPE_CHECKING:
     from shoal.recoding.overlaps import Overlap
-    from shoal.results import Release
+    from shoal.results import Release, Written
 
 _CELL_WIDTH = 40
 
 
-def release_data(release: Release, folder: Path | None) -> dict[str, Any]:
+def release_data(release: Release | Written, folder: Path | None) -> dict[str, Any]:
     """A release as plain data; ``folder`` is None when nothing was written."""
     manifest, evidence = release.manifest, release.evidence
     counts = evidence["counts"]
@@ -56,7 +56,7 @@ def score_data(scores: Mapping[str, Any]) -> dict[str, Any]:
     return {name: plain(score) for name, score in scores.items()}
 
 
-def show_release(release: Release, folder: Path | None) -> None:
+def show_release(release: Release | Written, folder: Path | None) -> None:
     """What was promised, what it cost, and where things are."""
     manifest, evidence = release.manifest, release.evidence
     counts, classes = evidence["counts"], manifest["classes"]

@@ -9,12 +9,12 @@ from functools import cached_property
 import numpy as np
 
 from shoal.engines.counting import count_groups
-from shoal.kernels.count.grouping import group_rows
 from shoal.table.classmap import Cells, ClassMap, Everybody, Grouped, Nodes, RowIds, Split, Together
 from shoal.table.distinct import distinct
 from shoal.table.domain import Domain, Joint
 from shoal.table.guards import guards_of
 from shoal.table.history import broken_classes
+from shoal.table.membership import classes_of
 from shoal.table.rows import Frequency
 from shoal.table.stats import Attribute, GroupStats, unknown_flags
 from shoal.table.table import Table, part_of
@@ -86,21 +86,10 @@ class MemoryRows:
         if isinstance(classes, Cells):
             return classes.of[self._cells[0]]
         if isinstance(classes, Nodes):
-            return self._of_nodes(classes)[self._cells[0]]
+            return classes_of(classes, self._cells[1], self.table.schema.quasi)[self._cells[0]]
         if isinstance(classes, Together):
             return np.minimum(self.ids(classes.classes), 0)
         return np.zeros(self.table.n, dtype=np.int32)
-
-    def _of_nodes(self, classes: Nodes) -> np.ndarray:
-        """Class of every cell, by the nodes above its codes."""
-        codes = self._cells[1]
-        mine = np.stack([classes.nodes[name][codes[at]] for at, name in enumerate(self.table.schema.quasi)])
-        both = np.concatenate([classes.keys, mine.astype(np.int32)], axis=1)
-        found, _, _ = group_rows(both, both.max(axis=1, initial=0) + 1)
-        listed, cells = found[: classes.groups], found[classes.groups :]
-        number = np.full(int(found.max(initial=-1)) + 1, -1, dtype=np.int32)
-        number[listed] = np.arange(classes.groups, dtype=np.int32)
-        return number[cells]
 
     def _split(self, classes: Split) -> tuple[np.ndarray, int]:
         ids, values = self.ids(classes.classes), self.table.codes[classes.name]

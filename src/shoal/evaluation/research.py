@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from shoal.errors import ParameterError
@@ -10,6 +11,7 @@ from shoal.kinds.base import Kind
 from shoal.measures.research import ResearchValue
 from shoal.measures.value_table import ValuedLevel, value_table
 from shoal.measures.wanted import check_research, refuse_unjudged
+from shoal.table.domain import Domain, Joint
 from shoal.table.table import Table
 
 
@@ -21,20 +23,30 @@ def with_research(table: Table, own: Mapping[str, Any], kind: Kind | None = None
     kind
         What the algorithm will make of it, where it is to be run.
     """
-    if own and table.domain.research:
+    return replace(table, domain=researched(table.domain, table.joined, own, kind))
+
+
+def researched(
+    domain: Domain,
+    joined: Callable[[tuple[str, ...]], Joint],
+    own: Mapping[str, Any],
+    kind: Kind | None = None,
+) -> Domain:
+    """The same of what is known of a table, and of whoever counts how its columns go together."""
+    if own and domain.research:
         raise ParameterError(
             "Research values are given both under [research] and under [algorithm]: keep one, best under [research], "
             "where they hold for every algorithm."
         )
-    table = table.knowing(research=dict(own)) if own else table
-    if table.domain.research:
-        measure = ResearchValue().on(table.domain)
-        check_research(measure, table.quasi)
+    domain = replace(domain, research=dict(own)) if own else domain
+    if domain.research:
+        measure = ResearchValue().on(domain)
+        check_research(measure, domain.quasi)
         if kind is not None:
             refuse_unjudged(measure, kind)
-        pairs = {names: table.joined(names) for names in measure.tuples(table.domain)}
-        table = table.knowing(joint={**table.domain.joint, **pairs}) if pairs else table
-    return table
+        pairs = {names: joined(names) for names in measure.tuples(domain)}
+        domain = replace(domain, joint={**domain.joint, **pairs}) if pairs else domain
+    return domain
 
 
 def value_levels(table: Table) -> list[ValuedLevel]:

@@ -7,17 +7,10 @@ whole file only to name the row at fault.
 
 from __future__ import annotations
 
-import codecs
 import csv
-import gzip
-import io
-import mmap
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import BinaryIO
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -25,98 +18,10 @@ import polars as pl
 from shoal.errors import InputError, ParameterError
 from shoal.hierarchy.values import normal_text
 from shoal.io.normal import check_names
+from shoal.io.text import BLANKS, CHUNK, Text, has_quotes
 
-BLANKS = " \t"
 _ENDS_EMPTY = ""  # no column of a file can have this name
 _LONE_RETURN = "\u240d"
-UNPACK_LIMIT = 1024  # MiB
-_UNPACK = 1 << 20
-_CHUNK = 1 << 18  # bytes; a chunk and its masks stay in the processor's cache
-
-
-@dataclass(frozen=True)
-class Text:
-    """The bytes of a file: ``data`` to look at, ``feed`` for Polars (the path itself where that will do)."""
-
-    name: str
-    data: bytes | mmap.mmap = field(repr=False)
-    feed: bytes | Path = field(repr=False)
-
-    @classmethod
-    def open(cls, path: Path, encoding: str, unpack_limit: int = UNPACK_LIMIT) -> Text:
-        """Map or read a file, unpacked and in UTF-8 without byte order mark."""
-        codec = _codec(encoding)
-        data = _load(path, unpack_limit)
-        feed: bytes | Path = data if isinstance(data, bytes) else path
-        if codec not in ("utf-8", "utf-8-sig"):
-            data = feed = _recoded(path.name, bytes(data), codec)
-        if data[:3] == codecs.BOM_UTF8:
-            data = feed = bytes(data[3:])
-        if len(data) == 0:
-            raise InputError(f"'{path.name}' is empty: there is nothing to read.")
-        if data.find(b"\0", 0) >= 0:
-            wide = data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-            advice = 'give encoding = "utf-16"' if wide else "check that it is a text file"
-            raise InputError(f"'{path.name}' contains zero bytes, so it is not {codec} text: {advice}.")
-        return cls(path.name, data, feed)
-
-    def lines(self) -> Iterator[str]:
-        """Decoded lines, refusing the first that is not UTF-8."""
-        stream = io.BytesIO(self.data) if isinstance(self.data, bytes) else self.data
-        stream.seek(0)
-        for number, line in enumerate(iter(stream.readline, b""), start=1):
-            try:
-                yield line.decode("utf-8")
-            except UnicodeDecodeError:
-                raise _wrong_encoding(self.name, number, "utf-8") from None
-
-    def count(self, byte: int) -> int:
-        """How often a byte occurs."""
-        array = np.frombuffer(self.data, np.uint8)
-        starts = range(0, array.size, _CHUNK)
-        return sum(int(np.count_nonzero(array[at : at + _CHUNK] == byte)) for at in starts)
-
-    def is_plain(self) -> bool:
-        """Whether there is nothing but printable ASCII, blanks and line feeds, and no quotes around any of it."""
-        if _has_quotes(self):
-            return False
-        array = np.frombuffer(self.data, np.uint8)
-        for at in range(0, array.size, _CHUNK):
-            chunk = array[at : at + _CHUNK]
-            # Below the space the difference wraps around, so one comparison finds what is not printable.
-            others = np.count_nonzero(chunk - np.uint8(ord(" ")) > ord("~") - ord(" "))
-            if others and others > sum(int(np.count_nonzero(chunk == ord(blank))) for blank in "\t\n"):
-                return False
-        return True
-
-    def blank_lines_at_end(self) -> int:
-        """Number of blank lines behind the last row."""
-        size = len(self.data)
-        end = size
-        while end and self.data[end - 1] in b"\r\n":
-            end -= 1
-        return max(bytes(self.data[end:size]).count(b"\n") - 1, 0)
-
-    def is_padded(self, separator: str) -> bool:
-        """Whether any blank stands at the edge of a cell, inside or outside its quotes."""
-        array = np.frombuffer(self.data, np.uint8)
-        blanks = [ord(blank) for blank in BLANKS if blank != separator]
-        edge = np.zeros(256, bool)
-        edge[[ord(mark) for mark in (separator, "\n", "\r", '"')]] = True
-        for at in range(0, array.size, _CHUNK):
-            chunk = array[at : at + _CHUNK]
-            is_blank = chunk == blanks[0]
-            for blank in blanks[1:]:
-                is_blank |= chunk == blank
-            places = np.flatnonzero(is_blank) + at
-            if places.size == 0:
-                continue
-            if places[0] == 0 or places[-1] == array.size - 1:
-                return True
-            # A run of blanks needs no care: its first or its last one touches the edge.
-            if (edge[array[places - 1]] | edge[array[places + 1]]).any():
-                return True
-        return False
 
 
 def parse(text: Text, *, separator: str, columns: Sequence[str] | None, markers: Sequence[str]) -> pl.DataFrame:
@@ -134,11 +39,11 @@ def parse(text: Text, *, separator: str, columns: Sequence[str] | None, markers:
         # Polars overlooks an empty last field where no line end follows.
         ended = bytes(text.data) + b"\n"
         text = Text(text.name, ended, ended)
-    names, skip, has_rows = _layout(text, separator, columns)
+    names, skip, has_rows = _lines(text, separator, columns)
     schema = dict.fromkeys(names, pl.String)
     if not has_rows:
         return pl.DataFrame(schema=schema)
-    if _has_quotes(text):
+    if has_quotes(text):
         _check_quotes(text, separator)
     padded = text.is_padded(separator)
     scan = pl.scan_csv(
@@ -166,7 +71,43 @@ def _cells(names: Sequence[str], separator: str, padded: bool, markers: Sequence
     return [*(pl.when(cell.is_in(["", *markers]).not_()).then(cell) for cell in cells), ends_empty]
 
 
-def _layout(text: Text, separator: str, columns: Sequence[str] | None) -> tuple[list[str], int, bool]:
+@dataclass(frozen=True)
+class Layout:
+    """Where the rows of a text begin, for whoever parses it in pieces.
+
+    Attributes
+    ----------
+    start
+        Byte at which the first row begins.
+    header
+        Whether the names are the text's own.
+    """
+
+    text: Text
+    separator: str
+    names: list[str]
+    start: int
+    header: bool
+
+    @classmethod
+    def of(cls, text: Text, separator: str, columns: Sequence[str] | None) -> Layout:
+        """Read the header, or check the names that are given."""
+        _check_separator(separator)
+        names, skip, has_rows = _lines(text, separator, columns)
+        start = 0
+        for _ in range(skip):
+            start = text.data.find(b"\n", start) + 1
+        return cls(text, separator, names, start if has_rows else len(text.data), columns is None)
+
+
+def refuse_faulty(layout: Layout) -> None:
+    """Refuse the first row of a text that cannot be read, by its number; nothing where all can."""
+    if has_quotes(layout.text):
+        _check_quotes(layout.text, layout.separator)
+    _blank_lines(layout.text, len(layout.names), layout.separator, header=layout.header)
+
+
+def _lines(text: Text, separator: str, columns: Sequence[str] | None) -> tuple[list[str], int, bool]:
     """Names of the columns, number of lines before the first row, and whether there is a row."""
     records = _records(text, separator)
     filled = (record for record in records if not _is_blank(record.cells))
@@ -244,7 +185,7 @@ def _without_blank_lines(
     needed = between * frame.height
     if header:
         needed += between + sum(name.count(separator) for name in frame.columns)
-    if _has_quotes(text):
+    if has_quotes(text):
         inside = frame.select(pl.all().str.count_matches(separator, literal=True).sum())
         needed += sum(inside.row(0))
     lacking = needed - text.count(ord(separator))
@@ -288,11 +229,6 @@ def _refuse_faulty(file: str, record: _Record, row: int, width: int, header: boo
         )
 
 
-def _has_quotes(text: Text) -> bool:
-    # A map searches from where it was last read, unless told otherwise.
-    return text.data.find(b'"', 0) >= 0
-
-
 def _check_quotes(text: Text, separator: str) -> None:
     """Refuse quotes that do not wrap a whole cell, which readers disagree about.
 
@@ -304,8 +240,8 @@ def _check_quotes(text: Text, separator: str) -> None:
     before[[ord(mark) for mark in (separator, "\n", '"')]] = True
     after[[ord(mark) for mark in (separator, "\n", "\r", '"')]] = True
     closing, last = 0, 0
-    for at in range(0, array.size, _CHUNK):
-        places = np.flatnonzero(array[at : at + _CHUNK] == ord('"')) + at
+    for at in range(0, array.size, CHUNK):
+        places = np.flatnonzero(array[at : at + CHUNK] == ord('"')) + at
         if places.size == 0:
             continue
         opens, closes = places[closing::2], places[1 - closing :: 2]
@@ -334,58 +270,3 @@ def _check_separator(separator: str) -> None:
         raise ParameterError(f"The separator must be one character, such as ';' or a tab. Got {separator!r}.")
 
 
-def _codec(encoding: str) -> str:
-    try:
-        return codecs.lookup(encoding).name
-    except LookupError:
-        raise ParameterError(f"There is no encoding called '{encoding}': try 'utf-8' or 'latin-1'.") from None
-
-
-def _load(path: Path, limit: int) -> bytes | mmap.mmap:
-    """The file's bytes, mapped rather than read unless they are compressed."""
-    try:
-        with path.open("rb") as file:
-            if path.suffix.lower() == ".gz":
-                return _unpacked(path.name, file, limit)
-            if path.stat().st_size == 0:
-                return b""
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except (gzip.BadGzipFile, EOFError, zlib.error):
-        raise InputError(f"'{path.name}' is not a whole gzip file: check how it was made.") from None
-    except OSError as error:
-        raise InputError(f"'{path}' cannot be read: {error.strerror}.") from None
-
-
-def _unpacked(name: str, file: BinaryIO, limit: int) -> bytes:
-    """What a gzip file holds, as far as it may: a few kilobytes can unpack to gigabytes."""
-    data = bytearray()
-    with gzip.GzipFile(fileobj=file) as stream:
-        while chunk := stream.read(_UNPACK):
-            data += chunk
-            if len(data) > limit << 20:
-                raise too_large(name, limit)
-    return bytes(data)
-
-
-def too_large(name: str, limit: int) -> InputError:
-    """The refusal of a file that unpacks to more than ``limit`` MiB."""
-    return InputError(
-        f"'{name}' unpacks to more than {limit:,} MiB: raise 'unpack_limit' if there is memory for it, or check how "
-        "the file was made."
-    )
-
-
-def _recoded(file: str, data: bytes, codec: str) -> bytes:
-    try:
-        return data.decode(codec).encode("utf-8")
-    except UnicodeDecodeError as error:
-        raise _wrong_encoding(file, data[: error.start].count(b"\n") + 1, codec) from None
-    except (LookupError, UnicodeEncodeError):
-        raise ParameterError(f"'{codec}' is no encoding of text: try 'utf-8' or 'latin-1'.") from None
-
-
-def _wrong_encoding(file: str, line: int, codec: str) -> InputError:
-    name = "UTF-8" if codec == "utf-8" else codec
-    return InputError(
-        f"Line {line} of '{file}' is not {name}: give the file's encoding, such as encoding = \"latin-1\"."
-    )

@@ -250,7 +250,7 @@ def _standing(
     column = released.domain.columns.get(name)
     if column is not None and column.role == "sensitive" and name not in released.written:
         return set(column.texts.gather(np.unique(released.price_stats().counts(name)[1].codes)).to_list())
-    if column is not None and released.made.generalises:
+    if column is not None and released.made.generalises and name in released.cells:
         starred = {ROOT} if suppressed == "star" and released.n_suppressed else set()
         return starred | set(released.cells[name].texts().unique().to_list()) if column.cells == "label" else set()
     if published is None or name not in published.frame.columns:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from typing import Any
 
 from shoal.errors import RecipeError
@@ -39,6 +40,26 @@ def check_domain(value: Any) -> Any:
     if all(map(is_number, value)) and value[0] > value[1]:
         raise ValueError("must give the lowest value first")
     return value
+
+
+_UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30}
+_MEMORY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMG]i?B)\s*", re.IGNORECASE)
+_LEAST_MEMORY = 200 * 10**6
+
+
+def memory_bytes(given: str) -> int:
+    """Bytes of a text such as ``2GB``."""
+    found = _MEMORY.fullmatch(given)
+    if found is None:
+        raise ValueError("must be an amount such as '2GB' or '1.5GiB'")
+    return int(float(found[1]) * _UNITS[found[2].upper()])
+
+
+def check_memory(given: Any) -> Any:
+    """An amount of memory that something can be done with."""
+    if isinstance(given, str) and memory_bytes(given) < _LEAST_MEMORY:
+        raise ValueError("must be at least 200MB")
+    return given
 
 
 def check_date(value: Any) -> Any:

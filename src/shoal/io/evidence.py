@@ -91,6 +91,12 @@ def frame_stamp(frame: pl.DataFrame) -> str:
     return input_hash(frame, b"")
 
 
+def row_bytes(frame: pl.DataFrame) -> bytes:
+    """Bytes that tell rows apart, for whoever reads them batch by batch."""
+    names = json_bytes([frame.height, [[name, str(dtype)] for name, dtype in frame.schema.items()]])
+    return names + b"".join(piece for column in frame.iter_columns() for piece in _pieces(column))
+
+
 def _key(secret: str | bytes) -> bytes:
     return bytes.fromhex(secret) if isinstance(secret, str) else secret
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 import polars as pl
 
 from shoal.errors import EmptyTableError, InputError, ParameterError
 from shoal.hierarchy.values import normal_text
-from shoal.io.delimited import UNPACK_LIMIT, Text, parse, too_large
+from shoal.io.delimited import parse
 from shoal.io.formulas import escape_formulas
 from shoal.io.frames import clean
 from shoal.io.normal import MISSING, normalise
+from shoal.io.text import UNPACK_LIMIT, Text, too_large
 from shoal.params import choice, whole
 
 TEXT_EXTENSIONS = (".csv", ".tsv", ".txt", ".data")
@@ -60,7 +62,7 @@ def read_frame(
         raise InputError(f"'{path}' is a folder: name the file in it.")
     if not path.exists():
         raise InputError(f"There is no file '{path}': check the path.")
-    extension = _extension(path)
+    extension = extension_of(path)
     if extension == ".parquet":
         if columns is not None:
             raise ParameterError(
@@ -79,7 +81,9 @@ def read_frame(
     return frame
 
 
-def write_frame(frame: pl.DataFrame, path: str | Path, format: str = "csv", formulas: str = "keep") -> None:
+def write_frame(
+    frame: pl.DataFrame, path: str | Path | BinaryIO, format: str = "csv", formulas: str = "keep", header: bool = True
+) -> None:
     """Write a frame; equal frames give equal bytes.
 
     In CSV a null cell is written as ``<missing>``, and ``formulas = "escape"`` keeps spreadsheets from running cells.
@@ -87,13 +91,13 @@ def write_frame(frame: pl.DataFrame, path: str | Path, format: str = "csv", form
     if choice("the output", "format", format, FORMATS) == "csv":
         if choice("the output", "formulas", formulas, FORMULAS) == "escape":
             frame = escape_formulas(frame)
-        frame.write_csv(path, null_value=MISSING, check_extension=False)
+        frame.write_csv(path, null_value=MISSING, check_extension=False, include_header=header)
     else:
         # One chunk a column, or the bytes would depend on how the frame was put together.
         frame.rechunk().write_parquet(path)
 
 
-def _extension(path: Path) -> str:
+def extension_of(path: Path) -> str:
     """What the name says the file holds, whether it is compressed or not."""
     endings = [suffix.lower() for suffix in path.suffixes]
     if endings[-1:] == [".parquet"]:

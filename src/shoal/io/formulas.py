@@ -7,7 +7,7 @@ such a beginning already gets another, so that the first can always be taken awa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
@@ -24,11 +24,18 @@ def escape_formulas(frame: pl.DataFrame) -> pl.DataFrame:
     return escaped.rename({name: f"'{name}" for name, one in zip(frame.columns, found, strict=True) if one})
 
 
-def count_formulas(tables: Mapping[str, pl.DataFrame]) -> int:
-    """Cells and names that begin like formulas, those that would only need another apostrophe left out."""
+def count_formulas(tables: Mapping[str, pl.DataFrame], names: Sequence[str] | None = None) -> int:
+    """Cells and names that begin like formulas, those that would only need another apostrophe left out.
+
+    Parameters
+    ----------
+    names
+        The names to count, by default those of all columns.
+    """
     cells = 0
     for frame in tables.values():
-        texts = [*frame.select(pl.selectors.string()).iter_columns(), pl.Series(frame.columns, dtype=pl.String)]
+        named = pl.Series(frame.columns if names is None else names, dtype=pl.String)
+        texts = [*frame.select(pl.selectors.string()).iter_columns(), named]
         for text in texts:
             cells += int((text.str.contains(f"^{_BEGINNING}") & ~text.str.contains(_NUMBER)).sum() or 0)
     return cells

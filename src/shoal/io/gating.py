@@ -21,9 +21,14 @@ def pass_gate(
 ) -> GateReport:
     """What the gate finds; a release that it does not pass goes no further."""
     report = gate(gate_case(released, published, manifest, models, output))
+    refuse_failed(report)
+    return report
+
+
+def refuse_failed(report: GateReport) -> None:
+    """Refuse what the gate did not pass."""
     if not report.passed:
         raise _refusal(report)
-    return report
 
 
 def gate_case(

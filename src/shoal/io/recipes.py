@@ -17,7 +17,7 @@ from tomlkit.items import AoT, Item
 
 from shoal.errors import RecipeError
 from shoal.io import entries
-from shoal.io.delimited import UNPACK_LIMIT
+from shoal.io.text import UNPACK_LIMIT
 from shoal.params import nearest
 
 Text = Annotated[str, BeforeValidator(entries.as_text)]
@@ -87,9 +87,11 @@ class PolicySettings(_Section):
 
 
 class Engine(_Section):
-    """Who counts."""
+    """Who counts, in how much memory, and where its scratch files go (relative to the recipe)."""
 
     name: str = "memory"
+    memory: Annotated[str | None, BeforeValidator(entries.check_memory)] = None
+    scratch: str | None = None
 
 
 class Output(_Section):

@@ -9,6 +9,7 @@ import polars as pl
 
 from shoal.io.vouching import said_by_plugins
 from shoal.table.column import Column
+from shoal.table.domain import Domain
 from shoal.table.table import Table, iso_dates
 from shoal.verify.types import Sayable
 
@@ -22,7 +23,7 @@ def read_columns(table: Table) -> dict[str, list[pl.Series]]:
     }
 
 
-def sayable(table: Table, models: Sequence[Mapping[str, Any]]) -> Sayable:
+def sayable(domain: Domain, models: Sequence[Mapping[str, Any]]) -> Sayable:
     """What the recipe declares, and labels that do not follow from the data.
 
     Parameters
@@ -30,12 +31,12 @@ def sayable(table: Table, models: Sequence[Mapping[str, Any]]) -> Sayable:
     models
         Models with their parameters, which may name values.
     """
-    named = [table.name or "", *table.schema.roles(), *_texts([dict(model) for model in models])]
+    named = [domain.name or "", *domain.schema.roles(), *_texts([dict(model) for model in models])]
     named += said_by_plugins(str(model["name"]) for model in models)
     declared = {"": frozenset(named)}
     labels = {}
-    for name in table.schema.released:
-        spec, column = table.schema.spec(name), table.columns.get(name)
+    for name in domain.schema.released:
+        spec, column = domain.schema.spec(name), domain.columns.get(name)
         given = [*_texts([list(spec.order or ()), list(spec.domain or ()), list(spec.non_answers)])]
         given += [] if column is None else [*_by_recipe(column)]
         declared[name] = frozenset(given)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,11 @@ from shoal.errors import InputError, ParameterError
 from shoal.hierarchy.files import build
 from shoal.hierarchy.hierarchy import Hierarchy
 from shoal.hierarchy.values import format_number
-from shoal.io.delimited import UNPACK_LIMIT
 from shoal.io.files import read_frame
 from shoal.io.frames import to_polars
 from shoal.io.normal import normalise
 from shoal.io.policies import load_policy
+from shoal.io.text import UNPACK_LIMIT
 from shoal.io.value_tables import read_values
 from shoal.params import choice
 from shoal.table.building import build_table
@@ -121,25 +121,68 @@ def read(
         guard=guard,
         specs=specs,
     )
-    frame = as_declared(frame, schema)
-    refuse_undeclared_dates(frame, schema, hierarchies or ())
-    made = {column: _hierarchy(column, entry, base, frame) for column, entry in (hierarchies or {}).items()}
-    everybody = None
-    if population is not None:
-        everybody = check_population(_population(population, base, how, unpack_limit), schema)
-        everybody = as_declared(everybody, Schema(quasi=list(quasi), specs=schema.specs))
-        built = [column for column, entry in made.items() if callable(entry) and column in quasi]
-        made |= {column: wider(made[column], everybody[column]) for column in built}  # type: ignore[arg-type]
-    table = build_table(frame, schema, hierarchies=made, missing=missing, name=name, backend=backend, weights=weights)
-    table = set_policies(
-        table, {column: load_policy(column, entry, base) for column, entry in (policies or {}).items()}
-    )
-    table = set_workload(table, _workload(workload, base))
-    table = table.knowing(research=_research(research or {}, table, base))
-    return table if everybody is None else with_population(table, everybody)
+    told = Told(
+        missing=missing, hierarchies=hierarchies or {}, weights=weights or {}, policies=policies or {},
+        workload=workload, research=research or {}, base=base,
+        population=None if population is None else read_population(population, base, how, unpack_limit),
+    )  # fmt: skip
+    return told.table(frame, schema, name=name, backend=backend)
 
 
-def _population(given: Any, base: Path | None, how: dict[str, Any], unpack_limit: int) -> pl.DataFrame:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Told:
+    """What is said of a source beside its columns' roles, as :func:`read` takes it."""
+
+    missing: str = "error"
+    hierarchies: Mapping[str, Any] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
+    policies: Mapping[str, Any] = field(default_factory=dict)
+    workload: Workload | Mapping[str, Any] | None = None
+    research: Mapping[str, Any] = field(default_factory=dict)
+    population: pl.DataFrame | None = None
+    base: Path | None = None
+
+    def table(
+        self,
+        frame: pl.DataFrame,
+        schema: Schema,
+        *,
+        name: str | None,
+        backend: Any = None,
+        often: Mapping[str, Mapping[str, int]] | None = None,
+    ) -> Table:
+        """The coded table of some rows.
+
+        Parameters
+        ----------
+        often
+            How often each value of a column occurs, where the rows do not tell.
+        """
+        frame = as_declared(frame, schema)
+        refuse_undeclared_dates(frame, schema, self.hierarchies)
+        made = {
+            column: _hierarchy(column, entry, self.base, frame, (often or {}).get(column))
+            for column, entry in self.hierarchies.items()
+        }
+        everybody = None
+        if self.population is not None:
+            everybody = check_population(self.population, schema)
+            everybody = as_declared(everybody, Schema(quasi=list(schema.quasi), specs=schema.specs))
+            built = [column for column, entry in made.items() if callable(entry) and column in schema.quasi]
+            made |= {column: wider(made[column], everybody[column]) for column in built}  # type: ignore[arg-type]
+        table = build_table(
+            frame, schema, hierarchies=made, missing=self.missing, name=name, backend=backend, weights=self.weights
+        )
+        policies = {column: load_policy(column, entry, self.base) for column, entry in self.policies.items()}
+        table = set_workload(set_policies(table, policies), _workload(self.workload, self.base))
+        table = table.knowing(research=_research(self.research, table, self.base))
+        return table if everybody is None else with_population(table, everybody)
+
+
+def read_population(
+    given: Any, base: Path | None, how: dict[str, Any], unpack_limit: int = UNPACK_LIMIT
+) -> pl.DataFrame:
+    """The people that a source was drawn from, as a file or a frame."""
     if isinstance(given, str | Path):
         return read_frame(_under(base, given), columns=None, unpack_limit=unpack_limit, **how)
     return normalise(to_polars(given)[0], "the population", how["missing_markers"])
@@ -182,7 +225,7 @@ def _under(base: Path | None, path: str | Path) -> Path:
 
 
 def _hierarchy(
-    column: str, entry: Any, base: Path | None, frame: pl.DataFrame
+    column: str, entry: Any, base: Path | None, frame: pl.DataFrame, often: Mapping[str, int] | None
 ) -> Hierarchy | Callable[[list[str]], Hierarchy]:
     """A hierarchy, or how to build it once the column's values are known."""
     if isinstance(entry, Hierarchy):
@@ -194,8 +237,8 @@ def _hierarchy(
     elif isinstance(entry, Mapping) and "path" in entry:
         entry = {**entry, "path": str(_under(base, entry["path"]))}
     if isinstance(entry, Mapping) and "rare" in entry and column in frame.columns:
-        often = Counter(canonical_text(frame[column]).drop_nulls().to_list())
-        return lambda values: build(column, entry, values, counts=_counts(values, often))
+        found = Counter(canonical_text(frame[column]).drop_nulls().to_list()) if often is None else often
+        return lambda values: build(column, entry, values, counts=_counts(values, found))
     return lambda values: build(column, entry, values)
 
 

@@ -74,8 +74,4 @@ def values_of(table: Table, column: Column, codes: np.ndarray) -> pl.Series:
         row = np.zeros(column.card, dtype=np.int64)
         row[table.codes[column.name]] = np.arange(table.n)
         return source.gather(row[codes])
-    texts = column.texts
-    if column.missing >= 0:
-        texts = texts.clone()
-        texts[column.missing] = None
-    return texts.gather(codes).alias(column.name)
+    return column.values.gather(codes).alias(column.name)

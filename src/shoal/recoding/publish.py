@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,9 @@ from shoal.table.domain import Domain
 from shoal.table.keys import Keys
 from shoal.table.styles import file_columns
 from shoal.table.table import Table
+
+# The stream of draws that rows are put in order by.
+RELEASE_ORDER = "release order"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -69,18 +73,44 @@ def publish(
     not generalised keep their type, except that a release with starred rows is all text.
     """
     table = released.table
-    rows = np.arange(table.n) if order == "kept" else keys.shuffle("release order", table.row_keys)
+    rows = np.arange(table.n) if order == "kept" else keys.shuffle(RELEASE_ORDER, table.row_keys)
     if suppressed == "drop":
         rows = rows[released.classes[rows] >= 0]
-    star = released.classes[rows] < 0
-    kept, index = np.where(star, 0, rows), np.where(star, 0, released.classes[rows])
-    columns: list[pl.Series] = []
-    for name in released_columns(table.domain):
-        if name in released.cells and released.made.generalises:
-            columns += [part.gather(index) for part in styled(released.cells[name], table.frame[name].dtype)]
-        else:
-            columns.append(written(released, name).gather(kept).alias(name))
-    return pl.DataFrame([_stars(values, star) for values in columns] if star.any() else columns), rows
+    classes = released.classes[rows]
+    kept = np.where(classes < 0, 0, rows)
+    return Publishing(released, suppressed).frame(classes, lambda name: written(released, name).gather(kept)), rows
+
+
+class Publishing:
+    """How rows of a release are published, given their classes: some of them at a time, or all."""
+
+    def __init__(self, released: Released, suppressed: str) -> None:
+        domain = released.domain
+        self.columns = released_columns(domain)
+        self.starred = suppressed == "star" and released.n_suppressed > 0
+        self._cells = {
+            name: styled(cells, domain.types[name])
+            for name, cells in released.cells.items()
+            if released.made.generalises
+        }
+
+    def frame(self, classes: np.ndarray, values: Callable[[str], pl.Series]) -> pl.DataFrame:
+        """The rows of these classes, -1 for one that is suppressed.
+
+        Parameters
+        ----------
+        values
+            What is published of a column that is not generalised, one entry a row.
+        """
+        star = classes < 0
+        index = np.where(star, 0, classes)
+        found: list[pl.Series] = []
+        for name in self.columns:
+            if name in self._cells:
+                found += [part.gather(index) for part in self._cells[name]]
+            else:
+                found.append(values(name).alias(name))
+        return pl.DataFrame([_stars(one, star) for one in found] if self.starred else found)
 
 
 def styled(cells: CellColumn, source: pl.DataType) -> list[pl.Series]:

@@ -17,7 +17,8 @@ from shoal.recoding.publish import Published
 from shoal.results import Risk
 from shoal.risk.classes import Classes, group_table, people
 from shoal.risk.reidentify import confidence, homogeneous, marketer_figures, prosecutor_figures
-from shoal.table.classmap import RowIds, Together
+from shoal.table.classmap import Cells, Grouped, RowIds, Together
+from shoal.table.rows import Rows
 from shoal.table.styles import file_columns
 from shoal.table.table import Table
 
@@ -57,6 +58,25 @@ def _alike(frame: pl.DataFrame) -> np.ndarray:
     return plain.with_row_index("row").select(pl.first("row").over(plain.columns)).to_series().to_numpy()
 
 
+def counted_before_and_after(released: Released) -> dict[str, dict[str, Risk]]:
+    """The same of a generalised release, by whoever counts its rows."""
+    rows, names = released.rows, list(released.domain.schema.sensitive)
+    cells = rows.frequency([]).rows.size
+    before = Cells(np.arange(cells, dtype=np.int32), cells)
+    told = [name for name in names if name not in released.written]
+    return {
+        "before": _counted(rows, before, names),
+        "after": _counted(rows, released.classmap, told) if released.n_classes else {},
+    }
+
+
+def _counted(rows: Rows, classes: Grouped, sensitive: Sequence[str]) -> dict[str, Risk]:
+    nobody = np.zeros(0, dtype=np.int64)
+    found = Classes(ids=nobody, sizes=rows.stats(classes, []).sizes, first=nobody)
+    figures = prosecutor_figures(found, _THRESHOLD) | marketer_figures(found, {})
+    return figures | _known(rows, classes, sensitive) if sensitive else figures
+
+
 def _figures(table: Table, ids: np.ndarray, rows: np.ndarray, sensitive: Sequence[str]) -> dict[str, Risk]:
     if not ids.size:
         return {}
@@ -69,14 +89,14 @@ def _figures(table: Table, ids: np.ndarray, rows: np.ndarray, sensitive: Sequenc
         return found
     of_row = np.full(table.n, -1, dtype=np.int32)
     of_row[rows] = numbers
-    return found | _known(table, RowIds(of_row, first.size), sensitive)
+    rows_of = load("engine", "memory")().open(table)
+    return found | _known(rows_of, RowIds(of_row, first.size), sensitive)
 
 
-def _known(table: Table, classes: RowIds, sensitive: Sequence[str]) -> dict[str, Risk]:
+def _known(rows: Rows, classes: Grouped, sensitive: Sequence[str]) -> dict[str, Risk]:
     """What classes tell about sensitive values, by models that cannot fail; all their rows as one are the baseline."""
     models = [load("model", "distinct-l")(l=2, on=name) for name in sensitive]
     models += [load("model", "alpha-k-general")(alpha=1.0, k=2, on=name) for name in sensitive]
-    rows = load("engine", "memory")().open(table)
     judge = Judge(models, whole_reference(rows, models, Together(classes)))
     stats = rows.stats(classes, judge.attributes)
     found: dict[str, Risk] = {}

@@ -62,8 +62,8 @@ def build_table(
     return Table(
         frame=frame,
         domain=Domain(
-            schema=schema, columns=columns, n=frame.height, n_subjects=n_subjects, weights=dict(weights or {}), name=name,
-            types=dict(frame.schema),
+            schema=schema, columns=columns, n=frame.height, n_subjects=n_subjects, weights=dict(weights or {}),
+            name=name, types=dict(frame.schema),
         ),  # fmt: skip
         codes={column: codes for column, (_, codes) in coded.items()},
         row_keys=row_keys,

@@ -72,6 +72,15 @@ class Column:
         return len(self.texts)
 
     @cached_property
+    def values(self) -> pl.Series:
+        """The texts, null for the missing value."""
+        if self.missing < 0:
+            return self.texts
+        texts = self.texts.clone()
+        texts[self.missing] = None
+        return texts
+
+    @cached_property
     def cells(self) -> str:
         """Cell kind in a release: by kind and style, or value for columns that are never generalised."""
         if self.role != "quasi":

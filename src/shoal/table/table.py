@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -181,16 +181,25 @@ def part_of(table: Table, rows: np.ndarray, attributes: Sequence[Attribute]) -> 
 
 def with_crowd(table: Table, size: int) -> Table:
     """The same table, told how many people must have a value for it to be published as the end of an interval."""
-    columns = dict(table.columns)
-    for column in table.quasi:
+
+    def people(name: str) -> np.ndarray:
+        column = table.columns[name]
+        if table.subjects is None:
+            return column.frequencies
+        count = int(table.subjects.max(initial=0)) + 1
+        pairs = np.unique(table.codes[name].astype(np.int64) * count + table.subjects)
+        return np.bincount(pairs // count, minlength=column.card)
+
+    return replace(table, domain=crowded(table.domain, size, people))
+
+
+def crowded(domain: Domain, size: int, people: Callable[[str], np.ndarray]) -> Domain:
+    """The same of what is known of a table, and of whoever counts how many people have each value of a column."""
+    columns = dict(domain.columns)
+    for column in domain.quasi:
         if column.numbers is not None:
-            people = column.frequencies
-            if table.subjects is not None:
-                count = int(table.subjects.max(initial=0)) + 1
-                pairs = np.unique(table.codes[column.name].astype(np.int64) * count + table.subjects)
-                people = np.bincount(pairs // count, minlength=column.card)
-            columns[column.name] = replace(column, people=people, crowd=max(size, 2))
-    return table.knowing(columns=columns)
+            columns[column.name] = replace(column, people=people(column.name), crowd=max(size, 2))
+    return replace(domain, columns=columns)
 
 
 def iso_dates(table: Table) -> pl.DataFrame:

@@ -40,26 +40,135 @@ def check_leaks(files: Mapping[str, bytes], read: Mapping[str, Sequence[pl.Serie
     sayable
         What may be said beside the released cells.
     """
-    problems: list[str] = []
     try:
         tables = {name: _table(name, data) for name, data in files.items() if name.endswith(_TABLES)}
-        found = manifest_mentions(files[MANIFEST])
+        found = Leaks({name: data for name, data in files.items() if name not in tables}, sayable)
     except (pl.exceptions.PolarsError, ValueError, KeyError) as error:
         return _check([f"the files cannot be read ({type(error).__name__})"])
-    problems += [f"'{name}' holds more than its cells" for name, more in _extras(files, tables).items() if more]
-    told = " ".join(mention.text for mention in found)
-    if PAGE in files:
-        page = page_mentions(files[PAGE].decode("utf-8", "replace"), figures(files[MANIFEST]))
-        known = phrases(told, _LONGEST)
-        found += [one for one in page if one.loose or not phrases(one.text, _LONGEST) <= known]
-    for name, data in files.items():
-        if name not in (MANIFEST, PAGE, *tables):
-            found.append(Mention(name, data.decode("utf-8", "replace"), None, loose=True))
-    cells = _Cells(list(tables.values()), found)
-    for column, series in read.items():
-        for name, count in _told(column, series, found, cells, sayable).items():
-            problems.append(f"'{name}' tells {count:,} {'value' if count == 1 else 'values'} of '{column}'")
-    return _check(problems)
+    for table in tables.values():
+        found.see(table)
+    for column, several in read.items():
+        for series in several:
+            found.read(column, series)
+    return found.report([name for name, more in _extras(files, tables).items() if more])
+
+
+class Leaks:
+    """The same as a fold: what is said in public is known first, then come tables as released and columns as read.
+
+    Only of what is said anywhere is it remembered whether it was released, and whether it was read.
+
+    Parameters
+    ----------
+    files
+        Every public file that is no table.
+    """
+
+    def __init__(self, files: Mapping[str, bytes], sayable: Sayable) -> None:
+        found = manifest_mentions(files[MANIFEST])
+        told = " ".join(mention.text for mention in found)
+        if PAGE in files:
+            page = page_mentions(files[PAGE].decode("utf-8", "replace"), figures(files[MANIFEST]))
+            known = phrases(told, _LONGEST)
+            found += [one for one in page if one.loose or not phrases(one.text, _LONGEST) <= known]
+        for name, data in files.items():
+            if name not in (MANIFEST, PAGE):
+                found.append(Mention(name, data.decode("utf-8", "replace"), None, loose=True))
+        self._mentions, self._sayable = found, sayable
+        self._types = {mention.column.name: mention.column for mention in found if mention.column is not None}
+        self._owner = {file: column.name for column in self._types.values() for file in column.files}
+        self._places = _places(found)
+        self._described: dict[str, list[tuple[str, str]]] = {}
+        self._read: dict[str, set[str]] = {}
+        self._shown: dict[str, set[str]] = {}
+        self._words_shown: set[str] = set()
+        self._words_read: dict[str, set[str]] = {}
+
+    def see(self, table: pl.DataFrame) -> None:
+        """Take in rows of a table as it is released."""
+        for series in table.get_columns():
+            texts = series.cast(pl.String).drop_nulls().unique()
+            parts = texts.str.replace_all(r"\\(.)", "$1").str.extract_all(_PARTS).explode().drop_nulls().unique()
+            column = self._owner.get(series.name, series.name)
+            shown = pl.concat([texts, parts])
+            self._shown.setdefault(column, set()).update(self._told_of(column, shown))
+            self._words_shown.update(self._said(shown))
+
+    def read(self, column: str, values: pl.Series) -> None:
+        """Take in values of a column as it was read."""
+        distinct = values.drop_nulls().unique()
+        self._read.setdefault(column, set()).update(self._told_of(column, distinct))
+        self._words_read.setdefault(column, set()).update(self._said(distinct.cast(pl.String)))
+
+    def report(self, extras: Sequence[str] = ()) -> Check:
+        """What is told; ``extras`` are tables that hold more than their cells."""
+        problems = [f"'{name}' holds more than its cells" for name in extras]
+        for column in self._words_read:
+            told: dict[str, set[str]] = {}
+            for file, value in [*self._in_descriptions(column), *self._elsewhere(column)]:
+                told.setdefault(file, set()).add(value)
+            for name, values in told.items():
+                count = len(values)
+                problems.append(f"'{name}' tells {count:,} {'value' if count == 1 else 'values'} of '{column}'")
+        return _check(problems)
+
+    def _kind(self, column: str) -> str:
+        return self._types[column].type if column in self._types else "categorical"
+
+    def _pieces(self, column: str) -> list[tuple[str, str]]:
+        """What the description of a column says, part by part: the file, and the text as values of it are written."""
+        if column not in self._described:
+            labels = self._sayable.labels.get(column, ())
+            mine = [
+                one
+                for one in self._mentions
+                if one.column is not None and one.column.name == column and one.text not in labels
+            ]
+            pieces = [(one.file, piece) for one in mine for piece in {one.text, *_parts(one.text)}]
+            texts = canonical(pl.Series([piece for _, piece in pieces], dtype=pl.String), self._kind(column))[0]
+            self._described[column] = [(file, text) for (file, _), text in zip(pieces, texts.to_list(), strict=True)]
+        return self._described[column]
+
+    def _told_of(self, column: str, values: pl.Series) -> list[str]:
+        """Which of some values the description of their column says."""
+        said = {text for _, text in self._pieces(column)}
+        if not said:
+            return []
+        texts = canonical(values, self._kind(column))[0]
+        return texts.filter(texts.is_in(list(said))).unique().to_list()
+
+    def _said(self, values: pl.Series) -> list[str]:
+        """Which words of some values are said anywhere else."""
+        words = _phrases(values)
+        return words.filter(words.is_in(list(self._places))).unique().to_list()
+
+    def _in_descriptions(self, column: str) -> list[tuple[str, str]]:
+        """Values that the description of their own column tells."""
+        kind = self._kind(column)
+        declared = canonical(pl.Series(sorted(self._sayable.declared.get(column, ())), dtype=pl.String), kind)[0]
+        hidden = self._read.get(column, set()) - self._shown.get(column, set())
+        hidden -= {*declared.to_list(), STAR, MISSING, ""}
+        return [(file, text) for file, text in self._pieces(column) if text in hidden]
+
+    def _elsewhere(self, column: str) -> list[tuple[str, str]]:
+        """Values whose words stand anywhere else."""
+        declared = {phrase(text) for texts in self._sayable.declared.values() for text in texts}
+        # Sentences name columns, whose words are no values there either.
+        ours = OURS.union(*(phrase(text).split() for text in self._sayable.declared.get("", ())))
+        found = []
+        for text in self._words_read[column] - self._words_shown - declared:
+            found += [(one.file, text) for one in self._places[text] if one.judges(text, ours)]
+        return found
+
+
+def _places(mentions: Sequence[Mention]) -> dict[str, list[Mention]]:
+    """Where every run of words stands that is not in the description of a column."""
+    places: dict[str, list[Mention]] = {}
+    for mention in mentions:
+        if mention.column is None or mention.loose:
+            for text in phrases(mention.text, _LONGEST):
+                places.setdefault(text, []).append(mention)
+    return places
 
 
 def _check(problems: Sequence[str]) -> Check:
@@ -87,82 +196,6 @@ def _extras(files: Mapping[str, bytes], tables: Mapping[str, pl.DataFrame]) -> d
         again = io.BytesIO()
         table.rechunk().write_parquet(again)
         found[name] = not plain or again.getvalue() != files[name]
-    return found
-
-
-class _Cells:
-    """What the released cells show: texts by column, and their words."""
-
-    def __init__(self, tables: Sequence[pl.DataFrame], mentions: Sequence[Mention]) -> None:
-        self.types = {mention.column.name: mention.column for mention in mentions if mention.column is not None}
-        owner = {file: column.name for column in self.types.values() for file in column.files}
-        self.by_column: dict[str, list[pl.Series]] = {}
-        words: set[str] = set()
-        for table in tables:
-            for series in table.get_columns():
-                texts = series.cast(pl.String).drop_nulls().unique()
-                parts = texts.str.replace_all(r"\\(.)", "$1").str.extract_all(_PARTS).explode().drop_nulls().unique()
-                self.by_column.setdefault(owner.get(series.name, series.name), []).extend([texts, parts])
-                words.update(_phrases(pl.concat([texts, parts])).to_list())
-        self.words = words
-
-    def kind(self, column: str) -> str:
-        return self.types[column].type if column in self.types else "categorical"
-
-    def shown(self, column: str) -> set[str]:
-        """Canonical texts of what the cells of a column show."""
-        series = self.by_column.get(column, [])
-        return {text for one in series for text in canonical(one, self.kind(column))[0].drop_nulls().to_list()}
-
-
-def _told(
-    column: str, series: Sequence[pl.Series], mentions: Sequence[Mention], cells: _Cells, sayable: Sayable
-) -> dict[str, int]:
-    """How many values of a column each file tells, though no cell shows them."""
-    distinct = [one.drop_nulls().unique() for one in series]
-    told: dict[str, set[str]] = {}
-    for file, value in _described(column, distinct, mentions, cells, sayable):
-        told.setdefault(file, set()).add(value)
-    for file, value in _mentioned(distinct, mentions, cells, sayable):
-        told.setdefault(file, set()).add(value)
-    return {file: len(values) for file, values in told.items()}
-
-
-def _described(
-    column: str, distinct: Sequence[pl.Series], mentions: Sequence[Mention], cells: _Cells, sayable: Sayable
-) -> list[tuple[str, str]]:
-    """Values that the description of their own column tells."""
-    kind = cells.kind(column)
-    labels = sayable.labels.get(column, ())
-    mine = [one for one in mentions if one.column is not None and one.column.name == column and one.text not in labels]
-    pieces = [(one.file, piece) for one in mine for piece in {one.text, *_parts(one.text)}]
-    if not pieces:
-        return []
-    texts = canonical(pl.Series([piece for _, piece in pieces], dtype=pl.String), kind)[0].to_list()
-    read = {text for one in distinct for text in canonical(one, kind)[0].drop_nulls().to_list()}
-    declared = canonical(pl.Series(sorted(sayable.declared.get(column, ())), dtype=pl.String), kind)[0].to_list()
-    hidden = read - cells.shown(column) - set(declared) - {STAR, MISSING, ""}
-    return [(file, text) for (file, _), text in zip(pieces, texts, strict=True) if text in hidden]
-
-
-def _mentioned(
-    distinct: Sequence[pl.Series], mentions: Sequence[Mention], cells: _Cells, sayable: Sayable
-) -> list[tuple[str, str]]:
-    """Values whose words stand anywhere else."""
-    places: dict[str, list[Mention]] = {}
-    for mention in mentions:
-        if mention.column is None or mention.loose:
-            for text in phrases(mention.text, _LONGEST):
-                places.setdefault(text, []).append(mention)
-    declared = {phrase(text) for texts in sayable.declared.values() for text in texts}
-    # Sentences name columns, whose words are no values there either.
-    ours = OURS.union(*(phrase(text).split() for text in sayable.declared.get("", ())))
-    wanted = [text for text in places if text not in cells.words and text not in declared]
-    found = []
-    for series in distinct:
-        words = _phrases(series.cast(pl.String))
-        for text in words.filter(words.is_in(wanted)).unique().to_list():
-            found += [(one.file, text) for one in places[text] if one.judges(text, ours)]
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import polars as pl
@@ -13,15 +13,22 @@ from shoal.verify.recheck import Recheck
 from shoal.verify.values import MISSING
 
 
-def check_staged(folder: Path, judged: Mapping[str, pl.DataFrame], size: int | None = None) -> None:
+def check_staged(
+    folder: Path,
+    judged: Mapping[str, pl.DataFrame | pl.LazyFrame],
+    size: int | None = None,
+    see: Callable[[pl.DataFrame], None] = lambda batch: None,
+) -> None:
     """Read a folder that is about to be published, batch by batch, and verify it as a recipient would.
 
     Parameters
     ----------
     judged
-        The tables that passed the gate.
+        The tables that passed the gate, in memory or wherever they were put as they did.
     size
         Bytes (of CSV) or rows (of Parquet) that are read in one go.
+    see
+        Is shown every batch, for whoever looks at all that is published.
 
     Raises
     ------
@@ -34,6 +41,7 @@ def check_staged(folder: Path, judged: Mapping[str, pl.DataFrame], size: int | N
         for name, batches in tables.items():
             for batch in batches:
                 (found.see if name == "release" else found.see_apart)(batch)
+                see(batch)
                 if name in changed:
                     changed[name].see(batch)
         report = found.report()
@@ -55,22 +63,23 @@ def check_staged(folder: Path, judged: Mapping[str, pl.DataFrame], size: int | N
 class Changes:
     """Cells that differ from those that were judged, by column; text stands for whatever a writer made of a number."""
 
-    def __init__(self, judged: pl.DataFrame) -> None:
+    def __init__(self, judged: pl.DataFrame | pl.LazyFrame) -> None:
         self._judged, self._rows, self._same = judged, 0, True
-        self._cells = dict.fromkeys(judged.columns, 0)
+        self._cells = dict.fromkeys(judged.lazy().collect_schema(), 0)
 
     def see(self, found: pl.DataFrame) -> None:
         """Compare the next rows."""
-        judged = self._judged[self._rows : self._rows + found.height]
+        judged = self._judged.slice(self._rows, found.height).lazy().collect()
         self._rows += found.height
         self._same &= found.columns == judged.columns and found.height == judged.height
-        for name in self._judged.columns if self._same else ():
+        for name in self._cells if self._same else ():
             self._cells[name] += _differ(found[name], judged[name])
 
     def cells(self) -> dict[str, int]:
         """How many there are, of columns that have any."""
-        if not self._same or self._rows != self._judged.height:
-            return {"rows and columns": max(self._rows, self._judged.height)}
+        height = int(self._judged.lazy().select(pl.len()).collect().item())
+        if not self._same or self._rows != height:
+            return {"rows and columns": max(self._rows, height)}
         return {name: cells for name, cells in self._cells.items() if cells}
 
 

@@ -61,6 +61,11 @@ class SetPartition(Algorithm):
         """The model that ``k`` stands for."""
         return [] if self.k is None else [load("model", "k")(k=self.k)]
 
+    @property
+    def from_cells(self) -> bool:
+        """The frequency table is all that it looks at."""
+        return True
+
     def run(self, problem: Problem) -> Blocks:
         """Merge, step by step."""
         allowed = self.rows_allowed(problem.domain.n)

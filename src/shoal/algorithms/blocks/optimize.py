@@ -89,6 +89,11 @@ class KOptimize(ByBlocks):
         if self.nodes is not None:
             whole("KOptimize", "nodes", self.nodes, least=0)
 
+    @property
+    def from_cells(self) -> bool:
+        """The frequency table is all that it looks at."""
+        return True
+
     def run(self, problem: Problem) -> Blocks:
         """Search the sets of cuts."""
         board, cuts = self.board(problem), cuts_of(problem.domain.quasi)

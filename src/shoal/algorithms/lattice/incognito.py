@@ -55,6 +55,11 @@ class Incognito(Algorithm):
         """The model that ``k`` stands for."""
         return [] if self.k is None else [load("model", "k")(k=self.k)]
 
+    @property
+    def from_cells(self) -> bool:
+        """The frequency table is all that it looks at."""
+        return True
+
     def run(self, problem: Problem) -> FullDomain:
         """The best of all nodes that satisfy the models."""
         checker = Checker(problem)

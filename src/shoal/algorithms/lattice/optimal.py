@@ -98,6 +98,11 @@ class Optimal(Polishable, Researched):
             given = {key: value for key, value in given.items() if key not in _RESEARCH}
         return given
 
+    @property
+    def from_cells(self) -> bool:
+        """The frequency table is all that it looks at, unless it repeats itself on what is left."""
+        return not self.repeat
+
     def run(self, problem: Problem) -> FullDomain | Grouping:
         """The best node, or the groups of repeated searches."""
         checker = Checker(problem, flat=self.measure == "rv")

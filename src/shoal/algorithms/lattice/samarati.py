@@ -61,6 +61,11 @@ class Samarati(Algorithm):
         """The model that ``k`` stands for."""
         return [] if self.k is None else [load("model", "k")(k=self.k)]
 
+    @property
+    def from_cells(self) -> bool:
+        """The frequency table is all that it looks at."""
+        return True
+
     def run(self, problem: Problem) -> FullDomain:
         """A node of the smallest height."""
         checker = Checker(problem)

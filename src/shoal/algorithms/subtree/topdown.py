@@ -61,6 +61,11 @@ class TopDownSubtree(Algorithm):
         """The model that ``k`` stands for."""
         return [] if self.k is None else [load("model", "k")(k=self.k)]
 
+    @property
+    def from_cells(self) -> bool:
+        """The frequency table is all that it looks at."""
+        return True
+
     def run(self, problem: Problem) -> Subtree:
         """Specialise until nothing can be."""
         refuse_flat(problem.domain.quasi)

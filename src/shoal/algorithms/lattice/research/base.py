@@ -53,6 +53,11 @@ class ResearchSearch(Researched):
         """The model that ``k`` stands for."""
         return [] if self.k is None else [load("model", "k")(k=self.k)]
 
+    @property
+    def from_cells(self) -> bool:
+        """The frequency table is all that it looks at."""
+        return True
+
     def run(self, problem: Problem) -> FullDomain:
         """The best string found, with the other successful ones in the notes."""
         checker = Checker(problem, flat=True)

@@ -1,0 +1,271 @@
+"""Rows that a database counts: group statistics from a few grouped queries, the same whoever answers them.
+
+Rows add up over the cells of the frequency table, so classes of cells are counted here from what was asked for once.
+People do not, nor do classes that are given row by row: for these the classes are sent to where the rows are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import numpy as np
+
+from shoal.engines import sql
+from shoal.errors import ParameterError
+from shoal.table.classmap import Cells, ClassMap, Everybody, Grouped, Nodes, RowIds, Split, Together
+from shoal.table.domain import Domain, Joint
+from shoal.table.membership import classes_of
+from shoal.table.packing import Packing
+from shoal.table.rows import Frequency
+from shoal.table.stats import Attribute, GroupStats, Histogram, unknown_flags
+
+Counts = dict[str, np.ndarray]
+
+
+class Database(Protocol):
+    """Where the relation ``coded`` is, for :mod:`shoal.engines.sql`."""
+
+    def ask(self, query: str) -> Counts:
+        """What a query of whole numbers finds, column by column."""
+        ...
+
+    def send(self, name: str, columns: Mapping[str, np.ndarray]) -> None:
+        """Make a small table of whole numbers, in place of the one of that name."""
+        ...
+
+
+class CountedRows:
+    """Rows behind a database, counted there.
+
+    Parameters
+    ----------
+    places
+        The number of every column in ``coded``.
+    """
+
+    def __init__(self, domain: Domain, database: Database, places: Mapping[str, int]) -> None:
+        self.domain = domain
+        self.database = database
+        self.places = places
+        self._quasi = [places[name] for name in domain.schema.quasi]
+        self.packing = Packing(tuple(column.card for column in domain.quasi))
+        self._words = sql.packed(self.packing, self._quasi)
+        self._found: dict[Any, Any] = {}
+
+    def joined(self, names: tuple[str, ...]) -> Joint:
+        """The dictionary of a tuple of columns."""
+        if names in self.domain.joint:
+            return self.domain.joint[names]
+        if names not in self._found:
+            packing = Packing(tuple(self.domain.columns[name].card for name in names))
+            words = sql.packed(packing, [self.places[name] for name in names])
+            keys, found = _ascending(self.database.ask(sql.counted(words)), list(words))
+            codes = packing.unpack(keys)
+            flags = [unknown_flags(self.domain.columns[name])[mine] for name, mine in zip(names, codes, strict=True)]
+            self._found[names] = Joint(codes, found["n"], np.bitwise_or.reduce(flags))
+        joint: Joint = self._found[names]
+        return joint
+
+    def frequency(self, attributes: Sequence[Attribute]) -> Frequency:
+        """Distinct combinations of quasi-identifier codes with weights and histograms."""
+        keys, codes, rows, sizes = self._cells
+        histograms = {one.key: self._of_cells(one, keys, sizes) for one in attributes}
+        return Frequency(codes=codes, rows=rows, sizes=sizes, histograms=histograms)
+
+    def stats(self, classes: ClassMap, attributes: Sequence[Attribute]) -> GroupStats:
+        """Sizes and histograms of classes."""
+        if isinstance(classes, RowIds) or self.domain.by_people or isinstance(classes, Split):
+            return self._asked(classes, attributes)
+        of, cells = self._class_of_cells(classes), self.frequency(attributes)
+        rows = _added(of, cells.rows, classes.groups)
+        histograms = {key: _merged(found, of, classes.groups) for key, found in cells.histograms.items()}
+        return GroupStats(sizes=rows, rows=rows, histograms=histograms)
+
+    def of_people(
+        self, stats: GroupStats, classes: Grouped, guarded: Sequence[tuple[str, int]], lifted: Mapping[str, np.ndarray]
+    ) -> GroupStats:
+        """The same statistics: what only rows in memory tell of people was refused before."""
+        if guarded:
+            raise ParameterError("Nodes that people guard are looked up row by row: use the engine 'memory'.")
+        return stats
+
+    def alone(self, columns: Sequence[str]) -> int:
+        """Rows that no other row equals on some columns as they were read."""
+        return int(self.database.ask(sql.alone([self.column(name) for name in columns]))["n"][0])
+
+    def column(self, name: str) -> str:
+        """What a column as it was read is called there."""
+        return sql.code(self.places[name])
+
+    def people_with(self, name: str) -> np.ndarray:
+        """How many people have each value of a column."""
+        found = self.database.ask(sql.counted({"v": sql.code(self.places[name])}, people=self.domain.by_people))
+        counts = np.zeros(self.domain.columns[name].card, dtype=np.int64)
+        counts[found["v"]] = found["p" if self.domain.by_people else "n"]
+        return counts
+
+    def class_of(
+        self, classes: Grouped | Everybody | Together, rows: np.ndarray, codes: Sequence[np.ndarray]
+    ) -> np.ndarray:
+        """int32 class of some rows, given their numbers and quasi-identifier codes, negative for none."""
+        if isinstance(classes, RowIds):
+            return classes.ids[rows]
+        of = self._class_of_cells(classes)
+        return of[self.packing.find(self._cells[0], self.packing.pack(codes))]
+
+    def _class_of_cells(self, classes: ClassMap) -> np.ndarray:
+        """int32 class of every cell of the frequency table."""
+        codes = self._cells[1]
+        if isinstance(classes, Cells):
+            return classes.of
+        if isinstance(classes, Nodes):
+            return classes_of(classes, codes, self.domain.schema.quasi)
+        if isinstance(classes, Together):
+            return np.minimum(self._class_of_cells(classes.classes), 0)
+        return np.zeros(codes.shape[1], dtype=np.int32)
+
+    @property
+    def _cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Words, codes, rows and people of every cell, in ascending order."""
+        if "cells" not in self._found:
+            by_people = self.domain.by_people
+            keys, found = _ascending(self.database.ask(sql.counted(self._words, people=by_people)), list(self._words))
+            codes = self.packing.unpack(keys)
+            self._found["cells"] = keys, codes, found["n"], found["p" if by_people else "n"]
+        cells: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] = self._found["cells"]
+        return cells
+
+    def _of_cells(self, one: Attribute, keys: np.ndarray, sizes: np.ndarray) -> Histogram:
+        """How often each value of an attribute occurs in every cell."""
+        if one.key not in self._found:
+            people = one.people and self.domain.by_people
+            found = self.database.ask(sql.counted({**self._words, **self._values(one)}, people=people))
+            place = self.packing.find(keys, np.stack([found[name] for name in self._words]))
+            known = None
+            if people and one.unknown.any():
+                asked = self.database.ask(sql.counted(self._words, people=True, where=self._known(one)))
+                known = self.packing.find(keys, np.stack([asked[name] for name in self._words])), asked["p"]
+            self._found[one.key] = self._histogram(one, place, found, sizes, known)
+        histogram: Histogram = self._found[one.key]
+        return histogram
+
+    def _asked(self, classes: ClassMap, attributes: Sequence[Attribute]) -> GroupStats:
+        """The same of classes that are sent to where the rows are."""
+        with self._beside(classes) as (source, keys):
+            found = self.database.ask(sql.counted(keys, source=source, people=self.domain.by_people))
+            groups, number = _numbering(classes, found)
+            order = number(found)
+            rows, sizes = np.zeros(groups, dtype=np.int64), np.zeros(groups, dtype=np.int64)
+            rows[order], sizes[order] = found["n"], found["p" if self.domain.by_people else "n"]
+            histograms = {}
+            for one in attributes:
+                people = one.people and self.domain.by_people
+                asked = self.database.ask(
+                    sql.counted({**keys, **self._values(one)}, source=source, people=people)
+                )
+                known = None
+                if people and one.unknown.any():
+                    some = self.database.ask(sql.counted(keys, source=source, people=True, where=self._known(one)))
+                    known = number(some), some["p"]
+                histograms[one.key] = self._histogram(one, number(asked), asked, sizes, known)
+        return GroupStats(sizes=sizes, rows=rows, histograms=histograms)
+
+    @contextmanager
+    def _beside(self, classes: ClassMap) -> Iterator[tuple[str, dict[str, str]]]:
+        """The rows with their classes: where to count, and by what."""
+        inner = classes.classes if isinstance(classes, Split) else classes
+        by_row = inner.classes if isinstance(inner, Together) else inner
+        if isinstance(by_row, RowIds):
+            ids = np.minimum(by_row.ids, 0) if isinstance(inner, Together) else by_row.ids
+            kept = np.flatnonzero(ids >= 0)
+            self.database.send("classes", {"r": kept, "g": ids[kept]})
+            source = sql.in_classes(None)
+        else:
+            of = self._class_of_cells(inner)
+            kept = np.flatnonzero(of >= 0)
+            words = {name: word[kept] for name, word in zip(self._words, self._cells[0], strict=True)}
+            self.database.send("classes", {**words, "g": of[kept]})
+            source = sql.in_classes(self._words)
+        keys = {"g": "classes.g"}
+        if isinstance(classes, Split):
+            keys["d"] = sql.code(self.places[classes.name])
+        yield source, keys
+
+    def _values(self, one: Attribute) -> dict[str, str]:
+        """The codes of an attribute's columns."""
+        return {f"v{at}": sql.code(self.places[name]) for at, name in enumerate(one.names)}
+
+    def _known(self, one: Attribute) -> str:
+        flags = {name: unknown_flags(self.domain.columns[name]) for name in one.names}
+        return sql.known({sql.code(self.places[name]): np.flatnonzero(flag).tolist() for name, flag in flags.items()})
+
+    def _histogram(
+        self,
+        one: Attribute,
+        group: np.ndarray,
+        found: Counts,
+        sizes: np.ndarray,
+        known: tuple[np.ndarray, np.ndarray] | None,
+    ) -> Histogram:
+        """Counts by group and value in compressed rows."""
+        groups = sizes.size
+        values = self._codes_of(one, found)
+        counts = found["p"] if one.people and self.domain.by_people else found["n"]
+        order = np.lexsort((values, group))
+        group, values, counts = group[order], values[order], counts[order]
+        indptr = np.zeros(groups + 1, dtype=np.int64)
+        np.cumsum(np.bincount(group, minlength=groups), out=indptr[1:])
+        if known is not None:
+            sure = np.zeros(groups, dtype=np.int64)
+            sure[known[0]] = known[1]
+        elif one.people and self.domain.by_people:
+            sure = sizes
+        else:
+            flags = one.unknown[values] == 0
+            sure = _added(group[flags], counts[flags], groups)
+        return Histogram(indptr, values.astype(np.int32), counts.astype(np.int64), sure)
+
+    def _codes_of(self, one: Attribute, found: Counts) -> np.ndarray:
+        """Codes of an attribute's values, a tuple's in its own dictionary."""
+        codes = [found[f"v{at}"] for at in range(len(one.names))]
+        if one.column is not None:
+            return codes[0]
+        packing = Packing(tuple(self.domain.columns[name].card for name in one.names))
+        return packing.find(packing.pack(list(self.joined(one.names).codes)), packing.pack(codes))
+
+
+def _ascending(found: Counts, keys: Sequence[str]) -> tuple[np.ndarray, Counts]:
+    """Words in ascending order, and what was found in the same."""
+    words = np.stack([found[name] for name in keys]).astype(np.int64)
+    order = np.lexsort(words[::-1])
+    return np.ascontiguousarray(words[:, order]), {name: column[order] for name, column in found.items()}
+
+
+def _added(of: np.ndarray, counts: np.ndarray, groups: int) -> np.ndarray:
+    """int64 sums of counts by group; those of none are left out."""
+    total = np.zeros(groups, dtype=np.int64)
+    np.add.at(total, of[of >= 0], counts[of >= 0])
+    return total
+
+
+def _merged(found: Histogram, of: np.ndarray, groups: int) -> Histogram:
+    """Counts of classes from those of their cells."""
+    group = np.repeat(of, np.diff(found.indptr))
+    kept = group >= 0
+    card = int(found.codes.max(initial=0)) + 1
+    pairs, place = np.unique(group[kept].astype(np.int64) * card + found.codes[kept], return_inverse=True)
+    counts = _added(place, found.counts[kept], pairs.size)
+    indptr = np.zeros(groups + 1, dtype=np.int64)
+    np.cumsum(np.bincount(pairs // card, minlength=groups), out=indptr[1:])
+    return Histogram(indptr, (pairs % card).astype(np.int32), counts, _added(of, found.known, groups))
+
+
+def _numbering(classes: ClassMap, found: Counts) -> tuple[int, Any]:
+    """How many groups there are, and how to number what a query found by them."""
+    if not isinstance(classes, Split):
+        return classes.groups, lambda asked: asked["g"].astype(np.int64)
+    largest = int(found["d"].max(initial=0)) + 1
+    parts = np.unique(found["g"].astype(np.int64) * largest + found["d"])
+    return parts.size, lambda asked: np.searchsorted(parts, asked["g"].astype(np.int64) * largest + asked["d"])

@@ -1,0 +1,145 @@
+"""Files larger than memory: coded once into a scratch store, counted and put in order by DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+
+from shoal.engines.scratch import scratch
+from shoal.engines.stored import Store, StoredRows, dictionaries
+from shoal.errors import InputError, MissingExtraError
+from shoal.table.gathering import Gathering
+from shoal.table.keys import Keys
+from shoal.table.schema import Schema
+from shoal.table.table import Table
+
+# DuckDB's limit covers its buffers only, and kernels and batches want memory too.
+_SHARE = 0.65
+_BATCH = 1 << 18
+
+
+class Readable(Protocol):
+    """A source that is read in batches."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def names(self) -> list[str]: ...
+
+    def frames(self, wanted: Sequence[str] | None = None) -> Iterator[pl.DataFrame]: ...
+
+
+class DuckDBEngine:
+    """Rows in a scratch store on disk.
+
+    Parameters
+    ----------
+    memory
+        Bytes that a run may take.
+    folder
+        Where scratch files go; by default the system's temporary folder.
+    """
+
+    def __init__(self, *, memory: int = 4 << 30, folder: Path | None = None) -> None:
+        self.memory = memory
+        self.folder = folder
+
+    @contextmanager
+    def opened(
+        self,
+        source: Readable,
+        schema: Schema,
+        build: Callable[..., Table],
+        keys: Keys,
+        *,
+        missing: str,
+        name: str | None = None,
+        progress: Callable[[str], None] = lambda step: None,
+    ) -> Iterator[StoredRows]:
+        """The rows of a source, until they are no longer needed."""
+        schema.check(source.names)
+        with scratch(self.folder) as folder:
+            store, gathering = Store(folder, schema), Gathering(schema, missing)
+            wanted = [column for column in source.names if column not in schema.drop]
+            for frame in source.frames(wanted):
+                store.gather(gathering, frame)
+                progress(f"reading: {gathering.n_read:,} rows")
+            known = dictionaries(gathering, schema, build, name or source.name)
+            store.code(known, keys, progress)
+            with _connection(folder, store, self.memory) as database:
+                if schema.key is not None:
+                    _refuse_repeated(database, f"o{store.others.index(schema.key)}", schema.key)
+                yield StoredRows(known, store, database, database.ordered)
+
+
+class DuckDatabase:
+    """A connection of one's own, in memory, to the coded rows on disk."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def ask(self, query: str) -> dict[str, np.ndarray]:
+        """What a query of whole numbers finds."""
+        found = self._connection.execute(query).fetchnumpy()
+        return {name: np.asarray(values, dtype=np.int64) for name, values in found.items()}
+
+    def send(self, name: str, columns: Mapping[str, np.ndarray]) -> None:
+        """Make a table of whole numbers."""
+        frame = pl.DataFrame({key: np.asarray(values, dtype=np.int64) for key, values in columns.items()})
+        self._connection.register("sent", frame.to_arrow())
+        self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT * FROM sent")
+        self._connection.unregister("sent")
+
+    def ordered(self, by: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """All rows, ordered, batch by batch; what does not fit into memory is sorted on disk."""
+        reader = self._connection.sql(f"SELECT * FROM coded ORDER BY {', '.join(by)}").to_arrow_reader(_BATCH)
+        for batch in reader:
+            frame = pl.from_arrow(batch)
+            assert isinstance(frame, pl.DataFrame)
+            yield frame
+
+
+@contextmanager
+def _connection(folder: Path, store: Store, memory: int) -> Iterator[DuckDatabase]:
+    try:
+        import duckdb
+    except ImportError:
+        raise MissingExtraError("The engine 'duckdb'", "duckdb", "duckdb") from None
+    spilled = folder / "spilled"
+    spilled.mkdir(0o700)
+    settings: dict[str, Any] = {
+        "memory_limit": f"{int(memory * _SHARE) >> 20}MiB",
+        "temp_directory": str(spilled),
+        "preserve_insertion_order": "false",
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+    }
+    connection = duckdb.connect(":memory:", config=settings)
+    try:
+        connection.read_parquet(f"{store.coded}/*.parquet").create_view("coded")
+        yield DuckDatabase(connection)
+    except duckdb.Error as error:
+        raise _told(error) from None
+    finally:
+        connection.close()
+
+
+def _told(error: Exception) -> InputError:
+    """What DuckDB could not do; its own words may hold more than is good."""
+    if "Out of Memory" in str(error) or "OutOfMemory" in type(error).__name__:
+        return InputError("DuckDB has too little memory for this source: raise 'memory' under [engine].")
+    if "No space left" in str(error):
+        return InputError("The disk of the scratch folder is full: name another folder under [engine].")
+    return InputError(f"DuckDB cannot count the rows of this source ({type(error).__name__}).")
+
+
+def _refuse_repeated(database: DuckDatabase, column: str, name: str) -> None:
+    found = database.ask(f"SELECT count(*) AS n, count(DISTINCT {column}) AS d FROM coded")
+    if found["n"][0] != found["d"][0]:
+        raise InputError(f"The key column '{name}' repeats values: a key must name one row.")

@@ -1,0 +1,294 @@
+"""A source in a scratch store of narrow whole numbers: one reading, one coding, and rows in any order afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from shoal.engines.counted import CountedRows, Database
+from shoal.recoding.publish import RELEASE_ORDER
+from shoal.table.classmap import Grouped
+from shoal.table.coding import canonical_text, categories_as_text
+from shoal.table.dates import as_declared
+from shoal.table.domain import Domain
+from shoal.table.gathering import Gathering
+from shoal.table.invisible import refuse_lookalikes
+from shoal.table.keys import Keys, key_hashes
+from shoal.table.schema import ColumnSpec, Schema
+from shoal.table.table import Table, iso_dates
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StoredBatch:
+    """Some rows that take part.
+
+    Attributes
+    ----------
+    rows
+        int64, their numbers among all that take part, in the order of the source.
+    codes
+        Codes of the quasi-identifiers and sensitive attributes.
+    read
+        Every column as it was read, dates of another format parsed.
+    plain
+        The same without parsing.
+    """
+
+    rows: np.ndarray
+    codes: Mapping[str, np.ndarray]
+    read: pl.DataFrame
+    plain: pl.DataFrame
+
+    def take(self, places: np.ndarray) -> StoredBatch:
+        """Some of them."""
+        codes = {name: mine[places] for name, mine in self.codes.items()}
+        return StoredBatch(rows=self.rows[places], codes=codes, read=self.read[places], plain=self.plain[places])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Dictionaries:
+    """What the coder made of the different values of a source.
+
+    Attributes
+    ----------
+    domain
+        Roles, dictionaries and counts of all rows.
+    plain, parsed
+        Coded column to its values as they were read, by their numbers; with dates of another format parsed.
+    codes
+        Coded column to the code of every value.
+    subjects
+        The people, by their numbers; None where rows are people.
+    dropped
+        Column to values of rows that are left out.
+    """
+
+    domain: Domain
+    plain: Mapping[str, pl.Series]
+    parsed: Mapping[str, pl.Series]
+    codes: Mapping[str, np.ndarray]
+    subjects: pl.Series | None
+    dropped: Mapping[str, pl.Series]
+    n_read: int
+
+    @cached_property
+    def spelled(self) -> list[str]:
+        """Columns in which several values have one code, such as 1 and 1.0."""
+        return [name for name, codes in self.codes.items() if np.unique(codes).size < codes.size]
+
+    @cached_property
+    def value_of(self) -> dict[str, np.ndarray]:
+        """Of the other columns, the number of the value of every code."""
+        found = {}
+        for name, codes in self.codes.items():
+            if name not in self.spelled:
+                found[name] = np.zeros(self.domain.columns[name].card, dtype=np.int64)
+                found[name][codes] = np.arange(codes.size)
+        return found
+
+
+def dictionaries(gathering: Gathering, schema: Schema, build: Callable[..., Table], name: str | None) -> Dictionaries:
+    """Code the different values of a source.
+
+    Parameters
+    ----------
+    build
+        Makes a table of a frame and roles (`shoal.io.source.Told.table`).
+    """
+    gathering.refuse()
+    coded = [*schema.quasi, *schema.sensitive]
+    shown = replace(schema, identifiers=(), pseudonym=(), drop=(), subject=None, weight=None, key=None, guard=None)
+    columns = gathering.columns
+    if schema.subject is not None:
+        refuse_lookalikes(columns[schema.subject].values, schema.spec(schema.subject).non_answers)
+    listed = [one for one in gathering.types if one in shown.released]
+    specs = {one: spec for one, spec in schema.specs.items() if one in listed}
+    often = {one: _often(columns[one].values, columns[one].counts) for one in coded}
+    table = build(gathering.frame(listed), replace(shown, specs=specs), name=name, often=often)
+    made, parsed = {}, iso_dates(table)
+    codes = {one: table.codes[one][: columns[one].card] for one in coded}
+    for one in coded:
+        column = table.columns[one]
+        counts = np.zeros(column.card, dtype=np.int64)
+        np.add.at(counts, codes[one], columns[one].counts)
+        made[one] = replace(column, frequencies=counts)
+    subjects = None if schema.subject is None else columns[schema.subject].values
+    domain = replace(
+        table.domain, schema=schema, columns=made, n=gathering.n, n_subjects=0 if subjects is None else len(subjects),
+        types={one: table.domain.types.get(one, kind) for one, kind in gathering.types.items()},
+    )  # fmt: skip
+    return Dictionaries(
+        domain=domain,
+        plain={one: table.frame[one][: columns[one].card] for one in coded},
+        parsed={one: parsed[one][: columns[one].card] for one in coded},
+        codes=codes,
+        subjects=subjects,
+        dropped=gathering.dropped,
+        n_read=gathering.n_read,
+    )
+
+
+def _often(values: pl.Series, counts: np.ndarray) -> dict[str, int]:
+    """How often each text occurs."""
+    found: dict[str, int] = {}
+    for text, count in zip(canonical_text(values).to_list(), counts.tolist(), strict=True):
+        if text is not None:
+            found[text] = found.get(text, 0) + count
+    return found
+
+
+class Store:
+    """Rows on disk in the order of the source: first the numbers of their values, then their codes.
+
+    Parameters
+    ----------
+    folder
+        A private folder.
+    """
+
+    def __init__(self, folder: Path, schema: Schema) -> None:
+        self.schema = schema
+        self._read, self.coded = folder / "read", folder / "coded"
+        for one in (self._read, self.coded):
+            one.mkdir(0o700)
+        self._parts = 0
+        self.places = {name: at for at, name in enumerate([*schema.quasi, *schema.sensitive])}
+        self.others: list[str] = []
+
+    def gather(self, gathering: Gathering, frame: pl.DataFrame) -> None:
+        """Take in a batch as it was read."""
+        batch = gathering.see(frame)
+        self.others = batch.others.columns
+        numbers = {f"i{at}": batch.ids[name] for name, at in self.places.items()}
+        if self.schema.subject is not None:
+            numbers["s"] = batch.ids[self.schema.subject]
+        others = batch.others.rename({name: f"o{at}" for at, name in enumerate(self.others)})
+        part = pl.DataFrame({"p": batch.positions, **numbers}).hstack(others)
+        part.write_parquet(self._read / _part(self._parts), compression="lz4", statistics=False)
+        self._parts += 1
+
+    def code(self, known: Dictionaries, keys: Keys, progress: Callable[[str], None]) -> None:
+        """Write codes in the place of values, and where each row goes in a release."""
+        row = 0
+        for number in range(self._parts):
+            path = self._read / _part(number)
+            part = pl.read_parquet(path, glob=False, hive_partitioning=False)
+            row_keys = part["p"].to_numpy().astype(np.uint64)
+            if self.schema.key is not None:
+                row_keys = key_hashes(canonical_text(part[f"o{self.others.index(self.schema.key)}"]))
+            found: dict[str, np.ndarray | pl.Series] = {"r": np.arange(row, row + part.height, dtype=np.int64)}
+            found["b"] = keys.bits(RELEASE_ORDER, row_keys)
+            for name, at in self.places.items():
+                ids = part[f"i{at}"].to_numpy()
+                found[f"c{at}"] = known.codes[name][ids].astype(_narrow(known.domain.columns[name].card))
+                if name in known.spelled:
+                    found[f"v{at}"] = ids
+            if self.schema.subject is not None:
+                found["s"] = part["s"]
+            coded = pl.DataFrame(found).hstack(part.select(f"o{at}" for at in range(len(self.others))))
+            coded.write_parquet(self.coded / _part(number), compression="lz4", row_group_size=1 << 17)
+            path.unlink()
+            row += part.height
+            progress(f"coding the rows: {row:,}")
+
+    def parts(self, columns: list[str] | None = None) -> Iterator[pl.DataFrame]:
+        """The coded rows in the order of the source, or some columns of them."""
+        for number in range(self._parts):
+            yield pl.read_parquet(self.coded / _part(number), columns=columns, glob=False, hive_partitioning=False)
+
+
+class StoredRows(CountedRows):
+    """Rows in a store, counted by a database that reads it.
+
+    Parameters
+    ----------
+    ordered
+        Gives all rows of the store, or some of its columns, ordered by some of them, batch by batch.
+    """
+
+    def __init__(
+        self,
+        known: Dictionaries,
+        store: Store,
+        database: Database,
+        ordered: Callable[[Sequence[str]], Iterator[pl.DataFrame]],
+    ) -> None:
+        super().__init__(known.domain, database, store.places)
+        self.known = known
+        self._store = store
+        self._ordered = ordered
+
+    def knowing(self, domain: Domain) -> StoredRows:
+        """The same rows with something else known of them."""
+        return StoredRows(replace(self.known, domain=domain), self._store, self.database, self._ordered)
+
+    def column(self, name: str) -> str:
+        """What a column as it was read is called there."""
+        if name in self._store.others:
+            return f"o{self._store.others.index(name)}"
+        at = self.places[name]
+        return f"v{at}" if name in self.known.spelled else f"c{at}"
+
+    def batches(self, order: str) -> Iterator[StoredBatch]:
+        """All rows, ``"kept"`` in the order of the source or ``"shuffled"`` as a release is."""
+        parts = self._store.parts() if order == "kept" else self._ordered(["b", "r"])
+        for part in parts:
+            yield self._batch(part)
+
+    def private(self, name: str) -> Path:
+        """A new folder in the scratch of these rows."""
+        folder = self._store.coded.parent / name
+        folder.mkdir(0o700)
+        return folder
+
+    def others(self) -> Iterator[pl.DataFrame]:
+        """Columns that are not coded, as they were read, batch by batch."""
+        names = {f"o{at}": name for at, name in enumerate(self._store.others)}
+        if names:
+            for part in self._store.parts(list(names)):
+                yield part.rename(names)
+
+    def suppressed(self, classes: Grouped) -> np.ndarray:
+        """Numbers of the rows that are in no class."""
+        found = [np.zeros(0, dtype=np.int64)]
+        quasi = [self.places[name] for name in self.domain.schema.quasi]
+        for part in self._store.parts(["r", *(f"c{at}" for at in quasi)]):
+            rows = part["r"].to_numpy()
+            found.append(rows[self.class_of(classes, rows, [part[f"c{at}"].to_numpy() for at in quasi]) < 0])
+        return np.concatenate(found)
+
+    def _batch(self, part: pl.DataFrame) -> StoredBatch:
+        codes = {name: part[f"c{at}"].to_numpy() for name, at in self.places.items()}
+        others = part.select(pl.col(f"o{at}").alias(name) for at, name in enumerate(self._store.others))
+        others = categories_as_text(as_declared(others, self.domain.schema), _specs(self.domain.schema, others))
+        known, plain, parsed = self.known, [], []
+        for name, at in self.places.items():
+            numbers = part[f"v{at}"].to_numpy() if name in known.spelled else known.value_of[name][codes[name]]
+            plain.append(known.plain[name].gather(numbers))
+            parsed.append(known.parsed[name].gather(numbers))
+        if known.subjects is not None and self.domain.schema.subject not in self.places:
+            people = known.subjects.gather(part["s"]).alias(self.domain.schema.subject or "")
+            others = others.with_columns(people)
+        return StoredBatch(
+            rows=part["r"].to_numpy(),
+            codes=codes,
+            read=pl.DataFrame(parsed).hstack(others),
+            plain=pl.DataFrame(plain).hstack(others),
+        )
+
+
+def _specs(schema: Schema, frame: pl.DataFrame) -> dict[str, ColumnSpec]:
+    return {name: spec for name, spec in schema.specs.items() if name in frame.columns}
+
+
+def _narrow(card: int) -> type[np.unsignedinteger]:
+    return np.uint8 if card <= 1 << 8 else np.uint16 if card <= 1 << 16 else np.uint32
+
+
+def _part(number: int) -> str:
+    return f"{number:08d}.parquet"

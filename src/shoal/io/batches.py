@@ -1,0 +1,186 @@
+"""A source that is read in batches of rows, so that it may be larger than memory: text or Parquet, one file or many.
+
+Cells are what `shoal.io.files.read_frame` makes of them. What is wrong with a file is said in the same words, whatever
+batch it stands in.
+"""
+
+from __future__ import annotations
+
+import glob
+import mmap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from shoal.errors import EmptyTableError, InputError, ParameterError
+from shoal.hierarchy.values import normal_text
+from shoal.io.delimited import Layout, parse, refuse_faulty
+from shoal.io.files import extension_of
+from shoal.io.frames import clean
+from shoal.io.normal import MISSING, normalise
+from shoal.io.text import Text
+
+BATCH = 1 << 18  # rows of Parquet in one go
+_BYTES = 1 << 24  # the same of text
+_ENDINGS = (".parquet", ".csv", ".tsv", ".txt", ".data", ".gz")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batches:
+    """Files of one table, in order.
+
+    Attributes
+    ----------
+    paths
+        The files, all of one kind and with the same columns.
+    columns, separator, encoding, missing_markers
+        As :func:`shoal.io.files.read_frame` takes them.
+    """
+
+    paths: Sequence[Path]
+    columns: Sequence[str] | None = None
+    separator: str | None = None
+    encoding: str = "utf-8"
+    missing_markers: Sequence[str] = ()
+
+    @property
+    def name(self) -> str:
+        """What the table is called where nobody said."""
+        return self.paths[0].stem
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Its columns."""
+        if self._parquet:
+            return list(self._lazy.collect_schema())
+        return self._layout(self.paths[0]).names
+
+    def frames(self, wanted: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+        """The rows, in order, in batches; of the columns that are wanted."""
+        for frame in self._of_parquet(wanted) if self._parquet else self._of_text(wanted):
+            if frame.height:
+                yield frame
+
+    @property
+    def _parquet(self) -> bool:
+        return extension_of(self.paths[0]) == ".parquet"
+
+    @cached_property
+    def _lazy(self) -> pl.LazyFrame:
+        if self.columns is not None:
+            raise ParameterError(
+                f"'{self.paths[0].name}' is Parquet and names its columns itself: leave 'columns' out."
+            )
+        try:
+            lazy = pl.scan_parquet(list(self.paths), glob=False, hive_partitioning=None)
+            lazy.collect_schema()
+        except (pl.exceptions.PolarsError, OSError):
+            raise self._unreadable() from None
+        return lazy
+
+    def _of_parquet(self, wanted: Sequence[str] | None) -> Iterator[pl.DataFrame]:
+        lazy = self._lazy if wanted is None else self._lazy.select(wanted)
+        where = f"'{self.paths[0].name}'"
+        try:
+            for frame in lazy.collect_batches(chunk_size=BATCH, maintain_order=True):
+                yield normalise(clean(frame, where), where, self.missing_markers)
+        except (pl.exceptions.PolarsError, OSError):
+            raise self._unreadable() from None
+
+    def _unreadable(self) -> InputError:
+        if len(self.paths) > 1:
+            return InputError(
+                f"'{self.paths[0].name}' and the {len(self.paths) - 1} files beside it cannot be read as one Parquet "
+                "table: check that they are whole and have the same columns."
+            )
+        return InputError(f"'{self.paths[0].name}' cannot be read as Parquet: check that it is whole.")
+
+    def _layout(self, path: Path) -> Layout:
+        fallback = "\t" if extension_of(path) == ".tsv" else ","
+        return Layout.of(Text.open(path, self.encoding), self.separator or fallback, self.columns)
+
+    def _of_text(self, wanted: Sequence[str] | None) -> Iterator[pl.DataFrame]:
+        markers = [MISSING, *map(normal_text, self.missing_markers)]
+        for path in self.paths:
+            layout = self._layout(path)
+            if layout.names != self.names:
+                raise InputError(
+                    f"'{path.name}' has other columns than '{self.paths[0].name}': name files of one table."
+                )
+            for part in _parts(layout.text.data, layout.start):
+                piece = Text(layout.text.name, part, part)
+                try:
+                    frame = parse(piece, separator=layout.separator, columns=layout.names, markers=markers)
+                except InputError:
+                    # Told of the whole file, with the row and line where it stands there.
+                    refuse_faulty(layout)
+                    raise
+                frame = frame if wanted is None else frame.select(wanted)
+                yield frame if piece.is_plain() else normalise(frame, f"'{path.name}'", self.missing_markers)
+
+
+def open_batches(
+    path: str | Path,
+    *,
+    columns: Sequence[str] | None = None,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+    missing_markers: Sequence[str] = (),
+) -> Batches:
+    """A file, a folder of files (below it, too), or a pattern such as ``visits-*.parquet``."""
+    found = _files(Path(path))
+    kinds = {extension_of(one) == ".parquet" for one in found}
+    if len(kinds) > 1:
+        raise InputError(f"'{path}' names both Parquet and text files: name those of one kind.")
+    batches = Batches(
+        paths=found, columns=columns, separator=separator, encoding=encoding, missing_markers=missing_markers
+    )
+    if not batches.names:
+        raise EmptyTableError(f"'{path}' has no columns: there is nothing to read.")
+    return batches
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    if path.is_dir():
+        found = sorted(one for one in path.rglob("*") if one.is_file() and one.suffix.lower() in _ENDINGS)
+        if not found:
+            raise InputError(f"The folder '{path}' holds no CSV and no Parquet file: check the path.")
+        return found
+    if any(mark in str(path) for mark in "*?["):
+        found = sorted(Path(one) for one in glob.glob(str(path), recursive=True) if Path(one).is_file())
+        if not found:
+            raise InputError(f"No file matches '{path}': check the pattern.")
+        return found
+    raise InputError(f"There is no file '{path}': check the path.")
+
+
+def _parts(data: bytes | mmap.mmap, start: int) -> Iterator[bytes]:
+    """Pieces of a text that end where a row does, outside of quotes."""
+    array = np.frombuffer(data, np.uint8)
+    size = _BYTES
+    while start < array.size:
+        piece = array[start : start + size]
+        last = start + piece.size >= array.size
+        end = piece.size if last else _row_end(piece)
+        if end == 0:  # one row longer than a piece
+            size *= 2
+            continue
+        part = piece[:end].tobytes()
+        if part.strip():
+            yield part
+        start, size = start + end, _BYTES
+
+
+def _row_end(piece: np.ndarray) -> int:
+    """Behind the last line feed outside of quotes; 0 where there is none."""
+    feeds = np.flatnonzero(piece == ord("\n"))
+    quotes = np.flatnonzero(piece == ord('"'))
+    if quotes.size:
+        feeds = feeds[np.searchsorted(quotes, feeds) % 2 == 0]
+    return int(feeds[-1]) + 1 if feeds.size else 0

@@ -1,0 +1,79 @@
+"""A table that is written as it is judged, batch by batch."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from shoal.errors import GateError
+from shoal.io.files import write_frame
+from shoal.io.formulas import count_formulas
+
+# Rows of a row group of a Parquet file, whatever the batches were.
+_GROUP = 1 << 18
+
+
+class Growing:
+    """A CSV or Parquet file whose rows come in batches; the same rows give the same bytes, however they are divided.
+
+    Parameters
+    ----------
+    path
+        The file, whose ending says what it is.
+    parts
+        A private folder for the batches of a Parquet file, and for what is compared with the file in the end.
+    formulas
+        As in :func:`shoal.io.files.write_frame`.
+    """
+
+    def __init__(self, path: Path, parts: Path, formulas: str = "keep") -> None:
+        self.path = path
+        self.rows = self.formulas = 0
+        self._parts = parts
+        self._how = formulas
+        self._number = 0
+        self._seen = hashlib.sha256()
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Write rows."""
+        frame.write_parquet(self._parts / f"{self._number:08d}.parquet", compression="lz4")
+        if self._csv:
+            text = io.BytesIO()
+            write_frame(frame, text, "csv", self._how, header=self._number == 0)
+            self._seen.update(text.getbuffer())
+            with self.path.open("ab") as file:
+                file.write(text.getbuffer())
+            names = [] if self._number else frame.columns
+            self.formulas += count_formulas({"": frame}, names)
+        self._number += 1
+        self.rows += frame.height
+
+    def finish(self) -> dict[str, Any]:
+        """What the manifest says of the file."""
+        if not self._csv:
+            self.judged.sink_parquet(self.path, row_group_size=_GROUP)
+            with self.path.open("rb") as file:
+                self._seen = hashlib.file_digest(file, "sha256")
+            again = self._parts / "again"
+            pl.scan_parquet(self.path, glob=False, hive_partitioning=False).sink_parquet(again, row_group_size=_GROUP)
+            with again.open("rb") as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() != self._seen.hexdigest():
+                    raise GateError("The Parquet file holds more than its cells, so it is not published: run again.")
+            again.unlink()
+        found = {"file": self.path.name, "sha256": self._seen.hexdigest(), "rows": self.rows}
+        found["format"] = self.path.suffix.removeprefix(".")
+        return found | ({"formulas": "escaped"} if self._csv and self._how == "escape" else {})
+
+    @property
+    def judged(self) -> pl.LazyFrame:
+        """The rows as they were given."""
+        files = [self._parts / f"{number:08d}.parquet" for number in range(self._number)]
+        return pl.scan_parquet(files, glob=False, hive_partitioning=False)
+
+    @property
+    def _csv(self) -> bool:
+        return self.path.suffix == ".csv"

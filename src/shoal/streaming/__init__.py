@@ -1,0 +1,1 @@
+"""Releases of sources that need not fit into memory."""

@@ -1,0 +1,142 @@
+"""Carrying out a recipe whose rows an engine keeps: read, search, gate and write, batch by batch."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from shoal.algorithms.base import Algorithm
+from shoal.catalogue import load, make
+from shoal.engines.stored import StoredRows
+from shoal.errors import InputError, RecipeError
+from shoal.io.batches import open_batches
+from shoal.io.entries import memory_bytes
+from shoal.io.evidence import write_evidence
+from shoal.io.output import check_output, told
+from shoal.io.publication import BOUND, publish, resume
+from shoal.io.recipes import Recipe, dump_recipe
+from shoal.io.source import Told, read_population
+from shoal.pipeline import Progress
+from shoal.recoding.output import Output
+from shoal.results import Written
+from shoal.streaming.release import Stream
+from shoal.table.keys import Keys
+from shoal.table.schema import ColumnSpec, Schema
+from shoal.verify.folder import MANIFEST
+
+MEMORY = "memory"
+
+
+def run_stream(
+    recipe: Recipe, *, replace: bool = False, dry_run: bool = False, progress: Progress = lambda step: None
+) -> Written:
+    """Carry out a recipe on an engine that keeps the rows; what it cannot do is refused before any data is touched."""
+    method = make("algorithm", recipe.algorithm)
+    refuse_unserved(recipe, method)
+    folder = recipe.resolve(recipe.output.folder).resolve()
+    if not dry_run:
+        resume(folder)
+        check_output(folder, recipe.resolve(recipe.source.path), replace=replace)
+    keys = Keys.from_seed(recipe.seed)
+    with opened(recipe, keys, progress) as rows:
+        stream = Stream(
+            rows=rows, method=method, models=[make("model", spec) for spec in recipe.models], output=_output(recipe),
+            keys=keys, seed=recipe.seed, progress=progress,
+        )  # fmt: skip
+        judged = stream.judged()
+        how = {"format": recipe.output.format, "formulas": recipe.output.formulas}
+        if dry_run:
+            return judged.fill(rows.private("release"), **how)
+        found: list[Written] = []
+
+        def fill(staged: Path, private: Path) -> str:
+            written = judged.fill(staged, **how)
+            found.append(written)
+            digest = hashlib.sha256((staged / MANIFEST).read_bytes()).hexdigest()
+            facts = {"recipe": dump_recipe(recipe), "source_path": str(recipe.resolve(recipe.source.path))}
+            write_evidence({**written.evidence, **facts, BOUND: digest}, private)
+            return digest
+
+        try:
+            publish(folder, fill, _check(recipe, folder, replace), replace=replace)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise InputError(f"The release cannot be written to '{folder}': {told(error)}.") from None
+    return found[0]
+
+
+def refuse_unserved(recipe: Recipe, method: Algorithm) -> None:
+    """Refuse what an engine that keeps the rows cannot do, and name what can."""
+    name = recipe.engine.name
+    advice = f"use the engine '{MEMORY}'"
+    if not method.from_cells:
+        raise RecipeError(
+            f"The algorithm '{method.name}' looks at records one by one as it is set here, which the engine '{name}' "
+            f"does not serve: {advice}, or an algorithm such as 'optimal' or 'mondrian'."
+        )
+    asked: dict[str, Any] = {
+        "pseudonyms": recipe.roles.pseudonym,
+        "guarded nodes": recipe.roles.guard,
+        "shifted dates": [one for one in recipe.columns.values() if one.shift is not None],
+        "coded columns": [one for one in recipe.columns.values() if one.code is not None],
+        "a registry": recipe.registry,
+        "a workload": recipe.workload,
+        "limits on attacks": recipe.limits,
+    }
+    for what, given in asked.items():
+        if given:
+            raise RecipeError(f"The engine '{name}' does not serve {what}: {advice}, or leave that out.")
+
+
+@contextmanager
+def opened(recipe: Recipe, keys: Keys, progress: Progress) -> Iterator[StoredRows]:
+    """The rows that a recipe names, coded, in the hands of its engine."""
+    source, settings = recipe.source, recipe.engine
+    how: dict[str, Any] = {"separator": source.separator, "encoding": source.encoding}
+    how["missing_markers"] = source.missing_markers
+    batches = open_batches(recipe.resolve(source.path), columns=source.columns, **how)
+    engine = load("engine", settings.name)(
+        **({} if settings.memory is None else {"memory": memory_bytes(settings.memory)}),
+        folder=None if settings.scratch is None else recipe.resolve(settings.scratch),
+    )
+    build = _told(recipe, how).table
+    with engine.opened(
+        batches, schema_of(recipe), build, keys, missing=source.missing, name=source.name or batches.name,
+        progress=progress,
+    ) as rows:  # fmt: skip
+        yield rows
+
+
+def schema_of(recipe: Recipe) -> Schema:
+    """The roles and settings of a recipe."""
+    specs = {name: ColumnSpec(**entry.model_dump()) for name, entry in recipe.columns.items()}
+    return Schema(**recipe.roles.model_dump(), specs=specs)
+
+
+def _told(recipe: Recipe, how: dict[str, Any]) -> Told:
+    population = recipe.source.population
+    return Told(
+        missing=recipe.source.missing,
+        hierarchies=recipe.hierarchies,
+        weights=recipe.weights,
+        policies={name: entry.model_dump(by_alias=True) for name, entry in recipe.policies.items()},
+        research={} if recipe.research is None else recipe.research.model_dump(exclude_defaults=True),
+        population=None if population is None else read_population(population, recipe.base, how),
+        base=recipe.base,
+    )
+
+
+def _output(recipe: Recipe) -> Output:
+    output = recipe.output
+    return Output(
+        suppressed=output.suppressed, order=output.order, acknowledged=recipe.acknowledge,
+        neutral_limit=output.neutral_limit, joinable=False, same_codes=False, date=output.date,
+    )  # fmt: skip
+
+
+def _check(recipe: Recipe, folder: Path, replace: bool) -> Callable[[], None]:
+    return lambda: check_output(folder, recipe.resolve(recipe.source.path), replace=replace)

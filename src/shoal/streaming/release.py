@@ -1,0 +1,246 @@
+"""From a source that need not fit into memory to a gated release on disk: `pipeline` for rows that an engine keeps.
+
+The steps are those of :class:`shoal.pipeline.Run`. What differs is that nobody ever holds all rows: the search looks at
+the frequency table, rows are published batch by batch, and the gate sees each batch, beside the rows that it comes
+from, before it is written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.algorithms.base import Algorithm, Problem
+from shoal.engines.stored import StoredBatch, StoredRows
+from shoal.errors import GateError
+from shoal.evaluation.research import researched
+from shoal.io.describe import describe, whole_hierarchies, whole_policies
+from shoal.io.evidence import row_bytes
+from shoal.io.gating import refuse_failed, with_verdicts
+from shoal.io.growing import Growing
+from shoal.io.manifest import manifest_bytes
+from shoal.io.sayable import sayable
+from shoal.io.vouching import bring_terms
+from shoal.judging.beforehand import all_models, refuse_beforehand
+from shoal.judging.enforce import enforce
+from shoal.judging.feasible import vacuous, whole_reference
+from shoal.judging.refusals import refuse_misfits, refuse_unknown_codes
+from shoal.judging.splits import other_references, split_verdicts
+from shoal.measures.every import every_score
+from shoal.measures.wanted import refuse_broken, research_facts
+from shoal.models.base import Model, smallest_class
+from shoal.models.judge import Judge
+from shoal.pipeline import Progress
+from shoal.recoding.applied import Released, apply_recoding
+from shoal.recoding.output import Output
+from shoal.recoding.overlaps import overlap_report
+from shoal.recoding.publish import Publishing
+from shoal.recoding.snap import grids
+from shoal.reports.release import release_html
+from shoal.results import Written
+from shoal.risk.beside import counted_before_and_after
+from shoal.table.keys import Keys
+from shoal.table.table import crowded
+from shoal.verify.gate import Gate
+from shoal.verify.leaks import Leaks
+from shoal.verify.staged import check_staged
+from shoal.verify.types import Batch, Rows, Setting
+from shoal.version import VERSION
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Stream:
+    """One open source on its way to a written release."""
+
+    rows: StoredRows
+    method: Algorithm
+    models: Sequence[Model]
+    output: Output
+    keys: Keys
+    seed: int | None
+    progress: Progress
+
+    def judged(self) -> Judged:
+        """Search, recode and judge the classes: all that does not need the rows one by one."""
+        started = time.perf_counter()
+        refuse_unknown_codes(self.output.acknowledged)
+        rows, method, output = self.rows, self.method, self.output
+        given = rows.domain.research
+        rows = rows.knowing(researched(rows.domain, rows.joined, method.research, method.kind))
+        models = all_models(rows.domain, self.models, method)
+        bring_terms(model.name for model in models)
+        rows = rows.knowing(crowded(rows.domain, smallest_class(models), rows.people_with))
+        judge = Judge(models, whole_reference(rows, models))
+        empty = vacuous(judge, method.share_allowed(rows.domain.n))
+        refuse_beforehand(rows, judge, empty, output, method)
+        recoding = method.run(Problem(rows=rows, judge=judge, keys=self.keys, progress=self.progress))
+        self.progress("judging the classes")
+        recoded = apply_recoding(rows, recoding)
+        refuse_misfits(recoded, models, output.suppressed, method.kind)
+        released = enforce(recoded, judge, method.share_allowed(rows.domain.n), method.limit_words)
+        wanted = research_facts(released.price_stats())
+        refuse_broken(wanted, method.name)
+        evidence = {
+            "secret": self.keys.secret,
+            "seed": self.seed,
+            "algorithm": method.parameters(),
+            "models": [model.parameters() for model in models],
+            "search": dict(released.recoding.notes),
+            "counts": _counts(released, rows),
+            "measures": every_score(released.price_stats()),
+            "overlaps": overlap_report(released),
+            "attacks": [],
+            "attack_notes": [],
+            "research": wanted,
+            "risk": counted_before_and_after(released),
+            "split_verdicts": split_verdicts(released, judge),
+            "other_references": other_references(released, judge),
+            "vacuous": [{"model": model.parameters(), "on": list(on or ())} for model, on in empty],
+            "seconds": time.perf_counter() - started,
+        }
+        kept = rows.knowing(replace(rows.domain, research=given))
+        return Judged(
+            rows=kept, released=released, models=models, output=output, evidence=evidence, progress=self.progress
+        )  # fmt: skip
+
+
+def _counts(released: Released, rows: StoredRows) -> dict[str, int]:
+    return {
+        "read": rows.known.n_read,
+        "dropped": rows.known.n_read - rows.domain.n,
+        "suppressed": released.n_suppressed,
+        "released": rows.domain.n - released.n_suppressed,
+        "counterfeits": 0,
+        "classes": released.n_classes,
+        "clusters": released.groups,
+    }
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Judged:
+    """A release whose classes hold, before its rows are published."""
+
+    rows: StoredRows
+    released: Released
+    models: Sequence[Model]
+    output: Output
+    evidence: Mapping[str, Any]
+    progress: Progress
+
+    def fill(self, folder: Path, *, format: str, formulas: str) -> Written:
+        """Write data, manifest and report into an empty folder, each row gated before it is written."""
+        domain, output = self.rows.domain, self.output
+        manifest = describe(domain, self.models, version=VERSION, output=output, released=self.released)
+        gate = Gate(self._setting(manifest))
+        digest = hmac.new(self.evidence["secret"], digestmod=hashlib.sha256)
+        for batch in self.rows.batches("kept"):
+            gate.read(self._read(batch, self._classes(batch)))
+            digest.update(row_bytes(batch.plain))
+            self.progress(f"reading for the gate: {int(batch.rows[-1]) + 1:,} of {domain.n:,} rows")
+        data = Growing(folder / f"release.{format}", self.rows.private("judged"), formulas)
+        publishing = Publishing(self.released, output.suppressed)
+        seen = 0
+        for batch in self.rows.batches(output.order):
+            frame, kept = self._published(publishing, batch)
+            gate.see(kept)
+            data.add(frame)
+            seen += batch.rows.size
+            self.progress(f"checking and writing: {seen:,} of {domain.n:,} rows")
+        report = gate.report()
+        refuse_failed(report)
+        public = json.loads(manifest_bytes(with_verdicts(manifest, report)))
+        entry = data.finish()
+        self.progress("reading back what was written")
+        page = release_html(public).encode()
+        (folder / "report.html").write_bytes(page)
+        public |= {
+            "data": entry,
+            "report": {"file": "report.html", "sha256": hashlib.sha256(page).hexdigest()},
+        }
+        (folder / "manifest.json").write_bytes(manifest_bytes(public))
+        said = {name: (folder / name).read_bytes() for name in ("manifest.json", "report.html")}
+        leaks = Leaks(said, sayable(domain, self.evidence["models"]))
+        check_staged(folder, {"release": data.judged}, see=leaks.see)
+        self._refuse_leaks(leaks)
+        return Written(
+            manifest=public, verdict=report.verdicts, checks=report.checks,
+            evidence={**self.evidence, "input_hash": digest.hexdigest(), "formulas": data.formulas},
+        )  # fmt: skip
+
+    def _setting(self, manifest: Mapping[str, Any]) -> Setting:
+        domain = self.rows.domain
+        dropped = self.released.n_suppressed
+        return Setting(
+            manifest=dict(manifest),
+            suppressed=self.rows.suppressed(self.released.classmap) if dropped else np.zeros(0, dtype=np.int64),
+            n_read=self.rows.known.n_read,
+            n_dropped=self.rows.known.n_read - domain.n,
+            neutral_limit=self.output.neutral_limit,
+            acknowledged=sorted(self.output.acknowledged),
+            hierarchies=whole_hierarchies(domain),
+            policies=whole_policies(domain),
+            grids=grids(domain),
+            population=None if domain.population is None else domain.population.frame,
+            population_counts=None if domain.population is None else domain.population.counts,
+        )
+
+    def _classes(self, batch: StoredBatch) -> np.ndarray:
+        codes = [batch.codes[name] for name in self.rows.domain.schema.quasi]
+        return self.rows.class_of(self.released.classmap, batch.rows, codes)
+
+    def _read(self, batch: StoredBatch, classes: np.ndarray) -> Rows:
+        """Rows as the gate takes them in."""
+        roles = self.rows.domain.schema
+        index = pl.Series(classes)
+        behind = pl.DataFrame(
+            [
+                cells.texts().gather(index.set(index < 0, None)).alias(name)
+                for name, cells in self.released.cells.items()
+                if cells.column.cells == "representative"
+            ]
+        )
+        return Rows(
+            original=batch.read.select(roles.released),
+            identifiers=batch.plain.select(list(roles.identifiers)),
+            subject=None if roles.subject is None else batch.plain[roles.subject],
+            behind=behind,
+        )
+
+    def _published(self, publishing: Publishing, batch: StoredBatch) -> tuple[pl.DataFrame, Batch]:
+        """Rows as they are published, and beside those that they come from."""
+        classes = self._classes(batch)
+        if self.output.suppressed == "drop":
+            batch, classes = batch.take(np.flatnonzero(classes >= 0)), classes[classes >= 0]
+        frame = publishing.frame(classes, lambda name: self._true(batch, name))
+        return frame, Batch(released=frame, source=batch.rows, rows=self._read(batch, classes))
+
+    def _true(self, batch: StoredBatch, name: str) -> pl.Series:
+        """A column as it is published where nothing changes it."""
+        column = self.rows.domain.columns.get(name)
+        if column is None or batch.plain[name].dtype != pl.String:
+            return batch.plain[name]
+        return column.values.gather(batch.codes[name])
+
+    def _refuse_leaks(self, leaks: Leaks) -> None:
+        """Refuse files that tell what was read and is not released."""
+        known = self.rows.known
+        for name, column in [*known.plain.items(), *known.parsed.items(), *known.dropped.items()]:
+            leaks.read(name, column)
+        if known.subjects is not None:
+            leaks.read(self.rows.domain.schema.subject or "", known.subjects)
+        for others in self.rows.others():
+            for series in others.get_columns():
+                leaks.read(series.name, series)
+        check = leaks.report()
+        if not check.passed:
+            raise GateError(f"The gate refused the release, so nothing is written: {check.detail}")
+

@@ -1,0 +1,175 @@
+"""What one reading of a source tells, batch by batch: values and how often each occurs, missing cells, people.
+
+The coder sees every different value once (:func:`dictionary_frame`), so that dictionaries, types, hierarchies and
+refusals are those of a table in memory, however many rows there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from shoal.errors import EmptyTableError, InputError
+from shoal.table.schema import Schema
+
+# Rows by which a column is looked at as a whole, such as for dates: enough for shares of cells to be seen.
+_LEAST = 2000
+
+
+class Numbered:
+    """The different values of one column, numbered as they first come; null is one of them."""
+
+    def __init__(self) -> None:
+        self._known: pl.DataFrame | None = None
+        self._counts = np.zeros(0, dtype=np.int64)
+
+    def see(self, values: pl.Series) -> np.ndarray:
+        """uint32 number of every value."""
+        rows = values.alias("value").to_frame()
+        if self._known is None:
+            self._known = pl.DataFrame(schema={"value": values.dtype, "id": pl.UInt32})
+        fresh = rows.unique(maintain_order=True).join(self._known, on="value", how="anti", nulls_equal=True)
+        if fresh.height:
+            fresh_ids = pl.Series("id", np.arange(self.card, self.card + fresh.height, dtype=np.uint32))
+            self._known = pl.concat([self._known, fresh.with_columns(fresh_ids)])
+        ids = rows.join(self._known, on="value", how="left", nulls_equal=True, maintain_order="left")["id"].to_numpy()
+        counts = np.bincount(ids, minlength=self.card)
+        counts[: self._counts.size] += self._counts
+        self._counts = counts
+        return ids
+
+    @property
+    def card(self) -> int:
+        """How many there are."""
+        return 0 if self._known is None else self._known.height
+
+    @property
+    def values(self) -> pl.Series:
+        """The values, in the order of their numbers."""
+        assert self._known is not None
+        return self._known["value"]
+
+    @property
+    def counts(self) -> np.ndarray:
+        """int64, how often each was seen."""
+        return self._counts
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Gathered:
+    """A batch of rows that take part.
+
+    Attributes
+    ----------
+    ids
+        Column to the numbers of its values, for those that are coded and for the subject.
+    others
+        The columns that are neither, as they were read.
+    positions
+        int64, the place of each row in the source, those that were dropped counted too.
+    """
+
+    ids: Mapping[str, np.ndarray]
+    others: pl.DataFrame
+    positions: np.ndarray
+
+
+class Gathering:
+    """A fold over the rows of a source.
+
+    Parameters
+    ----------
+    missing
+        ``"error"``, ``"drop"`` or ``"value"``.
+    """
+
+    def __init__(self, schema: Schema, missing: str) -> None:
+        self._schema = schema
+        self._missing = missing
+        counted = [*schema.quasi, *schema.sensitive, *([] if schema.subject is None else [schema.subject])]
+        self.columns = {name: Numbered() for name in dict.fromkeys(counted)}
+        self.types: dict[str, pl.DataType] = {}
+        self.n_read = self.n = 0
+        self._nulls = dict.fromkeys([*schema.released, *self._never], 0)
+        self._sample: list[pl.DataFrame] = []
+        self.dropped: dict[str, pl.Series] = {}
+
+    @property
+    def _never(self) -> list[str]:
+        """Columns in which no cell may be missing."""
+        return [name for name in (self._schema.subject, self._schema.key, self._schema.weight) if name is not None]
+
+    def see(self, frame: pl.DataFrame) -> Gathered:
+        """Take in a batch."""
+        self.types = dict(frame.schema)
+        for name in self._nulls:
+            self._nulls[name] += frame[name].null_count()
+        positions = np.arange(self.n_read, self.n_read + frame.height, dtype=np.int64)
+        self.n_read += frame.height
+        if self._missing == "drop":
+            keep = frame.select(pl.all_horizontal(pl.col(self._schema.released).is_not_null()).alias("keep"))["keep"]
+            if not keep.all():
+                self._note_dropped(frame.filter(~keep))
+                frame, positions = frame.filter(keep), positions[keep.to_numpy()]
+        self.n += frame.height
+        if sum(part.height for part in self._sample) < _LEAST:
+            self._sample.append(frame.head(_LEAST))
+        ids = {name: numbered.see(frame[name]) for name, numbered in self.columns.items()}
+        return Gathered(ids=ids, others=frame.drop(self.columns), positions=positions)
+
+    def _note_dropped(self, frame: pl.DataFrame) -> None:
+        """Values of rows that are left out, which nothing published may tell about either."""
+        for name in frame.columns:
+            found = frame[name].drop_nulls().unique()
+            known = self.dropped.get(name)
+            self.dropped[name] = found if known is None else pl.concat([known, found]).unique()
+
+    def refuse(self) -> None:
+        """Refuse missing cells that no policy covers, and a source without rows."""
+        if self.n_read == 0:
+            raise EmptyTableError("The table has no rows: there is nothing to publish.")
+        for role in ("subject", "key", "weight"):
+            name = getattr(self._schema, role)
+            if name is not None and self._nulls[name]:
+                raise InputError(f"The {role} column '{name}' has {self._nulls[name]} missing cells: fill them.")
+        found = {name: count for name, count in self._nulls.items() if count}
+        if found and self._missing == "error":
+            listed = ", ".join(f"{column} ({count})" for column, count in found.items())
+            raise InputError(
+                f"There are missing cells in {listed}: set missing to 'drop' (leave those rows out) or 'value' "
+                "(keep missing as a value of its own)."
+            )
+        if self.n == 0:
+            raise EmptyTableError(
+                "Every row has a missing cell, so dropping them leaves nothing: set missing to 'value'."
+            )
+
+    def frame(self, names: Sequence[str]) -> pl.DataFrame:
+        """A table that holds every different value of coded columns, and shares of them as the source has them.
+
+        Its first rows are the values in the order of their numbers; columns that are not coded come from the first rows
+        of the source.
+        """
+        sample = pl.concat(self._sample)
+        height = max([_LEAST, *(self.columns[name].card for name in names if name in self.columns)])
+        found = []
+        for name in names:
+            if name in self.columns:
+                found.append(_spread(self.columns[name], height).alias(name))
+            else:
+                found.append(sample[name].gather(np.arange(height) % sample.height))
+        return pl.DataFrame(found)
+
+
+def _spread(numbered: Numbered, height: int) -> pl.Series:
+    """Every value once, and then as many more as keep the shares that they have."""
+    more = height - numbered.card
+    wanted = numbered.counts / max(int(numbered.counts.sum()), 1) * more
+    extra = np.floor(wanted).astype(np.int64)
+    most = np.argsort(extra - wanted, kind="stable")[: more - int(extra.sum())]
+    extra[most] += 1
+    each = np.arange(numbered.card)
+    return numbered.values.gather(np.concatenate([each, np.repeat(each, extra)]))

@@ -1,0 +1,224 @@
+"""Files larger than memory: the same recipe gives the same bytes, whoever keeps the rows."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import shoal
+from shoal.catalogue import make as made
+from shoal.engines.scratch import clear, scratch
+from shoal.errors import InputError
+from shoal.io import batches
+from shoal.io.batches import open_batches
+from shoal.io.files import read_frame
+from tests.engines.alike import outcome
+from tests.soak.cases import make
+
+pytest.importorskip("duckdb")
+
+RECIPE = """
+acknowledge = ["W-NEUTRAL"]
+seed = 1
+[source]
+path = "people.csv"
+missing = "{missing}"
+[roles]
+identifiers = ["name"]
+quasi = ["age", "sex", "region"]
+sensitive = ["diagnosis", "income"]
+neutral = ["visits"]
+drop = ["birth_date", "postcode", "marital_status", "education", "occupation", "industry", "admitted"]
+{subject}
+[hierarchies]
+age = {{ widths = [5, 10, 20] }}
+sex = {{ prefix = [1] }}
+region = {{ prefix = [1] }}
+[columns.income]
+type = "numeric"
+[[models]]
+name = "k"
+k = 3
+[[models]]
+name = "distinct-l"
+l = 2
+on = "diagnosis"
+[[models]]
+name = "t-closeness"
+t = 0.3
+on = "income"
+[algorithm]
+name = "{algorithm}"
+suppression_limit = 0.6
+[output]
+format = "{format}"
+suppressed = "{suppressed}"
+"""
+
+
+def census(folder: Path, rows: int = 600, **changed: str) -> Path:
+    """A recipe for some of the synthetic census, with missing cells and several rows a person."""
+    people = shoal.example_census(rows)
+    (people if changed.get("subject") else people.drop("person")).write_csv(folder / "people.csv")
+    given = {"missing": "value", "subject": "", "algorithm": "optimal", "format": "csv", "suppressed": "drop"}
+    recipe = folder / "recipe.toml"
+    recipe.write_text(RECIPE.format(**given | changed), encoding="utf-8")
+    return recipe
+
+
+def generated() -> list[int]:
+    """Cases whose methods look at the frequency table."""
+    cases = ((seed, make(seed)) for seed in range(240))
+    return [seed for seed, case in cases if made("algorithm", case.algorithm).from_cells and not case.again]
+
+
+@pytest.mark.parametrize("seed", generated()[:40])
+def test_generated_tables_give_the_same_files_or_the_same_sentence(seed: int, tmp_path: Path) -> None:
+    recipe = make(seed).write(tmp_path)
+    assert outcome(recipe, "duckdb") == outcome(recipe, "memory")
+
+
+def test_most_of_them_are_released(tmp_path: Path) -> None:
+    cases = generated()[:6]
+    assert sum(outcome(make(seed).write(tmp_path / str(seed)), "duckdb")[0] == 0 for seed in cases) >= 3
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {},
+        {"missing": "drop"},
+        {"suppressed": "star"},
+        {"subject": 'subject = "person"'},
+        {"subject": 'subject = "person"', "missing": "drop"},
+        {"algorithm": "top-down-subtree"},
+        {"missing": "error"},
+    ],
+    ids=str,
+)
+def test_the_census_does_too(changed: dict[str, str], tmp_path: Path) -> None:
+    recipe = census(tmp_path, **changed)
+    found = outcome(recipe, "duckdb")
+    assert found[0] == (2 if changed.get("missing") == "error" else 0), found[1]
+    assert found == outcome(recipe, "memory")
+
+
+def test_several_batches_make_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = census(tmp_path, subject='subject = "person"')
+    expected = outcome(recipe, "memory")
+    monkeypatch.setattr(batches, "_BYTES", 5000)
+    monkeypatch.setattr("shoal.engines.duckdb._BATCH", 97)
+    assert expected[0] == 0, expected[1]
+    assert outcome(recipe, "duckdb") == expected
+
+
+def test_parquet_holds_the_same_cells(tmp_path: Path) -> None:
+    recipe = census(tmp_path, format="parquet")
+    frame = pl.read_csv(tmp_path / "people.csv", infer_schema_length=None)
+    for part in range(3):
+        (tmp_path / "parts" / f"{part}").mkdir(parents=True)
+        frame[part::3].write_parquet(tmp_path / "parts" / f"{part}" / "rows.parquet")
+    frame.write_parquet(tmp_path / "people.parquet")
+    recipe.write_text(recipe.read_text().replace("people.csv", "people.parquet"))
+    memory, stored = outcome(recipe, "memory"), outcome(recipe, "duckdb")
+    assert memory[:2] == stored[:2] == (0, "")
+    assert pl.read_parquet(memory[2]["release.parquet"]).equals(pl.read_parquet(stored[2]["release.parquet"]))
+    recipe.write_text(recipe.read_text().replace("people.parquet", "parts/*/rows.parquet"))
+    shutil.rmtree(tmp_path / "out-duckdb")
+    shutil.rmtree(tmp_path / "out-duckdb.evidence")
+    globbed = outcome(recipe, "duckdb")
+    assert globbed[:2] == (0, "")
+    rows = pl.read_parquet(memory[2]["release.parquet"]).height
+    assert pl.read_parquet(globbed[2]["release.parquet"]).height == rows > 0
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        'a,b\n1,"x,\ny"\n2,z\n\n3,"q ""r"""\n',
+        "a,b\n" + "".join(f"{row},cell {row % 7}\n" for row in range(300)),
+        "a,b\r\n1,2\r\n3,\r\n",
+        "a,b\n1,2\n3,é\n",
+    ],
+)
+def test_text_is_read_in_pieces_as_it_is_at_once(
+    content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "table.csv"
+    path.write_bytes(content.encode())
+    for size in (1, 7, 64, 1 << 20):
+        monkeypatch.setattr(batches, "_BYTES", size)
+        assert pl.concat(open_batches(path).frames()).equals(read_frame(path))
+
+
+def test_a_row_that_cannot_be_read_is_named_as_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "_BYTES", 64)
+    path = tmp_path / "table.csv"
+    path.write_text("a,b\n" + "1,2\n" * 100 + "1,2,3\n" + "1,2\n" * 100)
+    with pytest.raises(InputError) as whole:
+        read_frame(path)
+    with pytest.raises(InputError) as parts:
+        list(open_batches(path).frames())
+    assert str(parts.value) == str(whole.value)
+    assert "Row 101" in str(whole.value)
+
+
+def test_patterns_and_folders_that_hold_nothing_are_refused(tmp_path: Path) -> None:
+    for name in ("*.csv", "", "none.csv"):
+        with pytest.raises(InputError, match=r"matches|holds no|There is no file"):
+            open_batches(tmp_path / name)
+
+
+def test_scratch_is_private_and_cleared_after_a_kill(tmp_path: Path) -> None:
+    with scratch(tmp_path) as folder:
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        clear(tmp_path)
+        assert folder.exists()  # somebody works there
+    assert list(tmp_path.iterdir()) == []
+    child = os.fork()
+    if child == 0:
+        held = scratch(tmp_path)
+        held.__enter__()
+        os._exit(9)
+    os.waitpid(child, 0)
+    assert len(list(tmp_path.iterdir())) == 1
+    with scratch(tmp_path):
+        assert len(list(tmp_path.iterdir())) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ('[algorithm]\nname = "upc"', "looks at records one by one"),
+        ('[algorithm]\nname = "optimal"\n[columns.diagnosis]\ncode = "mapping"', "does not serve coded columns"),
+        ('[algorithm]\nname = "optimal"\n[limits]\n"prosecutor-max" = 0.2', "does not serve limits on attacks"),
+    ],
+)
+def test_what_it_cannot_serve_is_said_before_anything_is_read(change: str, words: str, tmp_path: Path) -> None:
+    recipe = census(tmp_path, 20)
+    (tmp_path / "people.csv").unlink()
+    text = recipe.read_text()
+    recipe.write_text(text[: text.index("[algorithm]")] + change + "\n[output]\n")
+    code, sentence, _ = outcome(recipe, "duckdb")
+    assert code == 2
+    assert words in sentence
+
+
+def test_an_amount_of_memory_is_checked(tmp_path: Path) -> None:
+    recipe = census(tmp_path, 20)
+    assert "such as '2GB'" in outcome(recipe, "duckdb", more='memory = "much"')[1]
+    assert "at least 200MB" in outcome(recipe, "duckdb", more='memory = "1MB"')[1]
+
+
+def test_repeated_keys_are_refused(tmp_path: Path) -> None:
+    recipe = census(tmp_path, 50)
+    recipe.write_text(recipe.read_text().replace('neutral = ["visits"]', 'key = "visits"'))
+    code, sentence, _ = outcome(recipe, "duckdb")
+    assert (code, sentence) == outcome(recipe, "memory")[:2]
+    assert "repeats values" in sentence
