@@ -115,6 +115,11 @@ class Algorithm:
         return False
 
     @property
+    def in_parts(self) -> bool:
+        """Whether parts of the rows can be grouped by themselves, where they do not all fit into memory."""
+        return False
+
+    @property
     def invents(self) -> bool:
         """Whether it may make records up, which can make up for those that are lacking."""
         return False

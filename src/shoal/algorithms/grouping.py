@@ -81,6 +81,11 @@ class Grouper(Polishable):
         """The model that ``k`` stands for."""
         return [] if self.k is None else [load("model", "k")(k=self.k)]
 
+    @property
+    def in_parts(self) -> bool:
+        """Groups of one part are good for the whole."""
+        return True
+
     def group(self, problem: Problem) -> Grouping:
         """Put the records of a table in groups."""
         raise NotImplementedError

@@ -39,6 +39,10 @@ class MemoryRows:
         """The dictionary of a tuple of columns."""
         return self.table.joined(names)
 
+    def codes_of(self, name: str) -> np.ndarray:
+        """int32 codes of a column, one a row."""
+        return self.table.codes[name]
+
     def frequency(self, attributes: Sequence[Attribute]) -> Frequency:
         """Distinct combinations of quasi-identifier codes with weights and histograms."""
         of, codes, counts = self._cells

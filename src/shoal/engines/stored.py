@@ -11,16 +11,22 @@ import numpy as np
 import polars as pl
 
 from shoal.engines.counted import CountedRows, Database
+from shoal.engines.memory import MemoryRows
 from shoal.recoding.publish import RELEASE_ORDER
-from shoal.table.classmap import Grouped
+from shoal.table.classmap import Cells, Grouped
 from shoal.table.coding import canonical_text, categories_as_text
 from shoal.table.dates import as_declared
 from shoal.table.domain import Domain
 from shoal.table.gathering import Gathering
 from shoal.table.invisible import refuse_lookalikes
 from shoal.table.keys import Keys, key_hashes
+from shoal.table.packing import Packing
 from shoal.table.schema import ColumnSpec, Schema
+from shoal.table.stats import Attribute
 from shoal.table.table import Table, iso_dates
+
+# What is left of a run's memory to kernels, and bytes that they take of a cell and of a row, as measured.
+_KERNELS, _CELL, _ROW = 0.35, 24, 64
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -182,7 +188,7 @@ class Store:
             if self.schema.key is not None:
                 row_keys = key_hashes(canonical_text(part[f"o{self.others.index(self.schema.key)}"]))
             found: dict[str, np.ndarray | pl.Series] = {"r": np.arange(row, row + part.height, dtype=np.int64)}
-            found["b"] = keys.bits(RELEASE_ORDER, row_keys)
+            found["b"], found["u"] = keys.bits(RELEASE_ORDER, row_keys), row_keys
             for name, at in self.places.items():
                 ids = part[f"i{at}"].to_numpy()
                 found[f"c{at}"] = known.codes[name][ids].astype(_narrow(known.domain.columns[name].card))
@@ -240,6 +246,51 @@ class StoredRows(CountedRows):
         for part in parts:
             yield self._batch(part)
 
+    def codes_of(self, name: str) -> np.ndarray:
+        """int32 codes of a column, one a row."""
+        place = f"c{self.places[name]}"
+        return _filled(self._store.parts([place]), place, self.domain.n, np.int32)
+
+    def row_classes(self, classes: Cells) -> np.ndarray:
+        """int32 class of every row."""
+        quasi = [f"c{self.places[name]}" for name in self.domain.schema.quasi]
+        found = [np.zeros(0, dtype=np.int32)]
+        for part in self._store.parts(["r", *quasi]):
+            found.append(self.class_of(classes, part["r"].to_numpy(), [part[place].to_numpy() for place in quasi]))
+        return np.concatenate(found)
+
+    def fetched(self, rows: np.ndarray | None, attributes: Sequence[Attribute]) -> MemoryRows:
+        """Some rows, or all of them, as arrays of codes; tuples of columns are coded as in the whole."""
+        n = self.domain.n
+        kept = slice(None) if rows is None else rows
+        codes = {name: self.codes_of(name)[kept] for name in self.places}
+        people = self.domain.by_people
+        subjects = _filled(self._store.parts(["s"]), "s", n, np.int32)[kept] if people else None
+        tuples = [one.names for one in attributes if one.column is None]
+        joint = {names: self._tuple_codes(names, codes) for names in tuples}
+        whole = replace(self.domain, joint={**self.domain.joint, **{names: self.joined(names) for names in tuples}})
+        columns = {
+            name: replace(column, frequencies=np.bincount(codes[name], minlength=column.card))
+            for name, column in self.domain.columns.items()
+        }
+        row_keys = _filled(self._store.parts(["u"]), "u", n, np.uint64)[kept]
+        table = Table(
+            frame=pl.DataFrame({"row": np.arange(row_keys.size)}),
+            domain=replace(whole, n=row_keys.size, columns=columns), codes=codes, row_keys=row_keys, subjects=subjects,
+            n_read=row_keys.size, n_dropped=0, joint=joint,
+        )  # fmt: skip
+        return MemoryRows(table)
+
+    def _tuple_codes(self, names: tuple[str, ...], codes: Mapping[str, np.ndarray]) -> np.ndarray:
+        """int32 codes of a tuple of columns in its own dictionary."""
+        packing = Packing(tuple(self.domain.columns[name].card for name in names))
+        known = packing.pack(list(self.joined(names).codes))
+        return packing.find(known, packing.pack([codes[name] for name in names])).astype(np.int32)
+
+    def most(self, memory: int) -> int:
+        """Rows whose records can be grouped in so many bytes."""
+        return max(int(memory * _KERNELS) // (_CELL * len(self.places) + _ROW), 1)
+
     def private(self, name: str) -> Path:
         """A new folder in the scratch of these rows."""
         folder = self._store.coded.parent / name
@@ -280,6 +331,15 @@ class StoredRows(CountedRows):
             read=pl.DataFrame(parsed).hstack(others),
             plain=pl.DataFrame(plain).hstack(others),
         )
+
+
+def _filled(parts: Iterator[pl.DataFrame], column: str, n: int, kind: type[np.integer]) -> np.ndarray:
+    """One column of all parts in one array."""
+    found, at = np.empty(n, dtype=kind), 0
+    for part in parts:
+        found[at : at + part.height] = part[column].to_numpy()
+        at += part.height
+    return found
 
 
 def _specs(schema: Schema, frame: pl.DataFrame) -> dict[str, ColumnSpec]:

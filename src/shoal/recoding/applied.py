@@ -22,7 +22,7 @@ from shoal.recoding.recodings import Blocks, FullDomain, Grouping, Recoding, Red
 from shoal.table.classmap import Grouped, Nodes, RowIds, Together
 from shoal.table.column import FLAT, TREE, Column
 from shoal.table.domain import Domain, Joint
-from shoal.table.rows import ArrayRows, Rows, in_memory
+from shoal.table.rows import ArrayRows, Rows, in_memory, with_codes
 from shoal.table.stats import Attribute, GroupStats, Histogram, attribute
 from shoal.table.table import Table
 
@@ -269,8 +269,8 @@ def _labels(domain: Domain, name: str, nodes: np.ndarray) -> pl.Series:
 
 def _grouped(rows: Rows, recoding: Grouping) -> Released:
     """Groups by the extent of their members; those with equal cells are one class."""
-    table, groups = in_memory(rows).table, recoding.groups
-    cells = [extent_cells(column, table.codes[column.name], recoding) for column in table.quasi]
+    codes_of, groups = with_codes(rows).codes_of, recoding.groups
+    cells = [extent_cells(column, codes_of(column.name), recoding) for column in rows.domain.quasi]
     keys = np.stack([column.keys for column in cells]) if groups else np.zeros((len(cells), 0), dtype=np.int32)
     class_of, first, _ = group_rows(keys, keys.max(axis=1, initial=0) + 1)
     classes = RowIds(np.append(class_of, -1).astype(np.int32)[recoding.ids], first.size)

@@ -24,6 +24,7 @@ from shoal.io.source import Told, read_population
 from shoal.pipeline import Progress
 from shoal.recoding.output import Output
 from shoal.results import Written
+from shoal.streaming.release import MEMORY as MOST_MEMORY
 from shoal.streaming.release import Stream
 from shoal.table.keys import Keys
 from shoal.table.schema import ColumnSpec, Schema
@@ -46,7 +47,7 @@ def run_stream(
     with opened(recipe, keys, progress) as rows:
         stream = Stream(
             rows=rows, method=method, models=[make("model", spec) for spec in recipe.models], output=_output(recipe),
-            keys=keys, seed=recipe.seed, progress=progress,
+            keys=keys, seed=recipe.seed, progress=progress, memory=memory_of(recipe),
         )  # fmt: skip
         judged = stream.judged()
         how = {"format": recipe.output.format, "formulas": recipe.output.formulas}
@@ -73,7 +74,7 @@ def refuse_unserved(recipe: Recipe, method: Algorithm) -> None:
     """Refuse what an engine that keeps the rows cannot do, and name what can."""
     name = recipe.engine.name
     advice = f"use the engine '{MEMORY}'"
-    if not method.from_cells:
+    if not (method.from_cells or method.in_parts):
         raise RecipeError(
             f"The algorithm '{method.name}' looks at records one by one as it is set here, which the engine '{name}' "
             f"does not serve: {advice}, or an algorithm such as 'optimal' or 'mondrian'."
@@ -100,8 +101,7 @@ def opened(recipe: Recipe, keys: Keys, progress: Progress) -> Iterator[StoredRow
     how["missing_markers"] = source.missing_markers
     batches = open_batches(recipe.resolve(source.path), columns=source.columns, **how)
     engine = load("engine", settings.name)(
-        **({} if settings.memory is None else {"memory": memory_bytes(settings.memory)}),
-        folder=None if settings.scratch is None else recipe.resolve(settings.scratch),
+        memory=memory_of(recipe), folder=None if settings.scratch is None else recipe.resolve(settings.scratch)
     )
     build = _told(recipe, how).table
     with engine.opened(
@@ -109,6 +109,12 @@ def opened(recipe: Recipe, keys: Keys, progress: Progress) -> Iterator[StoredRow
         progress=progress,
     ) as rows:  # fmt: skip
         yield rows
+
+
+def memory_of(recipe: Recipe) -> int:
+    """Bytes that a recipe lets its engine take."""
+    given = recipe.engine.memory
+    return MOST_MEMORY if given is None else memory_bytes(given)
 
 
 def schema_of(recipe: Recipe) -> Schema:

@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms.base import Algorithm, Problem
+from shoal.algorithms.parted import grouped_in_parts
 from shoal.engines.stored import StoredBatch, StoredRows
 from shoal.errors import GateError
 from shoal.evaluation.research import researched
@@ -44,6 +45,7 @@ from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.output import Output
 from shoal.recoding.overlaps import overlap_report
 from shoal.recoding.publish import Publishing
+from shoal.recoding.recodings import Recoding
 from shoal.recoding.snap import grids
 from shoal.reports.release import release_html
 from shoal.results import Written
@@ -56,10 +58,19 @@ from shoal.verify.staged import check_staged
 from shoal.verify.types import Batch, Rows, Setting
 from shoal.version import VERSION
 
+# Bytes that a run may take where nobody says.
+MEMORY = 4 << 30
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Stream:
-    """One open source on its way to a written release."""
+    """One open source on its way to a written release.
+
+    Attributes
+    ----------
+    memory
+        Bytes that it may take.
+    """
 
     rows: StoredRows
     method: Algorithm
@@ -68,6 +79,7 @@ class Stream:
     keys: Keys
     seed: int | None
     progress: Progress
+    memory: int = MEMORY
 
     def judged(self) -> Judged:
         """Search, recode and judge the classes: all that does not need the rows one by one."""
@@ -82,7 +94,11 @@ class Stream:
         judge = Judge(models, whole_reference(rows, models))
         empty = vacuous(judge, method.share_allowed(rows.domain.n))
         refuse_beforehand(rows, judge, empty, output, method)
-        recoding = method.run(Problem(rows=rows, judge=judge, keys=self.keys, progress=self.progress))
+        problem = Problem(rows=rows, judge=judge, keys=self.keys, progress=self.progress)
+        if method.from_cells:
+            recoding: Recoding = method.run(problem)
+        else:
+            recoding = grouped_in_parts(method, problem, rows, rows.most(self.memory))
         self.progress("judging the classes")
         recoded = apply_recoding(rows, recoding)
         refuse_misfits(recoded, models, output.suppressed, method.kind)

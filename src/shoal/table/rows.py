@@ -76,7 +76,16 @@ class Rows(Protocol):
 
 
 @runtime_checkable
-class ArrayRows(Rows, Protocol):
+class CodedRows(Rows, Protocol):
+    """Rows whose codes can be had, a column at a time."""
+
+    def codes_of(self, name: str) -> np.ndarray:
+        """int32 codes of a column, one a row."""
+        ...
+
+
+@runtime_checkable
+class ArrayRows(CodedRows, Protocol):
     """Rows whose codes are arrays of this process, for methods that look at records one by one."""
 
     table: Table
@@ -94,6 +103,13 @@ def in_memory(rows: Rows) -> ArrayRows:
     """The rows as arrays; an engine that holds them elsewhere is refused."""
     if not isinstance(rows, ArrayRows):
         raise ParameterError("This method looks at rows one by one, for which they must be in memory: use that engine.")
+    return rows
+
+
+def with_codes(rows: Rows) -> CodedRows:
+    """Rows whose codes can be had; an engine that keeps them to itself is refused."""
+    if not isinstance(rows, CodedRows):
+        raise ParameterError("Groups of single records need the codes of all rows: use the engine 'memory'.")
     return rows
 
 

@@ -1,0 +1,100 @@
+"""Methods that look at records one by one, on more records than memory holds: part by part.
+
+The table is halved along medians until every part fits, equal records staying together, and each part is grouped by
+itself as if it were the whole table. Where all records fit, there is one part, and nothing differs from memory.
+
+The parts are those of the frequency table's cells: a cut is looked for in histograms, never in rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+
+from shoal.algorithms.base import Algorithm, Problem
+from shoal.errors import InfeasibleError, ParameterError
+from shoal.recoding.recodings import Grouping
+from shoal.table.classmap import Cells
+from shoal.table.domain import Domain
+from shoal.table.rows import ArrayRows, Frequency, Rows
+from shoal.table.stats import Attribute
+
+
+class PartedRows(Rows, Protocol):
+    """Rows of which some can be brought into memory."""
+
+    def fetched(self, rows: np.ndarray | None, attributes: Sequence[Attribute]) -> ArrayRows:
+        """Some rows by their numbers, or all of them, as arrays; tuples of columns are coded as in the whole."""
+        ...
+
+    def row_classes(self, classes: Cells) -> np.ndarray:
+        """int32 class of every row."""
+        ...
+
+
+def grouped_in_parts(method: Algorithm, problem: Problem, rows: PartedRows, most: int) -> Grouping:
+    """Run a method on parts of at most so many rows, and put their groups together.
+
+    Parameters
+    ----------
+    most
+        Rows that memory holds. A single combination of quasi-identifiers with more stays whole.
+    """
+    attributes = problem.judge.attributes
+    if rows.domain.n <= most:
+        return _groups(method, replace(problem, rows=rows.fetched(None, attributes)))
+    parts = halved(rows.frequency([]), rows.domain, most)
+    of = rows.row_classes(Cells(parts, int(parts.max()) + 1))
+    ids, groups, notes = np.full(rows.domain.n, -1, dtype=np.int32), 0, []
+    count = int(parts.max()) + 1
+    for part in range(count):
+        mine = np.flatnonzero(of == part)
+        problem.progress(f"grouping part {part + 1} of {count}: {mine.size:,} rows")
+        try:
+            found = _groups(method, replace(problem, rows=rows.fetched(mine, attributes), progress=lambda step: None))
+        except InfeasibleError as error:
+            raise InfeasibleError(f"Part {part + 1} of {count}, of {mine.size:,} rows: {error}") from None
+        ids[mine] = np.where(found.ids >= 0, found.ids + groups, -1)
+        groups += found.groups
+        notes.append(dict(found.notes))
+    return Grouping(ids=ids, groups=groups, notes={"parts": count, "of_parts": notes})
+
+
+def _groups(method: Algorithm, problem: Problem) -> Grouping:
+    found = method.run(problem)
+    if not isinstance(found, Grouping) or found.counterfeits is not None:
+        raise ParameterError(f"'{method.name}' makes no groups of records, so it cannot go part by part.")
+    return found
+
+
+def halved(cells: Frequency, domain: Domain, most: int) -> np.ndarray:
+    """int32 part of every cell: each is cut at the median of its widest column until it has at most ``most`` rows."""
+    part = np.zeros(cells.rows.size, dtype=np.int32)
+    cards = np.array([max(column.card - 1, 1) for column in domain.quasi], dtype=np.float64)
+    open_parts, count = [np.arange(cells.rows.size)], 1
+    while open_parts:
+        mine = open_parts.pop()
+        upper = _cut(cells, mine, cards) if int(cells.rows[mine].sum()) > most else None
+        if upper is not None:
+            part[mine[upper]] = count
+            count += 1
+            open_parts += [mine[~upper], mine[upper]]
+    return part
+
+
+def _cut(cells: Frequency, mine: np.ndarray, cards: np.ndarray) -> np.ndarray | None:
+    """Which cells go to the upper side, None where all are equal."""
+    codes, rows = cells.codes[:, mine], cells.rows[mine]
+    width = (codes.max(axis=1) - codes.min(axis=1)) / cards
+    if width.max(initial=0.0) == 0.0:
+        return None
+    values = codes[int(np.argmax(width))]
+    counts = np.bincount(values, rows)
+    below = np.cumsum(counts)
+    # The cut next to the half of the rows that leaves some on both sides.
+    places = np.flatnonzero((below > 0) & (below < below[-1]))
+    at = places[np.argmin(np.abs(below[places] - below[-1] / 2))]
+    return values > at

@@ -1,0 +1,61 @@
+"""Methods on more records than memory holds: parts that cover the table, and groups that hold in each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import shoal
+from shoal.algorithms.parted import halved
+from shoal.engines.memory import MemoryRows
+from shoal.io.evidence import read_evidence
+from tests.engines.alike import outcome
+from tests.engines.test_duckdb import census
+
+pytest.importorskip("duckdb")
+
+
+def table(rows: int) -> shoal.Table:
+    people = shoal.example_census(rows).select("age", "sex", "region", "diagnosis").drop_nulls()
+    return shoal.read(people, quasi=["age", "sex", "region"], sensitive=["diagnosis"])
+
+
+@pytest.mark.parametrize("most", [1, 7, 50, 400, 10_000])
+def test_parts_hold_equal_records_together_and_no_more_rows_than_they_may(most: int) -> None:
+    rows = MemoryRows(table(400))
+    cells = rows.frequency([])
+    part = halved(cells, rows.domain, most)
+    held = np.bincount(part, cells.rows)
+    cells_in = np.bincount(part)
+    assert (held > 0).all()
+    assert ((held <= most) | (cells_in == 1)).all()
+    assert held.sum() == rows.domain.n
+
+
+@pytest.mark.parametrize("algorithm", ["k-members", "bottom-up", "mondrian"])
+def test_one_part_is_what_memory_gives(algorithm: str, tmp_path: Path) -> None:
+    recipe = census(tmp_path, algorithm=algorithm)
+    recipe.write_text(recipe.read_text().replace("t = 0.3", "t = 0.45"))
+    found = outcome(recipe, "duckdb")
+    assert found == outcome(recipe, "memory")
+    assert found[0] == 0, found[1]
+
+
+@pytest.mark.parametrize("algorithm", ["k-members", "toc", "top-down"])
+def test_several_parts_are_released_and_lose_little_more(
+    algorithm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = census(tmp_path, 900, algorithm=algorithm)
+    text = recipe.read_text()
+    text = text.replace('[[models]]\nname = "t-closeness"\nt = 0.3\non = "income"\n', "")
+    recipe.write_text(text.replace("W-NEUTRAL", 'W-NEUTRAL", "W-UNMODELLED:income'))
+    whole = outcome(recipe, "memory")
+    monkeypatch.setattr("shoal.engines.stored.StoredRows.most", lambda rows, memory: 300)
+    parts = outcome(recipe, "duckdb")
+    assert whole[:2] == parts[:2] == (0, "")
+    assert shoal.verify_release(tmp_path / "out-duckdb").passed
+    private = [read_evidence(tmp_path / f"out-{engine}") for engine in ("memory", "duckdb")]
+    lost = [one["measures"]["lm"]["value"] for one in private]
+    assert lost[1] < 1.6 * lost[0]
