@@ -17,9 +17,12 @@ from shoal.algorithms.aims import PROTECTION, Aim, Target, read_aim
 from shoal.algorithms.polish import polish
 from shoal.catalogue import make
 from shoal.errors import ParameterError
+from shoal.kernels.cluster.exposure import Exposure, exposed, least_exposed
 from shoal.kernels.cluster.groups import make_groups
 from shoal.kernels.cluster.regroup import NEVER
+from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import use_cores
+from shoal.kernels.price.cells import wide
 from shoal.recoding.recodings import Grouping
 from tests.algorithms.cluster.loukides import Loukides, problem_of
 from tests.algorithms.cluster.test_upc import blocks_of, with_policies
@@ -74,6 +77,33 @@ def test_groups_cost_loss_and_what_they_tell(data: st.DataObject, many: bool) ->
         for r in rows if len(rows) > 1 else []:
             rest = [row for row in rows if row != r]
             assert (groups.bare[r] + lacking) / p.one == pytest.approx(price(rest), abs=1e-6)
+
+
+@kernel
+def told_with(e: Exposure, g: int, rows: np.ndarray, skip: int, extra: int) -> tuple:
+    """What a group tells without one record and with another, and what it tells at least."""
+    return exposed(e, wide(g), rows, wide(skip), wide(extra)), least_exposed(e, wide(g), wide(skip), wide(extra))
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), many=st.booleans())
+def test_a_group_tells_no_less_than_its_bound(data: st.DataObject, many: bool) -> None:
+    case, blocks, aim, table, _ = drawn(data)
+    aim = Aim("lm", "range-diversity", aim.weight)
+    target = Target(problem_of(table, K2), aim, np.arange(case.n))
+    p = target.prices(None)
+    labels = np.array(data.draw(st.lists(st.integers(0, 1), min_size=case.n, max_size=case.n)), dtype=np.int32)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(aims, "_VALUES", 0 if many else 256)
+        groups = make_groups(p, table.quasi_codes.astype(np.int32), labels, target.exposure(3))
+    loss, price = Reference(case, blocks, Aim("lm", "range-diversity", 0.0)), Reference(case, blocks, aim)
+    rows = np.flatnonzero(labels == 0)
+    for skip in rows if rows.size > 1 else []:
+        for extra in np.flatnonzero(labels == 1):
+            told, least = told_with(groups.shown, 0, rows, skip, extra)
+            then = [int(row) for row in rows if row != skip] + [int(extra)]
+            assert told / p.one == pytest.approx(price(then) - (1.0 - aim.weight) * loss(then), abs=1e-6)
+            assert least <= told
 
 
 @settings(max_examples=60, deadline=None)

@@ -104,6 +104,23 @@ def exposed(e: Exposure, g: int, rows: np.ndarray, skip: int, extra: int) -> int
 
 
 @helper
+def least_exposed(e: Exposure, g: int, skip: int, extra: int) -> int:
+    """No more than `exposed` says, without looking at pairs: as if nobody had any with ``extra``."""
+    found = wide(0)
+    for column in range(e.unit.size):
+        a = wide(column)
+        total, known = e.total[g, a], e.known[g, a]
+        if e.secrets.codes[skip, a] >= 0:
+            total -= e.full + e.own[skip, a]
+            known -= 1
+        if e.secrets.codes[extra, a] >= 0:
+            total += e.full
+            known += 1
+        found += diversity(e.unit[a], e.full, total, known)
+    return found
+
+
+@helper
 def _recount_listed(e: Exposure, g: int, a: int, rows: np.ndarray) -> None:
     """Steps of every value with a group, and of its records with the others."""
     codes, card, at = e.secrets.codes, e.secrets.whole[a, CARD], e.step_at[a]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.cluster.exposure import exposed
+from shoal.kernels.cluster.exposure import exposed, least_exposed
 from shoal.kernels.cluster.groups import Groups, cost_joined, list_members, price_rows
 from shoal.kernels.cluster.regroup import NEVER, grow, lowest, shuffle
 from shoal.kernels.cluster.relocate import EPSILON, Judged, Limits, Room, Scene, make_room, relocate
@@ -69,15 +69,18 @@ def _best_exchange(
     for i in range(mine.size):
         s = wide(mine[i])
         here = groups.size[g] * cost_with(p, cells, wide(0), codes, s, now, out)
-        there = groups.bare[s] + floor
         # Without s, and before r comes, the cells of the other group cost this much at least.
-        if here + groups.size[h] * (there - exposed(shown, h, mine, s, wide(-1))) - base >= least:
+        there = groups.bare[s] + floor - exposed(shown, h, mine, s, wide(-1))
+        if here + groups.size[h] * there - base >= least:
             continue
         tells = wide(0)
         if shown.unit.size:
+            told = groups.size[g] * least_exposed(shown, wide(g), r, s) + groups.size[h] * least_exposed(shown, h, s, r)
+            if here + groups.size[h] * there + told - base >= least:
+                continue
             here += groups.size[g] * exposed(shown, wide(g), ours, r, s)
             tells = exposed(shown, h, mine, s, r)
-            if here + groups.size[h] * (there - exposed(shown, h, mine, s, wide(-1)) + tells) - base >= least:
+            if here + groups.size[h] * (there + tells) - base >= least:
                 continue
         cost = price_rows(p, codes, mine, s, r, cells, wide(1), out) + tells
         change = here + groups.size[h] * cost - base
