@@ -98,9 +98,13 @@ def test_every_kind_with_values_is_placed_and_whole_guesses_have_an_excess(
 
 
 def test_codes_have_no_guess_and_say_so(table: Table) -> None:
-    made = shoal.compare(table, algorithms=["mapping"], acknowledge=["W-PP-REV"], seed=1)
-    told = comparison_data(made)["points"][0]["reason"]
-    assert told == "No guessed:ill: it does not apply to this kind of release."
+    told = []
+    for axes in ({"utility": "rules", "protection": "mpm", "risk": "guessed:ill"}, {}):
+        made = shoal.compare(table, algorithms=["mapping"], acknowledge=["W-PP-REV"], seed=1, **axes)
+        told.append(comparison_data(made)["points"][0]["reason"])
+    assert told[0] == "No guessed:ill: it does not apply to this kind of release."
+    # Counts of columns that nothing was done to are no figure to place it by.
+    assert told[1].startswith("No count-queries: Untouched: ")
 
 
 def test_what_guessed_is_about() -> None:

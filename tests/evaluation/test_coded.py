@@ -148,6 +148,12 @@ def test_untouched_columns_are_not_compared_with_themselves(name: str) -> None:
     assert found[0].sentence.startswith("Untouched: ")
 
 
+def test_counts_of_what_stands_beside_codes_are_not_compared_with_themselves() -> None:
+    (found,) = shoal.evaluate(transformed(), ["count-queries"])
+    assert found.value is None
+    assert found.sentence.startswith("Untouched: 'sex', 'town', 'income' are published")
+
+
 def test_what_touches_a_column_is_compared() -> None:
     columns = ("sex", "income")
     for algorithm, touched in ((None, False), (shoal.RandomAnonymisation(), True)):

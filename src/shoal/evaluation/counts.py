@@ -42,6 +42,10 @@ class CountQueries(Evaluation):
         """A release of codes alone answers nothing."""
         return None if reading.features else "Every column is published as codes, so that no query can be answered."
 
+    def looks_at(self, reading: Reading) -> Sequence[str]:
+        """What can be asked for: columns of codes take no part."""
+        return list(reading.features)
+
     def run(self, reading: Reading) -> list[Finding]:
         """Median, mean and 90th percentile of relative errors."""
         queries = workload_of(self.workload).make(reading)
