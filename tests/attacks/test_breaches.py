@@ -75,6 +75,29 @@ def test_figures_are_the_mean_and_the_worst() -> None:
     assert found["proximity-breach-worst:income"] == pytest.approx(0.75)
 
 
+def test_what_is_close_by_default_is_said_by_released_numbers() -> None:
+    """Somebody who was suppressed, and earns more than all others together, makes nobody close to anybody."""
+    odd = pl.DataFrame({"age": [90], "income": [900_000], "disease": ["gout"]})
+    table = shoal.read(pl.concat([PATIENTS, odd]), quasi=["age"], sensitive=["income", "disease"], hierarchies={
+        "age": {"intervals": {"edges": [[20, 30, 61, 91]]}}})  # fmt: skip
+    own = shoal.NoAlgorithm(levels={"age": 1}, suppression_limit=0.2)
+    made = shoal.anonymize(table, algorithm=own, models=[shoal.KAnonymity(k=3)], acknowledge=CODES, seed=1)
+    plain = table_4(models=[shoal.KAnonymity(k=3)])
+    assert breaches(made, "income").equals(breaches(plain, "income"))
+    both = [shoal.attack(one, only=["proximity"], seed=1)[0].figures for one in (made, plain)]
+    assert [one.value for one in both[0] if "breach" in one.name] == [
+        one.value for one in both[1] if "breach" in one.name
+    ]
+
+
+@pytest.mark.parametrize("algorithm", ["random", "swapping"])
+def test_records_that_only_happen_to_agree_are_no_group(algorithm: str) -> None:
+    table = shoal.read(PATIENTS, quasi=["age"], sensitive=["income", "disease"])
+    made = shoal.anonymize(table, algorithm=algorithm, acknowledge=[*CODES, "W-RA-LINK", "W-PERTURBED"], seed=1)
+    with pytest.raises(ParameterError, match="no breaches by class: records .* only happen to agree"):
+        breaches(made, "income")
+
+
 def test_what_cannot_be_asked() -> None:
     made = table_4(models=[shoal.KAnonymity(k=3)])
     with pytest.raises(ParameterError, match="Did you mean 'income'"):

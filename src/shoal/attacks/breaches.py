@@ -12,6 +12,7 @@ import polars as pl
 
 from shoal.errors import ParameterError
 from shoal.kernels.count.grouping import group_rows
+from shoal.kinds.base import Trait
 from shoal.params import nearest, real
 from shoal.results import Release
 from shoal.table.column import Column
@@ -41,9 +42,9 @@ def other_share(groups: np.ndarray, values: np.ndarray) -> np.ndarray:
     return 1.0 - counts[of] / np.bincount(groups)[groups]
 
 
-def usual_eps(column: Column, places: np.ndarray) -> float:
-    """How close is close by default: 5 % of the range of the values that occur."""
-    seen = places[np.isfinite(places) & (column.frequencies > 0)]
+def usual_eps(numbers: np.ndarray) -> float:
+    """How close is close by default: 5 % of the range of the numbers that are released."""
+    seen = numbers[np.isfinite(numbers)]
     return _SHARE_OF_RANGE * float(np.ptp(seen)) if seen.size else 0.0
 
 
@@ -58,7 +59,7 @@ def breaches(release: Release, column: str, *, eps: float | None = None) -> pl.D
     Parameters
     ----------
     eps
-        How close numbers are to be close; by default 5 % of their range.
+        How close numbers are to be close; by default 5 % of the range of those that are released.
 
     Returns
     -------
@@ -83,6 +84,9 @@ def breaches(release: Release, column: str, *, eps: float | None = None) -> pl.D
         near = nearest(column, table.schema.sensitive)
         hint = f" Did you mean '{near}'?" if near else ""
         raise ParameterError(f"Breaches are of a sensitive column, and '{column}' is none.{hint}")
+    made = release.released.made
+    if not made.has(Trait.ALIKE):
+        raise ParameterError(f"A {made} release has no breaches by class: {made.lacks[Trait.ALIKE]}.")
     if eps is not None:
         real("breaches", "eps", eps, low=0.0)
     one, codes = table.columns[column], table.codes[column]
@@ -97,8 +101,8 @@ def breaches(release: Release, column: str, *, eps: float | None = None) -> pl.D
     }
     if one.numbers is not None:
         places = known_places(one)
-        close = usual_eps(one, places) if eps is None else float(eps)
         numbers = places[codes[rows]]
+        close = usual_eps(numbers) if eps is None else float(eps)
         groups = {"before": exact, "after": after, "table": np.zeros(rows.size, dtype=np.int64)}
         found |= {f"proximity_{when}": near_share(ids, numbers, close) for when, ids in groups.items()}
     return pl.DataFrame(found)

@@ -47,7 +47,7 @@ class Proximity(ClassAttack):
     def figures(self, case: AttackCase, column: Column) -> list[AttackFigure]:
         """The attack, and how often it is nearly certain."""
         places = known_places(column)
-        eps = usual_eps(column, places) if self.eps is None else float(self.eps)
+        eps = usual_eps(places[case.view.codes[column.name]]) if self.eps is None else float(self.eps)
         slack = eps + 1e-9 * max(1.0, eps)
 
         def rule(pool: Pool) -> Answer:
