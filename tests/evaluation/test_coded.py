@@ -11,10 +11,11 @@ import pytest
 
 import shoal
 from shoal.algorithms.base import Algorithm
+from shoal.errors import InputError
 from shoal.evaluation.base import Finding
 from shoal.evaluation.classifiers import Classifiers
 from shoal.evaluation.clustering import Clustering
-from shoal.evaluation.coded import NO_CODE, read_back
+from shoal.evaluation.coded import NO_CODE, codes_of, read_back
 from shoal.evaluation.distributions import Distributions
 from shoal.evaluation.reading import Reading, read_published, read_release
 from shoal.evaluation.regression import Regression
@@ -135,6 +136,31 @@ def test_a_written_release_and_what_undoes_it_read_as_the_release_does(tmp_path:
         assert np.array_equal(ours.mined[0].features[name].original, theirs.mined[0].features[name].original)
         assert list(ours.mined[0].features[name].values) == list(theirs.mined[0].features[name].values)
     assert AssociationRules(on="disease").run(theirs) == AssociationRules(on="disease").run(ours)
+
+
+def mapped(pay: list[str]) -> tuple[shoal.Release, pl.DataFrame]:
+    """Numbers that are mapped, as a file may write them."""
+    frame = people().with_columns(pay=pl.Series([pay[row % len(pay)] for row in range(people().height)]))
+    table = shoal.read(frame, quasi=["sex", "town"], sensitive=["pay"], neutral=["income"], drop=["age", "disease"],
+                       settings={"pay": {"type": "numeric"}})  # fmt: skip
+    return shoal.anonymize(table, algorithm=shoal.ValueMapping(on="pay"), acknowledge=CODES, seed=2), frame
+
+
+def test_a_vault_reads_numbers_however_a_file_writes_them(tmp_path: Path) -> None:
+    made, frame = mapped(["10.50", "20.5", "20.5", "30"])
+    made.write(tmp_path / "out")
+    frames, manifest = read_tables(tmp_path / "out")
+    codes = codes_of(made.secrets, manifest, frame)
+    assert codes["pay"].to_list() == made.aligned()["pay"].to_list()
+    theirs = read_published(frames["release"], manifest, frame, codes=codes)
+    assert AssociationRules().run(theirs) == AssociationRules().run(read_release(made))
+    with pytest.raises(InputError, match="None of the original's values of 'pay' has a code"):
+        codes_of(made.secrets, manifest, frame.with_columns(pay=pl.lit("99")))
+
+
+def test_mapped_numbers_are_related_to_others_as_before() -> None:
+    found = by_name(Distributions().run(read_release(mapped(["10", "20", "20", "30"])[0])))
+    assert found["distributions associations"].value == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", ["classifiers", "rules", "clustering", "regression", "distributions", "partitioning"])

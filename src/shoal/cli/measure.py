@@ -184,6 +184,7 @@ def _findings(
         return []
     with steps() as step:
         step("reading")
+        from shoal.evaluation.coded import codes_of
         from shoal.evaluation.reading import read_published, read_release, refuse_other_rows
         from shoal.evaluation.run import evaluate
         from shoal.io.output import read_tables
@@ -200,12 +201,10 @@ def _findings(
             rows = rows.drop_nulls(named) if drop else rows
             manifest = readers_manifest(manifest, [rows], trees)
             refuse_other_rows(frames["release"], manifest, rows)
-            codes = {
-                one.column: one.encode(rows[one.column], strict=False) for one in secrets if one.column in rows.columns
-            }
             reading = read_published(
-                frames["release"], manifest, rows, values=frames.get("sensitive"), keys=keys, codes=codes
-            )
+                frames["release"], manifest, rows, values=frames.get("sensitive"), keys=keys,
+                codes=codes_of(secrets, manifest, rows),
+            )  # fmt: skip
         return [plain(one) for one in evaluate(reading, asked, progress=step)]
 
 

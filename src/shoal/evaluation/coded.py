@@ -15,9 +15,10 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import InputError
-from shoal.evaluation.domains import column_domain
+from shoal.evaluation.domains import column_domain, original_texts
 from shoal.evaluation.view import Feature, Reading
 from shoal.kinds.base import Trait
+from shoal.pseudonyms.secrets import Secret
 from shoal.table.coding import infer_type
 from shoal.table.schema import ColumnSpec
 
@@ -30,6 +31,26 @@ NO_CODE = " no code "
 def is_mined(entry: Mapping[str, Any]) -> bool:
     """Whether a column's codes can be mined: tokens name people, and moved dates say nothing."""
     return entry.get("coded") in _TYPES
+
+
+def codes_of(
+    secrets: Sequence[Secret], manifest: Mapping[str, Any], original: pl.DataFrame
+) -> dict[str, pl.Series]:
+    """Code of every original row, by coded column, by what undoes a release; missing where a value has none."""
+    entries = {entry["name"]: entry for entry in manifest["columns"] if is_mined(entry)}
+    found: dict[str, pl.Series] = {}
+    for one in secrets:
+        if one.column in entries and one.column in original.columns:
+            values, entry = original[one.column], entries[one.column]
+            # A mapping knows texts: numbers and dates are to be written as they were when it was made.
+            texts = original_texts(entry, values) if _TYPES[entry["coded"]] == "categorical" else values
+            found[one.column] = one.encode(texts, strict=False)
+            if found[one.column].null_count() == values.len() > values.null_count():
+                raise InputError(
+                    f"None of the original's values of '{one.column}' has a code: name the file that the release was "
+                    "made from, and the entry of the vault that belongs to it."
+                )
+    return found
 
 
 def with_codes(

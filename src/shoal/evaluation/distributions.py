@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, ClassVar
 
@@ -51,7 +51,8 @@ class Distributions(Evaluation):
                 findings.append(self._earth(compared))
         if len(mine) > 1:
             pairs = _compared_pairs([one.name for one in mine], reading.untouched)
-            findings.append(self._associations(pairs, sides(after, mine)[0], sides(before, theirs)[1]))
+            alike = [_as_published(one, other) for one, other in zip(mine, theirs, strict=True)]
+            findings.append(self._associations(pairs, sides(after, mine)[0], sides(before, alike)[1]))
         return [*findings, *self._codes(mine, theirs, reading)]
 
     def looks_at(self, reading: Reading) -> Sequence[str]:
@@ -118,6 +119,13 @@ class Distributions(Evaluation):
             name=f"{self.name} associations", value=float(gaps.mean()), better="down", sentence=sentence, also=also,
             baseline=float(np.mean([abs(theirs[pair]) for pair in pairs])),
         )  # fmt: skip
+
+
+def _as_published(codes: Feature, values: Feature) -> Feature:
+    """The values as texts where numbers are mapped to texts: both sides are measured by the same figure."""
+    if is_number(values) and not is_number(codes):
+        return replace(values, type=codes.type, numbers=None)
+    return values
 
 
 def _compared_pairs(names: Sequence[str], untouched: Collection[str]) -> list[tuple[int, int]]:

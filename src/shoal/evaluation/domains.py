@@ -86,7 +86,7 @@ def column_domain(entry: Mapping[str, Any], frame: pl.DataFrame, original: pl.Se
     cover = cover_column(entry, _starred_nulls(entry, frame) if stands else frame)
     assert cover is not None
     tree = Hierarchy.from_rows(entry["name"], entry["hierarchy"]) if entry.get("hierarchy") else None
-    mine = _original_texts(entry, original)
+    mine = original_texts(entry, original)
     low, high = _ends(cover)
     whole = True
     if tree is not None:
@@ -120,7 +120,7 @@ def _starred_nulls(entry: Mapping[str, Any], frame: pl.DataFrame) -> pl.DataFram
     return frame.with_columns(canonical_text(frame[entry["name"]]).fill_null(ROOT).alias(entry["name"]))
 
 
-def _original_texts(entry: Mapping[str, Any], series: pl.Series) -> pl.Series:
+def original_texts(entry: Mapping[str, Any], series: pl.Series) -> pl.Series:
     """One text a value: equal numbers have equal texts, dates are ISO."""
     kind, name = entry["type"], entry["name"]
     if kind not in ("numeric", "date"):
