@@ -16,14 +16,18 @@ from shoal_papers.loukides.upc_census import census_queries
 from shoal_papers.loukides.upc_common import (
     CENSUS_QUASI,
     INCOME,
+    OURS,
     PERSONAL,
     census_tables,
     make,
     pair_weights,
     protected,
     seen_range_diversity,
+    synthetic_tables,
     upc,
+    upc_named,
 )
+from shoal_papers.loukides.upc_synthetic import synthetic, synthetic_queries
 from shoal_papers.standins import census_standin
 
 # Few releases each: enough for every claim and reading to be computed.
@@ -109,3 +113,16 @@ def test_census_queries_are_those_of_the_two_types() -> None:
             assert 0 <= int(income.values[0]) < 40
             if one.column == "age":
                 assert float(one.high) - float(one.low) == 15
+
+
+def test_synthetic_queries_cover_a_fifth_of_the_whole_domain() -> None:
+    """Four of the twenty values of Section 6.1, also where standard normal records hardly ever are."""
+    tables = synthetic_tables(synthetic(Data(None), 300, 1))
+    made = make(tables.plain, upc_named(OURS, 5, 0.7, 0.7), 1, 0.7).release
+    assert made is not None
+    queries = synthetic_queries(made, 400, 1)
+    ends = [(int(one.conditions[0].low or ""), int(one.conditions[0].high or "")) for one in queries]
+    assert {high - low for low, high in ends} == {3}
+    assert {low for low, _ in ends} == set(range(17))
+    for place in (1, 2):
+        assert {int(one.conditions[place].low or "") for one in queries} == set(range(20))

@@ -13,6 +13,7 @@ from shoal_papers.base import Context, Outcome
 from shoal_papers.data import Data
 from shoal_papers.morton.common import at_levels, smallest_class, spread, thinned
 from shoal_papers.morton.paper import PAPER
+from shoal_papers.morton.printed import NOTHING, OUTLYING
 
 
 def _outcome(name: str, changed: dict[str, Any], folder: Path | None = None, seeds: tuple[int, ...] = (1,)) -> Outcome:
@@ -44,6 +45,15 @@ def test_searches_hold_what_must_hold(name: str, changed: dict[str, Any]) -> Non
     assert _failed(outcome) == []
     assert outcome.runs is not None
     assert outcome.runs["strings"].to_numpy().max() > 1
+
+
+def test_that_nothing_passes_and_that_outliers_are_why_are_two_claims() -> None:
+    outcome = _outcome("T4", {"rows": 600, "few": 150, "strings": 60, "sets": ["r03", "r24"]})
+    found = {claim.text: claim for claim in outcome.claims}
+    assert (found[NOTHING].standing, found[OUTLYING].standing) == ("not decidable", "refuted")
+    assert "where none may, none does" in found[NOTHING].evidence
+    assert outcome.plots[0].studied == ("global",)
+    assert dict(zip(outcome.plots[0].series[0].x, outcome.plots[0].series[0].printed or [], strict=True))["r03"] == 0.95
 
 
 def test_levels_are_left_out_from_the_longest_hierarchies() -> None:

@@ -15,7 +15,7 @@ from shoal_papers.yang_qiao.attack import squared
 from shoal_papers.yang_qiao.common import QUASI, SENSITIVE, made_by, reading_of, table_of
 from shoal_papers.yang_qiao.paper import PAPER
 from shoal_papers.yang_qiao.queries import _halves, _range
-from shoal_papers.yang_qiao.rules import associations, expected
+from shoal_papers.yang_qiao.rules import associations, by_length, expected
 
 
 def broken(outcome: Outcome) -> list[str]:
@@ -77,6 +77,16 @@ def test_associations_by_method_and_by_lambda(adult: Path) -> None:
     recovered = [one for one in by_lambda.plots[0].series if one.name == "support 8 %"]
     assert recovered[0].y[0] > recovered[0].y[1]
     assert [claim.kind for claim in by_lambda.claims] == ["soft"] * 4
+
+
+def test_length_one_are_the_frequent_single_values() -> None:
+    """Section 7.3 says so of Fig. 8b; associations of one value are another reading."""
+    parts = pl.DataFrame(
+        {"seed": [1, 1, 1, 2, 2], "length": [1, 2, 3, 1, 2], "items": [90.0, 90.0, 90.0, 100.0, 100.0],
+         "recovered": [10.0, 50.0, 5.0, 20.0, 60.0]}
+    )  # fmt: skip
+    assert {length: list(one) for length, one in by_length(parts).items()} == {1: [90.0, 100.0], 2: [50.0, 60.0]}
+    assert list(by_length(parts, items=False)[1]) == [10.0, 20.0]
 
 
 def test_shares_are_those_of_a_plain_count(adult: Path) -> None:

@@ -208,12 +208,19 @@ def _lines(axes: Any, plot: Plot, looks: Mapping[str, tuple[dict[str, Any], str]
             else:
                 _bounds(axes, where, one)
         _printed(axes, where, one, look)
+    if all(height == 0 for one in plot.series for height in one.y):
+        axes.set_ylim(-0.02, 1.0)  # nothing anywhere: a scale around 0 would make much of it
     if labels:
-        tilt = max(map(len, labels)) * len(labels) > 48
+        tilt = _widest(labels) * len(labels) > 48
         axes.set_xticks(
             list(at.values()), labels, rotation=30 if tilt else 0, ha="right" if tilt else "center", minor=False
         )
         axes.minorticks_off()
+
+
+def _widest(labels: Sequence[str]) -> int:
+    """Characters of the longest line of any label."""
+    return max((len(line) for label in labels for line in label.split("\n")), default=0)
 
 
 def _printed(axes: Any, where: Sequence[float], one: Series, look: Mapping[str, Any]) -> None:
@@ -243,7 +250,7 @@ def _bars(axes: Any, plot: Plot, looks: Mapping[str, tuple[dict[str, Any], str]]
             _bounds(axes, at, one)
         _printed(axes, at, one, look)
     texts = [plain_number(name) for name in names]
-    tilt = max((len(text) for text in texts), default=0) * len(texts) > 45
+    tilt = _widest(texts) * len(texts) > 56
     axes.set_xticks(range(len(names)), texts, rotation=30 if tilt else 0, ha="right" if tilt else "center")
 
 

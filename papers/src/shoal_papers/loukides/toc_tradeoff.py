@@ -217,6 +217,7 @@ def _weights(context: Context) -> Outcome:
     adult = runs.filter((pl.col("data") == "Adult") & pl.col("method").is_in(["MRG", FITS, *RIVALS]))
     ours = runs.filter(pl.col("method") == "MRG")
     both = runs.filter(pl.col("method").is_in(["MRG", FITS])).with_columns(which=pl.format("{}, {}", "data", "method"))
+    mine = [f"{data}, MRG" for data in ("Adult", "synthetic A")]
     variants = ["MRG, weighted score", "MRG, one delta"]
     listing = [*_best_weighted(adult, "MRG"), *_monotone(ours)]
     other = [*_best_weighted(adult, FITS), *_monotone(runs.filter(pl.col("method") == FITS))]
@@ -233,9 +234,9 @@ def _weights(context: Context) -> Outcome:
         plots=[
             Plot(title="Adult", figure="Fig. 4.4", x="w_u", y="w_u UM + w_p MPM", better="down", study=["MRG", FITS],
                  series=curves(adult, "wu", "weighted", by="method")),
-            Plot(title="UM of MRG", figure="Figs 4.5, 4.7", x="w_u", y="UM", better="down",
+            Plot(title="UM of MRG", figure="Figs 4.5, 4.7", x="w_u", y="UM", better="down", study=mine,
                  series=curves(both, "wu", "um", by="which")),
-            Plot(title="MPM of MRG", figure="Figs 4.6, 4.8", x="w_p", y="MPM", better="down",
+            Plot(title="MPM of MRG", figure="Figs 4.6, 4.8", x="w_p", y="MPM", better="down", study=mine,
                  series=curves(both.sort("wp", maintain_order=True), "wp", "mpm", by="which")),
         ],
         claims=[*guarantees(_distinct(runs)), *claims],

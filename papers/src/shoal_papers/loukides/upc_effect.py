@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,8 @@ NOTES = (
     OFFERED,
     "One of the two sensitive attributes is left out, as in the document. Quasi-identifiers are numbers here: a UM of "
     "0.18 is out of reach of our hierarchy, which is the other reading.",
-    "Standard normal integers, as Section 6.1 says; their centre of 9.5 is ours.",
+    "Standard normal integers, as Section 6.1 says; their centre of 9.5 is ours. Queries ask for a fifth of 0 to 19, "
+    "the domain that it prints, also where hardly anybody is: over the values that occur errors are a third of these.",
 )
 
 
@@ -107,12 +109,11 @@ def _policy_claims(runs: pl.DataFrame) -> list[Claim]:
         if y == "um"
         for policy, values in curve.items()
     }
-    near = {
-        f"k = {k}, {policy}": np.abs(at[k, "um"][policy] - STATED["um"][k][place])
-        for k in STATED["um"]
-        if (k, "um") in at
-        for place, policy in enumerate(list(POLICIES)[:4])
-    }
+    near, errors = {}, {}
+    for (place, policy), k in product(enumerate(list(POLICIES)[:4]), STATED["um"]):
+        if (k, "um") in at:
+            near[f"k = {k}, {policy}"] = np.abs(at[k, "um"][policy] - STATED["um"][k][place])
+            errors[f"k = {k}, {policy}"] = at[k, "mean"][policy] / STATED["mean"][k][place]
     named = runs.with_columns(at=pl.format("{}, k = {}", "policy", "k"))
     return [
         *rises,
@@ -120,6 +121,8 @@ def _policy_claims(runs: pl.DataFrame) -> list[Claim]:
         within(f"P5's largest error is at least 10 times that of P4, at k = {least}", ratio["largest"], low=10.0),
         within("UM does not depend on the policy, to 0.01", flat, high=0.01),
         within("UM is within 0.02 of Table 6.5 under P1 to P4, at every k", near, high=0.02),
+        within("Mean errors are from half to twice those of Table 6.3 under P1 to P4, at every k", errors, low=0.5,
+               high=2.0),
         within("UPC suppresses nothing under any policy", points(named, "at", "suppressed"), high=0.0),
     ]
 

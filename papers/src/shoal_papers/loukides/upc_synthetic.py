@@ -11,8 +11,7 @@ import polars as pl
 
 from shoal.algorithms.cluster.members import KMembers, KMembersP
 from shoal.algorithms.lattice.incognito import Incognito
-from shoal.evaluation.queries import Query, RangeQueries
-from shoal.evaluation.reading import read_release
+from shoal.evaluation.queries import Condition, Query
 from shoal.models.closeness import TCloseness
 from shoal.models.size import KAnonymity
 from shoal.results import Release
@@ -49,6 +48,8 @@ MEMBERS, MEMBERS_P, FREE = "K-Members", "K-Members-p", "Incognito, t = 1"
 UTILITY, COMPARED = (MEMBERS, OURS, CLOSE), (MEMBERS, MEMBERS_P, OURS, CLOSE)
 # Released again under other readings of the text.
 PEOPLE, FLAT, WIDE = "shifted", "numbers", "wide"
+# Values of every attribute (Section 6.1).
+DOMAIN = 20
 NOTES = (
     OFFERED,
     "The synthetic data are standard normal, as Section 6.1 says: integers of N(9.5, 1) in 0 to 19. Their centre is "
@@ -94,9 +95,24 @@ def synthetic(data: Data, rows: int, seed: int, *, wide: bool = False) -> StandI
 
 
 def synthetic_queries(made: Release, count: int, seed: int) -> list[Query]:
-    """Fig. 6.23: a fifth of a random quasi-identifier's domain, and one value of each sensitive attribute."""
-    reading = read_release(made, keys=Keys.from_seed(seed))
-    return RangeQueries(count=count, share=0.2, span=0.0, u=(0.0, 19.0)).make(reading)
+    """Fig. 6.23: a fifth of a random quasi-identifier's domain, and one value of each sensitive attribute.
+
+    The domain is that of Section 6.1, 0 to 19: four values, also where hardly anybody has one of them.
+    """
+    draw = Keys.from_seed(seed).generator("papers/loukides/synthetic queries")
+    quasi, sensitive = list(made.table.schema.quasi), list(made.table.schema.sensitive)
+    wide, last = DOMAIN // 5, DOMAIN - 1
+
+    def between(name: str, low: int, high: int) -> Condition:
+        return Condition(name, low=str(low), high=str(high))
+
+    found = []
+    for _ in range(count):
+        low = int(draw.integers(0, DOMAIN - wide + 1))
+        asked = between(quasi[int(draw.integers(len(quasi)))], low, low + wide - 1)
+        values = draw.integers(0, last, len(sensitive), endpoint=True).tolist()
+        found.append(Query((asked, *(between(name, u, u) for name, u in zip(sensitive, values, strict=True)))))
+    return found
 
 
 def _asked(

@@ -14,6 +14,7 @@ from shoal_papers.morton.common import QUASI, RULES, TARGET, adult_table, smalle
 from shoal_papers.morton.trees import (
     ASKED,
     CUT,
+    GLOBAL,
     LEAVES,
     SALARY,
     UNASKED,
@@ -52,7 +53,7 @@ def _raw(context: Context) -> Outcome:
     leaves = trees["entropy"].buckets
     return Outcome(
         table=pl.DataFrame(rows),
-        plots=[salary_plot("raw", {"raw": leaves})],
+        plots=[salary_plot("raw table", None, "Fig. 6", leaves, {1330: 0.98, 7162: 0.03})],
         claims=[
             equals("Records with a capital gain of at least 7,298, and those above 50K", list(rich), [1330, 1312]),
             equals("Records below that and under 28, and those of at most 50K", list(young), [7162, 6952]),
@@ -128,7 +129,7 @@ def _after_global(context: Context) -> Outcome:
     return Outcome(
         table=table_,
         plots=[
-            *([] if tree is None else [salary_plot(f"k = {ks[-1]}", {"global": tree.buckets})]),
+            *([] if tree is None else [salary_plot(GLOBAL, ks[-1], "Fig. 7", tree.buckets, {1387: 0.95})]),
             Plot(title="uncertainty about salary", x="k", y="share taken away", better="up", kind="bar",
                  series=[Series(name=label, x=[str(k) for k in ks],
                                 y=[one["explained"] for one in rows if one["age and capital gain"] == label])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from shoal_papers.base import Paper
 from shoal_papers.morton.adult import ADULT
-from shoal_papers.morton.bottom_up import BOTTOM_UP
+from shoal_papers.morton.bottom_up import AGAINST
 from shoal_papers.morton.examples import EXAMPLES
 from shoal_papers.morton.search import SEARCHES
 
@@ -16,5 +16,5 @@ PAPER = Paper(
     name="morton",
     authors="Morton, Mahoui, Gibson & Yechuri",
     about="research value: k-anonymity that keeps what researchers need",
-    items=[EXAMPLES, *SEARCHES, *ADULT, *BOTTOM_UP],
+    items=[EXAMPLES, *SEARCHES, *ADULT, *AGAINST],
 )

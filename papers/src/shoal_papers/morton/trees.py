@@ -18,6 +18,8 @@ from shoal_papers.morton.common import GROUPS, HALVES, KEPT, QUASI, RULES, TARGE
 from shoal_papers.plots import Plot, Series
 
 LEAVES = 4
+GLOBAL, BOTTOM_UP = "global", "bottom-up"
+_SIGNS = {">=": "≥", "!=": "≠", "is": " is "}
 CUT, COLLEGE = 6000, 13
 ASKED = tuple(name for name in QUASI if name not in ("marital-status", TARGET))
 UNASKED = (
@@ -112,19 +114,28 @@ def count(frame: pl.DataFrame, where: pl.Expr, label: str) -> tuple[int, int]:
     return found.height, found.filter(pl.col(TARGET) == label).height
 
 
-def salary_plot(title: str, found: Mapping[str, Sequence[Bucket]]) -> Plot:
-    """Share above 50K in every bucket."""
-    series = [
-        Series(name=name, x=[_short(one) for one in buckets],
-               y=[one.share if one.label == ">50K" else 1 - one.share for one in buckets])
-        for name, buckets in found.items()
-    ]  # fmt: skip
-    return Plot(title=title, x="bucket", y="share above 50K", kind="bar", series=series)
+def salary_plot(
+    name: str, k: int | None, figure: str, buckets: Sequence[Bucket], printed: Mapping[int, float] | None = None
+) -> Plot:
+    """Share above 50K in every bucket, beside what the document prints of those with so many records."""
+    above = Series(
+        name=name,
+        x=[_short(one) for one in buckets],
+        y=[one.share if one.label == ">50K" else 1 - one.share for one in buckets],
+        printed=None if printed is None else [printed.get(round(one.records), float("nan")) for one in buckets],
+    )
+    title = name if k is None else f"{name}, k = {k}"
+    return Plot(title=title, figure=figure, x="bucket", y="share above 50K", kind="bar", series=[above],
+                study=() if name == BOTTOM_UP else name)  # fmt: skip
 
 
 def _short(bucket: Bucket) -> str:
-    """The conditions of a bucket, for the axis of a plot."""
-    text = ", ".join(bucket.conditions)
-    for long, short in (("capital-gain", "gain"), ("education-num", "edu"), (" >= ", "≥"), (" < ", "<"), (" = ", "=")):
-        text = text.replace(long, short)
-    return text
+    """The conditions of a bucket, for the axis of a plot: a line each, a column that is asked again not named again."""
+    lines: list[str] = []
+    last = ""
+    for condition in bucket.conditions:
+        column, sign, value = condition.split(" ", 2)
+        name = {"capital-gain": "gain", "education-num": "edu"}.get(column, column)
+        lines.append(f"{'' if column == last else name}{_SIGNS.get(sign, sign)}{value}")
+        last = column
+    return ",\n".join(lines)

@@ -10,10 +10,10 @@ from shoal.evaluation.features import Rows, frame_features
 from shoal.table.keys import Keys
 from shoal_papers.base import Context, Item, Outcome
 from shoal_papers.claims import info, summary, within
-from shoal_papers.plots import Plot, Series
+from shoal_papers.plots import Plot
 from shoal_papers.poovammal_ponnavaikko import weka
 from shoal_papers.poovammal_ponnavaikko.common import EQUAL, GRADES, GRADINGS, LINE, ROWS, people, transform
-from shoal_papers.runs import curves, summarise
+from shoal_papers.runs import beside, curves, summarise
 
 ORIGINAL = "T"
 SIMPLE, DENSE = "k-means, as WEKA", "density, as WEKA"
@@ -76,11 +76,11 @@ def _told(context: Context, runs: pl.DataFrame) -> Outcome:
         table=summarise(runs, ["way", "table"], ["share", "difference"]),
         runs=runs,
         plots=[
-            Plot(title="Largest cluster", x="Way of clustering", y="Share of the records in per cent", kind="bar",
-                 series=[*curves(runs.filter(pl.col("table").is_in([ORIGINAL, EQUAL])), "way", "share", by="table",
-                                 names={EQUAL: "T'"}),
-                         Series(name="document", x=list(CLUSTERS), y=list(CLUSTERS.values()))]),
-            Plot(title="T' less T", x="Way of clustering", y="Difference in points", kind="bar",
+            Plot(title="largest cluster", figure="Section 5.3", x="Way of clustering", kind="bar", study="T'",
+                 y="Share of the records in per cent",
+                 series=beside(curves(runs.filter(pl.col("table").is_in([ORIGINAL, EQUAL])), "way", "share",
+                                      by="table", names={EQUAL: "T'"}), dict.fromkeys((ORIGINAL, "T'"), CLUSTERS))),
+            Plot(title="T' less T", figure="Section 5.3", x="Way of clustering", y="Difference in points", kind="bar",
                  series=curves(runs.filter(pl.col("table") != ORIGINAL), "way", "difference", by="table")),
         ],
         claims=claims,

@@ -104,9 +104,9 @@ def _correlations(context: Context) -> Outcome:
         table=summarise(runs, ["widths", "names", "k"], ["correlation"]),
         runs=runs,
         plots=[
-            Plot(title=f"{title}, by names", x="Number of categories K", y="Correlation of age with its code",
-                 series=curves(one, "k", "correlation", by="names"),
-                 lines={"document": LEAST[title]})
+            Plot(title=f"{title}, by names", figure="Section 6.2.1", x="Number of categories K", study=CONSECUTIVE,
+                 y="Correlation of age with its code", series=curves(one, "k", "correlation", by="names"),
+                 lines={f"above {LEAST[title]:g}, in the document": LEAST[title]})
             for title, one in shown.items()
         ],
         claims=[
@@ -167,7 +167,8 @@ def _times(context: Context) -> Outcome:
         table=summarise(runs, ["rows"], ["method", "release"]),
         runs=runs,
         plots=[
-            Plot(title="Time to transform Adult", x="Rows", y="Seconds", log_x=True, log_y=True, better="down",
+            Plot(title="time to transform Adult", figure="Section 6.1", x="Rows", y="Seconds", log_x=True, log_y=True,
+                 better="down", study=names["method"],
                  series=[replace_name(curves(runs, "rows", column)[0], names[column]) for column in at])
         ],
         claims=[
@@ -255,13 +256,13 @@ def _read_off(context: Context, runs: pl.DataFrame, undone: int, releases: int) 
         table=summarise(runs, ["column", "read", "known", "grading", "missing"], ["share", "baseline"]),
         runs=runs,
         plots=[
-            Plot(title="Age, by sorting the codes", x="True values that the attacker holds",
-                 y="Records read in per cent", log_x=True,
+            Plot(title="age, by sorting the codes", x="True values that the attacker holds",
+                 y="Records read in per cent", log_x=True, study="exactly",
                  series=[*curves(ages, "known", "share", by="read"),
                          replace_name(curves(ages.filter(read="exactly"), "known", "baseline")[0],
                                       "one guess for all, exactly")]),
-            Plot(title="Education, by counting the codes", x="True values that the attacker holds",
-                 y="Records read in per cent", log_x=True,
+            Plot(title="education, by counting the codes", x="True values that the attacker holds",
+                 y="Records read in per cent", log_x=True, study="exactly",
                  series=[replace_name(curves(schools, "known", "share")[0], "exactly"),
                          replace_name(curves(schools, "known", "baseline")[0], "commonest for all")]),
         ],

@@ -213,8 +213,9 @@ def _table_8(context: Context) -> Outcome:
         table=table,
         claims=[claim for _, claim in found],
         plots=[
-            Plot(title="Table 8", x="Actual value", y="Code",
-                 series=[Series(name=f"names {name}", x=ACTUAL, y=codes) for name, codes in made.items()])
+            Plot(title="codes of nine values", figure="Table 8", x="Actual value", y="Code",
+                 series=[Series(name=f"names {name}", x=ACTUAL, y=codes, printed=STATED[name])
+                         for name, codes in made.items()])
         ],
         notes=[
             f"The bounds {PRINTED} are solved for from the printed codes. As whole numbers, categories 1, 2, 4 and 5 "

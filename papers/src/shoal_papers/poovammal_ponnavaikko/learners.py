@@ -84,6 +84,7 @@ def _same(runs: pl.DataFrame, text: str, kind: str, **where: Any) -> Claim:
     return checked(text, same, evidence, kind=kind, points=away.max(), guesses=other.max())
 
 
+EQUAL_T = "T', equal widths"
 EXACT = "Accuracies on T' are exactly those on T, for all six classes"
 WHATEVER = "Accuracies on T' are exactly those on T whatever the grading"
 
@@ -108,17 +109,18 @@ def _bayes(context: Context) -> Outcome:
         *(info(f"Accuracy in per cent for class {name}", ours[name].mean, stated) for name, stated in ACCURACY.items()),
     ]  # fmt: skip
     bars = [
-        Series(name=label, x=list(ACCURACY), **_bar(shown.filter(grading=EQUAL), column))
-        for label, column in (("T", "before"), ("T', equal widths", "after"))
+        Series(name=label, x=list(ACCURACY), printed=list(ACCURACY.values()),
+               **_bar(shown.filter(grading=EQUAL), column))
+        for label, column in (("T", "before"), (EQUAL_T, "after"))
     ]
     return Outcome(
         table=summarise(runs, ["class", "grading", "missing", "judged"],
                         ["before", "after", "difference", "other_guesses"]),
         runs=runs,
         plots=[
-            Plot(title="Naive Bayes", x="Class variable", y="Accuracy in per cent", kind="bar", better="up",
-                 series=[*bars, Series(name="document", x=list(ACCURACY), y=list(ACCURACY.values()))]),
-            Plot(title="T' less T", x="Class variable", y="Difference in points", kind="bar", lines={"none": 0.0},
+            Plot(title="naive Bayes", figure="Table 6", x="Class variable", y="Accuracy in per cent", kind="bar",
+                 better="up", study=EQUAL_T, series=bars),
+            Plot(title="T' less T", figure="Table 6", x="Class variable", y="Difference in points", kind="bar",
                  series=curves(shown, "class", "difference", by="grading")),
         ],
         claims=claims,
@@ -206,9 +208,11 @@ def _trees(context: Context) -> Outcome:
         table=runs.drop("same_tree", "seed").unique(maintain_order=True),
         runs=runs,
         plots=[
-            Plot(title="Rules of a tree", x="Class variable", y="Number of rules", kind="bar",
-                 series=[Series(name=name, x=shown["class"].to_list(), y=shown[column].to_list()) for name, column in
-                         (("T", "nodes_percent_before"), ("T'", "nodes_percent_after"), ("document", "document"))])
+            Plot(title="rules of a tree", figure="Table 7", x="Class variable", y="Number of rules", kind="bar",
+                 study="T'",
+                 series=[Series(name=name, x=shown["class"].to_list(), y=shown[column].to_list(),
+                                printed=shown["document"].to_list())
+                         for name, column in (("T", "nodes_percent_before"), ("T'", "nodes_percent_after"))])
         ],
         claims=claims,
         notes=[

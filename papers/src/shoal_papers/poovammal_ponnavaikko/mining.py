@@ -74,7 +74,8 @@ def _associations(context: Context) -> Outcome:
         table=table,
         runs=runs,
         plots=[
-            Plot(title="Association rules", x="Least support and confidence", y="Number of rules", kind="bar",
+            Plot(title="association rules", figure="Section 5.3", x="Least support and confidence", y="Number of rules",
+                 kind="bar", study="T'",
                  series=curves(_sides(table, pl.format("{}, {}", "support", "confidence")), "at", "value",
                                by="table"))
         ],
@@ -150,7 +151,8 @@ def _regressions(context: Context) -> Outcome:
         table=summarise(runs, ["explained", "coding", "education"], ["before", "after", "difference"]),
         runs=runs,
         plots=[
-            Plot(title=how, x="Explained column", y="R² of education alone", kind="bar", better="up",
+            Plot(title=how, figure="Section 6.2.2", x="Explained column", y="R² of education alone", kind="bar",
+                 better="up", study="T'",
                  series=curves(_sides(runs.filter(education="alone", coding=how), "explained"), "at", "value",
                                by="table")) for how in (INDICATORS, ALPHABET)
         ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 
 import polars as pl
@@ -14,6 +15,7 @@ from shoal_papers.claims import checked, equals, info
 from shoal_papers.plots import Plot, Series
 from shoal_papers.poovammal_ponnavaikko.common import (
     CATEGORY,
+    EQUAL,
     GRADES,
     GRADINGS,
     NUMBER,
@@ -104,10 +106,9 @@ def _figure_2(context: Context) -> Outcome:
         table=pl.DataFrame(rows).drop("seed").unique(maintain_order=True),
         runs=pl.DataFrame(rows),
         plots=[
-            Plot(title="Codes of age", x="Age in years", y="Code", lines={"1.9, for age 42 in Fig. 2": THRESHOLD},
-                 series=[Series(name=how, x=one["age"].gather_every(4).to_list(),
-                                y=one["code"].gather_every(4).to_list()) for how, one in drawn.items()]),
-            Plot(title="Conditions of Fig. 2", x="Condition", y="Privately employed, in per cent", kind="bar",
+            _drawn(drawn),
+            Plot(title="its conditions", figure="Fig. 2", x="Condition", y="Privately employed, in per cent",
+                 kind="bar", study="T and T'",
                  series=[Series(name="T and T'", x=list(shares), y=list(shares.values()))]),
         ],
         claims=[
@@ -135,6 +136,16 @@ def _figure_2(context: Context) -> Outcome:
               for how, grading in codes.items()),
         ],
     )  # fmt: skip
+
+
+def _drawn(codes: Mapping[str, pl.DataFrame]) -> Plot:
+    series = [
+        Series(name=how, x=one["age"].gather_every(4).to_list(), y=one["code"].gather_every(4).to_list())
+        for how, one in codes.items()
+    ]
+    lines = {"1.9, for age 42 in the document": THRESHOLD}
+    return Plot(title="codes of age", figure="Fig. 2", x="Age in years", y="Code", lines=lines, study=EQUAL,
+                series=series)  # fmt: skip
 
 
 def _some(found: list[str]) -> str:

@@ -77,7 +77,8 @@ def _data(context: Context) -> Outcome:
     return Outcome(
         table=table_shown,
         claims=claims,
-        plots=[Plot(title="Association with occupation", kind="bar", x="quasi-identifier", y="chi²/n", series=[series],
+        plots=[Plot(title="association with occupation", figure="Section 7.3", kind="bar", x="quasi-identifier",
+                    y="chi²/n", series=[series], study=series.name,
                     lines={f"limit {given['limit']:g}": given["limit"]})],
         notes=[
             "Single years of age are categories here, as the document's Pa of 34 needs them to be.",
@@ -234,16 +235,16 @@ def _calibration(sure: Mapping[str, _Bins]) -> Plot:
         Series(name="perfectly calibrated", x=[0, 1], y=[0, 1]),
         *(bins.series(name) for name, bins in sure.items()),
     ]
-    return Plot(title="How right the attacker is, and how sure", x="posterior of the likeliest original",
-                y="share right", series=series)  # fmt: skip
+    return Plot(title="how right the attacker is, and how sure", x="posterior of the likeliest original",
+                y="share right", series=series, study=series[1].name)  # fmt: skip
 
 
 def _shares(runs: pl.DataFrame, channels: Sequence[str]) -> Plot:
     named = {"unchanged": "unchanged", "recovered": "recovered", "posterior": "mean posterior", "one_over_pa": "1/Pa"}
     mine = runs.filter(pl.col("release").is_in(list(channels)))
     long = mine.unpivot(list(named), index=["release", "seed"], variable_name="figure", value_name="share")
-    return Plot(title="Quasi-identifiers of a released record", x="release", y="share of records", better="down",
-                series=curves(long, "release", "share", by="figure", names=named))  # fmt: skip
+    return Plot(title="quasi-identifiers of a released record", x="release", y="share of records", better="down",
+                study="recovered", series=curves(long, "release", "share", by="figure", names=named))  # fmt: skip
 
 
 def _against_groups(runs: pl.DataFrame) -> Plot:
@@ -252,9 +253,9 @@ def _against_groups(runs: pl.DataFrame) -> Plot:
     found = summarise(pl.concat([raw, runs.select("release", "guessed")]), ["release"], ["guessed"])
     series = Series(name="guessed right", x=found["release"].to_list(), y=found["guessed_mean"].to_list(),
                     low=found["guessed_low"].to_list(), high=found["guessed_high"].to_list())  # fmt: skip
-    return Plot(title="Occupation of a known person", kind="bar", x="release", y="guessed right", better="down",
-                series=[series], lines={"similar other people": first["similar"], "majority": first["majority"]},
-                )  # fmt: skip
+    return Plot(title="occupation of a known person", kind="bar", x="release", y="guessed right", better="down",
+                series=[series], study=series.name,
+                lines={"similar other people": first["similar"], "majority": first["majority"]})  # fmt: skip
 
 
 ATTACK = [
