@@ -85,6 +85,25 @@ def test_what_was_never_redrawn_is_counted(made: shoal.Release) -> None:
     assert (fixed.value, fixed.error) == (pytest.approx(((frame["sex"] == "f") & (frame["job"] == "nurse")).sum()), 0.0)
 
 
+def test_what_was_released_of_nobody_is_not_certain_to_be_nobodys() -> None:
+    """Three divers, of whom one or two may be that young although no such record is left."""
+    frame = people().with_columns(job=pl.when(pl.int_range(ROWS) < 3).then(pl.lit("diver")).otherwise("job"))
+    table = shoal.read(frame, quasi=["age", "sex", "job"], sensitive=["ill"], neutral=["ward"])
+    method = shoal.RandomAnonymisation(p={"age": 0.6, "sex": 0.2, "job": 0.2})
+    noise = shoal.anonymize(table, algorithm=method, seed=2, acknowledge=["W-RA-LINK", "W-NEUTRAL"])
+    count, support, _ = shoal.estimate(
+        noise, queries=["age in [20, 21] and job = diver"], rules=["age in [20, 21] -> job = diver"]
+    )
+    assert count.released == 0
+    assert count.interval is not None
+    assert count.value is not None
+    assert count.error is not None
+    assert count.value + 2.0 * count.error < 3.0
+    assert count.interval[0] == 0
+    assert 5 < count.interval[1] < 40
+    assert support.interval == pytest.approx(tuple(end / ROWS for end in count.interval))
+
+
 def test_a_folder_gives_the_same(made: shoal.Release, tmp_path: Any) -> None:
     made.write(tmp_path / "out")
     asked = ["age in [20, 39] and sex = f"]
@@ -98,7 +117,7 @@ def test_a_folder_gives_the_same(made: shoal.Release, tmp_path: Any) -> None:
         ({"queries": ["age in [20, 30] and sex = f and job = cook"]}, "3 of the 3 redrawn columns, and every record"),
         ({"queries": ["ward = n", "colour = red"]}, "Query 2: The release has no column 'colour'"),
         ({"queries": ["sex = q"]}, "Query 1: Column 'sex' has no value 'q'"),
-        ({"rules": ["sex = f"]}, "Rule 1: It must have one '->'"),
+        ({"rules": ["sex = f"]}, "Rule 1: It must have one '->', with spaces around it"),
         ({"rules": ["sex = f -> sex = m"]}, "Rule 1: Column 'sex' stands on both of its sides"),
     ],
 )

@@ -99,22 +99,43 @@ def test_intervals_cover_and_errors_are_right(p: tuple[float, ...], redraw: int,
     level = np.where(draw.random(500) < 0.3 + 0.3 * (first == 1), 1, 0)
     channel, mask = Channel(tuple(p[column] for column in asked), redraw, 4), (1 << len(asked)) - 1
     truth = int(((table[:, asked] == 1).all(axis=1) & (level == 1)).sum())
-    found = []
+    found, covered = [], []
     for _ in range(600):
         seen = patterns(channel, redrawn(table, p, redraw, draw), asked, level)
         value, influence = seen.estimate(mask, 1)
         found.append((value, seen.variance(influence)))
+        low, high = seen.interval(value, influence, 1, 1.96)
+        covered.append(low <= truth <= high)
     values, variances = np.array(found).T
     assert abs(values.mean() - truth) < 4.0 * values.std() / np.sqrt(600)
     assert variances.mean() == pytest.approx(values.var(), rel=0.2)
-    covered = (np.abs(values - truth) <= 1.96 * np.sqrt(variances)).mean()
-    assert 0.92 <= covered <= 0.98
+    assert 0.92 <= (np.abs(values - truth) <= 1.96 * np.sqrt(variances)).mean() <= 0.98
+    assert 0.92 <= np.mean(covered) <= 0.98
+
+
+@pytest.mark.parametrize("redraw", [1, 2])
+@pytest.mark.parametrize("both, each", [(0, 3), (2, 4), (5, 10), (30, 60), (2, 150)])
+def test_intervals_of_rare_counts_do_not_take_them_for_certain(both: int, each: int, redraw: int) -> None:
+    """A few records of two values, mostly redrawn: with none released, two standard errors would say 0 and nothing."""
+    draw, n = np.random.default_rng(1), 300
+    table = np.zeros((n, 4), dtype=np.int64)
+    table[:each, 0] = 1
+    table[each - both : 2 * each - both, 1] = 1
+    covered, channel = 0, Channel((0.25, 0.25), redraw, 4)
+    for _ in range(400):
+        seen = patterns(channel, redrawn(table, (0.25,) * 4, redraw, draw), [0, 1], np.ones(n, dtype=np.int64))
+        value, influence = seen.estimate(3, 1)
+        low, high = seen.interval(value, influence, 1, 1.96)
+        assert 0.0 <= low <= high <= n
+        covered += low - 1e-9 <= both <= high + 1e-9
+    assert covered >= 0.91 * 400
 
 
 def test_a_count_that_nothing_was_redrawn_of_is_exact() -> None:
     seen = Patterns(Channel((), 1, 3), np.array([[4.0, 5.0]]))
     value, influence = seen.estimate(0, 1)
     assert (value, seen.variance(influence)) == (pytest.approx(5.0), 0.0)
+    assert seen.interval(value, influence, 1, 1.96) == (pytest.approx(5.0), pytest.approx(5.0))
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ from shoal.evaluation.queries import Query
 from shoal.evaluation.reading import Reading, read_published
 from shoal.evaluation.unbiased import MOST, Channel, Patterns
 from shoal.kinds.base import Trait, made_of
+from shoal.measures.intervals import NORMAL, wilson
 
-_NORMAL = 1.959963984540054
 _ARROW = re.compile(r"\s+->\s+")
 
 
@@ -38,7 +38,8 @@ class Estimate:
     error
         Standard error over all ways to redraw the same table; that the table is a sample of others is not in it.
     interval
-        From which to which it is likely to be, in 95 of 100 releases.
+        From which to which it is likely to be, in about 95 of 100 releases; not the estimate and two standard errors to
+        either side where the count is small.
     released
         The same figure of the released rows as they are.
     """
@@ -85,9 +86,11 @@ def _count(reading: Reading, manifest: Mapping[str, Any], text: str, number: int
     patterns, columns = _patterns(reading, manifest, [query], f"Query {number}")
     seen, n = float(patterns.counts[columns[-1], 1]), patterns.rows
     if patterns.channel.erased:  # every cell of one column, drawn from what the column has: right on average as it is
-        return _made("count", str(query), seen, seen * (1.0 - seen / n), (0.0, n), seen)
+        low, high = wilson(seen / n, int(n))
+        return _made("count", str(query), seen, seen * (1.0 - seen / n), (n * low, n * high), seen)
     value, influence = patterns.estimate(columns[-1], 1)
-    return _made("count", str(query), value, patterns.variance(influence), (0.0, n), seen)
+    ends = patterns.interval(value, influence, 1, NORMAL)
+    return _made("count", str(query), value, patterns.variance(influence), ends, seen)
 
 
 def _rule(reading: Reading, manifest: Mapping[str, Any], text: str, number: int) -> list[Estimate]:
@@ -95,7 +98,9 @@ def _rule(reading: Reading, manifest: Mapping[str, Any], text: str, number: int)
     what = f"Rule {number}"
     sides = _ARROW.split(text)
     if len(sides) != 2:
-        raise InputError(f"{what}: It must have one '->' between its items and what follows from them.")
+        raise InputError(
+            f"{what}: It must have one '->', with spaces around it, between its items and what follows from them."
+        )
     given, then = (_parsed(reading, side, what) for side in sides)
     twice = {one.column for one in given.conditions} & {one.column for one in then.conditions}
     if twice:
@@ -106,13 +111,16 @@ def _rule(reading: Reading, manifest: Mapping[str, Any], text: str, number: int)
     bottom, theirs = patterns.estimate(items, 1)
     met, seen = float(patterns.counts[both, 2]), _released(patterns, items)
     n = patterns.rows
-    support = _made("support", words, top / n, patterns.variance(ours / n), (0.0, 1.0), met / n)
+    low, high = patterns.interval(top, ours, 2, NORMAL)
+    support = _made("support", words, top / n, patterns.variance(ours / n), (low / n, high / n), met / n)
     if bottom <= 0:
         return [support, Estimate(figure="confidence", of=words, value=None, error=None, interval=None,
                                   released=met / seen if seen else None)]  # fmt: skip
     share = top / bottom
     spread = patterns.variance((ours - share * theirs) / bottom)
-    return [support, _made("confidence", words, share, spread, (0.0, 1.0), met / seen if seen else None)]
+    low, high = np.clip(share + NORMAL * np.sqrt(spread) * np.array([-1.0, 1.0]), 0.0, 1.0)
+    ends = float(low), float(high)
+    return [support, _made("confidence", words, share, spread, ends, met / seen if seen else None)]
 
 
 def _released(patterns: Patterns, items: int) -> float:
@@ -122,11 +130,11 @@ def _released(patterns: Patterns, items: int) -> float:
 
 
 def _made(
-    figure: str, of: str, value: float, variance: float, bounds: tuple[float, float], released: float | None
+    figure: str, of: str, value: float, variance: float, interval: tuple[float, float], released: float | None
 ) -> Estimate:
-    error = float(np.sqrt(variance))
-    ends = [float(np.clip(value + side * _NORMAL * error, *bounds)) for side in (-1.0, 1.0)]
-    return Estimate(figure=figure, of=of, value=value, error=error, interval=(ends[0], ends[1]), released=released)
+    return Estimate(
+        figure=figure, of=of, value=value, error=float(np.sqrt(variance)), interval=interval, released=released
+    )
 
 
 def _patterns(

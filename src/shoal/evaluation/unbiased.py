@@ -116,11 +116,34 @@ class Patterns:
 
         Estimated like the counts themselves: what a row of each original pattern spreads, times how many there are.
         """
+        before, spread = self._spread(influence)
+        return max(float((before * spread).sum()), 0.0)
+
+    def interval(self, value: float, influence: np.ndarray, level: int, width: float) -> tuple[float, float]:
+        """Counts of rows that meet all columns' conditions and a level, and from which the estimate is no wonder.
+
+        Each count is held against the variance that it would give itself (Wilson's way): where few rows are released
+        the variance that they give is far too small.
+
+        Parameters
+        ----------
+        width
+            Standard deviations to either side.
+        """
+        before, spread = self._spread(influence)
+        before, each = np.maximum(before, 0.0), max(float(spread[-1, level]), 0.0)
+        before[-1, level] = 0.0
+        others = max(float((before * spread).sum()), 0.0)
+        centre = value + width**2 * each / 2.0
+        half = width * math.sqrt(max(others + value * each + (width * each) ** 2 / 4.0, 0.0))
+        low, high = np.clip([centre - half, centre + half], 0.0, self.rows)
+        return float(low), float(high)
+
+    def _spread(self, influence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Estimated rows of each original pattern, and the variance of what one such row is released as."""
         shares = self.shares(0)
         kernel = _kernel(self.channel, [float(shares[1 << at]) for at in range(len(self.channel.chances))])
-        before = np.linalg.solve(kernel.T, self.counts)
-        spread = kernel @ influence**2 - (kernel @ influence) ** 2
-        return max(float((before * spread).sum()), 0.0)
+        return np.linalg.solve(kernel.T, self.counts), kernel @ influence**2 - (kernel @ influence) ** 2
 
 
 def _widened(mask: int, used: Sequence[int], whole: int) -> int:

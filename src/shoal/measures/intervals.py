@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 # Two-sided 95 % of the normal distribution.
-_Z = 1.959963984540054
+NORMAL = 1.959963984540054
 
 
 def wilson(share: float, trials: int) -> tuple[float, float]:
@@ -18,8 +18,8 @@ def wilson(share: float, trials: int) -> tuple[float, float]:
     """
     if trials <= 0:
         return 0.0, 1.0
-    square = _Z * _Z / trials
+    square = NORMAL * NORMAL / trials
     centre = (share + square / 2.0) / (1.0 + square)
-    half = _Z * math.sqrt(share * (1.0 - share) / trials + square / (4.0 * trials)) / (1.0 + square)
+    half = NORMAL * math.sqrt(share * (1.0 - share) / trials + square / (4.0 * trials)) / (1.0 + square)
     # At 0 and 1 the formula's ends are those numbers but for rounding.
     return (0.0 if share <= 0.0 else centre - half), (1.0 if share >= 1.0 else centre + half)
