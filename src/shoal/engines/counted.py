@@ -53,6 +53,7 @@ class CountedRows:
         self.packing = Packing(tuple(column.card for column in domain.quasi))
         self._words = sql.packed(self.packing, self._quasi)
         self._found: dict[Any, Any] = {}
+        self._looked_up: tuple[Nodes, np.ndarray] | None = None
 
     def joined(self, names: tuple[str, ...]) -> Joint:
         """The dictionary of a tuple of columns."""
@@ -121,7 +122,10 @@ class CountedRows:
         if isinstance(classes, Cells):
             return classes.of
         if isinstance(classes, Nodes):
-            return classes_of(classes, codes, self.domain.schema.quasi)
+            # Batch after batch asks for the same classes.
+            if self._looked_up is None or self._looked_up[0] is not classes:
+                self._looked_up = classes, classes_of(classes, codes, self.domain.schema.quasi)
+            return self._looked_up[1]
         if isinstance(classes, Together):
             return np.minimum(self._class_of_cells(classes.classes), 0)
         return np.zeros(codes.shape[1], dtype=np.int32)
