@@ -14,7 +14,7 @@ from shoal.attacks.limits import RISKS, known_limits, refuse_over_limits
 from shoal.catalogue import load, make
 from shoal.errors import RecipeError
 from shoal.io.formulas import count_formulas
-from shoal.io.output import check_output, read_release, read_tables, write_release
+from shoal.io.output import check_output, read_release, write_release
 from shoal.io.publication import Holder, resume
 from shoal.io.recipes import Recipe, dump_recipe, load_recipe
 from shoal.io.source import read
@@ -29,7 +29,8 @@ from shoal.results import Release, Written
 from shoal.streaming.recipes import MEMORY, run_stream
 from shoal.table.history import History
 from shoal.table.table import Table
-from shoal.verify import recheck
+from shoal.verify.folder import open_folder
+from shoal.verify.recheck import Recheck
 from shoal.verify.types import Check, GateReport
 from shoal.version import VERSION
 
@@ -265,9 +266,13 @@ def read_recipe_source(recipe: Recipe) -> Table:
 
 def verify_release(folder: str | Path) -> GateReport:
     """Re-derive what a written release promises, from its data and manifest alone."""
-    frames, manifest = read_tables(Path(folder))
+    tables, manifest = open_folder(Path(folder))
     bring_vouched(manifest)
-    found = recheck(frames["release"], manifest, frames.get("sensitive"))
+    again = Recheck(manifest)
+    for name, batches in tables.items():
+        for batch in batches:
+            (again.see if name == "release" else again.see_apart)(batch)
+    found = again.report()
     # A page can only be written from a manifest in which everything is as it should be.
     return dataclasses.replace(found, checks=[*found.checks, _check_report(manifest)]) if found.passed else found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import stat
@@ -9,11 +10,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import shoal
 from shoal.catalogue import make as made
+from shoal.cli.main import app
 from shoal.engines.scratch import clear, scratch
-from shoal.errors import InputError
+from shoal.errors import InputError, RefusalError
 from shoal.io import batches
 from shoal.io.batches import open_batches
 from shoal.io.files import read_frame
@@ -222,3 +225,17 @@ def test_repeated_keys_are_refused(tmp_path: Path) -> None:
     code, sentence, _ = outcome(recipe, "duckdb")
     assert (code, sentence) == outcome(recipe, "memory")[:2]
     assert "repeats values" in sentence
+
+
+def test_check_says_what_a_run_would(tmp_path: Path) -> None:
+    recipe = census(tmp_path, 300)
+    unmodelled = recipe.read_text().replace('[[models]]\nname = "t-closeness"\nt = 0.3\non = "income"\n', "")
+    recipe.write_text(unmodelled + '[engine]\nname = "duckdb"\n')
+    found = CliRunner().invoke(app, ["check", str(recipe), "--json"])
+    told = json.loads(found.output)
+    assert found.exit_code == 2
+    assert told["rows"] == 300
+    assert [codes for one in told["refusals"] for codes in one["codes"]] == ["W-UNMODELLED:income"]
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(RefusalError, match="W-UNMODELLED:income"):
+        shoal.run(recipe)

@@ -64,7 +64,8 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
     from shoal.judging.feasible import vacuous, whole_reference
     from shoal.judging.refusals import refuse_unknown_codes
     from shoal.models.judge import Judge
-    from shoal.running import read_recipe_source
+    from shoal.running import MEMORY, read_recipe_source
+    from shoal.streaming.checking import examine_stream
 
     problems: list[ShoalError] = []
 
@@ -80,6 +81,10 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
     asked = [tried(partial(make, "model", spec)) for spec in recipe.models]
     given = tried(lambda: _given(recipe))
     tried(lambda: known_limits(recipe.limits, RISKS, recipe.roles.sensitive))
+    if recipe.engine.name != MEMORY:
+        found = {} if algorithm is None or None in asked else examine_stream(recipe, algorithm, asked, problems, step)
+        data = {**found, "output_free": _is_free(recipe.resolve(recipe.output.folder))} if found else {}
+        return {**data, "problems": [_problem(one) for one in problems]}, problems
     step("reading")
     table: Table | None = tried(lambda: read_recipe_source(recipe))
     tried(lambda: refuse_unknown_codes(recipe.acknowledge))
@@ -289,5 +294,5 @@ def _show(data: dict[str, Any]) -> None:
 def _row(entry: dict[str, Any]) -> list[str]:
     tree = entry["hierarchy"] or {}
     shown = [entry["name"], entry["role"], entry["type"] or "-", entry["kind"] or "-"]
-    shown += [f"{entry['distinct']:,}", f"{entry['missing']:,}"]
+    shown += ["–" if entry[key] is None else f"{entry[key]:,}" for key in ("distinct", "missing")]
     return shown + [f"{tree[key]:,}" if tree else "-" for key in ("height", "leaves")]

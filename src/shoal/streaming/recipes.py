@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from shoal.io.output import check_output, told
 from shoal.io.publication import BOUND, publish, resume
 from shoal.io.recipes import Recipe, dump_recipe
 from shoal.io.source import Told, read_population
+from shoal.models.base import Model
 from shoal.pipeline import Progress
 from shoal.recoding.output import Output
 from shoal.results import Written
@@ -39,17 +40,14 @@ def run_stream(
     """Carry out a recipe on an engine that keeps the rows; what it cannot do is refused before any data is touched."""
     method = make("algorithm", recipe.algorithm)
     refuse_unserved(recipe, method)
+    models = [make("model", spec) for spec in recipe.models]
     folder = recipe.resolve(recipe.output.folder).resolve()
     if not dry_run:
         resume(folder)
         check_output(folder, recipe.resolve(recipe.source.path), replace=replace)
     keys = Keys.from_seed(recipe.seed)
     with opened(recipe, keys, progress) as rows:
-        stream = Stream(
-            rows=rows, method=method, models=[make("model", spec) for spec in recipe.models], output=_output(recipe),
-            keys=keys, seed=recipe.seed, progress=progress, memory=memory_of(recipe),
-        )  # fmt: skip
-        judged = stream.judged()
+        judged = stream_of(recipe, rows, method, models, keys, progress).judged()
         how = {"format": recipe.output.format, "formulas": recipe.output.formulas}
         if dry_run:
             return judged.fill(rows.private("release"), **how)
@@ -68,6 +66,16 @@ def run_stream(
         except (OSError, pl.exceptions.PolarsError) as error:
             raise InputError(f"The release cannot be written to '{folder}': {told(error)}.") from None
     return found[0]
+
+
+def stream_of(
+    recipe: Recipe, rows: StoredRows, method: Algorithm, models: Sequence[Model], keys: Keys, progress: Progress
+) -> Stream:
+    """What a recipe asks of open rows."""
+    return Stream(
+        rows=rows, method=method, models=models, output=_output(recipe), keys=keys, seed=recipe.seed,
+        progress=progress, memory=memory_of(recipe),
+    )  # fmt: skip
 
 
 def refuse_unserved(recipe: Recipe, method: Algorithm) -> None:

@@ -81,24 +81,31 @@ class Stream:
     progress: Progress
     memory: int = MEMORY
 
-    def judged(self) -> Judged:
-        """Search, recode and judge the classes: all that does not need the rows one by one."""
-        started = time.perf_counter()
-        refuse_unknown_codes(self.output.acknowledged)
-        rows, method, output = self.rows, self.method, self.output
-        given = rows.domain.research
+    def prepared(self) -> tuple[StoredRows, Judge]:
+        """The rows with all that is known before a search, and the models with what they compare classes with."""
+        rows, method = self.rows, self.method
         rows = rows.knowing(researched(rows.domain, rows.joined, method.research, method.kind))
         models = all_models(rows.domain, self.models, method)
         bring_terms(model.name for model in models)
         rows = rows.knowing(crowded(rows.domain, smallest_class(models), rows.people_with))
-        judge = Judge(models, whole_reference(rows, models))
+        return rows, Judge(models, whole_reference(rows, models))
+
+    def searched(self, rows: StoredRows, judge: Judge) -> Recoding:
+        """What the method makes of the rows: of their frequency table, or part by part."""
+        problem = Problem(rows=rows, judge=judge, keys=self.keys, progress=self.progress)
+        if self.method.from_cells:
+            return self.method.run(problem)
+        return grouped_in_parts(self.method, problem, rows, rows.most(self.memory))
+
+    def judged(self) -> Judged:
+        """Search, recode and judge the classes: all that does not need the rows one by one."""
+        started, method, output = time.perf_counter(), self.method, self.output
+        refuse_unknown_codes(output.acknowledged)
+        rows, judge = self.prepared()
+        models = judge.models
         empty = vacuous(judge, method.share_allowed(rows.domain.n))
         refuse_beforehand(rows, judge, empty, output, method)
-        problem = Problem(rows=rows, judge=judge, keys=self.keys, progress=self.progress)
-        if method.from_cells:
-            recoding: Recoding = method.run(problem)
-        else:
-            recoding = grouped_in_parts(method, problem, rows, rows.most(self.memory))
+        recoding = self.searched(rows, judge)
         self.progress("judging the classes")
         recoded = apply_recoding(rows, recoding)
         refuse_misfits(recoded, models, output.suppressed, method.kind)
@@ -123,7 +130,8 @@ class Stream:
             "vacuous": [{"model": model.parameters(), "on": list(on or ())} for model, on in empty],
             "seconds": time.perf_counter() - started,
         }
-        kept = rows.knowing(replace(rows.domain, research=given))
+        # What one algorithm was told of levels is not the source's.
+        kept = rows.knowing(replace(rows.domain, research=self.rows.domain.research))
         return Judged(
             rows=kept, released=released, models=models, output=output, evidence=evidence, progress=self.progress
         )  # fmt: skip
