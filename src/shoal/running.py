@@ -26,7 +26,7 @@ from shoal.pseudonyms.secrets import Secret, SecretKey
 from shoal.pseudonyms.tokens import KEY_BYTES
 from shoal.reports.release import release_html
 from shoal.results import Release, Written
-from shoal.streaming.recipes import MEMORY, run_stream
+from shoal.streaming.recipes import keeps_rows, run_stream
 from shoal.table.history import History
 from shoal.table.table import Table
 from shoal.verify.folder import open_folder
@@ -61,7 +61,7 @@ def run(
     """
     if not isinstance(recipe, Recipe):
         recipe = load_recipe(Path(recipe))
-    if recipe.engine.name != MEMORY:
+    if keeps_rows(recipe):
         return run_stream(recipe, replace=replace, progress=progress)
     folder = recipe.resolve(recipe.output.folder)
     resume(folder.resolve())

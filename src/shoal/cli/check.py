@@ -64,7 +64,7 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
     from shoal.judging.feasible import vacuous, whole_reference
     from shoal.judging.refusals import refuse_unknown_codes
     from shoal.models.judge import Judge
-    from shoal.running import MEMORY, read_recipe_source
+    from shoal.running import keeps_rows, read_recipe_source
     from shoal.streaming.checking import examine_stream
 
     problems: list[ShoalError] = []
@@ -81,7 +81,7 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
     asked = [tried(partial(make, "model", spec)) for spec in recipe.models]
     given = tried(lambda: _given(recipe))
     tried(lambda: known_limits(recipe.limits, RISKS, recipe.roles.sensitive))
-    if recipe.engine.name != MEMORY:
+    if keeps_rows(recipe):
         found = {} if algorithm is None or None in asked else examine_stream(recipe, algorithm, asked, problems, step)
         data = {**found, "output_free": _is_free(recipe.resolve(recipe.output.folder))} if found else {}
         return {**data, "problems": [_problem(one) for one in problems]}, problems

@@ -70,7 +70,7 @@ def carry_out(
     key = _read_key(sealed, keys, accept_short) if sealed else None
     with steps() as step:
         if dry_run:
-            if recipe.engine.name != running.MEMORY:
+            if running.keeps_rows(recipe):
                 return running.run_stream(recipe, dry_run=True, progress=step), None
             memory = running.remembered(recipe, key)
             return running.anonymize_recipe(recipe, memory=memory, progress=step), None

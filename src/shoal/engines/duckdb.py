@@ -117,6 +117,7 @@ def _connection(folder: Path, store: Store, memory: int) -> Iterator[DuckDatabas
         "memory_limit": f"{int(memory * _SHARE) >> 20}MiB",
         "temp_directory": str(spilled),
         "preserve_insertion_order": "false",
+        "enable_progress_bar": "false",
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
     }

@@ -34,6 +34,11 @@ from shoal.verify.folder import MANIFEST
 MEMORY = "memory"
 
 
+def keeps_rows(recipe: Recipe) -> bool:
+    """Whether a recipe's engine keeps the rows, and opens sources instead of tables in memory."""
+    return hasattr(load("engine", recipe.engine.name), "opened")
+
+
 def run_stream(
     recipe: Recipe, *, replace: bool = False, dry_run: bool = False, progress: Progress = lambda step: None
 ) -> Written:
