@@ -116,7 +116,7 @@ def main() -> None:
         for algorithm in asked.algorithm or ["optimal", "mondrian"]:
             seconds, peak = released(folder, algorithm, asked.memory, asked.k)
             print(
-                f"{algorithm}: {seconds:.1f} s, {seconds / yardstick:.1f} times; peak {peak:,.0f} MiB, {asked.memory} given",
+                f"{algorithm}: {seconds:.1f} s, {seconds / yardstick:.1f} times; {peak:,.0f} MiB, {asked.memory} given",
                 flush=True,
             )
 

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from shoal.table.table import Table
 
 
+Step = Callable[[str], None]
+
+
 def check(
     recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="A recipe file (TOML).", show_default=False)],
     replace: Replace = False,
@@ -65,7 +68,6 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
     from shoal.judging.refusals import refuse_unknown_codes
     from shoal.models.judge import Judge
     from shoal.running import keeps_rows, read_recipe_source
-    from shoal.streaming.checking import examine_stream
 
     problems: list[ShoalError] = []
 
@@ -82,9 +84,7 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
     given = tried(lambda: _given(recipe))
     tried(lambda: known_limits(recipe.limits, RISKS, recipe.roles.sensitive))
     if keeps_rows(recipe):
-        found = {} if algorithm is None or None in asked else examine_stream(recipe, algorithm, asked, problems, step)
-        data = {**found, "output_free": _is_free(recipe.resolve(recipe.output.folder))} if found else {}
-        return {**data, "problems": [_problem(one) for one in problems]}, problems
+        return _elsewhere(recipe, algorithm, asked, problems, step), problems
     step("reading")
     table: Table | None = tried(lambda: read_recipe_source(recipe))
     tried(lambda: refuse_unknown_codes(recipe.acknowledge))
@@ -106,7 +106,7 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
     data = {
         "rows": table.n,
         "rows_dropped": table.n_dropped,
-        "people": table.n_subjects if table.subjects is not None else None,
+        "people": table.n_subjects or None,
         "columns": _columns(table),
         "algorithm": algorithm.parameters(),
         "models": [model.parameters() for model in models],
@@ -117,6 +117,17 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
         "problems": [_problem(one) for one in problems],
     }
     return data, problems
+
+
+def _elsewhere(
+    recipe: Recipe, algorithm: Algorithm | None, asked: list[Any], problems: list[ShoalError], step: Step
+) -> dict[str, Any]:
+    """The same where an engine keeps the rows."""
+    from shoal.streaming.checking import examine_stream
+
+    found = {} if algorithm is None or None in asked else examine_stream(recipe, algorithm, asked, problems, step)
+    data = {**found, "output_free": _is_free(recipe.resolve(recipe.output.folder))} if found else {}
+    return {**data, "problems": [_problem(one) for one in problems]}
 
 
 def _try_places(recipe: Recipe, replace: bool, tried: Callable[[Callable[[], Any]], Any]) -> None:

@@ -117,12 +117,12 @@ def _connection(folder: Path, store: Store, memory: int) -> Iterator[DuckDatabas
         "memory_limit": f"{int(memory * _SHARE) >> 20}MiB",
         "temp_directory": str(spilled),
         "preserve_insertion_order": "false",
-        "enable_progress_bar": "false",
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
     }
     connection = duckdb.connect(":memory:", config=settings)
     try:
+        connection.execute("SET enable_progress_bar = false")
         connection.read_parquet(f"{store.coded}/*.parquet").create_view("coded")
         yield DuckDatabase(connection)
     except duckdb.Error as error:
