@@ -101,8 +101,6 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
     if not any(isinstance(one, InfeasibleError) for one in problems):
         tried(lambda: _begin(recipe, table, algorithm, judge))
         tried(lambda: _of_codes(table, algorithm, given or {}, recipe.acknowledge))
-    refusals = [problem for problem in problems if isinstance(problem, RefusalError)]
-    hopeless = [str(problem) for problem in problems if isinstance(problem, InfeasibleError)]
     data = {
         "rows": table.n,
         "rows_dropped": table.n_dropped,
@@ -111,10 +109,8 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
         "algorithm": algorithm.parameters(),
         "models": [model.parameters() for model in models],
         "vacuous": [{"model": model.parameters(), "on": on} for model, on in empty],
-        "refusals": [{"message": str(one), "codes": one.codes} for one in refusals],
-        "infeasible": hopeless[0] if hopeless else None,
         "output_free": _is_free(recipe.resolve(recipe.output.folder)),
-        "problems": [_problem(one) for one in problems],
+        **_told(problems),
     }
     return data, problems
 
@@ -126,8 +122,20 @@ def _elsewhere(
     from shoal.streaming.checking import examine_stream
 
     found = {} if algorithm is None or None in asked else examine_stream(recipe, algorithm, asked, problems, step)
-    data = {**found, "output_free": _is_free(recipe.resolve(recipe.output.folder))} if found else {}
-    return {**data, "problems": [_problem(one) for one in problems]}
+    if not found:
+        return {"problems": [_problem(one) for one in problems]}
+    return {**found, "output_free": _is_free(recipe.resolve(recipe.output.folder)), **_told(problems)}
+
+
+def _told(problems: list[ShoalError]) -> dict[str, Any]:
+    """Problems as plain data."""
+    refusals = [problem for problem in problems if isinstance(problem, RefusalError)]
+    hopeless = [str(problem) for problem in problems if isinstance(problem, InfeasibleError)]
+    return {
+        "refusals": [{"message": str(one), "codes": one.codes} for one in refusals],
+        "infeasible": hopeless[0] if hopeless else None,
+        "problems": [_problem(one) for one in problems],
+    }
 
 
 def _try_places(recipe: Recipe, replace: bool, tried: Callable[[Callable[[], Any]], Any]) -> None:

@@ -46,8 +46,6 @@ def examine_stream(
     except ShoalError as error:
         problems.append(error)
         return {}
-    refusals = [one for one in problems if isinstance(one, RefusalError)]
-    hopeless = [str(one) for one in problems if isinstance(one, InfeasibleError)]
     return {
         "rows": known.domain.n,
         "rows_dropped": read - known.domain.n,
@@ -56,8 +54,6 @@ def examine_stream(
         "algorithm": method.parameters(),
         "models": [model.parameters() for model in judge.models],
         "vacuous": [{"model": model.parameters(), "on": on} for model, on in empty],
-        "refusals": [{"message": str(one), "codes": one.codes} for one in refusals],
-        "infeasible": hopeless[0] if hopeless else None,
     }
 
 
