@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
+from shoal.engines.kept import Reading
 from shoal.engines.scratch import scratch
 from shoal.engines.stored import Store, StoredRows, dictionaries
 from shoal.errors import InputError, MissingExtraError
@@ -75,7 +76,8 @@ class DuckDBEngine:
             with _connection(folder, store, self.memory) as database:
                 if schema.key is not None:
                     _refuse_repeated(database, f"o{store.others.index(schema.key)}", schema.key)
-                yield StoredRows(known, store, database, database.ordered)
+                reading = Reading(known=known, places=store.places, others=store.others)
+                yield StoredRows(reading, store, database, database.ordered)
 
 
 class DuckDatabase:

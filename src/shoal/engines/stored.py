@@ -3,99 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from shoal.engines.counted import CountedRows, Database
+from shoal.engines.counted import Database
+from shoal.engines.kept import Dictionaries, KeptRows, Reading
 from shoal.engines.memory import MemoryRows
 from shoal.recoding.publish import RELEASE_ORDER
-from shoal.table.classmap import Cells, Grouped
-from shoal.table.coding import canonical_text, categories_as_text
-from shoal.table.dates import as_declared
+from shoal.table.classmap import Cells
+from shoal.table.coding import canonical_text
 from shoal.table.domain import Domain
 from shoal.table.gathering import Gathering
 from shoal.table.invisible import refuse_lookalikes
 from shoal.table.keys import Keys, key_hashes
 from shoal.table.packing import Packing
-from shoal.table.schema import ColumnSpec, Schema
+from shoal.table.schema import Schema
 from shoal.table.stats import Attribute
 from shoal.table.table import Table, iso_dates
 
 # What is left of a run's memory to kernels, and bytes that they take of a cell and of a row, as measured.
 _KERNELS, _CELL, _ROW = 0.35, 24, 64
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class StoredBatch:
-    """Some rows that take part.
-
-    Attributes
-    ----------
-    rows
-        int64, their numbers among all that take part, in the order of the source.
-    codes
-        Codes of the quasi-identifiers and sensitive attributes.
-    read
-        Every column as it was read, dates of another format parsed.
-    plain
-        The same without parsing.
-    """
-
-    rows: np.ndarray
-    codes: Mapping[str, np.ndarray]
-    read: pl.DataFrame
-    plain: pl.DataFrame
-
-    def take(self, places: np.ndarray) -> StoredBatch:
-        """Some of them."""
-        codes = {name: mine[places] for name, mine in self.codes.items()}
-        return StoredBatch(rows=self.rows[places], codes=codes, read=self.read[places], plain=self.plain[places])
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Dictionaries:
-    """What the coder made of the different values of a source.
-
-    Attributes
-    ----------
-    domain
-        Roles, dictionaries and counts of all rows.
-    plain, parsed
-        Coded column to its values as they were read, by their numbers; with dates of another format parsed.
-    codes
-        Coded column to the code of every value.
-    subjects
-        The people, by their numbers; None where rows are people.
-    dropped
-        Column to values of rows that are left out.
-    """
-
-    domain: Domain
-    plain: Mapping[str, pl.Series]
-    parsed: Mapping[str, pl.Series]
-    codes: Mapping[str, np.ndarray]
-    subjects: pl.Series | None
-    dropped: Mapping[str, pl.Series]
-    n_read: int
-
-    @cached_property
-    def spelled(self) -> list[str]:
-        """Columns in which several values have one code, such as 1 and 1.0."""
-        return [name for name, codes in self.codes.items() if np.unique(codes).size < codes.size]
-
-    @cached_property
-    def value_of(self) -> dict[str, np.ndarray]:
-        """Of the other columns, the number of the value of every code."""
-        found = {}
-        for name, codes in self.codes.items():
-            if name not in self.spelled:
-                found[name] = np.zeros(self.domain.columns[name].card, dtype=np.int64)
-                found[name][codes] = np.arange(codes.size)
-        return found
 
 
 def dictionaries(gathering: Gathering, schema: Schema, build: Callable[..., Table], name: str | None) -> Dictionaries:
@@ -208,7 +138,7 @@ class Store:
             yield pl.read_parquet(self.coded / _part(number), columns=columns, glob=False, hive_partitioning=False)
 
 
-class StoredRows(CountedRows):
+class StoredRows(KeptRows):
     """Rows in a store, counted by a database that reads it.
 
     Parameters
@@ -219,32 +149,26 @@ class StoredRows(CountedRows):
 
     def __init__(
         self,
-        known: Dictionaries,
+        reading: Reading,
         store: Store,
         database: Database,
         ordered: Callable[[Sequence[str]], Iterator[pl.DataFrame]],
     ) -> None:
-        super().__init__(known.domain, database, store.places)
-        self.known = known
+        super().__init__(reading, database)
         self._store = store
         self._ordered = ordered
 
     def knowing(self, domain: Domain) -> StoredRows:
         """The same rows with something else known of them."""
-        return StoredRows(replace(self.known, domain=domain), self._store, self.database, self._ordered)
+        return StoredRows(self._told(domain), self._store, self.database, self._ordered)
 
-    def column(self, name: str) -> str:
-        """What a column as it was read is called there."""
-        if name in self._store.others:
-            return f"o{self._store.others.index(name)}"
-        at = self.places[name]
-        return f"v{at}" if name in self.known.spelled else f"c{at}"
+    def parts(self, columns: list[str] | None = None) -> Iterator[pl.DataFrame]:
+        """The coded rows in the order of the source, or some columns of them."""
+        return self._store.parts(columns)
 
-    def batches(self, order: str) -> Iterator[StoredBatch]:
-        """All rows, ``"kept"`` in the order of the source or ``"shuffled"`` as a release is."""
-        parts = self._store.parts() if order == "kept" else self._ordered(["b", "r"])
-        for part in parts:
-            yield self._batch(part)
+    def shuffled(self) -> Iterator[pl.DataFrame]:
+        """The coded rows in the order of a release."""
+        return self._ordered(["b", "r"])
 
     def codes_of(self, name: str) -> np.ndarray:
         """int32 codes of a column, one a row."""
@@ -297,41 +221,6 @@ class StoredRows(CountedRows):
         folder.mkdir(0o700)
         return folder
 
-    def others(self) -> Iterator[pl.DataFrame]:
-        """Columns that are not coded, as they were read, batch by batch."""
-        names = {f"o{at}": name for at, name in enumerate(self._store.others)}
-        if names:
-            for part in self._store.parts(list(names)):
-                yield part.rename(names)
-
-    def suppressed(self, classes: Grouped) -> np.ndarray:
-        """Numbers of the rows that are in no class."""
-        found = [np.zeros(0, dtype=np.int64)]
-        quasi = [self.places[name] for name in self.domain.schema.quasi]
-        for part in self._store.parts(["r", *(f"c{at}" for at in quasi)]):
-            rows = part["r"].to_numpy()
-            found.append(rows[self.class_of(classes, rows, [part[f"c{at}"].to_numpy() for at in quasi]) < 0])
-        return np.concatenate(found)
-
-    def _batch(self, part: pl.DataFrame) -> StoredBatch:
-        codes = {name: part[f"c{at}"].to_numpy() for name, at in self.places.items()}
-        others = part.select(pl.col(f"o{at}").alias(name) for at, name in enumerate(self._store.others))
-        others = categories_as_text(as_declared(others, self.domain.schema), _specs(self.domain.schema, others))
-        known, plain, parsed = self.known, [], []
-        for name, at in self.places.items():
-            numbers = part[f"v{at}"].to_numpy() if name in known.spelled else known.value_of[name][codes[name]]
-            plain.append(known.plain[name].gather(numbers))
-            parsed.append(known.parsed[name].gather(numbers))
-        if known.subjects is not None and self.domain.schema.subject not in self.places:
-            people = known.subjects.gather(part["s"]).alias(self.domain.schema.subject or "")
-            others = others.with_columns(people)
-        return StoredBatch(
-            rows=part["r"].to_numpy(),
-            codes=codes,
-            read=pl.DataFrame(parsed).hstack(others),
-            plain=pl.DataFrame(plain).hstack(others),
-        )
-
 
 def _filled(parts: Iterator[pl.DataFrame], column: str, n: int, kind: type[np.integer]) -> np.ndarray:
     """One column of all parts in one array."""
@@ -340,10 +229,6 @@ def _filled(parts: Iterator[pl.DataFrame], column: str, n: int, kind: type[np.in
         found[at : at + part.height] = part[column].to_numpy()
         at += part.height
     return found
-
-
-def _specs(schema: Schema, frame: pl.DataFrame) -> dict[str, ColumnSpec]:
-    return {name: spec for name, spec in schema.specs.items() if name in frame.columns}
 
 
 def _narrow(card: int) -> type[np.unsignedinteger]:

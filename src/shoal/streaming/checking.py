@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from shoal.algorithms.base import Algorithm
-from shoal.engines.stored import StoredRows
+from shoal.engines.kept import KeptRows
 from shoal.errors import InfeasibleError, RefusalError, ShoalError
 from shoal.io.recipes import Recipe
 from shoal.judging.beforehand import Vacuous, refuse_beforehand
@@ -78,7 +78,7 @@ def _stop(step: str) -> None:
     raise _Begun
 
 
-def _begin(stopping: Stream, rows: StoredRows, judge: Judge) -> None:
+def _begin(stopping: Stream, rows: KeptRows, judge: Judge) -> None:
     """Let the algorithm look at the rows as in a run, up to its first step of work."""
     try:
         stopping.searched(rows, judge)

@@ -12,7 +12,7 @@ import polars as pl
 
 from shoal.algorithms.base import Algorithm
 from shoal.catalogue import load, make
-from shoal.engines.stored import StoredRows
+from shoal.engines.kept import KeptRows
 from shoal.errors import InputError, RecipeError
 from shoal.io.batches import open_batches
 from shoal.io.entries import memory_bytes
@@ -74,7 +74,7 @@ def run_stream(
 
 
 def stream_of(
-    recipe: Recipe, rows: StoredRows, method: Algorithm, models: Sequence[Model], keys: Keys, progress: Progress
+    recipe: Recipe, rows: KeptRows, method: Algorithm, models: Sequence[Model], keys: Keys, progress: Progress
 ) -> Stream:
     """What a recipe asks of open rows."""
     return Stream(
@@ -107,7 +107,7 @@ def refuse_unserved(recipe: Recipe, method: Algorithm) -> None:
 
 
 @contextmanager
-def opened(recipe: Recipe, keys: Keys, progress: Progress) -> Iterator[StoredRows]:
+def opened(recipe: Recipe, keys: Keys, progress: Progress) -> Iterator[KeptRows]:
     """The rows that a recipe names, coded, in the hands of its engine."""
     source, settings = recipe.source, recipe.engine
     how: dict[str, Any] = {"separator": source.separator, "encoding": source.encoding}

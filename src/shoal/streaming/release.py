@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,8 @@ import polars as pl
 
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.parted import grouped_in_parts
-from shoal.engines.stored import StoredBatch, StoredRows
+from shoal.engines.kept import KeptRows, Publisher, StoredBatch
+from shoal.engines.stored import StoredRows
 from shoal.errors import GateError
 from shoal.evaluation.research import researched
 from shoal.io.describe import describe, whole_hierarchies, whole_policies
@@ -72,7 +73,7 @@ class Stream:
         Bytes that it may take.
     """
 
-    rows: StoredRows
+    rows: KeptRows
     method: Algorithm
     models: Sequence[Model]
     output: Output
@@ -81,7 +82,7 @@ class Stream:
     progress: Progress
     memory: int = MEMORY
 
-    def prepared(self) -> tuple[StoredRows, Judge]:
+    def prepared(self) -> tuple[KeptRows, Judge]:
         """The rows with all that is known before a search, and the models with what they compare classes with."""
         rows, method = self.rows, self.method
         rows = rows.knowing(researched(rows.domain, rows.joined, method.research, method.kind))
@@ -90,11 +91,12 @@ class Stream:
         rows = rows.knowing(crowded(rows.domain, smallest_class(models), rows.people_with))
         return rows, Judge(models, whole_reference(rows, models))
 
-    def searched(self, rows: StoredRows, judge: Judge) -> Recoding:
+    def searched(self, rows: KeptRows, judge: Judge) -> Recoding:
         """What the method makes of the rows: of their frequency table, or part by part."""
         problem = Problem(rows=rows, judge=judge, keys=self.keys, progress=self.progress)
         if self.method.from_cells:
             return self.method.run(problem)
+        assert isinstance(rows, StoredRows)  # what others keep was refused before
         return grouped_in_parts(self.method, problem, rows, rows.most(self.memory))
 
     def judged(self) -> Judged:
@@ -137,7 +139,7 @@ class Stream:
         )  # fmt: skip
 
 
-def _counts(released: Released, rows: StoredRows) -> dict[str, int]:
+def _counts(released: Released, rows: KeptRows) -> dict[str, int]:
     return {
         "read": rows.known.n_read,
         "dropped": rows.known.n_read - rows.domain.n,
@@ -153,7 +155,7 @@ def _counts(released: Released, rows: StoredRows) -> dict[str, int]:
 class Judged:
     """A release whose classes hold, before its rows are published."""
 
-    rows: StoredRows
+    rows: KeptRows
     released: Released
     models: Sequence[Model]
     output: Output
@@ -162,26 +164,8 @@ class Judged:
 
     def fill(self, folder: Path, *, format: str, formulas: str) -> Written:
         """Write data, manifest and report into an empty folder, each row gated before it is written."""
-        domain, output = self.rows.domain, self.output
-        manifest = describe(domain, self.models, version=VERSION, output=output, released=self.released)
-        gate = Gate(self._setting(manifest))
-        digest = hmac.new(self.evidence["secret"], digestmod=hashlib.sha256)
-        for batch in self.rows.batches("kept"):
-            gate.read(self._read(batch, self._classes(batch)))
-            digest.update(row_bytes(batch.plain))
-            self.progress(f"reading for the gate: {int(batch.rows[-1]) + 1:,} of {domain.n:,} rows")
         data = Growing(folder / f"release.{format}", self.rows.private("judged"), formulas)
-        publishing = Publishing(self.released, output.suppressed)
-        seen = 0
-        for batch in self.rows.batches(output.order):
-            frame, kept = self._published(publishing, batch)
-            gate.see(kept)
-            data.add(frame)
-            seen += batch.rows.size
-            self.progress(f"checking and writing: {seen:,} of {domain.n:,} rows")
-        report = gate.report()
-        refuse_failed(report)
-        public = json.loads(manifest_bytes(with_verdicts(manifest, report)))
+        public, found = self.gated(data.add)
         entry = data.finish()
         self.progress("reading back what was written")
         page = release_html(public).encode()
@@ -192,13 +176,50 @@ class Judged:
         }
         (folder / "manifest.json").write_bytes(manifest_bytes(public))
         said = {name: (folder / name).read_bytes() for name in ("manifest.json", "report.html")}
-        leaks = Leaks(said, sayable(domain, self.evidence["models"]))
+        leaks = Leaks(said, sayable(self.rows.domain, self.evidence["models"]))
         check_staged(folder, {"release": data.judged}, see=leaks.see)
         self._refuse_leaks(leaks)
-        return Written(
-            manifest=public, verdict=report.verdicts, checks=report.checks,
-            evidence={**self.evidence, "input_hash": digest.hexdigest(), "formulas": data.formulas},
+        return replace(found, manifest=public, evidence={**found.evidence, "formulas": data.formulas})
+
+    def gated(self, add: Callable[[pl.DataFrame], None]) -> tuple[dict[str, Any], Written]:
+        """Publish all rows batch by batch, each seen by the gate before it is added to anything.
+
+        Returns
+        -------
+        tuple of dict and Written
+            The manifest, without what only writing can tell, and what was found.
+        """
+        domain, output = self.rows.domain, self.output
+        manifest = describe(domain, self.models, version=VERSION, output=output, released=self.released)
+        gate = Gate(self._setting(manifest))
+        digest = hmac.new(self.evidence["secret"], digestmod=hashlib.sha256)
+        placing = self.rows.placing(self.released.classmap)
+        for batch in self.rows.batches("kept"):
+            gate.read(self._read(batch, placing(batch)))
+            digest.update(row_bytes(batch.plain))
+            self.progress(f"reading for the gate: {int(batch.rows[-1]) + 1:,} of {domain.n:,} rows")
+        publisher = Publisher(
+            classes=placing, publishing=Publishing(self.released, output.suppressed),
+            drop=output.suppressed == "drop", columns=domain.columns,
         )  # fmt: skip
+        seen = 0
+        for batch, classes, frame in self.rows.published(publisher, output.order):
+            gate.see(Batch(released=frame, source=batch.rows, rows=self._read(batch, classes)))
+            add(frame)
+            seen += frame.height
+            self.progress(f"checking and writing: {seen:,} rows")
+        report = gate.report()
+        refuse_failed(report)
+        public = json.loads(manifest_bytes(with_verdicts(manifest, report)))
+        evidence = {**self.evidence, "input_hash": digest.hexdigest()}
+        return public, Written(manifest=public, verdict=report.verdicts, checks=report.checks, evidence=evidence)
+
+    def refuse_telling(self, manifest: Mapping[str, Any], released: Iterable[pl.DataFrame]) -> None:
+        """Refuse a manifest that tells what was read and is not among the released rows."""
+        leaks = Leaks({"manifest.json": manifest_bytes(manifest)}, sayable(self.rows.domain, self.evidence["models"]))
+        for frame in released:
+            leaks.see(frame)
+        self._refuse_leaks(leaks)
 
     def _setting(self, manifest: Mapping[str, Any]) -> Setting:
         domain = self.rows.domain
@@ -217,10 +238,6 @@ class Judged:
             population_counts=None if domain.population is None else domain.population.counts,
         )
 
-    def _classes(self, batch: StoredBatch) -> np.ndarray:
-        codes = [batch.codes[name] for name in self.rows.domain.schema.quasi]
-        return self.rows.class_of(self.released.classmap, batch.rows, codes)
-
     def _read(self, batch: StoredBatch, classes: np.ndarray) -> Rows:
         """Rows as the gate takes them in."""
         roles = self.rows.domain.schema
@@ -238,21 +255,6 @@ class Judged:
             subject=None if roles.subject is None else batch.plain[roles.subject],
             behind=behind,
         )
-
-    def _published(self, publishing: Publishing, batch: StoredBatch) -> tuple[pl.DataFrame, Batch]:
-        """Rows as they are published, and beside those that they come from."""
-        classes = self._classes(batch)
-        if self.output.suppressed == "drop":
-            batch, classes = batch.take(np.flatnonzero(classes >= 0)), classes[classes >= 0]
-        frame = publishing.frame(classes, lambda name: self._true(batch, name))
-        return frame, Batch(released=frame, source=batch.rows, rows=self._read(batch, classes))
-
-    def _true(self, batch: StoredBatch, name: str) -> pl.Series:
-        """A column as it is published where nothing changes it."""
-        column = self.rows.domain.columns.get(name)
-        if column is None or batch.plain[name].dtype != pl.String:
-            return batch.plain[name]
-        return column.values.gather(batch.codes[name])
 
     def _refuse_leaks(self, leaks: Leaks) -> None:
         """Refuse files that tell what was read and is not released."""

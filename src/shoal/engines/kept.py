@@ -1,0 +1,251 @@
+"""Rows that an engine keeps elsewhere: what a batch of them is, how it was read, and how it is published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from shoal.engines.counted import CountedRows, Database
+from shoal.recoding.publish import Publishing
+from shoal.table.classmap import Grouped
+from shoal.table.coding import categories_as_text
+from shoal.table.column import Column
+from shoal.table.dates import as_declared
+from shoal.table.domain import Domain
+from shoal.table.schema import ColumnSpec, Schema
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StoredBatch:
+    """Some rows that take part.
+
+    Attributes
+    ----------
+    rows
+        int64, their numbers among all that take part, in the order of the source.
+    codes
+        Codes of the quasi-identifiers and sensitive attributes.
+    read
+        Every column as it was read, dates of another format parsed.
+    plain
+        The same without parsing.
+    """
+
+    rows: np.ndarray
+    codes: Mapping[str, np.ndarray]
+    read: pl.DataFrame
+    plain: pl.DataFrame
+
+    def take(self, places: np.ndarray) -> StoredBatch:
+        """Some of them."""
+        codes = {name: mine[places] for name, mine in self.codes.items()}
+        return StoredBatch(rows=self.rows[places], codes=codes, read=self.read[places], plain=self.plain[places])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Dictionaries:
+    """What the coder made of the different values of a source.
+
+    Attributes
+    ----------
+    domain
+        Roles, dictionaries and counts of all rows.
+    plain, parsed
+        Coded column to its values as they were read, by their numbers; with dates of another format parsed.
+    codes
+        Coded column to the code of every value.
+    subjects
+        The people, by their numbers; None where rows are people, or hold who they are about themselves.
+    dropped
+        Column to values of rows that are left out.
+    """
+
+    domain: Domain
+    plain: Mapping[str, pl.Series]
+    parsed: Mapping[str, pl.Series]
+    codes: Mapping[str, np.ndarray]
+    subjects: pl.Series | None
+    dropped: Mapping[str, pl.Series]
+    n_read: int
+
+    @cached_property
+    def spelled(self) -> list[str]:
+        """Columns in which several values have one code, such as 1 and 1.0."""
+        return [name for name, codes in self.codes.items() if np.unique(codes).size < codes.size]
+
+    @cached_property
+    def value_of(self) -> dict[str, np.ndarray]:
+        """Of the other columns, the number of the value of every code."""
+        found = {}
+        for name, codes in self.codes.items():
+            if name not in self.spelled:
+                found[name] = np.zeros(self.domain.columns[name].card, dtype=np.int64)
+                found[name][codes] = np.arange(codes.size)
+        return found
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Reading:
+    """From rows of whole numbers to what was read.
+
+    Attributes
+    ----------
+    places
+        The number of every coded column.
+    others
+        Columns that are not coded, as they are numbered.
+    zones
+        Of those that are kept as times of UTC, the zone they were read in.
+    """
+
+    known: Dictionaries
+    places: Mapping[str, int]
+    others: Sequence[str]
+    zones: Mapping[str, str] = field(default_factory=dict)
+
+    def batch(self, part: pl.DataFrame) -> StoredBatch:
+        """Rows that are numbered ``r`` and have codes ``c0``, ..., numbers ``v0``, ... and other columns ``o0``, ..."""
+        known, schema = self.known, self.known.domain.schema
+        codes = {name: part[f"c{at}"].to_numpy() for name, at in self.places.items()}
+        others = self.uncoded(part)
+        others = categories_as_text(as_declared(others, schema), _specs(schema, others))
+        plain, parsed = [], []
+        for name, at in self.places.items():
+            numbers = part[f"v{at}"].to_numpy() if name in known.spelled else known.value_of[name][codes[name]]
+            plain.append(known.plain[name].gather(numbers))
+            parsed.append(known.parsed[name].gather(numbers))
+        if known.subjects is not None and schema.subject not in self.places:
+            others = others.with_columns(known.subjects.gather(part["s"]).alias(schema.subject or ""))
+        return StoredBatch(
+            rows=part["r"].to_numpy(),
+            codes=codes,
+            read=pl.DataFrame(parsed).hstack(others),
+            plain=pl.DataFrame(plain).hstack(others),
+        )
+
+    def uncoded(self, part: pl.DataFrame) -> pl.DataFrame:
+        """Columns that are not coded, as they were read."""
+        others = part.select(pl.col(f"o{at}").alias(name) for at, name in enumerate(self.others))
+        clocks = [
+            pl.col(name).dt.replace_time_zone("UTC").dt.convert_time_zone(zone) for name, zone in self.zones.items()
+        ]
+        return others.with_columns(clocks)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Publisher:
+    """Rows of a release from batches of those that it is about, some at a time.
+
+    Attributes
+    ----------
+    classes
+        Gives the class of every row of a batch, -1 for one that is suppressed.
+    drop
+        Whether suppressed rows are left out.
+    columns
+        Dictionaries, by name.
+    """
+
+    classes: Callable[[StoredBatch], np.ndarray]
+    publishing: Publishing
+    drop: bool
+    columns: Mapping[str, Column]
+
+    def places(self, batch: StoredBatch) -> tuple[np.ndarray, np.ndarray]:
+        """Which rows are released, and their classes."""
+        classes = self.classes(batch)
+        kept = np.flatnonzero(classes >= 0) if self.drop else np.arange(classes.size)
+        return kept, classes[kept]
+
+    def frame(self, batch: StoredBatch, classes: np.ndarray) -> pl.DataFrame:
+        """These rows, which are of these classes, as they are published."""
+        return self.publishing.frame(classes, lambda name: self._true(batch, name))
+
+    def _true(self, batch: StoredBatch, name: str) -> pl.Series:
+        """A column as it is published where nothing changes it."""
+        column = self.columns.get(name)
+        if column is None or batch.plain[name].dtype != pl.String:
+            return batch.plain[name]
+        return column.values.gather(batch.codes[name])
+
+
+class KeptRows(CountedRows):
+    """Rows that a database counts, and that come back in batches.
+
+    Parameters
+    ----------
+    reading
+        What they were before they were coded.
+    """
+
+    def __init__(self, reading: Reading, database: Database) -> None:
+        super().__init__(reading.known.domain, database, reading.places)
+        self.reading = reading
+        self.known = reading.known
+
+    def knowing(self, domain: Domain) -> KeptRows:
+        """The same rows with something else known of them."""
+        raise NotImplementedError
+
+    def parts(self, columns: list[str] | None = None) -> Iterator[pl.DataFrame]:
+        """The coded rows in the order of their numbers, or some columns of them."""
+        raise NotImplementedError
+
+    def shuffled(self) -> Iterator[pl.DataFrame]:
+        """The coded rows in the order of a release."""
+        raise NotImplementedError
+
+    def private(self, name: str) -> Path:
+        """A new folder in the scratch of these rows."""
+        raise NotImplementedError
+
+    def _told(self, domain: Domain) -> Reading:
+        return replace(self.reading, known=replace(self.known, domain=domain))
+
+    def column(self, name: str) -> str:
+        """What a column as it was read is called there."""
+        if name in self.reading.others:
+            return f"o{list(self.reading.others).index(name)}"
+        at = self.places[name]
+        return f"v{at}" if name in self.known.spelled else f"c{at}"
+
+    def batches(self, order: str) -> Iterator[StoredBatch]:
+        """All rows, ``"kept"`` in the order of the source or ``"shuffled"`` as a release is."""
+        for part in self.parts() if order == "kept" else self.shuffled():
+            yield self.reading.batch(part)
+
+    def placing(self, classes: Grouped) -> Callable[[StoredBatch], np.ndarray]:
+        """Who tells the class of every row of a batch."""
+        quasi = self.domain.schema.quasi
+        return lambda batch: self.class_of(classes, batch.rows, [batch.codes[name] for name in quasi])
+
+    def published(self, publisher: Publisher, order: str) -> Iterator[tuple[StoredBatch, np.ndarray, pl.DataFrame]]:
+        """Released rows, their classes, and what is published of them."""
+        for batch in self.batches(order):
+            places, classes = publisher.places(batch)
+            kept = batch.take(places) if publisher.drop else batch
+            yield kept, classes, publisher.frame(kept, classes)
+
+    def others(self) -> Iterator[pl.DataFrame]:
+        """Columns that are not coded, as they were read, batch by batch."""
+        if self.reading.others:
+            for part in self.parts([f"o{at}" for at in range(len(self.reading.others))]):
+                yield self.reading.uncoded(part)
+
+    def suppressed(self, classes: Grouped) -> np.ndarray:
+        """Numbers of the rows that are in no class."""
+        found = [np.zeros(0, dtype=np.int64)]
+        quasi = [self.places[name] for name in self.domain.schema.quasi]
+        for part in self.parts(["r", *(f"c{at}" for at in quasi)]):
+            rows = part["r"].to_numpy()
+            found.append(rows[self.class_of(classes, rows, [part[f"c{at}"].to_numpy() for at in quasi]) < 0])
+        return np.concatenate(found)
+
+
+def _specs(schema: Schema, frame: pl.DataFrame) -> dict[str, ColumnSpec]:
+    return {name: spec for name, spec in schema.specs.items() if name in frame.columns}
