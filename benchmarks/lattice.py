@@ -66,7 +66,7 @@ def _search(table: Table, models: Sequence[Model], suppression: float, limit: fl
 @case("optimum, k = 5, nothing suppressed / group_by")
 def nothing_suppressed() -> Comparison:
     """ARX: about 17 yardsticks."""
-    return _search(adult(NINE), [KAnonymity(k=5)], 0.0, 17)
+    return _search(adult(NINE), [KAnonymity(k=5)], 0.0, 10)
 
 
 @case("optimum, k = 5, up to 2 % suppressed / group_by")
@@ -85,7 +85,7 @@ def any_suppressed() -> Comparison:
 def distinct() -> Comparison:
     """ARX: about 570 yardsticks."""
     eight = [name for name in NINE if name != "occupation"]
-    return _search(adult(eight, ["occupation"]), [KAnonymity(k=5), DistinctL(l=5)], 1.0, None)
+    return _search(adult(eight, ["occupation"]), [KAnonymity(k=5), DistinctL(l=5)], 1.0, 40)
 
 
 @case("optimum, k = 5 and t = 0.2, up to everything suppressed / group_by")
@@ -93,7 +93,7 @@ def closeness() -> Comparison:
     """ARX: about 950 yardsticks."""
     eight = [name for name in NINE if name != "occupation"]
     models = [KAnonymity(k=5), TCloseness(t=0.2, distance="equal")]
-    return _search(adult(eight, ["occupation"]), models, 1.0, None)
+    return _search(adult(eight, ["occupation"]), models, 1.0, 200)
 
 
 def _resampled(distinct: int) -> Comparison:

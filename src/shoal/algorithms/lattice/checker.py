@@ -9,12 +9,13 @@ import numpy as np
 
 from shoal.algorithms.base import Problem
 from shoal.algorithms.lattice.prices import PriceTable
+from shoal.algorithms.lattice.verdicts import Verdicts
 from shoal.errors import SchemaError
 from shoal.judging.settle import settled
 from shoal.kernels.count.grouping import group_rows
-from shoal.kernels.judge.rules import EXTENT, SIZE, judge_rule
+from shoal.kernels.count.histograms import bucket_rows
 from shoal.kernels.lattice import nodes as kernel
-from shoal.models.judge import average_known, compare, compile_rules
+from shoal.kernels.lattice.verdicts import class_histograms, lost_codes, lost_prices, price_classes, price_gone
 from shoal.recoding.applied import top_level
 from shoal.recoding.lattice import Lattice
 from shoal.table.classmap import Cells
@@ -24,6 +25,7 @@ from shoal.table.stats import GroupStats, Histogram
 # Rolled-up tables share the levels of this many attributes, and together take no more than so much room.
 _ROLLED_ATTRIBUTES = 1
 _ROLLED_BYTES = 256 * 1024 * 1024
+_NONE = np.empty(0, dtype=np.uint8)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -35,7 +37,8 @@ class NodeCheck:
     suppressed
         Rows in classes that fail a model.
     inherited
-        Rows in classes that fail in a way every finer node repeats; at most ``suppressed``.
+        Rows that every finer node suppresses: in classes that fail in a way that it repeats, and those that other
+        failing classes lose whatever their parts; at most ``suppressed``.
     classes, squares
         Classes that hold, and the sum of their squared sizes.
     all_classes, all_squares
@@ -63,13 +66,17 @@ class Rolled:
     histograms
         Compressed sensitive counts, one a judged attribute.
     entry_of
-        Entry of each combination of leaf codes, None when entries are those combinations.
+        Entry of each combination of leaf codes.
+    rows, offsets
+        The combinations entry after entry, and where each entry's start.
     """
 
     codes: np.ndarray
     weight: np.ndarray
     histograms: list[tuple[np.ndarray, np.ndarray, np.ndarray]]
-    entry_of: np.ndarray | None
+    entry_of: np.ndarray
+    rows: np.ndarray
+    offsets: np.ndarray
 
 
 class Checker:
@@ -93,13 +100,17 @@ class Checker:
             refuse_flat(self.columns)
         self.lattice = Lattice(tuple(top_level(column) for column in self.columns))
         self.checked = 0
-        self.numbered = 0
         self._combine()
-        self._prepare_models()
+        self._verdicts = Verdicts(problem.judge, self.frequency.weight.size)
+        self.rows_only = self._verdicts.rows_only
+        every = np.arange(self.frequency.weight.size + 1)
+        place = every[:-1].astype(np.int32)
+        self._leaves = Rolled(self.frequency.codes, self.frequency.weight, self._histograms, place, place, every)
+        self._entries = self._leaves
         widest = np.argsort([-column.card for column in self.columns], kind="stable")[:_ROLLED_ATTRIBUTES]
         self._widest = sorted(int(a) for a in widest)
         self._rolled: dict[tuple[int, ...], Rolled] = {}
-        self._room = _ROLLED_BYTES
+        self._bytes = _ROLLED_BYTES
 
     def _combine(self) -> None:
         """The frequency table, sorted so that neighbours share classes."""
@@ -114,63 +125,42 @@ class Checker:
         for column, codes in zip(self.columns, found.codes, strict=True):
             self._row_at.append(len(rows))
             tree = _level_codes(column)
-            rows.extend(level[codes] for level in tree)
+            rows.extend(level[codes].astype(np.int32, copy=False) for level in tree)
             self._cards.append([int(level.max(initial=0)) + 1 for level in tree])
         card_at = np.cumsum([0, *(column.card for column in self.columns)], dtype=np.int64)
-        self.frequency = kernel.Combinations(
-            np.ascontiguousarray(np.stack(rows), dtype=np.int32), found.codes, found.rows, card_at
-        )
-        size = self.frequency.weight.size
-        slots = max(kernel.DENSE, 1 << (2 * size - 1).bit_length())
-        self._slots = kernel.Slots(np.full((slots, 2), -1, dtype=np.int32), np.empty(slots, dtype=np.uint64))
-        self._class_of = np.empty(size, dtype=np.int32)
-        self._sizes = np.empty(size, dtype=np.int64)
-        self._scratch = kernel.Room(
-            np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int64), self._class_of, self._sizes
-        )
-        cards = np.ones((len(self.columns), max(map(len, self._cards))), dtype=np.int64)
-        for a, mine in enumerate(self._cards):
-            cards[a, : len(mine)] = mine
-        self._layout = kernel.Layout(cards, np.array(self._row_at, dtype=np.int64))
-        self._bad = np.zeros(size, dtype=np.uint8)
-        self._inherits = np.zeros(size, dtype=np.uint8)
-        self._out = np.empty(4)
-        # Suppressed rows by code, of all failing and of inherited classes, and which check they belong to.
-        self._lost = np.zeros((2, card_at[-1]))
-        self._lost_of = [-1, -1]
+        places = np.ascontiguousarray(found.codes.T + card_at[:-1].astype(np.int32))
+        self.frequency = kernel.Combinations(np.stack(rows), found.rows, places)
+        self._lay_out(card_at)
+        # Rows lost for good by code, and which check they belong to.
+        self._lost = np.zeros(card_at[-1])
+        self._lost_of = -1
 
-    def _prepare_models(self) -> None:
-        """Compile the models' rules together with the conditions that failing classes hand down."""
-        judge = self.problem.judge
-        sets = [pair for pair in judge.sets if pair[1][0].op >= 0]
-        necessary = [
-            (model, rules) for model in judge.models for rules in model.all_necessary(judge.reference) if rules
-        ]
-        self.rules = compile_rules([*sets, *necessary], judge.attributes)
-        flags = [1] * sum(len(rules) for _, rules in sets) + [2] * sum(len(rules) for _, rules in necessary)
-        self._flags = np.array(flags, dtype=np.uint8)
-        # What kernels do not know is judged as a release would be, and so is what suppressing changes.
-        unknown = len(sets) < len(judge.sets)
-        self.rows_only = not unknown and bool((self.rules.op == SIZE).all())
-        self._relative = unknown or (judge.reference.whole and any(model.relative for model in judge.models))
-        self._leaves = Rolled(self.frequency.codes, self.frequency.weight, self._histograms, None)
-        self._entries = self._leaves
+    def _lay_out(self, card_at: np.ndarray) -> None:
+        """Room for the kernels, and where they find what."""
+        size = self.frequency.weight.size
+        slots = 1 << max(2 * size - 1, 16).bit_length()
+        self._slots = kernel.Slots(np.empty(slots, dtype=np.int32), np.empty(size, dtype=np.uint64))
+        self._room = kernel.Room(
+            np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int32),
+            np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int32),
+        )  # fmt: skip
+        self._class_of, self._sizes, self._first = self._room.class_of, self._room.sizes, self._room.first
+        levels = max(map(len, self._cards))
+        cards = np.ones((len(self.columns), levels), dtype=np.int64)
+        labels = np.zeros((levels, card_at[-1]), dtype=np.int32)
+        for a, (mine, column) in enumerate(zip(self._cards, self.columns, strict=True)):
+            cards[a, : len(mine)] = mine
+            labels[: len(mine), card_at[a] : card_at[a + 1]] = _level_codes(column)
+        self._layout = kernel.Layout(cards, np.array(self._row_at, dtype=np.int64), card_at, labels)
 
     def check(self, levels: Sequence[int] | np.ndarray) -> NodeCheck:
         """Count a node's classes and judge them; the last check's classes stay in ``class_of``."""
         levels = np.asarray(levels, dtype=np.int64)
         self._entries = self._leaves if self._by_row else self._roll(levels)
         found = self._number(levels, self._entries)
-        sizes = self._sizes
-        if self.rows_only and not self._by_row:
-            kernel.judge_sizes(sizes, found, self.problem.judge.k, self._bad, self._out)
-        else:
-            self._judge(levels, found)
-            kernel.tally(sizes, found, self._bad, self._out)
-        suppressed, classes, squares, all_squares = self._out.tolist()
-        inherited = suppressed
-        if not self.rows_only:
-            inherited = float(sizes[:found][self._inherits[:found] != 0].sum())
+        self._levels, self._found = levels, found
+        self._judge(levels, found)
+        suppressed, classes, squares, all_squares, inherited = self._verdicts.tally(self._sizes, found)
         self.checked += 1
         return NodeCheck(
             suppressed=int(suppressed), inherited=int(inherited), classes=int(classes), squares=squares,
@@ -181,7 +171,7 @@ class Checker:
     def class_of(self) -> np.ndarray:
         """Class of each combination of leaf codes at the node checked last."""
         mine = self._class_of[: self._entries.weight.size]
-        return mine if self._entries.entry_of is None else mine[self._entries.entry_of]
+        return mine if self._entries is self._leaves else mine[self._entries.entry_of]
 
     @property
     def classes(self) -> Cells:
@@ -200,26 +190,21 @@ class Checker:
         floor[self._widest] = key
         found = self._number(floor, self._leaves)
         of = self._class_of.copy()
-        first = np.empty(found, dtype=np.int64)
-        first[of[::-1]] = np.arange(of.size - 1, -1, -1)
         table = Rolled(
-            np.ascontiguousarray(self.frequency.codes[:, first]),
+            np.take(self.frequency.codes, self._first[:found], axis=1),
             self._sizes[:found].copy(),
-            [kernel.class_histograms(of, found, one, _known(one))[:3] for one in self._leaves.histograms],
+            [class_histograms(of, found, one, _known(one), _NONE, _NONE)[:3] for one in self._leaves.histograms],
             of,
+            *bucket_rows(of, found),
         )
-        size = table.codes.nbytes + of.nbytes
-        if size <= self._room:
-            self._room -= size
+        size = table.codes.nbytes + 2 * of.nbytes + table.offsets.nbytes
+        if size <= self._bytes:
+            self._bytes -= size
             self._rolled[key] = table
-        self.numbered += 1
         return table
 
     def _number(self, levels: np.ndarray, table: Rolled) -> int:
-        self.numbered += 1
-        found = kernel.count_node(
-            table.codes, table.weight, self._layout, levels, self.numbered, self._slots, self._scratch
-        )
+        found = kernel.count_node(table.codes, table.weight, self._layout, levels, self._slots, self._room)
         if found >= 0:
             return int(found)
         return self._number_wide([at + level for at, level in zip(self._row_at, levels, strict=True)], table)
@@ -229,6 +214,7 @@ class Checker:
         codes = table.codes[rows]
         ids, first, _ = group_rows(codes, codes.max(axis=1, initial=0) + 1)
         self._class_of[: ids.size] = ids
+        self._first[: first.size] = first
         self._sizes[: first.size] = np.bincount(ids, weights=table.weight, minlength=first.size)
         return int(first.size)
 
@@ -237,16 +223,17 @@ class Checker:
         population = self._population(levels, found) if self.problem.judge.needs_population else None
         if self._by_row:
             self._judge_people(found, spreads, population)
-        elif self._relative:
+        elif self._verdicts.relative:
             self._judge_released(found, spreads, population)
         else:
-            self._judge_values(found, spreads)
+            self._verdicts.by_size(self._sizes, found)
+            if not self.rows_only:
+                class_of = self._class_of[: self._entries.weight.size]
+                self._verdicts.by_values(found, class_of, self._entries.histograms, spreads)
 
     def _spreads(self, levels: np.ndarray, found: int) -> np.ndarray:
         """Mean Q-diversity of each class's cells, which are those of any of its entries."""
-        of = self._class_of[: self._entries.weight.size]
-        first = np.empty(found, dtype=np.int64)
-        first[of] = np.arange(of.size)
+        first = self._first[:found]
         spreads = np.zeros(found)
         for column, at, level in zip(self.columns, self._row_at, levels.tolist(), strict=True):
             leaves = np.bincount(_level_codes(column)[level])[self._entries.codes[at + level, first]]
@@ -258,9 +245,7 @@ class Checker:
         population = self.problem.domain.population
         if population is None:
             return None
-        of = self._class_of[: self._entries.weight.size]
-        first = np.empty(found, dtype=np.int64)
-        first[of] = np.arange(of.size)
+        first = self._first[:found]
         cells = []
         for column, at, level in zip(self.columns, self._row_at, levels.tolist(), strict=True):
             nodes, codes = _level_codes(column)[level], population.codes[column.name]
@@ -273,65 +258,52 @@ class Checker:
         people = np.bincount(ids[found:], weights=population.counts[met[found:]], minlength=groups.size)
         return people[ids[:found]].astype(np.int64)
 
-    def _judge_values(self, found: int, spreads: np.ndarray | None) -> None:
-        """Evaluate every rule on the classes' histograms; flag failing classes, and those that stay so below."""
-        rules = self.rules
-        values: list[np.ndarray] = [self._sizes[:found]] * rules.op.size
-        if spreads is not None:
-            values = [spreads if op == EXTENT else value for op, value in zip(rules.op, values, strict=True)]
-        class_of = self._class_of[: self._entries.weight.size]
-        for attr, histogram in enumerate(self._entries.histograms):
-            flags = rules.unknown[rules.unknown_at[attr] : rules.unknown_at[attr + 1]]
-            mine = kernel.class_histograms(class_of, found, histogram, flags)
-            for r in np.flatnonzero(rules.attr == attr):
-                values[r] = judge_rule(rules, int(r), *mine)
-        bad, inherits = np.zeros(found, dtype=bool), np.zeros(found, dtype=bool)
-        for r in np.flatnonzero(rules.combine):
-            value = values[r]
-            if rules.combine[r] > 1:
-                value = average_known(values[r : r + rules.combine[r]])
-            fails = ~(compare(value, rules.sense[r], rules.limit[r]) | np.isnan(value))
-            if self._flags[r] & 1:
-                bad |= fails
-            else:
-                inherits |= fails
-        self._bad[:found] = bad
-        self._inherits[:found] = inherits
-
     def _judge_people(self, found: int, spreads: np.ndarray | None, population: np.ndarray | None) -> None:
         """Distinct people do not add up, so their classes are counted from the rows each time."""
         judge, classes = self.problem.judge, self.classes
         stats = self.problem.rows.stats(classes, judge.attributes)
         stats = replace(stats, spreads=spreads, population=population)
-        self._bad[:found] = ~settled(judge, stats, classes, self.problem.rows)
-        self._inherits[:found] = stats.sizes < judge.k
+        self._verdicts.bad[:found] = ~settled(judge, stats, classes, self.problem.rows)
+        self._verdicts.inherits[:found] = stats.sizes < judge.k
 
     def _judge_released(self, found: int, spreads: np.ndarray | None, population: np.ndarray | None) -> None:
         """Suppressing changes what classes are compared with: judge as a release would be, until none fails."""
         judge, sizes = self.problem.judge, self._sizes[:found].copy()
         class_of = self._class_of[: self._entries.weight.size]
         histograms = {
-            one.key: Histogram(*kernel.class_histograms(class_of, found, counts, one.unknown))
+            one.key: Histogram(*class_histograms(class_of, found, counts, one.unknown, _NONE, _NONE))
             for one, counts in zip(judge.attributes, self._entries.histograms, strict=True)
         }
         stats = GroupStats(sizes=sizes, rows=sizes, histograms=histograms, spreads=spreads, population=population)
         good = settled(judge, stats, self.classes, self.problem.rows)
-        self._bad[:found] = ~good
-        self._inherits[:found] = sizes < judge.k
+        self._verdicts.bad[:found] = ~good
+        self._verdicts.inherits[:found] = sizes < judge.k
 
     @property
     def failing(self) -> np.ndarray:
         """Flags of the last check's classes: those that fail a model."""
-        return self._bad != 0
+        return self._verdicts.bad != 0
 
-    def lost(self, prices: PriceTable, *, inherited: bool) -> np.ndarray:
-        """Prices of the rows the last check suppressed, (attributes, levels); of inherited ones if asked."""
-        which = int(inherited and not self.rows_only)
-        if self._lost_of[which] != self.checked:
-            bad = self._inherits if which else self._bad
-            kernel.lost_codes(self.frequency, self.class_of, bad, self._lost[which])
-            self._lost_of[which] = self.checked
-        kernel.lost_prices(self._lost[which], prices.leaf, self.frequency.card_at, prices.out)
+    def suppressed(self, prices: PriceTable) -> np.ndarray:
+        """Prices of the rows the last check suppressed, at its own levels, one an attribute."""
+        if self.rows_only:
+            return self.inherited(prices)[np.arange(self._levels.size), self._levels]
+        sizes, codes = self._sizes[: self._found], self._entries.codes
+        return price_classes(sizes, self._verdicts.bad, codes, self._first, self._levels, self._layout, prices.leaf)
+
+    def inherited(self, prices: PriceTable) -> np.ndarray:
+        """Prices of the rows the last check lost for good, (attributes, levels)."""
+        found, table, entries = self._verdicts, self.frequency, self._entries
+        if self._lost_of != self.checked:
+            class_of = self._class_of[: entries.weight.size]
+            lost_codes(table, entries.rows, entries.offsets, class_of, found.inherits, self._lost)
+            self._lost_of = self.checked
+        lost_prices(self._lost, prices.leaf, self._layout.card_at, prices.out)
+        if not self.rows_only:
+            price_gone(
+                found.gone[: self._found], entries.codes, self._first, self._levels, self._layout, prices.leaf,
+                prices.out,
+            )  # fmt: skip
         return prices.out
 
 

@@ -13,7 +13,6 @@ from shoal.algorithms.lattice.checker import Checker, NodeCheck
 from shoal.algorithms.lattice.prices import PriceTable
 from shoal.catalogue import load
 from shoal.errors import ParameterError
-from shoal.kernels.lattice.nodes import LOG, STORED, Search
 from shoal.measures.base import search_prices
 from shoal.table.domain import Domain
 from shoal.table.rows import with_tuples
@@ -88,7 +87,7 @@ class Objective:
             return 1.0 - cost
         if self.name == "rv":
             return -cost
-        return math.exp(cost) - 1.0 if self.priced is not None and self.priced.mode == LOG else cost
+        return math.exp(cost) - 1.0 if self.priced is not None and self.priced.log else cost
 
     def better(self, levels: np.ndarray, check: NodeCheck, checker: Checker, best: Rank | None) -> Rank | None:
         """Rank of the node that was just checked, or None when it does not beat the best so far."""
@@ -113,29 +112,30 @@ class Objective:
             return np.zeros(len(levels))
         return self.priced.terms[np.arange(levels.shape[1]), levels].sum(axis=1)
 
-    def inherited(self, check: NodeCheck, checker: Checker) -> np.ndarray:
-        """What the last check proves about every finer node, as the kernels store it (attributes, levels)."""
+    def least(self) -> np.ndarray:
+        """What each attribute adds to the cost of any node at a level, (attributes, levels), if nothing is lost."""
         if self.priced is not None:
-            return checker.lost(self.priced, inherited=True)
+            return self.priced.terms
+        return self._whole(float(self.n) * self.k if self.name == "dm" else 1.0)
+
+    def inherited(self, check: NodeCheck, checker: Checker) -> np.ndarray:
+        """The same for every node finer than the last check's, with the rows lost that it proves lost."""
+        if self.priced is not None:
+            return self.priced.price(self.priced.rows - checker.inherited(self.priced))
         gone, kept = check.inherited, self.n - check.inherited
         if self.name == "dm":
-            return np.array([[float(self.n) * gone + self.k * kept]])
-        return np.array([[self.n / max(kept, 1)]])
+            return self._whole(float(self.n) * gone + self.k * kept)
+        return self._whole(self.n / max(kept, 1))
 
-    def search(self, lost: np.ndarray) -> Search:
-        """The objective for the kernels, with what the checks so far proved."""
-        if self.priced is not None:
-            return self.priced.search(lost)
-        least = np.array([[float(self.n) * self.k if self.name == "dm" else 1.0]])
-        return Search(least, lost, _NONE, _NONE, _NONE, STORED)
+    def _whole(self, cost: float) -> np.ndarray:
+        """A cost that does not depend on the levels, all of it with the first attribute."""
+        terms = np.zeros(self._loss.rows.shape)
+        terms[0] = cost
+        return terms
 
 
 def _cost(prices: PriceTable, levels: np.ndarray, checker: Checker, suppressed: int) -> float:
     at = np.arange(levels.size)
     if not suppressed:
         return float(prices.terms[at, levels].sum())
-    lost = checker.lost(prices, inherited=False)[at, levels]
-    return float(prices.price(prices.rows[at, levels] - lost).sum())
-
-
-_NONE = np.zeros(0)
+    return float(prices.price(prices.rows[at, levels] - checker.suppressed(prices)).sum())

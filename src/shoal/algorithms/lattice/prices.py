@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shoal.kernels.lattice import nodes as kernel
 from shoal.measures.base import Prices
 from shoal.table.column import Column
 
@@ -37,9 +36,9 @@ class PriceTable:
         self.factor = np.asarray(prices.factor, dtype=np.float64)
         self.offset = prices.offset + prices.factor * full
         self.weight = np.asarray(prices.weight, dtype=np.float64)
-        self.mode = kernel.LOG if prices.log else kernel.SUM
+        self.log = prices.log
         self.out = np.zeros(self.rows.shape)
-        self.terms = np.stack([self.price(sums) for sums in self.rows.T], axis=1)
+        self.terms = self.price(self.rows)
 
     def unsuppressed(self) -> PriceTable:
         """The same prices, but a suppressed row costs what it would if it were kept."""
@@ -48,10 +47,6 @@ class PriceTable:
         return other
 
     def price(self, sums: np.ndarray) -> np.ndarray:
-        """What each attribute adds to the cost, from its sum of relative prices."""
-        terms = self.offset + self.factor * sums
-        return self.weight * (np.log(terms) if self.mode == kernel.LOG else terms)
-
-    def search(self, lost: np.ndarray) -> kernel.Search:
-        """Everything a kernel needs to price nodes, with the losses of the checks so far."""
-        return kernel.Search(self.rows, lost, self.factor, self.offset, self.weight, self.mode)
+        """What each attribute adds to the cost, from its sum of relative prices; one or one a level."""
+        terms = (self.offset + self.factor * sums.T).T
+        return (self.weight * (np.log(terms) if self.log else terms).T).T

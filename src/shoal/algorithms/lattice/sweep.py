@@ -17,13 +17,12 @@ import numpy as np
 from shoal.algorithms.lattice.checker import Checker, NodeCheck
 from shoal.algorithms.lattice.objective import TIE, Objective, Rank
 from shoal.algorithms.lattice.pruning import suppression_is_monotone
-from shoal.kernels.lattice.nodes import Known, Search, inherit_bounds, node_cost
+from shoal.kernels.lattice import bounds as kernel
 
 # Lattices up to this size are swept height by height; larger ones are explored best first.
 SWEEP_LIMIT = 4_000_000
 # Up to this size, what is left when the time is up can be bounded in no time.
 _HURRY = 500_000
-_NO_CHECKS = np.zeros((1, 1, 1))
 
 
 @dataclass
@@ -56,23 +55,17 @@ class Checks:
     """What the checks so far proved, growing, in one array for the kernels."""
 
     def __init__(self, objective: Objective) -> None:
-        self._objective = objective
-        self._lost: np.ndarray | None = None
+        least = objective.least()
+        self.search = kernel.Search(least, np.empty((64, *least.shape)))
         self.count = 0
 
-    def add(self, lost: np.ndarray) -> int:
+    def add(self, terms: np.ndarray) -> int:
         """Store one check's proof; returns its number."""
-        if self._lost is None:
-            self._lost = np.empty((64, *lost.shape))
-        if self.count == self._lost.shape[0]:
-            self._lost = np.concatenate((self._lost, np.empty_like(self._lost)))
-        self._lost[self.count] = lost
+        if self.count == len(self.search.checks):
+            self.search = self.search._replace(checks=np.concatenate((self.search.checks, self.search.checks)))
+        self.search.checks[self.count] = terms
         self.count += 1
         return self.count - 1
-
-    def search(self) -> Search:
-        """The objective for the kernels."""
-        return self._objective.search(self._lost if self._lost is not None else _NO_CHECKS)
 
 
 def hopeless_below(checker: Checker, check: NodeCheck, allowed: int) -> bool:
@@ -102,14 +95,18 @@ class _Sweep:
     def __init__(self, checker: Checker, objective: Objective, allowed: int) -> None:
         lattice = checker.lattice
         self.checker, self.objective, self.allowed = checker, objective, allowed
-        self.known = Known(np.full(lattice.size, -1, dtype=np.int32), np.zeros(lattice.size, dtype=np.uint8))
+        heights = np.array(lattice.heights, dtype=np.int64)
+        nodes, offsets, levels = kernel.list_nodes(heights)
+        self.listed = kernel.Listed(nodes, offsets, levels, lattice.strides, heights)
+        self.known = kernel.Known(np.full(lattice.size, -1, dtype=np.int32), np.zeros(lattice.size, dtype=np.uint8))
         self.done = np.zeros(lattice.size, dtype=bool)
-        self._allowed_levels = np.empty((0, len(lattice.heights)), dtype=np.int64)
+        self._allowed_levels = np.empty((0, heights.size), dtype=np.int16)
         self.checks = Checks(objective)
         self.found = Found(nodes=lattice.size)
 
-    def check(self, node: int, levels: np.ndarray) -> bool:
+    def check(self, node: int) -> bool:
         """Check a node and learn from it; whether it is the best so far."""
+        levels = self.listed.levels[node]
         check = self.checker.check(levels)
         self.found.checked += 1
         self.done[node] = True
@@ -125,31 +122,27 @@ class _Sweep:
             self.found.best = rank
         return rank is not None
 
-    def bounds(self, height: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Nodes of one height, their levels, and what each costs at least."""
-        lattice = self.checker.lattice
-        nodes = lattice.nodes_at_height(height)
-        levels = lattice.decode(nodes)
-        heights = np.array(lattice.heights, dtype=np.int64)
-        search = self.checks.search()
-        return nodes, levels, inherit_bounds(nodes, levels, lattice.strides, heights, self.known, self.done, search)
+    def bounds(self, height: int) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes of one height, and what each costs at least."""
+        start, stop = self.listed.offsets[height : height + 2]
+        bounds = kernel.inherit_bounds(height, self.listed, self.known, self.done, self.checks.search)
+        return self.listed.nodes[start:stop], bounds
 
     def least(self, height: int) -> float:
         """What any node costs at least that is left at a height or below; in a hurry, what the bottom one would."""
-        lattice = self.checker.lattice
-        if lattice.size > _HURRY:
-            return float(node_cost(self.checks.search(), lattice.decode(lattice.bottom), -1))
+        if self.checker.lattice.size > _HURRY:
+            return float(kernel.node_cost(self.checks.search, self.listed.levels[0], -1))
         left = (self.bounds(below) for below in range(height, -1, -1))
-        return min(float(bounds[~self.done[nodes]].min(initial=np.inf)) for nodes, _, bounds in left)
+        return min(float(bounds[~self.done[nodes]].min(initial=np.inf)) for nodes, bounds in left)
 
     def account(self) -> Found:
         """The outcome, with the nodes that were ruled out so far."""
         self.found.pruned["infeasible"] = int(((self.known.hopeless != 0) & ~self.done).sum())
         return self.found
 
-    def surely_allowed(self, levels: np.ndarray) -> bool:
-        """Whether a node is above one that was found allowed."""
-        return bool((self._allowed_levels <= levels).all(axis=1).any())
+    def chain(self, node: int) -> np.ndarray:
+        """Nodes above one that may be ruled out as it may, the nearest first, along the cheapest steps."""
+        return kernel.climb(node, self.listed, self.checks.search.plain, self.done, self._allowed_levels)
 
     def beaten(self, bound: float) -> bool:
         """Whether a node of this bound cannot be as good as the best so far."""
@@ -159,16 +152,13 @@ class _Sweep:
 
 def _dive(sweep: _Sweep) -> None:
     """Walk down from the top while a child improves: a good node early prunes most of the rest."""
-    lattice = sweep.checker.lattice
-    node = lattice.top
-    sweep.check(node, lattice.decode(node))
+    node = sweep.checker.lattice.top
+    sweep.check(node)
     while not sweep.known.hopeless[node]:
-        _, below = lattice.predecessors(np.array([node]))
-        levels = lattice.decode(below)
-        bounds = sweep.objective.plain(levels)
-        for i in np.argsort(bounds, kind="stable"):
-            if not sweep.done[below[i]] and not sweep.beaten(bounds[i]) and sweep.check(int(below[i]), levels[i]):
-                node = int(below[i])
+        below, bounds = kernel.children(node, sweep.listed, sweep.checks.search.plain)
+        for child, bound in zip(below.tolist(), bounds.tolist(), strict=True):
+            if not sweep.done[child] and not sweep.beaten(bound) and sweep.check(child):
+                node = child
                 break
         else:
             return
@@ -183,7 +173,7 @@ def _sweep(
     climb = allowed == 0 and suppression_is_monotone(checker.problem.judge, allowed)
     _dive(sweep)
     for height in range(lattice.max_height, -1, -1):
-        nodes, levels, bounds = sweep.bounds(height)
+        nodes, bounds = sweep.bounds(height)
         progress(f"searching the lattice: height {height}, {found.checked} nodes checked")
         order = np.argsort(bounds, kind="stable")
         order = order[~sweep.done[nodes[order]] & ~np.isinf(bounds[order])]
@@ -198,35 +188,27 @@ def _sweep(
                 continue
             # Without suppression every cheaper node will be ruled out, so looking higher first saves its own check.
             if climb:
-                _climb(sweep, int(nodes[i]), nodes, levels)
+                _climb(sweep, int(nodes[i]), height)
             if not sweep.known.hopeless[nodes[i]]:
-                sweep.check(int(nodes[i]), levels[i])
+                sweep.check(int(nodes[i]))
     sweep.account()
     found.pruned["bound"] = found.nodes - found.checked - found.pruned["infeasible"]
     return found
 
 
-def _climb(sweep: _Sweep, node: int, nodes: np.ndarray, levels: np.ndarray) -> None:
+def _climb(sweep: _Sweep, node: int, height: int) -> None:
     """Look for a coarser node that is ruled out too: the higher it is, the more it rules out below.
 
     Follows the cheapest parents up to a node known to be allowed, and halves the chain between.
     """
-    lattice = sweep.checker.lattice
-    chain: list[tuple[int, np.ndarray]] = []
-    while node != lattice.top:
-        _, above = lattice.successors(np.array([node]))
-        parents = lattice.decode(above)
-        pick = int(np.argmin(sweep.objective.plain(parents)))
-        node = int(above[pick])
-        if sweep.done[node] or sweep.surely_allowed(parents[pick]):
-            break
-        chain.append((node, parents[pick]))
-    low, high = 0, len(chain) - 1
+    chain = sweep.chain(node)
+    low, high = 0, chain.size - 1
     while low <= high:
         middle = (low + high + 1) // 2
-        sweep.check(*chain[middle])
-        if sweep.known.hopeless[chain[middle][0]]:
-            sweep.known.hopeless[nodes[(levels <= chain[middle][1]).all(axis=1)]] = 1
+        above = int(chain[middle])
+        sweep.check(above)
+        if sweep.known.hopeless[above]:
+            kernel.rule_out(height, above, sweep.listed, sweep.known.hopeless)
             low = middle + 1
         else:
             high = middle - 1
@@ -248,13 +230,13 @@ def _explore(
     found = Found(nodes=lattice.size)
     checks = Checks(objective)
     top = tuple(lattice.heights)
-    bottom = np.zeros(len(top), dtype=np.int64)
+    bottom = np.zeros(len(top), dtype=np.int16)
     heap: list[tuple[float, tuple[int, ...], int]] = [(-np.inf, top, -1)]
     seen = {top}
     while heap:
         if time.monotonic() > deadline and found.best is not None:
-            search = checks.search()
-            return _out_of_time(found, objective, min(float(node_cost(search, bottom, one[2])) for one in heap))
+            left = min(float(kernel.node_cost(checks.search, bottom, one[2])) for one in heap)
+            return _out_of_time(found, objective, left)
         _, levels, source = heapq.heappop(heap)
         if found.best is not None and _least(checks, bottom, source) > found.best.cost + TIE:
             found.pruned["bound"] += 1
@@ -269,14 +251,14 @@ def _explore(
             found.pruned["infeasible"] += 1
             continue
         mine = checks.add(objective.inherited(check, checker)) if check.inherited else source
-        search = checks.search()
         for a, level in enumerate(levels):
             child = (*levels[:a], level - 1, *levels[a + 1 :])
             if level > 0 and child not in seen:
                 seen.add(child)
-                heapq.heappush(heap, (float(node_cost(search, np.array(child), mine)), child, mine))
+                bound = float(kernel.node_cost(checks.search, np.array(child, dtype=np.int16), mine))
+                heapq.heappush(heap, (bound, child, mine))
     return found
 
 
 def _least(checks: Checks, bottom: np.ndarray, source: int) -> float:
-    return -np.inf if not checks.count else float(node_cost(checks.search(), bottom, source))
+    return -np.inf if not checks.count else float(kernel.node_cost(checks.search, bottom, source))

@@ -82,7 +82,7 @@ def _tail_ratio(counts: np.ndarray, total: float, l: int) -> float:  # noqa: E74
 
 
 @kernel
-def _variation(codes: np.ndarray, counts: np.ndarray, total: float, q: np.ndarray) -> float:
+def variation(codes: np.ndarray, counts: np.ndarray, total: float, q: np.ndarray) -> float:
     """Half the sum of absolute differences; values absent from the group add their share of the table."""
     gap = 0.0
     covered = 0.0
@@ -284,7 +284,7 @@ def _evaluate(view: RuleView, codes: np.ndarray, counts: np.ndarray, denominator
     if op == TAIL:
         return _tail_ratio(counts, total, int(view.p0))
     if op == TOTAL_VARIATION:
-        return _variation(codes, counts, total, ref)
+        return variation(codes, counts, total, ref)
     if op == KL:
         return _divergence(codes, counts, total, ref)
     if op == ORDERED:

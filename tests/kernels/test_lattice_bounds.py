@@ -1,0 +1,91 @@
+"""Bounds handed down a lattice, against plain loops over all nodes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal.kernels.lattice import bounds as kernel
+from shoal.recoding.lattice import Lattice
+
+HEIGHTS = st.lists(st.integers(0, 3), min_size=1, max_size=4)
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def listed(heights: list[int]) -> kernel.Listed:
+    given_heights = np.array(heights, dtype=np.int64)
+    return kernel.Listed(*kernel.list_nodes(given_heights), Lattice(tuple(heights)).strides, given_heights)
+
+
+@given(HEIGHTS)
+def test_nodes_are_listed_by_height(heights: list[int]) -> None:
+    lattice, found = Lattice(tuple(heights)), listed(heights)
+    assert found.levels.tolist() == lattice.decode(np.arange(lattice.size)).tolist()
+    for height in range(lattice.max_height + 1):
+        mine = found.nodes[found.offsets[height] : found.offsets[height + 1]]
+        assert mine.tolist() == lattice.nodes_at_height(height).tolist()
+
+
+@given(HEIGHTS, SEEDS)
+def test_a_node_is_bounded_by_the_best_check_that_its_parents_know(heights: list[int], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    lattice, nodes = Lattice(tuple(heights)), listed(heights)
+    plain = rng.random((len(heights), max(heights) + 1)).cumsum(axis=1)
+    search = kernel.Search(plain, plain + rng.random((4, *plain.shape)))
+    source = rng.integers(-1, 4, lattice.size).astype(np.int32)
+    hopeless = (rng.random(lattice.size) < 0.1).astype(np.uint8)
+    done = rng.random(lattice.size) < 0.3
+    height = int(rng.integers(0, lattice.max_height + 1))
+    known = kernel.Known(source.copy(), hopeless.copy())
+    bounds = kernel.inherit_bounds(height, nodes, known, done, search)
+
+    def cost(node: int, check: int) -> float:
+        terms = search.plain if check < 0 else search.checks[check]
+        return float(sum(terms[a, level] for a, level in enumerate(lattice.decode(node))))
+
+    for node, bound in zip(lattice.nodes_at_height(height).tolist(), bounds, strict=True):
+        parents = lattice.successors(np.array([node]))[1].tolist()
+        if hopeless[node] or any(hopeless[parent] for parent in parents):
+            assert (bound, known.hopeless[node]) == (np.inf, 1)
+            continue
+        costs = {check: cost(node, check) for check in (source[parent] for parent in parents) if check >= 0}
+        assert bound == pytest.approx(max([cost(node, -1), *costs.values()]))
+        kept = done[node] and source[node] >= 0
+        assert known.source[node] == (source[node] if kept else max(costs, key=lambda one: costs[one], default=-1))
+
+
+@given(HEIGHTS, SEEDS)
+def test_steps_up_and_down_go_by_what_they_cost(heights: list[int], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    lattice, nodes = Lattice(tuple(heights)), listed(heights)
+    plain = rng.random((len(heights), max(heights) + 1)).cumsum(axis=1)
+    costs = plain[np.arange(len(heights)), nodes.levels].sum(axis=1)
+    start = int(rng.integers(0, lattice.size))
+    below, found = kernel.children(start, nodes, plain)
+    expected = lattice.predecessors(np.array([start]))[1]
+    assert below.tolist() == expected[np.argsort(costs[expected])].tolist()
+    assert found == pytest.approx(costs[below])
+    done = rng.random(lattice.size) < 0.2
+    allowed = nodes.levels[rng.random(lattice.size) < 0.1]
+    chain, node = [], start
+    while node != lattice.top:
+        above = lattice.successors(np.array([node]))[1]
+        node = int(above[np.argmin(costs[above])])
+        if done[node] or (allowed <= nodes.levels[node]).all(axis=1).any():
+            break
+        chain.append(node)
+    assert kernel.climb(start, nodes, plain, done, allowed).tolist() == chain
+
+
+@given(HEIGHTS, SEEDS)
+def test_all_below_a_node_are_ruled_out(heights: list[int], seed: int) -> None:
+    lattice, nodes = Lattice(tuple(heights)), listed(heights)
+    above = int(np.random.default_rng(seed).integers(0, lattice.size))
+    for height in range(lattice.max_height + 1):
+        hopeless = np.zeros(lattice.size, dtype=np.uint8)
+        kernel.rule_out(height, above, nodes, hopeless)
+        mine = lattice.nodes_at_height(height)
+        expected = mine[(nodes.levels[mine] <= nodes.levels[above]).all(axis=1)]
+        assert np.flatnonzero(hopeless).tolist() == expected.tolist()

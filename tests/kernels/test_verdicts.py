@@ -1,0 +1,152 @@
+"""Verdicts on the classes of a node, against plain counting."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoal.kernels.lattice.nodes import Combinations, Layout, Room, Slots, count_node
+from shoal.kernels.lattice.verdicts import (
+    class_histograms,
+    lost_codes,
+    most_within,
+    price_classes,
+    price_gone,
+    tally,
+)
+
+NONE = np.empty(0, dtype=np.uint8)
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def within(counts: np.ndarray, shares: np.ndarray, t: float) -> bool:
+    return float(np.abs(counts / counts.sum() - shares).sum()) / 2 <= t + 1e-9
+
+
+@settings(max_examples=60)
+@given(SEEDS)
+def test_no_part_of_a_class_that_is_near_enough_is_larger(seed: int) -> None:
+    """Of all parts of a class; and were rows divisible, one part as large would be near enough."""
+    rng = np.random.default_rng(seed)
+    shares = rng.dirichlet(np.ones(3))
+    counts, t = rng.integers(0, 7, 3), float(rng.choice([0.05, 0.1, 0.2, 0.4]))
+    codes = np.flatnonzero(counts).astype(np.int32)
+    parts = np.stack(np.meshgrid(*(np.arange(one + 1) for one in counts)), axis=-1).reshape(-1, 3)
+    best = max((int(part.sum()) for part in parts if part.sum() and within(part, shares, t)), default=0)
+    most = most_within(codes, counts[codes], float(counts.sum()), shares, t)
+    assert best <= most + 1e-6
+    assert np.minimum(shares * most, counts).sum() >= (1 - t) * most - 1e-6
+
+
+@pytest.mark.parametrize("card", [3, 5000])
+@given(seed=SEEDS)
+def test_histograms_of_classes_are_those_of_their_combinations(card: int, seed: int) -> None:
+    """Few values and many, those of settled classes left out."""
+    rng = np.random.default_rng(seed)
+    entries, classes = int(rng.integers(1, 30)), int(rng.integers(1, 6))
+    class_of = rng.integers(0, classes, entries).astype(np.int32)
+    mine = [np.sort(rng.choice(card, min(card, int(rng.integers(0, 4))), replace=False)) for _ in range(entries)]
+    indptr = np.cumsum([0, *map(len, mine)])
+    codes = np.concatenate([np.empty(0, dtype=np.int64), *mine]).astype(np.int32)
+    counts = rng.integers(1, 5, codes.size)
+    flags = (rng.random(card) < 0.3).astype(np.uint8)
+    bad, inherits = (rng.random((2, classes)) < 0.5).astype(np.uint8)
+    for settled in (False, True):
+        given_flags = (bad, inherits) if settled else (NONE, NONE)
+        found = class_histograms(class_of, classes, (indptr, codes, counts), flags, *given_flags)
+        for c in range(classes):
+            expected: Counter[int] = Counter()
+            for i in np.flatnonzero(class_of == c):
+                for entry in range(indptr[i], indptr[i + 1]):
+                    expected[int(codes[entry])] += int(counts[entry])
+            if settled and bad[c] and inherits[c]:
+                expected.clear()
+            at = slice(found[0][c], found[0][c + 1])
+            assert list(zip(found[1][at].tolist(), found[2][at].tolist(), strict=True)) == sorted(expected.items())
+            assert found[3][c] == sum(count for code, count in expected.items() if not flags[code])
+
+
+def test_what_is_lost_within_a_lost_class_counts_once() -> None:
+    sizes, gone, out = np.array([4, 3, 9, 8]), np.array([0, 2, 0, 5]), np.empty(5)
+    bad, inherits = np.array([0, 1, 1, 1], dtype=np.uint8), np.array([0, 1, 1, 0], dtype=np.uint8)
+    tally(sizes, 4, bad, inherits, gone, out)
+    assert out.tolist() == [20, 1, 16, 16 + 9 + 81 + 64, 3 + 9 + 5]
+    assert gone.tolist() == [0, 0, 0, 5]
+
+
+@settings(max_examples=40)
+@given(SEEDS, st.sampled_from([2, 40, 1 << 20]))
+def test_classes_are_numbered_as_they_first_come(seed: int, card: int) -> None:
+    """Where keys are slots of their own, and where they are hashed, of 32 bits and of 64."""
+    rng = np.random.default_rng(seed)
+    entries, attributes = int(rng.integers(1, 50)), 3
+    codes = rng.integers(0, card, (attributes, entries)).astype(np.int32)
+    codes[:, rng.random(entries) < 0.5] = codes[:, :1]
+    weight = rng.integers(1, 9, entries)
+    ids = np.arange(attributes)
+    layout = Layout(np.full((attributes, 1), card), ids, np.arange(attributes + 1), np.zeros((1, 0), dtype=np.int32))
+    slots = Slots(np.empty(128, dtype=np.int32), np.empty(entries, dtype=np.uint64))
+    kinds = (np.int32, np.int64, np.int32, np.int64, np.int32)
+    room = Room(*(np.empty(entries, dtype=kind) for kind in kinds))
+    found = count_node(codes, weight, layout, np.zeros(attributes, dtype=np.int64), slots, room)
+    first: dict[tuple[int, ...], int] = {}
+    rows: Counter[int] = Counter()
+    for i, cells in enumerate(map(tuple, codes.T.tolist())):
+        number = list(first).index(cells) if cells in first else len(first)
+        first.setdefault(cells, i)
+        rows[number] += int(weight[i])
+        assert room.class_of[i] == number
+    assert (found, room.first[:found].tolist()) == (len(first), list(first.values()))
+    assert room.sizes[:found].tolist() == [rows[c] for c in range(found)]
+
+
+@given(SEEDS)
+def test_lost_rows_are_counted_by_code_and_never_priced_too_high(seed: int) -> None:
+    """Exactly where classes are lost, and by the rows that lose least where only so many of a class are."""
+    rng = np.random.default_rng(seed)
+    cards, entries, classes = [4, 3], 12, 4
+    card_at = np.cumsum([0, *cards])
+    leaf = np.stack([rng.integers(0, card, entries) for card in cards], axis=1)
+    weight, class_of = rng.integers(1, 4, entries), rng.permutation(np.arange(entries) % classes).astype(np.int32)
+    table = Combinations(np.empty((0, 0), dtype=np.int32), weight, (leaf + card_at[:-1]).astype(np.int32))
+    flags = np.array([0, 1, 1, 0], dtype=np.uint8)
+    lost = np.ones(card_at[-1])
+    lost_codes(table, np.arange(entries, dtype=np.int32), np.arange(entries + 1), class_of, flags, lost)
+    expected = np.zeros(card_at[-1])
+    for i in np.flatnonzero(flags[class_of]):
+        expected[leaf[i] + card_at[:-1]] += weight[i]
+    assert lost.tolist() == expected.tolist()
+    # Level 0: the codes themselves; level 1: one node. Class 1 loses two rows, whichever.
+    labels = np.concatenate([np.arange(4), np.arange(3), np.zeros(7, dtype=np.int64)]).reshape(2, 7).astype(np.int32)
+    prices, out = -rng.random((2, 7)), np.zeros((2, 2))
+    codes = np.stack([leaf[:, 0], np.zeros(entries), leaf[:, 1], np.zeros(entries)]).astype(np.int32)
+    first = np.array([np.flatnonzero(class_of == c)[0] for c in range(classes)], dtype=np.int32)
+    layout = Layout(np.array([[4, 1], [3, 1]]), np.array([0, 2]), card_at, labels)
+    price_gone(np.array([0, 2, 0, 0]), codes, first, np.array([1, 1]), layout, prices, out)
+    for a in range(2):
+        mine = slice(card_at[a], card_at[a + 1])
+        assert out[a] == pytest.approx(2 * prices[:, mine].max(axis=1))
+
+
+@given(SEEDS)
+def test_suppressed_classes_are_priced_by_the_node_they_share(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    tops, leaf = np.array([[0, 0, 1, 1], [0, 0, 0, 1]]), rng.integers(0, 4, (2, 9))
+    levels = rng.integers(0, 2, 2)
+    labels = [leaf[a] if levels[a] == 0 else tops[a][leaf[a]] for a in range(2)]
+    classes, class_of = np.unique(np.stack(labels), axis=1, return_inverse=True)
+    # Codes of one node cost the same at its level.
+    prices = np.concatenate([rng.random((2, 4)), rng.random((2, 4))], axis=1)
+    prices[1] = np.concatenate([rng.random(4)[tops[a]] for a in range(2)])
+    flags = rng.integers(0, 2, classes.shape[1]).astype(np.uint8)
+    first = np.array([np.flatnonzero(class_of == c)[0] for c in range(classes.shape[1])], dtype=np.int32)
+    codes = np.stack([leaf[0], tops[0][leaf[0]], leaf[1], tops[1][leaf[1]]]).astype(np.int32)
+    nodes = np.stack([np.arange(8) % 4, tops.ravel()]).astype(np.int32)
+    layout = Layout(np.array([[4, 2], [4, 2]]), np.array([0, 2]), np.array([0, 4, 8]), nodes)
+    found = price_classes(np.bincount(class_of), flags, codes, first, levels, layout, prices)
+    lost = flags[class_of] != 0
+    assert found == pytest.approx([prices[levels[a], 4 * a + leaf[a][lost]].sum() for a in range(2)])
