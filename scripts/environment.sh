@@ -17,6 +17,22 @@ find_python() {
     return 1
 }
 
+# A PostgreSQL for the tests to start, where this machine has none and lets us install one; without it they say so.
+install_postgres() {
+    if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null 2>&1; then
+        return
+    fi
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+        echo "Installing PostgreSQL for the tests ..." >&2
+        # No cluster is made: the tests make their own.
+        mkdir -p /etc/postgresql-common
+        [ -e /etc/postgresql-common/createcluster.conf ] ||
+            echo "create_main_cluster = false" >/etc/postgresql-common/createcluster.conf
+        { apt-get install -qq -y postgresql || { apt-get update -qq && apt-get install -qq -y postgresql; }; } \
+            >/dev/null 2>&1 || echo "PostgreSQL could not be installed: tests that need it will not run." >&2
+    fi
+}
+
 # install EXTRAS: install the checkout with the given extras ("" for none) into .venv and compile its kernels, unless
 # that was done; with "dev" the papers, too.
 install() {

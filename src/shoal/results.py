@@ -184,12 +184,15 @@ class Written:
         Its public description.
     verdict, checks, evidence
         As in :class:`Release`.
+    types
+        What its columns were before they were written.
     """
 
     manifest: Mapping[str, Any] = field(repr=False)
     verdict: Sequence[Verdict]
     checks: Sequence[Check]
     evidence: Mapping[str, Any] = field(repr=False)
+    types: Sequence[pl.DataType] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

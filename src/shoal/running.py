@@ -65,7 +65,7 @@ def run(
         return run_stream(recipe, replace=replace, progress=progress)
     folder = recipe.resolve(recipe.output.folder)
     resume(folder.resolve())
-    check_output(folder, recipe.resolve(recipe.source.path), replace=replace)
+    check_output(folder, recipe.resolve(recipe.source.file), replace=replace)
     keeper = _keeper(recipe, key, replace)
     memory = remembered(recipe, key)
     token_key = keeper.token_key if keeper else None
@@ -192,7 +192,7 @@ def _anonymize_recipe(
     release = anonymize_table(
         recipe, table, token_key=token_key, codes=codes, history=history, progress=progress
     )
-    source = str(recipe.resolve(recipe.source.path))
+    source = str(recipe.resolve(recipe.source.file))
     private: dict[str, Any] = {"recipe": dump_recipe(recipe), "source_path": source}
     if recipe.output.format == "csv" and recipe.output.formulas == "keep":
         private["formulas"] = count_formulas(release.gated.tables)
@@ -244,7 +244,7 @@ def read_recipe_source(recipe: Recipe) -> Table:
     """The table a recipe names, coded."""
     source, roles = recipe.source, recipe.roles
     return read(
-        source.path,
+        source.file,
         name=source.name,
         columns=source.columns,
         separator=source.separator,

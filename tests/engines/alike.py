@@ -7,6 +7,46 @@ from pathlib import Path
 import shoal
 from tests.soak.run import attempt
 
+# For some of the synthetic census, with what differs from test to test in braces.
+
+RECIPE = """
+acknowledge = ["W-NEUTRAL"]
+seed = 1
+[source]
+path = "people.csv"
+missing = "{missing}"
+[roles]
+identifiers = ["name"]
+quasi = ["age", "sex", "region"]
+sensitive = ["diagnosis", "income"]
+neutral = ["visits"]
+drop = ["birth_date", "postcode", "marital_status", "education", "occupation", "industry", "admitted"]
+{subject}
+[hierarchies]
+age = {{ widths = [5, 10, 20] }}
+sex = {{ prefix = [1] }}
+region = {{ prefix = [1] }}
+[columns.income]
+type = "numeric"
+[[models]]
+name = "k"
+k = 3
+[[models]]
+name = "distinct-l"
+l = 2
+on = "diagnosis"
+[[models]]
+name = "t-closeness"
+t = 0.3
+on = "income"
+[algorithm]
+name = "{algorithm}"
+suppression_limit = 0.6
+[output]
+format = "{format}"
+suppressed = "{suppressed}"
+"""
+
 
 def outcome(recipe: Path, engine: str, *, more: str = "") -> tuple[int, str, dict[str, bytes]]:
     """Exit code, sentence and files of a recipe, given without an engine and an output."""

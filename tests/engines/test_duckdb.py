@@ -20,48 +20,10 @@ from shoal.errors import InputError, RefusalError
 from shoal.io import batches
 from shoal.io.batches import open_batches
 from shoal.io.files import read_frame
-from tests.engines.alike import outcome
+from tests.engines.alike import RECIPE, outcome
 from tests.soak.cases import make
 
 pytest.importorskip("duckdb")
-
-RECIPE = """
-acknowledge = ["W-NEUTRAL"]
-seed = 1
-[source]
-path = "people.csv"
-missing = "{missing}"
-[roles]
-identifiers = ["name"]
-quasi = ["age", "sex", "region"]
-sensitive = ["diagnosis", "income"]
-neutral = ["visits"]
-drop = ["birth_date", "postcode", "marital_status", "education", "occupation", "industry", "admitted"]
-{subject}
-[hierarchies]
-age = {{ widths = [5, 10, 20] }}
-sex = {{ prefix = [1] }}
-region = {{ prefix = [1] }}
-[columns.income]
-type = "numeric"
-[[models]]
-name = "k"
-k = 3
-[[models]]
-name = "distinct-l"
-l = 2
-on = "diagnosis"
-[[models]]
-name = "t-closeness"
-t = 0.3
-on = "income"
-[algorithm]
-name = "{algorithm}"
-suppression_limit = 0.6
-[output]
-format = "{format}"
-suppressed = "{suppressed}"
-"""
 
 
 def census(folder: Path, rows: int = 600, **changed: str) -> Path:

@@ -148,7 +148,13 @@ def test_defaults() -> None:
         ("source = 3", ["'source'", "a table"]),
         ('[source]\nname = "x"', ["'path'", "[source]"]),
         (SOURCE + 'pth = "x"', ["'pth'", "[source]", "'path'"]),
-        (SOURCE + 'url = "postgresql://x"', ["'url'", "[source]", "separator"]),
+        (SOURCE + 'uri = "x"', ["'uri'", "[source]", "'url'"]),
+        (SOURCE + 'url = "postgresql://x"', ["'path'", "'url'", "[source]", "keep one"]),
+        (SOURCE + 'table = "x"', ["'table'", "[source]", "add its 'url'"]),
+        ('[source]\nurl = "postgresql://x"', ["'url'", "[source]", "either a 'table' or a 'query'"]),
+        ('[source]\nurl = "postgresql://x"\ntable = "a"\nquery = "b"', ["either a 'table' or a 'query'"]),
+        ('[source]\nurl = "postgresql://x"\ntable = "a"\ncolumns = ["b"]', ["'columns'", "[source]"]),
+        ('[source]\nurl = "host=x"\ntable = "a"', ["'url'", "[source]", "must begin with 'postgresql://'"]),
         (SOURCE + 'missing = "dorp"', ["'missing'", "[source]", "'drop'"]),
         (SOURCE + "separator = 1", ["'separator'", "text"]),
         (SOURCE + '[roles]\nquasy = ["a"]', ["'quasy'", "[roles]", "'quasi'"]),
@@ -198,6 +204,25 @@ def test_refusals(text: str, parts: list[str]) -> None:
     assert "\n" not in message
     assert "pydantic" not in message
     assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "url, written",
+    [
+        ("postgresql://ann:pw@db:5432/clinic", "postgresql://ann@db:5432/clinic"),
+        ("postgresql://ann@db/clinic?password=pw&sslmode=require", "postgresql://ann@db/clinic?sslmode=require"),
+        ("postgres://db/clinic?pass%77ord=pw", "postgres://db/clinic"),
+        ("postgresql:///?service=clinic", "postgresql:///?service=clinic"),
+        ("postgresql://:pw@/x?sslpassword=pw", "postgresql://@/x"),
+    ],
+)
+def test_a_password_is_never_written_down(url: str, written: str) -> None:
+    recipe = parse_recipe(f'[source]\nurl = "{url}"\ntable = "a"\n')
+    assert recipe.source.url == url
+    assert url not in repr(recipe)
+    assert parse_recipe(dump_recipe(recipe)).source.url == written
+    with pytest.raises(RecipeError, match="in a database"):
+        _ = recipe.source.file
 
 
 def test_files(tmp_path: Path) -> None:

@@ -144,7 +144,8 @@ def _try_places(recipe: Recipe, replace: bool, tried: Callable[[Callable[[], Any
     from shoal.running import refuse_unkept
     from shoal.vault.remembering import refuse_unremembered
 
-    folder, source = recipe.resolve(recipe.output.folder), recipe.resolve(recipe.source.path)
+    folder, path = recipe.resolve(recipe.output.folder), recipe.source.path
+    source = None if path is None else recipe.resolve(path)
     tried(lambda: _private_places(recipe))
     tried(lambda: check_output(folder, source, replace=replace))
     tried(lambda: refuse_unkept(recipe))

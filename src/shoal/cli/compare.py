@@ -76,7 +76,7 @@ def compare(
         show_error(f"stopped: what was done is kept in '{work}', and the same command goes on from there.")
         raise
     data = comparison_data(found)
-    title = made.source.name or Path(made.source.path).stem
+    title = made.source.title
     write_private(place, compare_html(data, title=title))
     if table is not None:
         write_private(table, found.frame.write_csv())

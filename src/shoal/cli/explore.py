@@ -52,7 +52,7 @@ def explore(
         file = output or recipe.with_suffix(".explore.html")
         place = check_private(file, suffix=".html", replace=replace, release=made.resolve(made.output.folder))
         survey, models, extra = _survey(made, measure, max_nodes, step)
-        title = made.source.name or Path(made.source.path).stem
+        title = made.source.title
         step("writing")
         page = explore_html(survey, title=title, models=[_label(model) for model in models], extra=extra)
         write_private(place, page)

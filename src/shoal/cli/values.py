@@ -46,7 +46,7 @@ def values(
         }
         step("reading")
         levels, warnings = _valued(made)
-        title = made.source.name or Path(made.source.path).stem
+        title = made.source.title
         for suffix, place in places.items():
             step("writing")
             _write(suffix, place, levels, warnings, title)

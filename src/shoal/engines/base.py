@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Collection, Iterable, Sequence
+from typing import Protocol, runtime_checkable
+
+import polars as pl
 
 from shoal.table.rows import Rows
 from shoal.table.table import Table
@@ -13,4 +16,23 @@ class Engine(Protocol):
 
     def open(self, table: Table) -> Rows:
         """The table's rows, ready to be counted."""
+        ...
+
+
+@runtime_checkable
+class Keeping(Protocol):
+    """Where rows come from, and a release can go to as a table."""
+
+    def reserve(self, table: str) -> None:
+        """Refuse a table that a release cannot go to; cheap, so ask before any work is done."""
+        ...
+
+    def write(
+        self, frames: Iterable[pl.DataFrame], types: Sequence[pl.DataType], unchanged: Collection[str], comment: str
+    ) -> int:
+        """Write the table that was reserved, for nobody to see yet; gives how many rows it has."""
+        ...
+
+    def commit(self) -> None:
+        """Let everybody see it."""
         ...

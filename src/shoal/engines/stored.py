@@ -114,11 +114,7 @@ class Store:
         for number in range(self._parts):
             path = self._read / _part(number)
             part = pl.read_parquet(path, glob=False, hive_partitioning=False)
-            row_keys = part["p"].to_numpy().astype(np.uint64)
-            if self.schema.key is not None:
-                row_keys = key_hashes(canonical_text(part[f"o{self.others.index(self.schema.key)}"]))
             found: dict[str, np.ndarray | pl.Series] = {"r": np.arange(row, row + part.height, dtype=np.int64)}
-            found["b"], found["u"] = keys.bits(RELEASE_ORDER, row_keys), row_keys
             for name, at in self.places.items():
                 ids = part[f"i{at}"].to_numpy()
                 found[f"c{at}"] = known.codes[name][ids].astype(_narrow(known.domain.columns[name].card))
@@ -127,10 +123,27 @@ class Store:
             if self.schema.subject is not None:
                 found["s"] = part["s"]
             coded = pl.DataFrame(found).hstack(part.select(f"o{at}" for at in range(len(self.others))))
-            coded.write_parquet(self.coded / _part(number), compression="lz4", row_group_size=1 << 17)
+            self._keep(number, coded, part["p"], keys)
             path.unlink()
             row += part.height
             progress(f"coding the rows: {row:,}")
+
+    def take(self, part: pl.DataFrame, known: Dictionaries, keys: Keys) -> None:
+        """Take in a batch that was coded elsewhere: ``r``, ``c0``, ..., ``v0``, ..., ``s`` and ``o0``, ..."""
+        codes = {at: part[f"c{at}"].to_numpy().astype(_narrow(known.domain.columns[name].card))
+                 for name, at in self.places.items()}  # fmt: skip
+        narrow = [pl.Series(f"c{at}", mine) for at, mine in codes.items()]
+        self._keep(self._parts, part.with_columns(narrow), part["r"], keys)
+        self._parts += 1
+
+    def _keep(self, number: int, coded: pl.DataFrame, positions: pl.Series, keys: Keys) -> None:
+        """Write coded rows, and where each goes in a release."""
+        row_keys = positions.to_numpy().astype(np.uint64)
+        if self.schema.key is not None:
+            row_keys = key_hashes(canonical_text(coded[f"o{self.others.index(self.schema.key)}"]))
+        drawn = pl.Series("b", keys.bits(RELEASE_ORDER, row_keys)), pl.Series("u", row_keys)
+        coded = coded.select("r", *drawn, pl.exclude("r"))
+        coded.write_parquet(self.coded / _part(number), compression="lz4", row_group_size=1 << 17)
 
     def parts(self, columns: list[str] | None = None) -> Iterator[pl.DataFrame]:
         """The coded rows in the order of the source, or some columns of them."""

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import tomlkit
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 from tomlkit.items import AoT, Item
 
 from shoal.errors import RecipeError
 from shoal.io import entries
+from shoal.io.relations import check_place, check_target, check_url, no_file, without_password
 from shoal.io.text import UNPACK_LIMIT
 from shoal.params import nearest
 
@@ -36,10 +37,13 @@ class _Section(BaseModel):
 
 
 class Source(_Section):
-    """What to read; ``path`` is relative to the recipe."""
+    """What to read: a file, whose ``path`` is relative to the recipe, or a table or query of a database."""
 
     name: str | None = None
-    path: str
+    path: str | None = None
+    url: Annotated[str | None, BeforeValidator(check_url), Field(repr=False)] = None
+    table: str | None = None
+    query: str | None = None
     columns: list[str] | None = None
     separator: str | None = None
     encoding: str = "utf-8"
@@ -47,6 +51,23 @@ class Source(_Section):
     unpack_limit: Annotated[int, Field(gt=0)] = UNPACK_LIMIT
     missing: Literal["error", "drop", "value"] = "error"
     population: str | None = None
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Source:
+        check_place(self.model_dump(include={"path", "url", "table", "query", "columns"}))
+        return self
+
+    @property
+    def file(self) -> str:
+        """The path, for whoever reads files only."""
+        if self.path is None:
+            raise no_file()
+        return self.path
+
+    @property
+    def title(self) -> str:
+        """What to call it."""
+        return self.name or Path(self.file).stem
 
 
 class Roles(_Section):
@@ -95,9 +116,13 @@ class Engine(_Section):
 
 
 class Output(_Section):
-    """Where the release goes, and how, and what undoes it; ``folder`` and ``vault`` are relative to the recipe."""
+    """Where the release goes, and how, and what undoes it; ``folder`` and ``vault`` are relative to the recipe.
+
+    ``table`` is a new one in the database that the source is in.
+    """
 
     folder: str = "out"
+    table: str | None = None
     format: Literal["csv", "parquet"] = "csv"
     formulas: Literal["keep", "escape"] = "keep"
     suppressed: Literal["drop", "star"] = "drop"
@@ -218,6 +243,7 @@ def parse_recipe(text: str, base: Path = Path()) -> Recipe:
         # A misspelt entry often leaves another one lacking, so it is the one to name.
         found = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
         raise RecipeError(_sentence(found[0])) from None
+    check_target(recipe.source.url, recipe.output.table)
     recipe._base = base
     return recipe
 
@@ -238,13 +264,15 @@ def _load_toml(text: str) -> dict[str, Any]:
 
 
 def dump_recipe(recipe: Recipe) -> str:
-    """A recipe as TOML text that :func:`parse_recipe` reads back to an equal recipe."""
+    """A recipe as TOML text that :func:`parse_recipe` reads back to an equal recipe, but for a password in it."""
     document = tomlkit.document()
     settings = recipe.model_dump(exclude_none=True, exclude={"columns", "policies"})
     for key in ("columns", "policies"):
         settings[key] = {
             name: entry.model_dump(exclude_defaults=True, by_alias=True) for name, entry in getattr(recipe, key).items()
         }
+    if recipe.source.url is not None:
+        settings["source"]["url"] = without_password(recipe.source.url)
     settings["compare"] = recipe.compare.model_dump(exclude_defaults=True)
     if recipe.workload is not None:
         settings["workload"] = recipe.workload.model_dump(exclude_defaults=True)

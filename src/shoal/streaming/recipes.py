@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,16 @@ import polars as pl
 
 from shoal.algorithms.base import Algorithm
 from shoal.catalogue import load, make
+from shoal.engines.base import Keeping
 from shoal.engines.kept import KeptRows
 from shoal.errors import InputError, RecipeError
-from shoal.io.batches import open_batches
+from shoal.io.batches import Batches, open_batches
 from shoal.io.entries import memory_bytes
 from shoal.io.evidence import write_evidence
 from shoal.io.output import check_output, told
 from shoal.io.publication import BOUND, publish, resume
 from shoal.io.recipes import Recipe, dump_recipe
+from shoal.io.relations import Relation, no_file
 from shoal.io.source import Told, read_population
 from shoal.models.base import Model
 from shoal.pipeline import Progress
@@ -32,6 +34,7 @@ from shoal.table.schema import ColumnSpec, Schema
 from shoal.verify.folder import MANIFEST
 
 MEMORY = "memory"
+DATABASE = "postgres"  # the engine that reads from a database
 
 
 def keeps_rows(recipe: Recipe) -> bool:
@@ -49,9 +52,10 @@ def run_stream(
     folder = recipe.resolve(recipe.output.folder).resolve()
     if not dry_run:
         resume(folder)
-        check_output(folder, recipe.resolve(recipe.source.path), replace=replace)
+        check_output(folder, _path(recipe), replace=replace)
     keys = Keys.from_seed(recipe.seed)
     with opened(recipe, keys, progress) as rows:
+        table = _table(recipe, rows)
         judged = stream_of(recipe, rows, method, models, keys, progress).judged()
         how = {"format": recipe.output.format, "formulas": recipe.output.formulas}
         if dry_run:
@@ -62,14 +66,19 @@ def run_stream(
             written = judged.fill(staged, **how)
             found.append(written)
             digest = hashlib.sha256((staged / MANIFEST).read_bytes()).hexdigest()
-            facts = {"recipe": dump_recipe(recipe), "source_path": str(recipe.resolve(recipe.source.path))}
+            facts = {"recipe": dump_recipe(recipe), "source_path": str(_path(recipe) or "") or None}
             write_evidence({**written.evidence, **facts, BOUND: digest}, private)
+            if table is not None:
+                progress("writing the table")
+                _write_table(recipe, table, written, staged, digest)
             return digest
 
         try:
             publish(folder, fill, _check(recipe, folder, replace), replace=replace)
         except (OSError, pl.exceptions.PolarsError) as error:
             raise InputError(f"The release cannot be written to '{folder}': {told(error)}.") from None
+        if table is not None:
+            table.commit()
     return found[0]
 
 
@@ -83,9 +92,32 @@ def stream_of(
     )  # fmt: skip
 
 
+def _table(recipe: Recipe, rows: KeptRows) -> Keeping | None:
+    """Where a release goes as a table, after refusing one that it cannot go to."""
+    if recipe.output.table is None:
+        return None
+    assert isinstance(rows.database, Keeping)  # the source is in a database, or the recipe would have been refused
+    rows.database.reserve(recipe.output.table)
+    return rows.database
+
+
+def _write_table(recipe: Recipe, table: Keeping, written: Written, folder: Path, digest: str) -> None:
+    """Copy the gated file into a table."""
+    data = written.manifest["data"]
+    unchanged = recipe.roles.neutral if recipe.output.suppressed == "drop" else []
+    frames = open_batches(folder / data["file"]).frames()
+    found = table.write(frames, written.types, unchanged, f"Shoal release, SHA-256 of its manifest {digest}")
+    if found != data["rows"]:
+        raise InputError(f"The database took {found:,} of {data['rows']:,} rows, so nothing is written: run again.")
+
+
 def refuse_unserved(recipe: Recipe, method: Algorithm) -> None:
     """Refuse what an engine that keeps the rows cannot do, and name what can."""
     name = recipe.engine.name
+    if (name == DATABASE) != (recipe.source.url is not None):
+        raise no_file() if recipe.source.path is None else RecipeError(
+            f"The engine '{name}' reads from a database: give its 'url', and a 'table' or a 'query', under [source]."
+        )
     advice = f"use the engine '{MEMORY}'"
     if not (method.from_cells or method.in_parts):
         raise RecipeError(
@@ -112,16 +144,26 @@ def opened(recipe: Recipe, keys: Keys, progress: Progress) -> Iterator[KeptRows]
     source, settings = recipe.source, recipe.engine
     how: dict[str, Any] = {"separator": source.separator, "encoding": source.encoding}
     how["missing_markers"] = source.missing_markers
-    batches = open_batches(recipe.resolve(source.path), columns=source.columns, **how)
+    found = _source(recipe, how)
     engine = load("engine", settings.name)(
         memory=memory_of(recipe), folder=None if settings.scratch is None else recipe.resolve(settings.scratch)
     )
     build = _told(recipe, how).table
     with engine.opened(
-        batches, schema_of(recipe), build, keys, missing=source.missing, name=source.name or batches.name,
+        found, schema_of(recipe), build, keys, missing=source.missing, name=source.name or found.name,
         progress=progress,
     ) as rows:  # fmt: skip
         yield rows
+
+
+def _source(recipe: Recipe, how: Mapping[str, Any]) -> Batches | Relation:
+    """Where the rows are: in files or in a database."""
+    source = recipe.source
+    if source.url is None:
+        return open_batches(recipe.resolve(source.file), columns=source.columns, **how)
+    return Relation(
+        url=source.url, table=source.table, query=source.query, missing_markers=source.missing_markers
+    )
 
 
 def memory_of(recipe: Recipe) -> int:
@@ -158,4 +200,9 @@ def _output(recipe: Recipe) -> Output:
 
 
 def _check(recipe: Recipe, folder: Path, replace: bool) -> Callable[[], None]:
-    return lambda: check_output(folder, recipe.resolve(recipe.source.path), replace=replace)
+    return lambda: check_output(folder, _path(recipe), replace=replace)
+
+
+def _path(recipe: Recipe) -> Path | None:
+    """The file of the source; None where it is in a database."""
+    return None if recipe.source.path is None else recipe.resolve(recipe.source.path)

@@ -16,7 +16,7 @@ from shoal.errors import EmptyTableError, InputError
 from shoal.table.schema import Schema
 
 # Rows by which a column is looked at as a whole, such as for dates: enough for shares of cells to be seen.
-_LEAST = 2000
+LEAST = 2000
 
 
 class Numbered:
@@ -25,6 +25,14 @@ class Numbered:
     def __init__(self) -> None:
         self._known: pl.DataFrame | None = None
         self._counts = np.zeros(0, dtype=np.int64)
+
+    @classmethod
+    def counted(cls, values: pl.Series, counts: np.ndarray) -> Numbered:
+        """Values that somebody else found, none of them twice, and how often."""
+        found = cls()
+        found._known = values.alias("value").to_frame().with_row_index("id").select("value", "id")
+        found._counts = counts.astype(np.int64)
+        return found
 
     def see(self, values: pl.Series) -> np.ndarray:
         """uint32 number of every value."""
@@ -115,10 +123,40 @@ class Gathering:
                 self._note_dropped(frame.filter(~keep))
                 frame, positions = frame.filter(keep), positions[keep.to_numpy()]
         self.n += frame.height
-        if sum(part.height for part in self._sample) < _LEAST:
-            self._sample.append(frame.head(_LEAST))
+        if sum(part.height for part in self._sample) < LEAST:
+            self._sample.append(frame.head(LEAST))
         ids = {name: numbered.see(frame[name]) for name, numbered in self.columns.items()}
         return Gathered(ids=ids, others=frame.drop(self.columns), positions=positions)
+
+    def learn(
+        self,
+        sample: pl.DataFrame,
+        columns: Mapping[str, Numbered],
+        *,
+        n_read: int,
+        n: int,
+        nulls: Mapping[str, int],
+        dropped: Mapping[str, pl.Series],
+    ) -> None:
+        """Take over what a database counted, in the place of every row.
+
+        Parameters
+        ----------
+        sample
+            The first rows that take part.
+        columns
+            The different values of the columns that are counted.
+        n_read, n
+            Rows, and those that take part.
+        nulls
+            Missing cells of every column.
+        dropped
+            Values of rows that do not take part.
+        """
+        self.types, self._sample = dict(sample.schema), [sample]
+        self.columns, self.dropped = dict(columns), dict(dropped)
+        self.n_read, self.n = n_read, n
+        self._nulls = {name: nulls[name] for name in self._nulls}
 
     def _note_dropped(self, frame: pl.DataFrame) -> None:
         """Values of rows that are left out, which nothing published may tell about either."""
@@ -154,7 +192,7 @@ class Gathering:
         of the source.
         """
         sample = pl.concat(self._sample)
-        height = max([_LEAST, *(self.columns[name].card for name in names if name in self.columns)])
+        height = max([LEAST, *(self.columns[name].card for name in names if name in self.columns)])
         found = []
         for name in names:
             if name in self.columns:

@@ -1,0 +1,393 @@
+"""Tables in PostgreSQL: values are counted, coded and grouped there, and rows come here in batches for publication.
+
+One transaction (REPEATABLE READ) sees one state of the source from beginning to end, and writes nothing but temporary
+tables, which go with it. Names are quoted by the driver; values stand in no statement: they come and go by COPY.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+
+from shoal.engines.copying import lines, parsed
+from shoal.engines.kept import Reading
+from shoal.engines.refused import refused, unreachable
+from shoal.engines.scratch import scratch
+from shoal.engines.served import DAY, REAL, TEXT, TIME, TRUTH, WHOLE, Kind, Served
+from shoal.engines.shuffled import by_bits
+from shoal.engines.stored import Store, StoredRows, dictionaries
+from shoal.errors import EmptyTableError, InputError, MissingExtraError, SchemaError, ShoalError
+from shoal.hierarchy.values import EDGES
+from shoal.table.keys import Keys
+from shoal.table.schema import Schema
+from shoal.table.table import Table
+
+_BATCH = 1 << 18  # rows
+_PIECE = 1 << 16
+_LONGEST = 63  # bytes of a name
+_SECONDS = 30  # to wait for a connection, where the address does not say
+# What a column of a type is as it is read: of text without white space at its edges, of a short float the decimal that
+# it is written as. A numeric is read as text, so that no digit is lost.
+_READ: dict[str, tuple[Kind, str]] = {
+    **dict.fromkeys(("int2", "int4", "int8"), (WHOLE, "{}::bigint")),
+    "numeric": (TEXT, '{}::text COLLATE "C"'),
+    "float4": (REAL, "{}::text::double precision"),
+    "float8": (REAL, "{}"),
+    **dict.fromkeys(("text", "varchar", "bpchar", "name"), (TEXT, 'btrim(normalize({}::text, NFC), {}) COLLATE "C"')),
+    "bool": (TRUTH, "{}"),
+    "date": (DAY, "{}"),
+    "timestamp": (TIME, "{}"),
+}
+_SETTINGS = (
+    "SET LOCAL statement_timeout = 0",
+    "SET LOCAL idle_in_transaction_session_timeout = 0",
+    "SET LOCAL DateStyle = 'ISO, YMD'",
+    "SET LOCAL extra_float_digits = 1",
+)
+
+
+class Found(Protocol):
+    """A source in a database, as a recipe names it (`shoal.io.relations.Relation`)."""
+
+    @property
+    def url(self) -> str: ...
+
+    @property
+    def table(self) -> str | None: ...
+
+    @property
+    def query(self) -> str | None: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def where(self) -> str: ...
+
+    @property
+    def markers(self) -> list[str]: ...
+
+    def check(self, names: Sequence[str]) -> None: ...
+
+
+class PostgresEngine:
+    """Rows in a database of PostgreSQL.
+
+    Parameters
+    ----------
+    memory
+        Bytes that a run may take.
+    folder
+        Where scratch files go; by default the system's temporary folder.
+    """
+
+    def __init__(self, *, memory: int = 4 << 30, folder: Path | None = None) -> None:
+        self.memory = memory
+        self.folder = folder
+
+    @contextmanager
+    def opened(
+        self,
+        source: Found,
+        schema: Schema,
+        build: Callable[..., Table],
+        keys: Keys,
+        *,
+        missing: str,
+        name: str | None = None,
+        progress: Callable[[str], None] = lambda step: None,
+    ) -> Iterator[StoredRows]:
+        """The rows of a source, until they are no longer needed."""
+        if schema.key is None:
+            raise SchemaError(
+                "Rows of a database have no order of their own: name a column that tells them apart as 'key' under "
+                "[roles]."
+            )
+        progress("connecting")
+        with connected(source.url) as database, scratch(self.folder) as folder:
+            kinds = database.describe(source, schema)
+            progress(f"reading {source.where}")
+            if not database.copy_cells(source, kinds, schema.key):
+                raise EmptyTableError(f"There are no rows in {source.where}: there is nothing to publish.")
+            served = Served(database, schema, kinds, missing, source.where)
+            progress("counting values")
+            gathering = served.gather()
+            known = dictionaries(gathering, schema, build, name or source.name)
+            progress("coding the rows")
+            store = Store(folder, schema)
+            served.code(known, store)
+            served.store(known, store, keys, progress)
+            reading = Reading(known=known, places=store.places, others=store.others)
+            yield StoredRows(reading, store, database, lambda by: by_bits(store.parts(), known.domain.n, folder))
+
+
+class PostgresDatabase:
+    """One transaction of one connection."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self._types: dict[str, str] = {}
+        self._from: Any = None
+        self._to: Any = None
+        self._schema: str | None = None
+        self._doing = "SELECT"
+
+    def begin(self) -> None:
+        """Set what a run depends on, and refuse a database that it cannot go on in."""
+        connection = self._connection
+        for setting in _SETTINGS:
+            self.do(setting)
+        encoding, self._schema = connection.execute(
+            "SELECT current_setting('server_encoding'), current_schema()"
+        ).fetchone()
+        if encoding != "UTF8":
+            raise InputError(f"The database is encoded in {encoding}: Shoal reads databases in UTF8.")
+        if not self._may("SELECT has_database_privilege(current_database(), 'TEMPORARY')"):
+            raise InputError(
+                f"The role '{connection.info.user}' may not make temporary tables in the database "
+                f"'{connection.info.dbname}': grant it TEMPORARY."
+            )
+        # Ours are found before others of the same names.
+        self.do("SELECT set_config('search_path', 'pg_temp, ' || current_setting('search_path'), true)")
+
+    def ask(self, query: str) -> dict[str, np.ndarray]:
+        """What a query of whole numbers finds."""
+        rows = self._copied(f"COPY ({query}) TO STDOUT (FORMAT csv, HEADER)")
+        names = next(rows).decode().rstrip("\n").split(",")
+        frame = parsed(b"".join(rows), dict.fromkeys(names, WHOLE))
+        return {name: frame[name].to_numpy() for name in names}
+
+    def send(self, name: str, columns: Mapping[str, np.ndarray]) -> None:
+        """Make a table of whole numbers."""
+        frame = pl.DataFrame({key: np.asarray(values, dtype=np.int64) for key, values in columns.items()})
+        self.load(name, frame, dict.fromkeys(columns, WHOLE))
+
+    def do(self, statement: str) -> None:
+        """Carry out a statement in which nothing but names of ours stands."""
+        self._connection.execute(statement)
+
+    def load(self, name: str, frame: pl.DataFrame, kinds: Mapping[str, Kind]) -> None:
+        """Make a temporary table, in place of the one of that name."""
+        listed = ", ".join(f"{column} {kind.type}" for column, kind in kinds.items())
+        self.do(f"DROP TABLE IF EXISTS pg_temp.{name}")
+        self.do(f"CREATE TEMP TABLE {name} ({listed}) ON COMMIT DROP")
+        self._pour(f"COPY pg_temp.{name} FROM STDIN", [frame])
+        self.do(f"ANALYZE pg_temp.{name}")
+
+    def frames(self, query: str, kinds: Mapping[str, Kind]) -> Iterator[pl.DataFrame]:
+        """What a query finds, batch by batch."""
+        waiting: list[bytes] = []
+        for row in self._copied(f"COPY ({query}) TO STDOUT (FORMAT csv)"):
+            waiting.append(row)
+            if len(waiting) == _BATCH:
+                yield parsed(b"".join(waiting), kinds)
+                waiting = []
+        if waiting:
+            yield parsed(b"".join(waiting), kinds)
+
+    def describe(self, source: Found, schema: Schema) -> dict[str, Kind]:
+        """The columns of a source that are not dropped, after the roles are held against it."""
+        from psycopg.sql import SQL, Identifier
+
+        if source.table is not None:
+            self._from, names = self._table(source.table)
+        else:
+            # On lines of its own, since it may end in a comment.
+            self._from = SQL("(\n{}\n)").format(SQL((source.query or "").strip().rstrip(";")))
+            names = [one.name for one in self._looked(SQL("*"))]
+        source.check(names)
+        schema.check(names)
+        wanted = [name for name in names if name not in schema.drop]
+        found = self._looked(SQL(", ").join(map(Identifier, wanted)))
+        self._types = dict(zip(wanted, self._names([one.type_code for one in found]), strict=True))
+        for name, kind in self._types.items():
+            if kind not in _READ:
+                raise InputError(
+                    f"Column '{name}' of {source.where} holds {kind} values: cast it in a query, or drop the column."
+                )
+        return {name: _READ[kind][0] for name, kind in self._types.items()}
+
+    def copy_cells(self, source: Found, kinds: Mapping[str, Kind], key: str) -> int:
+        """Make the relation ``cells``, numbered by the key; gives how many rows it has."""
+        from psycopg.sql import SQL, Identifier, Literal
+
+        self.load("markers", pl.DataFrame({"m": source.markers}), {"m": TEXT})
+        marked = "CASE WHEN {0} IN (SELECT m FROM pg_temp.markers) THEN NULL ELSE {1} END AS {2}"
+        order = Identifier(f"y{list(kinds).index(key)}")
+        inner, outer = [], [SQL("row_number() OVER (ORDER BY {}) - 1 AS p").format(order)]
+        for at, (name, kind) in enumerate(kinds.items()):
+            cell = SQL(_READ[self._types[name]][1]).format(Identifier(name), Literal(EDGES))
+            inner.append(SQL("{} AS {}").format(cell, Identifier(f"y{at}")))
+            text = SQL("y{0}{1}").format(SQL(str(at)), SQL("" if kind is TEXT else "::text"))
+            outer.append(SQL(marked).format(text, Identifier(f"y{at}"), Identifier(f"x{at}")))
+        made = SQL(
+            "CREATE TEMP TABLE cells ON COMMIT DROP AS SELECT {} FROM (SELECT {} FROM {} AS source) AS read"
+        ).format(SQL(", ").join(outer), SQL(", ").join(inner), self._from)
+        rows: int = self._connection.execute(made, binary=True).rowcount
+        self.do("ANALYZE pg_temp.cells")
+        return rows
+
+    def reserve(self, table: str) -> None:
+        """Refuse a table that a release cannot go to, before anything is done."""
+        from psycopg.sql import Identifier
+
+        self._doing = "CREATE"
+        parts = self._connection.execute("SELECT parse_ident(%s)", [table]).fetchone()[0]
+        if len(parts) > 2:
+            raise InputError(f"The table '{table}' under [output] must be called 'schema.name' or 'name'.")
+        schema, name = [self._schema, *parts][-2:]
+        if schema is None or not self._may("SELECT true FROM pg_namespace WHERE nspname = %s", schema):
+            raise InputError(f"The database has no schema for the table '{table}' under [output]: make it first.")
+        found = "SELECT true FROM pg_class WHERE relname = %s AND relnamespace = quote_ident(%s)::regnamespace"
+        if self._may(found, name, schema):
+            raise InputError(f"The table '{table}' under [output] is there already, and is not replaced: name another.")
+        if not self._may("SELECT has_schema_privilege(%s, 'CREATE')", schema):
+            role = self._connection.info.user
+            raise InputError(f"The role '{role}' may not make tables in the schema '{schema}': grant it CREATE.")
+        self._to = Identifier(schema, name)
+
+    def write(
+        self, frames: Iterable[pl.DataFrame], types: Sequence[pl.DataType], unchanged: Collection[str], comment: str
+    ) -> int:
+        """Make the table that was reserved, which nobody sees before :meth:`commit`; gives how many rows it has.
+
+        Parameters
+        ----------
+        frames
+            Batches of rows, whose cells may all be text.
+        types
+            What their columns are.
+        unchanged
+            Columns that are those of the source, so that they keep their digits.
+        """
+        from psycopg.sql import SQL, Identifier, Literal
+
+        self._doing = "CREATE"
+        batches = iter(frames)
+        first = next(batches)
+        for name in first.columns:
+            if len(name.encode()) > _LONGEST:
+                raise InputError(f"The column '{name}' has too long a name: PostgreSQL keeps {_LONGEST} bytes.")
+        digits = [name for name in unchanged if self._types.get(name) == "numeric"]
+        listed = [
+            SQL("{} {}").format(Identifier(name), SQL("numeric" if name in digits else _made(kind)))
+            for name, kind in zip(first.columns, types, strict=True)
+        ]
+        self._connection.execute(SQL("CREATE TABLE {} ({})").format(self._to, SQL(", ").join(listed)))
+        self._connection.execute(SQL("COMMENT ON TABLE {} IS {}").format(self._to, Literal(comment)))
+        return self._pour(SQL("COPY {} FROM STDIN").format(self._to), chain([first], batches))
+
+    def commit(self) -> None:
+        """Let everybody see what was written, and end."""
+        import psycopg
+
+        try:
+            self._connection.commit()
+        except psycopg.Error as error:
+            raise InputError(
+                f"The release is in its folder, but the database did not keep its table ({type(error).__name__}): "
+                "run again with another folder."
+            ) from None
+
+    def told(self, error: Any) -> ShoalError:
+        """Why the database refused something."""
+        info = self._connection.info
+        return refused(error, role=info.user, host=info.host, doing=self._doing)
+
+    def _table(self, table: str) -> tuple[Any, list[str]]:
+        """A table as the driver quotes it, and its columns."""
+        from psycopg.sql import Identifier
+
+        found = self._connection.execute(
+            "SELECT nspname, relname, c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace "
+            "WHERE c.oid = to_regclass(%s)",
+            [table],
+        ).fetchone()
+        if found is None:
+            raise InputError(f"There is no table '{table}' in the database: check its name, and its schema's.")
+        columns = self._connection.execute(
+            "SELECT attname FROM pg_attribute WHERE attrelid = %s AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
+            [found[2]],
+        ).fetchall()
+        return Identifier(found[0], found[1]), [name for (name,) in columns]
+
+    def _looked(self, columns: Any) -> Sequence[Any]:
+        """How columns of the source are described; what is more than one statement is refused on the way."""
+        from psycopg.sql import SQL
+
+        query = SQL("SELECT {} FROM {} AS source LIMIT 0").format(columns, self._from)
+        described: Sequence[Any] = self._connection.execute(query, binary=True).description
+        return described
+
+    def _names(self, codes: Sequence[int]) -> list[str]:
+        found = self._connection.execute("SELECT oid, typname FROM pg_type WHERE oid = ANY(%s)", [codes]).fetchall()
+        return [dict(found)[code] for code in codes]
+
+    def _may(self, query: str, *asked: str) -> bool:
+        found = self._connection.execute(query, asked).fetchone()
+        return bool(found and found[0])
+
+    def _copied(self, query: str) -> Iterator[bytes]:
+        """What a COPY sends: a row at a time."""
+        with self._connection.cursor() as cursor, cursor.copy(query) as copy:
+            for row in copy:
+                yield bytes(row)
+
+    def _pour(self, statement: Any, frames: Iterable[pl.DataFrame]) -> int:
+        """Send rows; gives how many arrived."""
+        with self._connection.cursor() as cursor:
+            with cursor.copy(statement) as copy:
+                for frame in frames:
+                    for piece in frame.iter_slices(_PIECE):
+                        copy.write(lines(piece))
+            arrived: int = cursor.rowcount
+        return arrived
+
+
+@contextmanager
+def connected(url: str) -> Iterator[PostgresDatabase]:
+    """A transaction that sees one state of a database, undone in the end unless it was committed."""
+    try:
+        import psycopg
+        import psycopg.conninfo
+    except ImportError:
+        raise MissingExtraError("The engine 'postgres'", "psycopg", "postgres") from None
+    try:
+        given = psycopg.conninfo.conninfo_to_dict(url)
+    except psycopg.Error:
+        raise InputError(
+            "The 'url' under [source] is no address of a database: write postgresql://user@host:port/database, and "
+            "special characters as %40."
+        ) from None
+    known = {one.keyword.decode(): (one.val or b"").decode() for one in psycopg.pq.Conninfo.get_defaults()}
+    known = {**known, **{key: str(value) for key, value in given.items()}}
+    try:
+        connection = psycopg.connect(
+            url, client_encoding="UTF8", fallback_application_name="shoal",
+            connect_timeout=int(known.get("connect_timeout") or _SECONDS),
+        )  # fmt: skip
+    except psycopg.Error as error:
+        raise unreachable(known, str(error)) from None
+    database = PostgresDatabase(connection)
+    try:
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        connection.read_only = False  # whatever the role's default is: temporary tables are written
+        database.begin()
+        yield database
+    except psycopg.Error as error:
+        raise database.told(error) from None
+    finally:
+        connection.close()
+
+
+def _made(kind: pl.DataType) -> str:
+    """The type of a column of a release there."""
+    if kind.is_integer():
+        return WHOLE.type
+    return next((one.type for one in (REAL, TRUTH, DAY, TIME) if kind == one.here.base_type()), "text")
