@@ -192,7 +192,7 @@ def test_neighbours_within_the_window_are_the_nearest(seed: int, n: int, flat: b
     offer_windows(codes, prices, np.arange(n, dtype=np.int32), n, near, distance)
     pairs = [[i, j] for i in range(n) for j in range(n)]
     ids = np.repeat(np.arange(n * n), 2)
-    apart = price_groups(prices, codes[:, np.ravel(pairs)], ids, n * n).loss.reshape(n, n) // 2
+    apart = price_groups(prices, codes[:, np.ravel(pairs)], ids, n * n, None).loss.reshape(n, n) // 2
     for i in range(n):
         others = sorted(apart[i, j] for j in range(n) if j != i)
         assert distance[i].tolist() == others[:most]

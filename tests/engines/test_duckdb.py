@@ -62,6 +62,8 @@ def test_most_of_them_are_released(tmp_path: Path) -> None:
         {"subject": 'subject = "person"'},
         {"subject": 'subject = "person"', "missing": "drop"},
         {"algorithm": "top-down-subtree"},
+        {"algorithm": "mondrian"},
+        {"algorithm": "mondrian", "subject": 'subject = "person"'},
         {"missing": "error"},
     ],
     ids=str,

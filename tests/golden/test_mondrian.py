@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from shoal.algorithms.base import Problem
+from shoal.algorithms.grouping import by_rows
 from shoal.algorithms.partition.mondrian import Mondrian
 from shoal.engines.memory import MemoryRows
 from shoal.io.source import read
@@ -33,7 +34,7 @@ def partition(frame: pl.DataFrame, k: int) -> tuple[Problem, list[list[int]], ob
     models = [KAnonymity(k=k)]
     judge = Judge(models, whole_reference(ENGINE.open(table), models))
     problem = Problem(rows=ENGINE.open(table), judge=judge, keys=Keys.from_seed(1, identity=True))
-    recoding = Mondrian(cut="widest").run(problem)
+    recoding = by_rows(problem, Mondrian(cut="widest").run(problem))
     groups: dict[int, list[int]] = {}
     for row, group in enumerate(recoding.ids.tolist()):
         groups.setdefault(group, []).append(row)

@@ -18,9 +18,9 @@ from tests.table.random_tables import Case, cases
 
 
 @kernel
-def cuts(codes: np.ndarray, lo: int, hi: int, p: Prices, k: int) -> tuple:
+def cuts(codes: np.ndarray, lo: int, hi: int, p: Prices, k: int, weights: np.ndarray | None) -> tuple:
     """All cuts."""
-    return best_cuts(codes, lo, hi, p, k)
+    return best_cuts(codes, lo, hi, p, k, weights)
 
 
 @settings(max_examples=60)
@@ -32,7 +32,7 @@ def test_best_cuts_price_every_cut_between_two_values(case: Case, k: int) -> Non
     codes = np.ascontiguousarray(table.quasi_codes.T)
     # Rows outside the part must not matter.
     padded = np.concatenate([codes, codes, codes])
-    losses, found, values = cuts(padded, case.n, 2 * case.n, p, k)
+    losses, found, values = cuts(padded, case.n, 2 * case.n, p, k, None)
     expected = {}
     for a in range(len(columns)):
         for value in np.unique(codes[:, a])[:-1].tolist():
@@ -48,6 +48,18 @@ def test_best_cuts_price_every_cut_between_two_values(case: Case, k: int) -> Non
     assert allowed == pytest.approx(expected, abs=1e-9)
 
 
+@settings(max_examples=60)
+@given(cases(rows=(1, 14), sensitive=(0, 0)), st.integers(1, 4))
+def test_cells_are_cut_as_their_rows_are(case: Case, k: int) -> None:
+    table = case.table()
+    p = prices_of(table.domain)
+    rows = np.ascontiguousarray(table.quasi_codes.T)
+    cells, counts = np.unique(rows, axis=0, return_counts=True)
+    expected = cuts(rows, 0, case.n, p, k, None)
+    found = cuts(np.ascontiguousarray(cells), 0, counts.size, p, k, counts)
+    assert [one.tolist() for one in found] == [one.tolist() for one in expected]
+
+
 def test_best_cuts_of_a_wide_column() -> None:
     """Codes far apart take the sorting path instead of the dense one."""
     frame = pl.DataFrame({"a": np.arange(2000), "b": np.arange(2000) % 7})
@@ -55,7 +67,7 @@ def test_best_cuts_of_a_wide_column() -> None:
     p = prices_of(table.domain)
     rows = np.array([0, 5, 900, 1999, 1999 - 7])
     codes = np.ascontiguousarray(table.quasi_codes.T[rows])
-    losses, columns, values = cuts(codes, 0, 5, p, 2)
+    losses, columns, values = cuts(codes, 0, 5, p, 2, None)
     allowed = columns == 0
     assert sorted(values[allowed].tolist()) == [5, 900]
     # Two rows on one side and three on the other, each priced by the ranges of both columns.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from shoal.kernels.cores import use_cores
 from shoal.kernels.count import grouping
-from shoal.kernels.count.grouping import group_rows, number_keys, pack_keys
+from shoal.kernels.count.grouping import count_about, group_rows, number_keys, pack_keys
 
 
 def reference(rows: list[tuple[int, ...]]) -> dict[tuple[int, ...], list[int]]:
@@ -118,3 +118,19 @@ def test_ids_do_not_depend_on_what_codes_are_called(seed: int) -> None:
     renamed[1] = rng.permutation(50)[codes[1]]
     one, other = group_rows(codes, np.array([50] * 3))[0], group_rows(renamed, np.array([50] * 3))[0]
     assert np.array_equal(one, other)
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 60))
+def test_few_rows_are_counted_one_by_one(seed: int, columns: int, card: int) -> None:
+    codes = np.random.default_rng(seed).integers(0, card, (columns, 300)).astype(np.int32)
+    assert count_about(list(codes)) == np.unique(codes, axis=1).shape[1]
+
+
+@pytest.mark.parametrize("share", [1.0, 0.5, 0.01])
+def test_many_rows_are_counted_about(share: float) -> None:
+    """Within 5 %, whether rows are all different or most alike; columns that hold the same say no more than one."""
+    n = 500_000
+    rows = np.random.default_rng(3).integers(0, int(n * share), n)
+    columns = [(rows // 1000).astype(np.int32), (rows % 1000).astype(np.int32), (rows % 10).astype(np.int32)]
+    assert abs(count_about(columns) / np.unique(rows).size - 1) < 0.05

@@ -124,7 +124,7 @@ def test_unions_and_nearest_groups(data: st.DataObject) -> None:
     def rise(g: int, h: int) -> float:
         return whole(rows[g] + rows[h]) - whole(rows[g]) - whole(rows[h])
 
-    priced = price_groups(p, codes, labels, count)
+    priced = price_groups(p, codes, labels, count, None)
     window = data.draw(st.sampled_from([1, 10]))
     found = nearest_groups(p, codes, labels, count, np.arange(count), window)
     for g in range(count):

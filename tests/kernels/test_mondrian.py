@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.algorithms.base import Problem
+from shoal.algorithms.grouping import by_rows
 from shoal.algorithms.partition.mondrian import Mondrian
 from shoal.catalogue import make
 from shoal.engines.memory import MemoryEngine
@@ -39,7 +40,7 @@ def groups_of(table: Table, specs: Sequence[dict[str, Any]], **options: Any) -> 
     models = [make("model", spec) for spec in specs]
     judge = Judge(models, whole_reference(ENGINE.open(table), models))
     problem = Problem(rows=ENGINE.open(table), judge=judge, keys=Keys.from_seed(1, identity=True))
-    recoding = Mondrian(**options).run(problem)
+    recoding = by_rows(problem, Mondrian(**options).run(problem))
     assert recoding.ids.min() == 0
     assert recoding.ids.max() == recoding.groups - 1
     return {frozenset(np.flatnonzero(recoding.ids == group).tolist()) for group in range(recoding.groups)}

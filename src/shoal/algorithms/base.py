@@ -114,6 +114,10 @@ class Algorithm:
         """Whether the frequency table is all that it looks at, so that any engine can serve it."""
         return False
 
+    def by_cells(self, domain: Domain) -> bool:
+        """The same of one table: people do not add up over cells."""
+        return self.from_cells
+
     @property
     def in_parts(self) -> bool:
         """Whether parts of the rows can be grouped by themselves, where they do not all fit into memory."""

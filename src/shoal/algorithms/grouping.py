@@ -13,7 +13,7 @@ from shoal.catalogue import load
 from shoal.errors import ParameterError
 from shoal.models.base import Model
 from shoal.params import real, whole
-from shoal.recoding.recodings import Grouping
+from shoal.recoding.recodings import CellGrouping, Grouping
 
 NOT_POLISHED = "none"
 
@@ -62,6 +62,13 @@ class Polishable(Algorithm):
         return polish(problem, grouping, self.polishes, self.polish_rounds or POLISH_ROUNDS, self.polish_seconds)
 
 
+def by_rows(problem: Problem, grouping: Grouping | CellGrouping) -> Grouping:
+    """The same groups as numbers of rows, which must be in memory."""
+    if isinstance(grouping, Grouping):
+        return grouping
+    return Grouping(ids=problem.memory.ids(grouping.classmap), groups=grouping.groups, notes=grouping.notes)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Grouper(Polishable):
     """A method whose result is a grouping of records.
@@ -86,13 +93,13 @@ class Grouper(Polishable):
         """Groups of one part are good for the whole."""
         return True
 
-    def group(self, problem: Problem) -> Grouping:
+    def group(self, problem: Problem) -> Grouping | CellGrouping:
         """Put the records of a table in groups."""
         raise NotImplementedError
 
-    def run(self, problem: Problem) -> Grouping:
+    def run(self, problem: Problem) -> Grouping | CellGrouping:
         """Group the records, merge groups that fail a model, and polish if asked."""
         grouping = self.group(problem)
         if self.mends or problem.judge.beyond_kernels:
             grouping = mend(problem, grouping, self.share_allowed(problem.domain.n))
-        return self.polished(problem, grouping)
+        return grouping if self.polishes is None else self.polished(problem, by_rows(problem, grouping))

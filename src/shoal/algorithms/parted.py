@@ -15,8 +15,9 @@ from typing import Protocol
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
+from shoal.algorithms.grouping import by_rows
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.recoding.recodings import Grouping
+from shoal.recoding.recodings import CellGrouping, Grouping
 from shoal.table.classmap import Cells
 from shoal.table.domain import Domain
 from shoal.table.rows import ArrayRows, Frequency, Rows
@@ -65,6 +66,8 @@ def grouped_in_parts(method: Algorithm, problem: Problem, rows: PartedRows, most
 
 def _groups(method: Algorithm, problem: Problem) -> Grouping:
     found = method.run(problem)
+    if isinstance(found, CellGrouping):
+        found = by_rows(problem, found)
     if not isinstance(found, Grouping) or found.counterfeits is not None:
         raise ParameterError(f"'{method.name}' makes no groups of records, so it cannot go part by part.")
     return found

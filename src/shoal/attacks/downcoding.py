@@ -14,7 +14,7 @@ from shoal.attacks.splits import forced_splits, tree_children
 from shoal.kernels.count.extents import group_ranges
 from shoal.recoding.applied import Released
 from shoal.recoding.column_cells import CellColumn, IntervalCells, SetCells, TreeCells
-from shoal.recoding.recodings import Grouping
+from shoal.recoding.recodings import CellGrouping, Grouping
 from shoal.table.column import Column
 
 
@@ -50,7 +50,7 @@ class Downcoding(Attack):
         """Deduce, then check against the input."""
         assert case.release is not None
         released = case.release.released
-        local = isinstance(released.recoding, Grouping)
+        local = isinstance(released.recoding, Grouping | CellGrouping)
         splits = {} if local else forced_splits(case.release)
         none = np.zeros(released.n_classes, dtype=np.int64)
         found = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -18,12 +18,12 @@ from shoal.kinds.generalised import GENERALISED
 from shoal.recoding.blocks import block_cells
 from shoal.recoding.column_cells import CellColumn, IntervalCells, SetCells, TreeCells, all_bits, one_bit
 from shoal.recoding.randomised import Randomised, describe_randomised
-from shoal.recoding.recodings import Blocks, FullDomain, Grouping, Recoding, Redrawn, Subtree
-from shoal.table.classmap import Grouped, Nodes, RowIds, Together
+from shoal.recoding.recodings import Blocks, CellGrouping, FullDomain, Grouping, Recoding, Redrawn, Subtree
+from shoal.table.classmap import Grouped, Nodes, Together
 from shoal.table.column import FLAT, TREE, Column
 from shoal.table.domain import Domain, Joint
 from shoal.table.rows import ArrayRows, Rows, in_memory, with_codes
-from shoal.table.stats import Attribute, GroupStats, Histogram, attribute
+from shoal.table.stats import Attribute, GroupStats, Histogram, attribute, counted_by_rows
 from shoal.table.table import Table
 
 
@@ -178,7 +178,7 @@ class PriceStats:
     def values_in(self, place: int) -> Histogram:
         """How often each value of a quasi-identifier occurs in each class."""
         column = self.domain.quasi[place]
-        one = _rows_of(column)
+        one = counted_by_rows(column)
         return self._released.rows.stats(self._released.classmap, [one]).histograms[one.key]
 
     def majority(self, name: str) -> np.ndarray:
@@ -196,16 +196,11 @@ class PriceStats:
         column = self.domain.quasi[place]
         rows = column.frequencies
         if suppressed:
-            one = _rows_of(column)
+            one = counted_by_rows(column)
             kept = self._released.rows.stats(Together(self._released.classmap), [one]).histograms[one.key]
             rows = rows - np.bincount(kept.codes, kept.counts, minlength=column.card)
         shares = column.frequencies / max(self.n, 1)
         return float(-np.log2(np.where(shares > 0, shares, 1.0)) @ rows)
-
-
-def _rows_of(column: Column) -> Attribute:
-    """A column whose values are counted by rows, all of them known."""
-    return Attribute((column.name,), False, column.card, np.zeros(column.card, dtype=np.uint8), column)
 
 
 def apply_recoding(rows: Rows, recoding: Recoding) -> Released:
@@ -214,9 +209,9 @@ def apply_recoding(rows: Rows, recoding: Recoding) -> Released:
     return replace(made, made=recoding.kind, recoding=recoding)
 
 
-def generalised(rows: Rows, recoding: Grouping | FullDomain | Subtree | Blocks) -> Released:
+def generalised(rows: Rows, recoding: Grouping | CellGrouping | FullDomain | Subtree | Blocks) -> Released:
     """Generalise every record; classes are what has equal cells."""
-    if isinstance(recoding, Grouping):
+    if isinstance(recoding, Grouping | CellGrouping):
         return _grouped(rows, recoding)
     columns = rows.domain.quasi
     if isinstance(recoding, Blocks):
@@ -267,18 +262,25 @@ def _labels(domain: Domain, name: str, nodes: np.ndarray) -> pl.Series:
     return labels if column.missing < 0 else labels.set(pl.Series(nodes == column.missing), None)
 
 
-def _grouped(rows: Rows, recoding: Grouping) -> Released:
+def _grouped(rows: Rows, recoding: Grouping | CellGrouping) -> Released:
     """Groups by the extent of their members; those with equal cells are one class."""
-    codes_of, groups = with_codes(rows).codes_of, recoding.groups
-    cells = [extent_cells(column, codes_of(column.name), recoding) for column in rows.domain.quasi]
+    members, groups = member_codes(rows, recoding), recoding.groups
+    cells = [extent_cells(column, members(column.name), recoding) for column in rows.domain.quasi]
     keys = np.stack([column.keys for column in cells]) if groups else np.zeros((len(cells), 0), dtype=np.int32)
     class_of, first, _ = group_rows(keys, keys.max(axis=1, initial=0) + 1)
-    classes = RowIds(np.append(class_of, -1).astype(np.int32)[recoding.ids], first.size)
-    made = _released(rows, classes, [column.merge(class_of, first) for column in cells], None)
+    merged = replace(recoding, ids=np.append(class_of, -1).astype(np.int32)[recoding.ids], groups=first.size)
+    made = _released(rows, merged.classmap, [column.merge(class_of, first) for column in cells], None)
     return replace(made, groups=groups)
 
 
-def extent_cells(column: Column, codes: np.ndarray, grouping: Grouping) -> CellColumn:
+def member_codes(rows: Rows, recoding: Grouping | CellGrouping) -> Callable[[str], np.ndarray]:
+    """Quasi-identifier to the codes of what is in groups: rows, or cells of the frequency table."""
+    if isinstance(recoding, Grouping):
+        return with_codes(rows).codes_of
+    return dict(zip(rows.domain.schema.quasi, rows.frequency([]).codes, strict=True)).__getitem__
+
+
+def extent_cells(column: Column, codes: np.ndarray, grouping: Grouping | CellGrouping) -> CellColumn:
     """The cells of groups, each of the extent of its members."""
     if column.kind == FLAT:
         column.check_sets(grouping.groups)

@@ -16,6 +16,7 @@ from shoal.kinds.microaggregated import MICROAGGREGATED
 from shoal.kinds.perturbed import PERTURBED
 from shoal.kinds.pseudonymised import PSEUDONYMISED
 from shoal.kinds.randomised import RANDOMISED
+from shoal.table.classmap import Cells, RowIds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +75,32 @@ class Grouping(Recoding):
 
     ids: np.ndarray
     groups: int
+
+    @property
+    def classmap(self) -> RowIds:
+        """Which group a row is in."""
+        return RowIds(self.ids, self.groups)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CellGrouping(Recoding):
+    """Cells of the frequency table in groups, so that equal rows are together; as `Grouping` otherwise.
+
+    Attributes
+    ----------
+    ids
+        int32 group of each cell, -1 for a suppressed one.
+    groups
+        Number of groups.
+    """
+
+    ids: np.ndarray
+    groups: int
+
+    @property
+    def classmap(self) -> Cells:
+        """Which group a cell is in."""
+        return Cells(self.ids, self.groups)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -94,10 +94,14 @@ class Stream:
     def searched(self, rows: KeptRows, judge: Judge) -> Recoding:
         """What the method makes of the rows: of their frequency table, or part by part."""
         problem = Problem(rows=rows, judge=judge, keys=self.keys, progress=self.progress)
-        if self.method.from_cells:
-            return self.method.run(problem)
-        assert isinstance(rows, StoredRows)  # what others keep was refused before
-        return grouped_in_parts(self.method, problem, rows, rows.most(self.memory))
+        method = self.method
+        if not isinstance(rows, StoredRows):
+            return method.run(problem)
+        most = rows.most(self.memory)
+        # Cells take what rows take, where they are grouped as these are.
+        if method.by_cells(rows.domain) and (not method.in_parts or rows.frequency([]).rows.size <= most):
+            return method.run(problem)
+        return grouped_in_parts(method, problem, rows, most)
 
     def judged(self) -> Judged:
         """Search, recode and judge the classes: all that does not need the rows one by one."""

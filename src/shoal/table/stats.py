@@ -116,6 +116,11 @@ def attribute(domain: Domain, names: Sequence[str], *, people: bool | None = Non
     return Attribute(tuple(names), people, joint.card, joint.unknown, None)
 
 
+def counted_by_rows(column: Column) -> Attribute:
+    """Any column, whose values are counted by rows, all of them known."""
+    return Attribute((column.name,), False, column.card, np.zeros(column.card, dtype=np.uint8), column)
+
+
 def sensitive_columns(domain: Domain, names: Sequence[str]) -> list[Column]:
     """The named columns, after refusing those that are not sensitive."""
     for name in names:

@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal.algorithms.grouping import by_rows
 from shoal.catalogue import make
 from shoal.errors import InfeasibleError
 from shoal.io.source import read
@@ -47,7 +48,8 @@ def test_groups_hold_where_all_do(cut: str, seed: int, n: int, spread: int, mode
     """From a table that satisfies the model, only cuts that keep it on both sides are made."""
     table = table_of(seed, n, spread)
     values = table.frame["s"].to_numpy()
-    found = make("algorithm", {"name": "mondrian", "cut": cut}).run(Case(table, [model]).problem())
+    problem = Case(table, [model]).problem()
+    found = by_rows(problem, make("algorithm", {"name": "mondrian", "cut": cut}).run(problem))
     judged = [holds(values[found.ids == g], model) for g in range(found.groups)]
     if holds(values, model):
         assert all(judged)

@@ -13,7 +13,7 @@ from shoal.algorithms.aims import Aim
 from shoal.algorithms.base import Problem
 from shoal.algorithms.cluster.limits import Promise, promise_of, secrets_of
 from shoal.algorithms.cluster.records import Records, collect
-from shoal.algorithms.grouping import Grouper
+from shoal.algorithms.grouping import Grouper, by_rows
 from shoal.algorithms.polish import POLISH_ROUNDS, polish
 from shoal.algorithms.prices import FINE, pack, quasi_columns, units_of
 from shoal.catalogue import load
@@ -136,7 +136,7 @@ class UPC(Grouper):
     def run(self, problem: Problem) -> Grouping:
         """Cluster under the guide given; without one, try all starts and polish what loses least once more."""
         if self.guide is not None or self.listing != "grown":
-            return super().run(problem)
+            return by_rows(problem, super().run(problem))
         found: dict[str, Grouping] = {}
         failed: list[InfeasibleError] = []
         for guide in _GUIDES:

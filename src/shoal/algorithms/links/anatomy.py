@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
+from shoal.algorithms.grouping import by_rows
 from shoal.algorithms.links.people import refuse_repeated_people
 from shoal.algorithms.links.roundrobin import round_robin
 from shoal.catalogue import load, make
@@ -20,7 +21,7 @@ from shoal.models.base import Model
 from shoal.models.rules import Reference
 from shoal.params import choice, whole
 from shoal.recoding.applied import apply_recoding
-from shoal.recoding.recodings import Bucketed, Grouping
+from shoal.recoding.recodings import Bucketed, CellGrouping, Grouping
 from shoal.table.keys import Keys
 from shoal.table.stats import Attribute
 
@@ -249,8 +250,9 @@ def _classes(grouper: Algorithm, problem: Problem) -> tuple[np.ndarray, dict[str
         raise ParameterError(
             f"The 'grouping' of Anatomy must be a method that generalises, and '{grouper.name}' does not."
         )
-    ids = recoding.ids if isinstance(recoding, Grouping) else apply_recoding(problem.rows, recoding).classes
-    return ids, dict(recoding.notes)
+    if isinstance(recoding, Grouping | CellGrouping):
+        return by_rows(problem, recoding).ids, dict(recoding.notes)
+    return apply_recoding(problem.rows, recoding).classes, dict(recoding.notes)
 
 
 def _renumbered(ids: np.ndarray, problem: Problem) -> np.ndarray:

@@ -37,7 +37,7 @@ def round_robin(problem: Problem) -> tuple[np.ndarray, dict[str, Any]]:
     order, codes = order[by_group], codes[by_group]
     work = Work(codes, np.empty_like(codes), order, np.empty_like(order), np.zeros(order.size, dtype=np.uint8))
     starts = np.searchsorted(ids[by_group], np.arange(groups + 1))
-    prices, judged = prices_of(problem.domain), (problem.judge.rules, sensitive_codes(problem))
+    prices, judged = prices_of(problem.domain), (problem.judge.rules, sensitive_codes(problem), None)
     cut_parts(work, starts, prices, judged, Options(problem.judge.k, False, False), None, None, False)
     found = np.empty(order.size, dtype=np.int32)
     found[order] = np.cumsum(work.ends) - work.ends

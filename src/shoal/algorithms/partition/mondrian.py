@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,13 +10,19 @@ import numpy as np
 
 from shoal.algorithms.base import Problem, sensitive_codes, shuffled_codes
 from shoal.algorithms.grouping import Grouper
-from shoal.algorithms.partition.aim import AIMS, aim_of
+from shoal.algorithms.partition.aim import AIMS, Target, target_of
 from shoal.algorithms.prices import prices_of
 from shoal.errors import ParameterError
+from shoal.kernels.count.grouping import count_about
+from shoal.kernels.judge.cells import Tallies
 from shoal.kernels.judge.rules import EXTENT, SIZE
+from shoal.kernels.partition.aims import Aim
 from shoal.kernels.partition.mondrian import Judged, Options, Work, partition
 from shoal.params import choice
-from shoal.recoding.recodings import Grouping
+from shoal.recoding.recodings import CellGrouping, Grouping
+from shoal.table.domain import Domain
+from shoal.table.rows import ArrayRows, Frequency
+from shoal.table.stats import Attribute
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,27 +64,90 @@ class Mondrian(Grouper):
         if self.target is not None and self.cut not in AIMS:
             raise ParameterError("The target of Mondrian is for the cuts 'info-gain' and 'lsd': leave it out.")
 
-    def group(self, problem: Problem) -> Grouping:
-        """Partition all rows."""
-        table = problem.table
-        problem.progress("cutting the table")
+    def group(self, problem: Problem) -> Grouping | CellGrouping:
+        """Partition all rows, or the cells of the frequency table in their place."""
+        target = target_of(problem.domain, self.cut, self.target)
+        if self._cuts_cells(problem):
+            return self._group_cells(problem, target)
+        table, progress = problem.table, problem.progress
+        progress("cutting the table")
         order, codes = shuffled_codes(problem)
-        work = Work(
-            codes, np.empty_like(codes), order, np.empty_like(order), np.zeros(table.n, dtype=np.uint8)
-        )
+        work = Work(codes, np.empty_like(codes), order, np.empty_like(order), np.zeros(table.n, dtype=np.uint8))
         least, judged = condition(problem)
+        ids, groups = self._cut(problem, work, least, judged, None if target is None else target.of_rows(table))
+        return Grouping(ids=ids, groups=groups)
+
+    @property
+    def from_cells(self) -> bool:
+        """Equal rows are cut as one where they stay together."""
+        return self.mode == "strict" and self.polishes is None
+
+    def by_cells(self, domain: Domain) -> bool:
+        """The same, and what is counted adds up over cells."""
+        return self.from_cells and not domain.by_people
+
+    def _cuts_cells(self, problem: Problem) -> bool:
+        """Whether equal rows are cut as one.
+
+        Rows that are in memory are cut one by one where most are alone in their cell, which then saves nothing.
+        """
+        rows = problem.rows
+        if self.mode != "strict" or rows.domain.by_people:
+            return False
+        if isinstance(rows, ArrayRows):
+            return count_about([rows.table.codes[name] for name in rows.domain.schema.quasi]) <= rows.domain.n // 2
+        if self.polishes is not None:
+            raise ParameterError("Polish moves rows one by one, for which they must be in memory: use that engine.")
+        return True
+
+    def _group_cells(self, problem: Problem, target: Target | None) -> CellGrouping:
+        problem.progress("counting equal rows")
+        least, rows_only = fewest(problem)
+        attributes = [] if rows_only else problem.judge.attributes
+        wanted = [*attributes, *([] if target is None else [target.attribute])]
+        frequency = problem.rows.frequency(list({one.key: one for one in wanted}.values()))
+        judged = None if rows_only else (problem.judge.rules, None, tallies_of(frequency, attributes))
+        problem.progress("cutting the table")
+        codes = np.ascontiguousarray(frequency.codes.T, dtype=np.int32)
+        order = np.arange(frequency.rows.size, dtype=np.int32)
+        moved = codes, np.empty_like(codes), order, np.empty_like(order), np.zeros(order.size, dtype=np.uint8)
+        work = Work(*moved, frequency.rows.astype(np.int64), np.empty(order.size, dtype=np.int64))
+        aim = None if target is None else target.of_cells(frequency)
+        ids, groups = self._cut(problem, work, least, judged, aim)
+        return CellGrouping(ids=ids, groups=groups)
+
+    def _cut(
+        self, problem: Problem, work: Work, least: int, judged: Judged, aim: Aim | None
+    ) -> tuple[np.ndarray, int]:
+        """Group of every row or cell, and how many there are."""
         options = Options(least, self.mode == "relaxed", self.fallback_lt)
-        aim = aim_of(problem, self.cut, self.target)
-        partition(work, prices_of(table.domain), judged, options, self.cut != "widest", aim)
-        ids = np.empty(table.n, dtype=np.int32)
-        ids[order] = np.cumsum(work.ends) - work.ends
-        return Grouping(ids=ids, groups=int(work.ends.sum()))
+        partition(work, prices_of(problem.domain), judged, options, self.cut != "widest", aim)
+        ids = np.empty(work.order.size, dtype=np.int32)
+        ids[work.order] = np.cumsum(work.ends) - work.ends
+        return ids, int(work.ends.sum())
 
 
 def condition(problem: Problem) -> tuple[int, Judged]:
     """Fewest rows of a side, and what else it has to satisfy, None where the number of rows decides alone."""
-    table, judge = problem.table, problem.judge
-    rows_only = bool(np.isin(judge.rules.op, (SIZE, EXTENT)).all()) and table.subjects is None
+    least, rows_only = fewest(problem)
+    return least, None if rows_only else (problem.judge.rules, sensitive_codes(problem), None)
+
+
+def fewest(problem: Problem) -> tuple[int, bool]:
+    """Fewest rows of a side, and whether their number decides alone."""
+    judge = problem.judge
+    rows_only = bool(np.isin(judge.rules.op, (SIZE, EXTENT)).all()) and not problem.domain.by_people
     # Some models guide by a size that they do not ask for.
-    least = max([judge.k, *judge.rules.limit[judge.rules.op == SIZE].astype(int).tolist()])
-    return least, None if rows_only else (judge.rules, sensitive_codes(problem))
+    return max([judge.k, *judge.rules.limit[judge.rules.op == SIZE].astype(int).tolist()]), rows_only
+
+
+def tallies_of(frequency: Frequency, attributes: Sequence[Attribute]) -> Tallies:
+    """Histograms of cells, an attribute after another, as the kernels take them."""
+    found = [frequency.histograms[one.key] for one in attributes]
+    before = np.cumsum([0, *(one.codes.size for one in found[:-1])])
+    return Tallies(
+        codes=np.concatenate([one.codes for one in found], dtype=np.int32),
+        counts=np.concatenate([one.counts for one in found], dtype=np.int64),
+        at=np.stack([one.indptr + start for one, start in zip(found, before, strict=True)]),
+        rows=frequency.rows.astype(np.int64),
+    )

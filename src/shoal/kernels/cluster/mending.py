@@ -8,6 +8,7 @@ import numpy as np
 
 from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import share_rows
+from shoal.kernels.partition.weights import times
 from shoal.kernels.price.cells import Prices, wide
 from shoal.kernels.price.extents import extend_all, make_extents, own_cost
 from shoal.kernels.price.many import joint_costs
@@ -20,11 +21,11 @@ Priced = namedtuple("Priced", "cells size loss")
 
 
 @kernel
-def price_groups(p: Prices, codes: np.ndarray, ids: np.ndarray, groups: int) -> Priced:
-    """Groups of records, whose ``codes`` are (columns, records)."""
+def price_groups(p: Prices, codes: np.ndarray, ids: np.ndarray, groups: int, weights: np.ndarray | None) -> Priced:
+    """Groups of records or cells, whose ``codes`` are (columns, records)."""
     priced = Priced(make_extents(p, wide(groups)), np.zeros(groups, dtype=np.int64), np.empty(groups, dtype=np.int64))
     for i in range(ids.size):
-        priced.size[ids[i]] += 1
+        priced.size[ids[i]] += times(weights, i)
         extend_all(p, priced.cells, wide(ids[i]), codes, i)
     for g in range(groups):
         priced.loss[g] = priced.size[g] * own_cost(p, priced.cells, wide(g))
@@ -55,14 +56,15 @@ def _nearest_groups(
 
 
 def nearest_groups(
-    p: Prices, codes: np.ndarray, ids: np.ndarray, groups: int, which: np.ndarray, window: int
-) -> np.ndarray:
+    p: Prices, codes: np.ndarray, ids: np.ndarray, groups: int, which: np.ndarray, window: int,
+    weights: np.ndarray | None = None,
+) -> np.ndarray:  # fmt: skip
     """For some groups, the group among the ``window`` on either side of it whose joining raises the price least.
 
-    ``codes`` are (columns, records), ``ids`` the records' groups.
+    ``codes`` are (columns, records), ``ids`` the records' groups. Cells in the place of records have rows as weights.
     """
     nearest = np.full(which.size, -1, dtype=np.int64)
-    priced = price_groups(p, codes, ids, groups)
+    priced = price_groups(p, codes, ids, groups, weights)
     share_rows(
         which.size, lambda start, stop: _nearest_groups(p, priced, which, window, nearest, start, stop), _LEAST
     )

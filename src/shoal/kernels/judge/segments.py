@@ -19,6 +19,37 @@ _NOTHING = np.empty(0, dtype=np.int32)
 
 
 @kernel
+def size_values(rules: Rules, size: int, values: np.ndarray) -> None:
+    """Fill in the values of the rules that look at no attribute."""
+    for r in range(rules.op.size):
+        if rules.op[r] == SIZE:
+            values[r] = size
+        elif rules.op[r] == EXTENT:
+            values[r] = np.nan  # smaller groups have smaller extents, so nobody who cuts needs to ask
+
+
+@kernel
+def known_of(rules: Rules, attr: int, codes: np.ndarray, counts: np.ndarray) -> int:
+    """Records of a histogram whose value is known."""
+    flags = rules.unknown[rules.unknown_at[attr] : rules.unknown_at[attr + 1]]
+    known = 0
+    for i in range(codes.size):
+        if flags[codes[i]] == 0:
+            known += counts[i]
+    return known
+
+
+@kernel
+def attribute_values(
+    rules: Rules, attr: int, codes: np.ndarray, counts: np.ndarray, known: int, values: np.ndarray
+) -> None:
+    """Fill in the values of the rules that look at one attribute, given its histogram."""
+    for r in range(rules.op.size):
+        if rules.attr[r] == attr:
+            values[r] = rule_value(rule_view(rules, r), codes, counts, float(known))
+
+
+@kernel
 def rule_values(rows: np.ndarray, rules: Rules, data: Sensitive, values: np.ndarray) -> None:
     """Fill ``values`` with the value of every rule on these rows (NaN: no known value)."""
     codes = np.empty(rows.size, dtype=np.int32)
@@ -26,11 +57,7 @@ def rule_values(rows: np.ndarray, rules: Rules, data: Sensitive, values: np.ndar
     size = rows.size
     if data.subjects.size:
         size = distinct_subjects(rows, data.subjects, _NO_FLAGS, _NOTHING)
-    for r in range(rules.op.size):
-        if rules.op[r] == SIZE:
-            values[r] = size
-        elif rules.op[r] == EXTENT:
-            values[r] = np.nan  # smaller groups have smaller extents, so nobody who cuts needs to ask
+    size_values(rules, size, values)
     for attr in range(data.codes.shape[0]):
         flags = rules.unknown[rules.unknown_at[attr] : rules.unknown_at[attr + 1]]
         mine = data.codes[attr]
@@ -42,13 +69,8 @@ def rule_values(rows: np.ndarray, rules: Rules, data: Sensitive, values: np.ndar
             # The dense table is only worth its zeros for segments larger than the domain.
             dense = np.zeros(card if rows.size > card else 0, dtype=np.int64)
             found = count_segment(mine[rows], card, dense, codes, counts)
-            known = 0
-            for i in range(found):
-                if flags[codes[i]] == 0:
-                    known += counts[i]
-        for r in range(rules.op.size):
-            if rules.attr[r] == attr:
-                values[r] = rule_value(rule_view(rules, r), codes[:found], counts[:found], float(known))
+            known = known_of(rules, attr, codes[:found], counts[:found])
+        attribute_values(rules, attr, codes[:found], counts[:found], known, values)
 
 
 @kernel
@@ -68,6 +90,15 @@ def failing(rules: Rules, values: np.ndarray, r: int) -> bool:
 
 
 @kernel
+def all_hold(rules: Rules, freed: np.ndarray, values: np.ndarray) -> bool:
+    """Whether every condition holds that is not freed."""
+    for r in range(rules.op.size):
+        if not freed[r] and failing(rules, values, r):
+            return False
+    return True
+
+
+@kernel
 def segment_ok(
     rows: np.ndarray, rules: Rules, data: Sensitive, freed: np.ndarray, values: np.ndarray
 ) -> bool:
@@ -76,7 +107,4 @@ def segment_ok(
         if rules.op[r] == SIZE and rows.size < rules.limit[r]:
             return False
     rule_values(rows, rules, data, values)
-    for r in range(rules.op.size):
-        if not freed[r] and failing(rules, values, r):
-            return False
-    return True
+    return all_hold(rules, freed, values)

@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from shoal.kernels.partition.weights import times
 from shoal.kernels.price.cells import helper, wide
 
-# labels: int32, one an input row, kinds of them; or numbers: float64, one an input row, of mean 0 and variance 1. The
-# other ones are empty.
-Aim = namedtuple("Aim", "labels kinds numbers")
+# labels: int32, one an input row, kinds of them; numbers: int64, one a label and about 0, empty where labels count;
+# unit: what the square of one is of the column's variance. Cells have several labels: at (int64, cells + 1) says where
+# those of each begin, counts how many of its rows have each; both are None for rows.
+Aim = namedtuple("Aim", "labels kinds numbers unit at counts")
 
 # Parts of a bit (or of the column's variance) that scores are rounded to, so that what is equal ties.
 STEPS = float(1 << 20)
@@ -45,30 +47,47 @@ def _uncertainty(counts: np.ndarray, labels: int, rows: int) -> float:
 
 
 @helper
+def _entries(at: np.ndarray | None, unit: int) -> tuple:
+    """First label of a row or cell, and the one after its last."""
+    if at is None:
+        return wide(unit), wide(unit) + 1
+    return wide(at[unit]), wide(at[unit + 1])
+
+
+@helper
 def _by_labels(
     work: Any, rows: tuple, a: int, aim: Aim, values: np.ndarray, cuts: tuple, scores: np.ndarray
 ) -> None:
     (lo, hi), (start, stop) = rows, cuts
     buckets, labels, n = stop - start + 1, wide(aim.kinds), hi - lo
     left, right = np.zeros(labels, dtype=np.int64), np.zeros(labels, dtype=np.int64)
-    # Labels bucket by bucket: a table of buckets by labels would grow with the square of the rows.
+    # Rows bucket by bucket: a table of buckets by labels would grow with the square of the rows.
     bucket, ends, ordered = np.empty(n, np.int64), np.zeros(buckets + 1, np.int64), np.empty(n, np.int64)
+    below, above = wide(0), wide(0)
     for i in range(n):
         bucket[i] = _bucket(values, start, stop, work.codes[lo + i, a])
         ends[bucket[i] + 1] += 1
-        right[aim.labels[work.order[lo + i]]] += 1
+        first, after = _entries(aim.at, work.order[lo + i])
+        for e in range(first, after):
+            right[aim.labels[e]] += times(aim.counts, e)
+            above += times(aim.counts, e)
     for cut in range(buckets):
         ends[cut + 1] += ends[cut]
     for i in range(n):
-        ordered[ends[bucket[i]]] = aim.labels[work.order[lo + i]]
+        ordered[ends[bucket[i]]] = work.order[lo + i]
         ends[bucket[i]] += 1
-    below = 0
+    done = 0
     for cut in range(buckets - 1):
-        while below < ends[cut]:
-            left[ordered[below]] += 1
-            right[ordered[below]] -= 1
-            below += 1
-        told = _uncertainty(left, labels, below) + _uncertainty(right, labels, n - below)
+        while done < ends[cut]:
+            first, after = _entries(aim.at, ordered[done])
+            for e in range(first, after):
+                rows_here = times(aim.counts, e)
+                left[aim.labels[e]] += rows_here
+                right[aim.labels[e]] -= rows_here
+                below += rows_here
+                above -= rows_here
+            done += 1
+        told = _uncertainty(left, labels, below) + _uncertainty(right, labels, above)
         scores[start + cut] = np.int64(np.floor(told * STEPS + 0.5))
 
 
@@ -78,25 +97,31 @@ def _by_numbers(
 ) -> None:
     (lo, hi), (start, stop) = rows, cuts
     buckets = stop - start + 1
-    table = np.zeros((buckets, 3))
-    whole = np.zeros(3)
+    # Whole numbers: sums of floats would depend on what was added first.
+    table = np.zeros((buckets + 1, 3), dtype=np.int64)
     for i in range(lo, hi):
-        number = aim.numbers[work.order[i]]
         bucket = _bucket(values, start, stop, work.codes[i, a])
-        table[bucket, 0] += 1.0
-        table[bucket, 1] += number
-        table[bucket, 2] += number * number
+        first, after = _entries(aim.at, work.order[i])
+        for e in range(first, after):
+            number, rows_here = aim.numbers[aim.labels[e]], times(aim.counts, e)
+            table[bucket, 0] += rows_here
+            table[bucket, 1] += rows_here * number
+            table[bucket, 2] += rows_here * number * number
     for cut in range(buckets):
         for part in range(3):
-            whole[part] += table[cut, part]
-    n, sums, squares = 0.0, 0.0, 0.0
+            table[buckets, part] += table[cut, part]
+    whole = table[buckets]
     for cut in range(buckets - 1):
-        n += table[cut, 0]
-        sums += table[cut, 1]
-        squares += table[cut, 2]
-        rest = whole[1] - sums
-        told = squares - sums * sums / n + (whole[2] - squares) - rest * rest / (whole[0] - n)
-        scores[start + cut] = np.int64(np.floor(told * STEPS + 0.5))
+        told = _deviation(table[cut]) + _deviation(whole - table[cut])
+        scores[start + cut] = np.int64(np.floor(told * aim.unit * STEPS + 0.5))
+        for part in range(3):
+            table[cut + 1, part] += table[cut, part]
+
+
+@helper
+def _deviation(sums: np.ndarray) -> float:
+    """Squared deviation of so many numbers from their mean, given their sum and the sum of their squares."""
+    return float(sums[2]) - float(sums[1]) * float(sums[1]) / float(sums[0])
 
 
 @helper
@@ -109,7 +134,7 @@ def aim_scores(work: Any, lo: int, hi: int, aim: Aim, columns: np.ndarray, value
         while stop < columns.size and columns[stop] == columns[start]:
             stop += 1
         a = wide(columns[start])
-        if aim.labels.size > 0:
+        if aim.numbers.size == 0:
             _by_labels(work, (lo, hi), a, aim, values, (start, stop), scores)
         else:
             _by_numbers(work, (lo, hi), a, aim, values, (start, stop), scores)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.heap import make_heap, pop
+from shoal.kernels.partition.weights import times, total
 from shoal.kernels.price.cells import Prices, helper, wide
 from shoal.kernels.price.extents import Extents, clear, extend_each, join, make_records, own_cells
 
@@ -76,9 +77,10 @@ def _running_losses(count: np.ndarray, ext: Extents, p: Prices, forward: bool) -
 
 
 @helper
-def best_cuts(codes: np.ndarray, lo: int, hi: int, p: Prices, k: int) -> tuple:
+def best_cuts(codes: np.ndarray, lo: int, hi: int, p: Prices, k: int, weights: np.ndarray | None) -> tuple:
     """Loss, column and last left value of every cut that leaves k rows on both sides."""
     m = codes.shape[1]
+    n = total(weights, lo, hi)
     room = 0
     for a in range(m):
         room += min(hi - lo, p.card[a])
@@ -93,14 +95,14 @@ def best_cuts(codes: np.ndarray, lo: int, hi: int, p: Prices, k: int) -> tuple:
         count = np.zeros(distinct.size, dtype=np.int64)
         ext = make_records(p, wide(distinct.size + 1))
         for i in range(places.size):
-            count[places[i]] += 1
+            count[places[i]] += times(weights, lo + i)
         extend_each(p, ext, codes, lo, places)
         left = _running_losses(count, ext, p, True)
         right = _running_losses(count, ext, p, False)
         rows = 0
         for b in range(distinct.size - 1):
             rows += count[b]
-            if rows >= k and hi - lo - rows >= k:
+            if rows >= k and n - rows >= k:
                 losses[found] = left[b] + right[b + 1]
                 columns[found] = a
                 values[found] = distinct[b]

@@ -26,7 +26,7 @@ def _cut(work: Work, lo: int, hi: int, p: Prices, size: int) -> int:
     a = widest(widths_of(work.codes, lo, hi, p, low, high))
     if low[a] == high[a]:
         return lo + half  # all rows are alike, and in order already
-    value, below = lower_median(work.codes, lo, hi, a, low[a], high[a])
+    value, below = lower_median(work.codes, lo, hi, a, (low[a], high[a]), None)
     return move(work, lo, hi, a, value, half - below)
 
 

@@ -2,30 +2,37 @@
 
 Rows are moved, not only numbered, so that every pass over a part reads memory in order. Parts lie side by side, so
 several cores can work on them with the same result as one.
+
+Where equal rows stay together, cells of the frequency table can be cut in their place, each counting as often as it has
+rows: the parts are the same.
 """
 
 from __future__ import annotations
 
 from collections import namedtuple
+from typing import Any
 
 import numpy as np
 
 from shoal.kernels.compiled import kernel
 from shoal.kernels.cores import share
+from shoal.kernels.judge.cells import Tallies, unit_values, units_ok
 from shoal.kernels.judge.rules import Rules
-from shoal.kernels.judge.segments import Sensitive, failing, rule_values, segment_ok
+from shoal.kernels.judge.segments import Sensitive, failing
 from shoal.kernels.partition.aims import Aim, aim_scores, first_cut
 from shoal.kernels.partition.bestcut import best_cuts
+from shoal.kernels.partition.weights import put, times, total
 from shoal.kernels.price.cells import FLAT, Prices, cell, helper, whole_of, wide
 
 # codes, spare: (n, m) int32, the rows' codes and room to move them; order, spare_order: the input row of each;
-# ends: 1 at the last row of a finished part.
-Work = namedtuple("Work", "codes spare order spare_order ends")
+# ends: 1 at the last row of a finished part; weights, spare_weights: None, or int64 rows of each where they are cells.
+Work = namedtuple("Work", "codes spare order spare_order ends weights spare_weights", defaults=(None, None))
 # k: rows each side needs at least; relaxed: rows equal to the median may go to either side; fallback: try "below" when
 # "up to" the median leaves a side empty.
 Options = namedtuple("Options", "k relaxed fallback")
 
-Judged = tuple[Rules, Sensitive] | None
+# What rows are judged by, or cells; the other one is None.
+Judged = tuple[Rules, Sensitive | None, Tallies | None] | None
 
 TASKS = 32
 _CANDIDATES = 32
@@ -92,15 +99,16 @@ def widest(widths: np.ndarray) -> int:
 
 
 @helper
-def lower_median(codes: np.ndarray, lo: int, hi: int, a: int, first: int, last: int) -> tuple:
-    """Element number ceil(n/2) of the column, and how many rows lie below it."""
+def lower_median(codes: np.ndarray, lo: int, hi: int, a: int, limits: tuple, weights: np.ndarray | None) -> tuple:
+    """Element number ceil(n/2) of the column, whose codes have these limits, and how many rows lie below it."""
+    first, last = limits
     n = hi - lo
-    rank = (n + 1) // 2
-    below = 0
+    rank = (total(weights, lo, hi) + 1) // 2
+    below = wide(0)
     if last - first < 4 * n:
         counts = np.zeros(last - first + 1, dtype=np.int64)
         for i in range(lo, hi):
-            counts[codes[i, a] - first] += 1
+            counts[codes[i, a] - first] += times(weights, i)
         value = 0
         while below + counts[value] < rank:
             below += counts[value]
@@ -113,9 +121,10 @@ def lower_median(codes: np.ndarray, lo: int, hi: int, a: int, first: int, last: 
     value, top = wide(first), wide(last)
     while value < top:
         middle = (value + top) // 2
-        found = 0
+        found = wide(0)
         for i in range(n):
-            found += values[i] <= middle
+            if values[i] <= middle:
+                found += times(weights, lo + i)
         if found >= rank:
             top = middle
         else:
@@ -143,17 +152,20 @@ def move(work: Work, lo: int, hi: int, a: int, value: int, ties: int) -> int:
                 for b in range(m):
                     work.codes[at, b] = work.codes[i, b]
                 work.order[at] = work.order[i]
+                put(work.weights, at, work.weights, i)
             at += 1
         else:
             for b in range(m):
                 work.spare[right, b] = work.codes[i, b]
             work.spare_order[right] = work.order[i]
+            put(work.spare_weights, right, work.weights, i)
             right += 1
     # Loops, not slices: they compile in a fraction of the time.
     for i in range(right - lo):
         for b in range(m):
             work.codes[at + i, b] = work.spare[lo + i, b]
         work.order[at + i] = work.spare_order[lo + i]
+        put(work.weights, at + i, work.spare_weights, lo + i)
     return at
 
 
@@ -175,28 +187,26 @@ def _left_rows(work: Work, lo: int, hi: int, a: int, value: int, ties: int) -> i
 
 
 @_inlined
-def _allowed(
-    work: Work, lo: int, middle: int, hi: int, judged: tuple[Rules, Sensitive], freed: np.ndarray
-) -> bool:
+def _allowed(work: Work, lo: int, middle: int, hi: int, judged: Any, freed: np.ndarray) -> bool:
     """Whether both sides numbered in ``spare_order`` satisfy the rules."""
-    rules, data = judged
+    rules, data, cells = judged
     values = np.empty(rules.op.size)
     start, stop = lo, middle
     for _ in range(2):
-        if not segment_ok(work.spare_order[start:stop], rules, data, freed, values):
+        if not units_ok(work.spare_order[start:stop], rules, data, cells, freed, values):
             return False
         start, stop = middle, hi
     return True
 
 
 @_inlined
-def _freed(work: Work, lo: int, hi: int, judged: tuple[Rules, Sensitive]) -> np.ndarray:
+def _freed(work: Work, lo: int, hi: int, judged: Any) -> np.ndarray:
     """Flag rules that a cut need not keep: those that merging does not preserve and that fail here already."""
-    rules, data = judged
+    rules, data, cells = judged
     freed = np.zeros(rules.op.size, dtype=np.uint8)
     if rules.strict_parent.any():
         values = np.empty(rules.op.size)
-        rule_values(work.order[lo:hi], rules, data, values)
+        unit_values(work.order[lo:hi], rules, data, cells, values)
         for r in range(rules.op.size):
             freed[r] = rules.strict_parent[r] and failing(rules, values, r)
     return freed
@@ -205,7 +215,7 @@ def _freed(work: Work, lo: int, hi: int, judged: tuple[Rules, Sensitive]) -> np.
 @helper
 def _median_cut(work: Work, lo: int, hi: int, a: int, limits: tuple, relaxed: bool, below_only: bool) -> tuple:
     """Value, ties to the left and size of the left side of a cut at the median of one column."""
-    value, below = lower_median(work.codes, lo, hi, a, limits[0], limits[1])
+    value, below = lower_median(work.codes, lo, hi, a, limits, work.weights)
     if relaxed:
         half = (hi - lo) // 2
         return value, half - below, half
@@ -214,7 +224,7 @@ def _median_cut(work: Work, lo: int, hi: int, a: int, limits: tuple, relaxed: bo
     left = below
     for i in range(lo, hi):
         if work.codes[i, a] == value:
-            left += 1
+            left += times(work.weights, i)
     return value, _ALL, left
 
 
@@ -225,7 +235,7 @@ def _candidates(
     """Scores, losses, columns and last left values of all cuts between values, none where they are not asked for."""
     losses, columns, values = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
     if best is not None:
-        losses, columns, values = best_cuts(work.codes, lo, hi, p, k)
+        losses, columns, values = best_cuts(work.codes, lo, hi, p, k, work.weights)
     scores = np.zeros(losses.size, dtype=np.int64)
     if aim is not None:
         scores = aim_scores(work, lo, hi, aim, columns, values)
@@ -241,7 +251,7 @@ def _cut(
     The best cuts between values come first if asked for (with an aim, those that serve it best), then medians of the
     widest columns (for ``best`` only in relaxed mode, where ties may still be halved).
     """
-    n = hi - lo
+    n = total(work.weights, lo, hi)
     if n < 2 * options.k:
         return lo
     m = work.codes.shape[1]
