@@ -22,7 +22,7 @@ from shoal.kernels.tiers import compile_for_tier
 _MODELS = [{"name": "k", "k": 3}, {"name": "distinct-l", "l": 3}]
 _SETTINGS: dict[str, list[dict[str, Any]]] = {
     "mondrian": [{}, {"cut": "widest"}, {"polish": "lm", "polish_rounds": 2}, {"cut": "info-gain"}],
-    "optimal": [{}, {"repeat": True}],
+    "optimal": [{}, {"repeat": True}, {"measure": "dm", "suppression_limit": 0.0}],
     "k-members": [{}, {"suppression_limit": 0.0}], "microaggregation": [{}, {"method": "univariate"}],
     "alpha-k": [{"alpha": 0.9, "k": 3}], "anatomy": [{"l": 2}, {"grouping": "round-robin"}],
     "upc": [{"utility": 0.4, "protection": 0.9, "leftover_scope": scope} for scope in ("near", "all")],

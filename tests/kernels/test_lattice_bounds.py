@@ -77,15 +77,3 @@ def test_steps_up_and_down_go_by_what_they_cost(heights: list[int], seed: int) -
             break
         chain.append(node)
     assert kernel.climb(start, nodes, plain, done, allowed).tolist() == chain
-
-
-@given(HEIGHTS, SEEDS)
-def test_all_below_a_node_are_ruled_out(heights: list[int], seed: int) -> None:
-    lattice, nodes = Lattice(tuple(heights)), listed(heights)
-    above = int(np.random.default_rng(seed).integers(0, lattice.size))
-    for height in range(lattice.max_height + 1):
-        hopeless = np.zeros(lattice.size, dtype=np.uint8)
-        kernel.rule_out(height, above, nodes, hopeless)
-        mine = lattice.nodes_at_height(height)
-        expected = mine[(nodes.levels[mine] <= nodes.levels[above]).all(axis=1)]
-        assert np.flatnonzero(hopeless).tolist() == expected.tolist()

@@ -124,9 +124,8 @@ class _Sweep:
 
     def bounds(self, height: int) -> tuple[np.ndarray, np.ndarray]:
         """Nodes of one height, and what each costs at least."""
-        start, stop = self.listed.offsets[height : height + 2]
         bounds = kernel.inherit_bounds(height, self.listed, self.known, self.done, self.checks.search)
-        return self.listed.nodes[start:stop], bounds
+        return self.listed.nodes[slice(*self.listed.offsets[height : height + 2])], bounds
 
     def least(self, height: int) -> float:
         """What any node costs at least that is left at a height or below; in a hurry, what the bottom one would."""
@@ -143,6 +142,12 @@ class _Sweep:
     def chain(self, node: int) -> np.ndarray:
         """Nodes above one that may be ruled out as it may, the nearest first, along the cheapest steps."""
         return kernel.climb(node, self.listed, self.checks.search.plain, self.done, self._allowed_levels)
+
+    def rule_out(self, height: int, above: int) -> None:
+        """Make all nodes of one height hopeless that lie below a node."""
+        nodes = self.listed.nodes[slice(*self.listed.offsets[height : height + 2])]
+        below = (self.listed.levels[nodes] <= self.listed.levels[above]).all(axis=1)
+        self.known.hopeless[nodes[below]] = 1
 
     def beaten(self, bound: float) -> bool:
         """Whether a node of this bound cannot be as good as the best so far."""
@@ -208,7 +213,7 @@ def _climb(sweep: _Sweep, node: int, height: int) -> None:
         above = int(chain[middle])
         sweep.check(above)
         if sweep.known.hopeless[above]:
-            kernel.rule_out(height, above, sweep.listed, sweep.known.hopeless)
+            sweep.rule_out(height, above)
             low = middle + 1
         else:
             high = middle - 1

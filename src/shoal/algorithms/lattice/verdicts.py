@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shoal.kernels.judge.rules import EXTENT, SIZE, judge_view, rule_view
+from shoal.kernels.judge.rules import EXTENT, SIZE, judge_rule, rule_view
 from shoal.kernels.lattice import verdicts as kernel
 from shoal.models.judge import Judge, average_known, compare, compile_rules
 
@@ -73,11 +73,8 @@ class Verdicts:
         self._tests: list[list[tuple[tuple[object, ...], float, int]]] = [[] for _ in self._flags]
         for key, one in views.items():
             self._tests[rules.attr[one]].append((rule_view(rules, one), float(rules.limit[one]), asked[key]))
-        followers = [np.arange(r, r + rules.combine[r]) for r in self._averaged]
-        mixed = np.concatenate([np.empty(0, dtype=np.int64), *followers])
-        self._views = [
-            {int(r): rule_view(rules, r) for r in mixed if rules.attr[r] == attr} for attr in range(len(self._flags))
-        ]
+        followers = [int(r) + place for r in self._averaged for place in range(rules.combine[r])]
+        self._parts = [[r for r in followers if rules.attr[r] == attr] for attr in range(len(self._flags))]
 
     def by_size(self, sizes: np.ndarray, found: int) -> None:
         """Judge classes by how many rows they have."""
@@ -91,11 +88,11 @@ class Verdicts:
             for r in self._extents:
                 self._flag(int(r), spreads)
         values: dict[int, np.ndarray] = {}
-        for tests, averaged, flags, counts in zip(self._tests, self._views, self._flags, histograms, strict=True):
+        for tests, parts, flags, counts in zip(self._tests, self._parts, self._flags, histograms, strict=True):
             mine = kernel.class_histograms(class_of, found, counts, flags, self.bad, self.inherits)
             for view, limit, sets in tests:
                 kernel.flag_values(view, limit, sets, self._k, mine, self.bad, self.inherits, self.gone)
-            values |= {r: judge_view(view, *mine) for r, view in averaged.items()}
+            values |= {r: judge_rule(self.rules, r, *mine) for r in parts}
         for r in self._averaged:
             self._flag(int(r), average_known([values[one] for one in range(r, r + self.rules.combine[r])]))
 
