@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 # Not kept from power cuts, which no test is about, and quick to start.
-SETTINGS = ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "unix_socket_directories="]
+SETTINGS = ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "log_statement=all"]
 OWNER = "nobody"  # PostgreSQL refuses to run as root
 PASSWORD = "open sesame 7"
 
@@ -32,9 +32,10 @@ def binaries() -> Path | None:
 
 @dataclass(frozen=True)
 class Server:
-    """A running server, whose superuser is ``postgres``."""
+    """A running server, whose superuser is ``postgres``; it logs every statement."""
 
     port: int
+    log: Path
 
     def url(self, database: str = "postgres", role: str = "postgres", password: str = PASSWORD) -> str:
         return f"postgresql://{role}:{password.replace(' ', '%20')}@127.0.0.1:{self.port}/{database}"
@@ -59,7 +60,8 @@ class Server:
         import psycopg
 
         given = types or {}
-        listed = ", ".join(f'"{name}" {given.get(name, "text")}' for name in frame.columns)
+        quoted = {name: '"' + name.replace('"', '""') + '"' for name in frame.columns}
+        listed = ", ".join(f"{quoted[name]} {given.get(name, 'text')}" for name in frame.columns)
         with psycopg.connect(self.url()) as connection:
             connection.execute(f"DROP TABLE IF EXISTS {table}")
             connection.execute(f"CREATE TABLE {table} ({listed})")
@@ -85,10 +87,11 @@ def running(programs: Path) -> Iterator[Server]:
     try:
         asked = ["-D", data, "-U", "postgres", "-E", "UTF8", "--no-locale", "--no-sync", "-A", "scram-sha-256"]
         _call(programs / "initdb", *asked, f"--pwfile={secret}")
-        settings = " ".join(f"-c {one}" for one in [f"port={port}", "listen_addresses=127.0.0.1", *SETTINGS])
+        here = [f"port={port}", "listen_addresses=127.0.0.1", "unix_socket_directories="]
+        settings = " ".join(f"-c {one}" for one in [*here, *SETTINGS])
         _call(programs / "pg_ctl", "-D", data, "-w", "-l", data / "log", "-o", settings, "start")
         try:
-            yield Server(port)
+            yield Server(port, data / "log")
         finally:
             _call(programs / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
     finally:

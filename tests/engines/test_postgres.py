@@ -11,6 +11,7 @@ import pytest
 
 import shoal
 from shoal.catalogue import make as made
+from shoal.cli.main import execute
 from shoal.io.files import read_frame
 from shoal.io.recipes import parse_recipe, update_recipe
 from tests.engines.alike import RECIPE, outcome
@@ -141,3 +142,149 @@ def test_the_release_goes_into_a_new_table_too(tmp_path: Path, postgres: Server)
     assert code == 2
     assert "is there already" in sentence
     assert not (tmp_path / "out-postgres").exists()
+
+
+NASTY = [
+    "two\nlines", "\\.", "a\n\\.\nb", "\\N", "a\tb", 'quo"te', "a,b", " edges\u00a0", "cafe\u0301", "é漢",
+    "back\\slash", "", "<missing>", "?", "%s %(x)s", "'; DROP TABLE people; --", "carriage\rreturn", "\u200bhidden",
+    "x" * 5000,
+]  # fmt: skip
+NASTY_RECIPE = """
+acknowledge = ["W-NEUTRAL", "W-EXACT-QI", "W-NO-K"]
+seed = 1
+[source]
+path = "people.parquet"
+missing = "value"
+missing_markers = ["?"]
+[roles]
+key = "the key"
+quasi = [{quasi}]
+neutral = ["percent %s", "n", "x"]
+[[models]]
+name = "k"
+k = 2
+[algorithm]
+name = "none"
+[output]
+format = "{format}"
+"""
+
+
+def nasty(folder: Path, format: str) -> tuple[Path, pl.DataFrame]:
+    """A recipe for texts that mean something to somebody on the way, and names that do."""
+    texts = [text for text in NASTY if format == "parquet" or "\r" not in text]  # no CSV file is released with one
+    quasi, rows = 'qua"si' if format == "parquet" else "qua'si", 3 * len(texts)
+    frame = pl.DataFrame(
+        {
+            "the key": [f"{texts[row % len(texts)][:20].strip()}~{row}" for row in range(rows)],
+            quasi: [texts[row % len(texts)] for row in range(rows)],
+            "percent %s": [texts[row * 7 % len(texts)] for row in range(rows)],
+            "n": [f"{row}" for row in range(rows)],
+            "x": [None if row % 4 else "here" for row in range(rows)],
+        }
+    )
+    frame.write_parquet(folder / "people.parquet")
+    recipe = folder / "recipe.toml"
+    recipe.write_text(NASTY_RECIPE.format(quasi=json.dumps(quasi), format=format), "utf-8")
+    return recipe, frame
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_no_text_is_taken_for_anything_else(format: str, tmp_path: Path, postgres: Server) -> None:
+    recipe, frame = nasty(tmp_path, format)
+    expected = outcome(recipe, "memory")
+    assert expected[:2] == (0, "")
+    there = update_recipe(recipe.read_text("utf-8"), {
+        "source": {"path": None, "url": postgres.url(), "table": '"odd schema"."%s"', "name": "people"},
+        "output": {"table": '"odd schema"."new %s"'},
+    })  # fmt: skip
+    recipe.write_text(there, "utf-8")
+    postgres.do('DROP SCHEMA IF EXISTS "odd schema" CASCADE', 'CREATE SCHEMA "odd schema"')
+    postgres.fill('"odd schema"."%s"', frame)
+    found = outcome(recipe, "postgres")
+    assert found[:2] == (0, "")
+    if format == "csv":
+        assert sorted(found[2]["release.csv"]) == sorted(expected[2]["release.csv"])
+    data = tmp_path / "out-postgres" / f"release.{format}"
+    released = read_frame(data)
+    assert released.sort(pl.all()).equals(read_frame(tmp_path / "out-memory" / data.name).sort(pl.all()))
+    rows = postgres.rows('SELECT * FROM "odd schema"."new %s"')
+    assert sorted(map(str, rows)) == sorted(map(str, released.rows()))
+    assert len(rows) > 30
+    postgres.do('DROP SCHEMA "odd schema" CASCADE')
+
+
+KINDS_RECIPE = """
+acknowledge = ["W-NEUTRAL", "W-UNMODELLED:amount"]
+seed = 1
+[source]
+path = "kinds.parquet"
+missing = "value"
+missing_markers = ["-9"]
+[roles]
+key = "id"
+quasi = ["small", "short", "yes", "day"]
+sensitive = ["amount"]
+neutral = ["real", "exact", "at", "nothing", "flag"]
+[columns.at]
+type = "categorical"
+[columns.yes]
+type = "categorical"
+[[models]]
+name = "k"
+k = 3
+[algorithm]
+name = "mondrian"
+[output]
+"""
+KINDS = """CREATE TABLE public.kinds AS SELECT
+    i::bigint AS id, (CASE WHEN i % 11 = 0 THEN -9 ELSE i % 17 END)::smallint AS small, (i % 5 / 10.0)::real AS short,
+    i % 2 = 0 AS yes, date '2020-02-27' + i % 40 AS day, (i % 7) * 1.50 AS amount, i / 3.0::float8 AS real,
+    nullif(i * 0.10, 0.30)::numeric(30, 20) AS exact, timestamp '2020-01-01 10:00:00.25' + i * interval '1 day' AS at,
+    NULL::text AS nothing, nullif(i % 3, 0) = 1 AS flag FROM generate_series(1, 200) AS i"""
+
+
+def test_every_type_is_read_and_written_back(tmp_path: Path, postgres: Server) -> None:
+    postgres.do("DROP TABLE IF EXISTS public.kinds, public.kinds_out", KINDS)
+    recipe = tmp_path / "recipe.toml"
+    source = {"path": None, "url": postgres.url(), "query": "SELECT * FROM kinds -- all", "name": "kinds"}
+    changes = {"source": source, "output": {"table": "kinds_out"}}
+    recipe.write_text(update_recipe(KINDS_RECIPE, changes), "utf-8")
+    found = outcome(recipe, "postgres")
+    assert found[:2] == (0, "")
+    rows = dict(
+        postgres.rows("SELECT column_name::text, udt_name::text FROM information_schema.columns "
+                      "WHERE table_name = 'kinds_out'")
+    )  # fmt: skip
+    assert rows == {
+        "small": "text", "short": "text", "yes": "text", "day": "text", "amount": "text", "real": "float8",
+        "exact": "numeric", "at": "timestamp", "nothing": "text", "flag": "bool",
+    }  # fmt: skip
+    kept = "real, exact, at, nothing, flag"
+    same = f"SELECT {kept} FROM kinds EXCEPT ALL SELECT {kept} FROM kinds_out"
+    left = postgres.rows(same)
+    assert len(left) == postgres.rows("SELECT 200 - count(*) FROM kinds_out")[0][0]
+    assert postgres.rows("SELECT count(*) FROM kinds_out WHERE small LIKE '%-9%'") == [(0,)]
+    assert postgres.rows("SELECT count(*) > 100 FROM kinds_out") == [(True,)]
+    # The same rows from a file whose columns have the same types.
+    columns = "id, nullif(small, -9), short::text, yes, day, amount::text, real, exact::text, at, nothing, flag"
+    names = ["id", "small", "short", "yes", "day", "amount", "real", "exact", "at", "nothing", "flag"]
+    frame = pl.DataFrame(postgres.rows(f"SELECT {columns} FROM kinds"), names, orient="row", infer_schema_length=None)
+    frame = frame.with_columns(pl.col("nothing").cast(pl.String))
+    frame.with_columns(pl.col("short").cast(pl.Float32)).write_parquet(tmp_path / "kinds.parquet")
+    recipe.write_text(KINDS_RECIPE, "utf-8")
+    expected = outcome(recipe, "memory")
+    assert expected[:2] == (0, "")
+    assert expected[2] == found[2]
+    postgres.do("DROP TABLE public.kinds, public.kinds_out")
+
+
+def test_a_recipe_is_checked_without_being_run(
+    tmp_path: Path, postgres: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = moved(census(tmp_path), postgres)
+    recipe.write_text(recipe.read_text("utf-8") + '[engine]\nname = "postgres"\n', "utf-8")
+    assert execute(["check", str(recipe)]) == 0
+    assert "600" in capsys.readouterr().out
+    assert execute(["explore", str(recipe)]) == 2
+    assert "is in a database" in " ".join(capsys.readouterr().err.split())

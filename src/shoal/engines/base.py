@@ -23,14 +23,10 @@ class Engine(Protocol):
 class Keeping(Protocol):
     """Where rows come from, and a release can go to as a table."""
 
-    def reserve(self, table: str) -> None:
-        """Refuse a table that a release cannot go to; cheap, so ask before any work is done."""
-        ...
-
     def write(
         self, frames: Iterable[pl.DataFrame], types: Sequence[pl.DataType], unchanged: Collection[str], comment: str
     ) -> int:
-        """Write the table that was reserved, for nobody to see yet; gives how many rows it has."""
+        """Write the table that the source was opened with, for nobody to see yet; gives how many rows it has."""
         ...
 
     def commit(self) -> None:

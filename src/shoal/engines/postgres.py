@@ -65,6 +65,9 @@ class Found(Protocol):
     def query(self) -> str | None: ...
 
     @property
+    def target(self) -> str | None: ...
+
+    @property
     def name(self) -> str: ...
 
     @property
@@ -111,6 +114,8 @@ class PostgresEngine:
             )
         progress("connecting")
         with connected(source.url) as database, scratch(self.folder) as folder:
+            if source.target is not None:
+                database.reserve(source.target)
             kinds = database.describe(source, schema)
             progress(f"reading {source.where}")
             if not database.copy_cells(source, kinds, schema.key):
@@ -195,6 +200,7 @@ class PostgresDatabase:
         """The columns of a source that are not dropped, after the roles are held against it."""
         from psycopg.sql import SQL, Identifier
 
+        self._doing = "SELECT"
         if source.table is not None:
             self._from, names = self._table(source.table)
         else:
@@ -234,7 +240,7 @@ class PostgresDatabase:
         return rows
 
     def reserve(self, table: str) -> None:
-        """Refuse a table that a release cannot go to, before anything is done."""
+        """Refuse a table that a release cannot go to."""
         from psycopg.sql import Identifier
 
         self._doing = "CREATE"

@@ -30,12 +30,15 @@ class Relation:
         One of them: a name as SQL has it, or a SELECT.
     missing_markers
         Cells that mean "missing", besides empty ones.
+    target
+        A new table that the release goes to.
     """
 
     url: str = field(repr=False)
     table: str | None = None
     query: str | None = None
     missing_markers: Sequence[str] = ()
+    target: str | None = None
 
     @property
     def name(self) -> str:

@@ -93,11 +93,10 @@ def stream_of(
 
 
 def _table(recipe: Recipe, rows: KeptRows) -> Keeping | None:
-    """Where a release goes as a table, after refusing one that it cannot go to."""
+    """Where a release goes as a table; None where it does not."""
     if recipe.output.table is None:
         return None
     assert isinstance(rows.database, Keeping)  # the source is in a database, or the recipe would have been refused
-    rows.database.reserve(recipe.output.table)
     return rows.database
 
 
@@ -162,8 +161,9 @@ def _source(recipe: Recipe, how: Mapping[str, Any]) -> Batches | Relation:
     if source.url is None:
         return open_batches(recipe.resolve(source.file), columns=source.columns, **how)
     return Relation(
-        url=source.url, table=source.table, query=source.query, missing_markers=source.missing_markers
-    )
+        url=source.url, table=source.table, query=source.query, missing_markers=source.missing_markers,
+        target=recipe.output.table,
+    )  # fmt: skip
 
 
 def memory_of(recipe: Recipe) -> int:
