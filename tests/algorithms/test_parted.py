@@ -43,7 +43,7 @@ def test_one_part_is_what_memory_gives(algorithm: str, tmp_path: Path) -> None:
     assert found[0] == 0, found[1]
 
 
-@pytest.mark.parametrize("algorithm", ["k-members", "toc", "top-down"])
+@pytest.mark.parametrize("algorithm", ["k-members", "toc", "top-down", "mondrian"])
 def test_several_parts_are_released_and_lose_little_more(
     algorithm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -57,5 +57,6 @@ def test_several_parts_are_released_and_lose_little_more(
     assert whole[:2] == parts[:2] == (0, "")
     assert shoal.verify_release(tmp_path / "out-duckdb").passed
     private = [read_evidence(tmp_path / f"out-{engine}") for engine in ("memory", "duckdb")]
+    assert private[1]["search"]["parts"] > 1
     lost = [one["measures"]["lm"]["value"] for one in private]
     assert lost[1] < 1.6 * lost[0]
