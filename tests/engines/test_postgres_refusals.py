@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -288,3 +291,30 @@ def test_no_value_stands_in_the_log_of_the_server(tmp_path: Path, postgres: Serv
     assert "CREATE TEMP TABLE coded" in log
     assert "zanzibar" not in log
     assert "quetzalcoatl" not in log
+
+
+KILLED = """
+import os, signal, sys, shoal
+def progress(step):
+    if step.startswith(sys.argv[2]):
+        os.kill(os.getpid(), signal.SIGKILL)
+shoal.run(sys.argv[1], progress=progress)
+"""
+
+
+def test_a_killed_run_leaves_nothing_and_the_next_completes(tmp_path: Path, postgres: Server) -> None:
+    recipe, scratch = tmp_path / "recipe.toml", tmp_path / "scratch"
+    scratch.mkdir()
+    text = RECIPE.format(url=postgres.url(), asked=TABLE) + 'table = "public.whole"\n[engine]\nname = "postgres"\n'
+    recipe.write_text(text + 'scratch = "scratch"\n')
+    for step in ("counting", "fetching", "checking", "writing the table"):
+        killed = subprocess.run([sys.executable, "-c", KILLED, str(recipe), step], env={**os.environ}, timeout=120)
+        assert killed.returncode == -signal.SIGKILL
+        assert not (tmp_path / "out").exists()
+    assert len(list(scratch.iterdir())) == 1
+    assert ("public", "whole") not in tables(postgres)
+    shoal.run(recipe)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.evidence", "recipe.toml", "scratch"]
+    assert list(scratch.iterdir()) == []
+    assert postgres.rows("SELECT count(*) > 30 FROM public.whole") == [(True,)]
+    postgres.do("DROP TABLE public.whole")

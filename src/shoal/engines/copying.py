@@ -1,4 +1,4 @@
-"""Rows as a COPY of PostgreSQL sends and takes them: one piece of text, column by column."""
+"""Types of PostgreSQL, and rows as its COPY sends and takes them: one piece of text, column by column."""
 
 from __future__ import annotations
 
@@ -6,7 +6,22 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from shoal.engines.served import Kind
+from shoal.engines.served import DAY, REAL, TEXT, TIME, TRUTH, WHOLE, Kind
+
+# What a column of a type is here, and how it is read there: text in its composed form and without white space ({1}) at
+# its edges, a short float as the decimal that it is written as, a numeric as text, so that no digit is lost.
+_ASCII = "octet_length({0}::text) = char_length({0}::text)"
+_TEXT = f'btrim(CASE WHEN {_ASCII} THEN {{0}}::text ELSE normalize({{0}}::text, NFC) END, {{1}}) COLLATE "C"'
+READ: dict[str, tuple[Kind, str]] = {
+    **dict.fromkeys(("int2", "int4", "int8"), (WHOLE, "{}::bigint")),
+    "numeric": (TEXT, '{}::text COLLATE "C"'),
+    "float4": (REAL, "{}::text::double precision"),
+    "float8": (REAL, "{}"),
+    **dict.fromkeys(("text", "varchar", "bpchar", "name"), (TEXT, _TEXT)),
+    "bool": (TRUTH, "{}"),
+    "date": (DAY, "{}"),
+    "timestamp": (TIME, "{}"),
+}
 
 
 def parsed(data: bytes, kinds: Mapping[str, Kind]) -> pl.DataFrame:

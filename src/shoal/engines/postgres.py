@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
-from shoal.engines.copying import lines, parsed
+from shoal.engines.copying import READ, lines, parsed
 from shoal.engines.kept import Reading
 from shoal.engines.refused import refused, unreachable
 from shoal.engines.scratch import scratch
@@ -32,18 +32,6 @@ _BATCH = 1 << 18  # rows
 _PIECE = 1 << 16
 _LONGEST = 63  # bytes of a name
 _SECONDS = 30  # to wait for a connection, where the address does not say
-# What a column of a type is as it is read: of text without white space at its edges, of a short float the decimal that
-# it is written as. A numeric is read as text, so that no digit is lost.
-_READ: dict[str, tuple[Kind, str]] = {
-    **dict.fromkeys(("int2", "int4", "int8"), (WHOLE, "{}::bigint")),
-    "numeric": (TEXT, '{}::text COLLATE "C"'),
-    "float4": (REAL, "{}::text::double precision"),
-    "float8": (REAL, "{}"),
-    **dict.fromkeys(("text", "varchar", "bpchar", "name"), (TEXT, 'btrim(normalize({}::text, NFC), {}) COLLATE "C"')),
-    "bool": (TRUTH, "{}"),
-    "date": (DAY, "{}"),
-    "timestamp": (TIME, "{}"),
-}
 _SETTINGS = (
     "SET LOCAL statement_timeout = 0",
     "SET LOCAL idle_in_transaction_session_timeout = 0",
@@ -213,11 +201,11 @@ class PostgresDatabase:
         found = self._looked(SQL(", ").join(map(Identifier, wanted)))
         self._types = dict(zip(wanted, self._names([one.type_code for one in found]), strict=True))
         for name, kind in self._types.items():
-            if kind not in _READ:
+            if kind not in READ:
                 raise InputError(
                     f"Column '{name}' of {source.where} holds {kind} values: cast it in a query, or drop the column."
                 )
-        return {name: _READ[kind][0] for name, kind in self._types.items()}
+        return {name: READ[kind][0] for name, kind in self._types.items()}
 
     def copy_cells(self, source: Found, kinds: Mapping[str, Kind], key: str) -> int:
         """Make the relation ``cells``, numbered by the key; gives how many rows it has."""
@@ -228,7 +216,7 @@ class PostgresDatabase:
         order = Identifier(f"y{list(kinds).index(key)}")
         inner, outer = [], [SQL("row_number() OVER (ORDER BY {}) - 1 AS p").format(order)]
         for at, (name, kind) in enumerate(kinds.items()):
-            cell = SQL(_READ[self._types[name]][1]).format(Identifier(name), Literal(EDGES))
+            cell = SQL(READ[self._types[name]][1]).format(Identifier(name), Literal(EDGES))
             inner.append(SQL("{} AS {}").format(cell, Identifier(f"y{at}")))
             text = SQL("y{0}{1}").format(SQL(str(at)), SQL("" if kind is TEXT else "::text"))
             outer.append(SQL(marked).format(text, Identifier(f"y{at}"), Identifier(f"x{at}")))
