@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.catalogue import make, names
+from shoal.catalogue import load, make, names
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.io.output import read_release
 from shoal.verify import recheck
@@ -118,6 +119,9 @@ def test_release_or_documented_error(spec: Spec, case: Any, models: Any, seed: i
 @pytest.mark.parametrize("engine", names("engine"))
 @pytest.mark.parametrize("spec", [ALGORITHMS[0], {"name": "optimal"}], ids=label)
 def test_every_engine_gives_what_memory_gives(engine: str, spec: Spec) -> None:
+    if not hasattr(load("engine", engine), "open"):  # it keeps the rows, and has a file of its own
+        assert (Path(__file__).parents[1] / "engines" / f"test_{engine}.py").is_file()
+        return
     made, memory = release(spec, engine=engine), release(spec)
     assert made.frame.equals(memory.frame)
     assert made.manifest == memory.manifest

@@ -24,6 +24,7 @@ from shoal.io.frames import Backend, from_polars, to_polars
 from shoal.io.manifest import manifest_bytes
 from shoal.io.output import aligned, read_release, write_release
 from shoal.results import Gated
+from shoal.table.domain import Domain
 from shoal.table.schema import Schema
 from shoal.verify import recheck
 from tests.verify.cases import in_words
@@ -60,6 +61,9 @@ def described(rows: pl.DataFrame) -> dict[str, Any]:
     return in_words(manifest) | {"verdicts": [verdict | {"value": size}], "classes": found.classes}
 
 
+ROLES = Schema(identifiers=["name"], quasi=["age"], neutral=["sex"])
+
+
 def release(frame: Any = FRAME, **evidence: Any) -> Any:
     """What write_release uses of a Release: two of three input rows, the second one first."""
     rows, backend = to_polars(frame)
@@ -73,8 +77,8 @@ def release(frame: Any = FRAME, **evidence: Any) -> Any:
         evidence={"secret": b"s" * 32, "recipe": "seed = 1\n", "counts": {"suppressed": 1}} | evidence,
         source=np.array([1, 0], dtype=np.int64),
         table=SimpleNamespace(
-            n=3, counterfeits=0, frame=INPUT, backend=backend, dropped=None, name="people", columns={},
-            schema=Schema(identifiers=["name"], quasi=["age"], neutral=["sex"]),
+            n=3, counterfeits=0, frame=INPUT, backend=backend, dropped=None, columns={}, schema=ROLES,
+            domain=Domain(schema=ROLES, columns={}, n=3, name="people"),
         ),
     )
 

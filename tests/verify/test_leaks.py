@@ -66,7 +66,7 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def checked(release: Release, files: Mapping[str, bytes]) -> Check:
-    return check_leaks(files, read_columns(release.table), sayable(release.table, release.evidence["models"]))
+    return check_leaks(files, read_columns(release.table), sayable(release.table.domain, release.evidence["models"]))
 
 
 def planted(files: Mapping[str, bytes], change: Any) -> dict[str, bytes]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from threading import Lock
 
 _BLOCKS = 8  # of rows for each core, so that none waits long for the last
@@ -49,7 +49,7 @@ def share(parts: int, work: Callable[[int], object]) -> None:
 
     with ThreadPoolExecutor(workers) as pool:
         try:
-            for done in [pool.submit(take) for _ in range(workers)]:
+            for done in wait([pool.submit(take) for _ in range(workers)], return_when=FIRST_EXCEPTION).done:
                 done.result()
         except BaseException:
             while following() is not None:  # nobody begins another part

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from shoal.algorithms.base import Algorithm
-from shoal.catalogue import load, make
+from shoal.catalogue import load, make, names
 from shoal.engines.base import Keeping
 from shoal.engines.kept import KeptRows
 from shoal.errors import InputError, RecipeError
@@ -39,7 +39,8 @@ DATABASE = "postgres"  # the engine that reads from a database
 
 def keeps_rows(recipe: Recipe) -> bool:
     """Whether a recipe's engine keeps the rows, and opens sources instead of tables in memory."""
-    return hasattr(load("engine", recipe.engine.name), "opened")
+    name = recipe.engine.name
+    return name in names("engine") and not hasattr(load("engine", name), "open")
 
 
 def run_stream(
