@@ -248,6 +248,7 @@ def _problems(
 
 def _named(table: Table, accepted: Collection[str]) -> list[ShoalError]:
     """What the gate would find of people in columns that are published as they are read."""
+    from shoal.verify.coded import Coded
     from shoal.verify.hidden import Hidden
     from shoal.verify.strangers import Anybody, FreeText, Names
     from shoal.verify.values import encode
@@ -256,11 +257,11 @@ def _named(table: Table, accepted: Collection[str]) -> list[ShoalError]:
     hidden = [frame[name] for name in dict.fromkeys([*roles.identifiers, *([roles.subject] if roles.subject else [])])]
     known = Hidden()
     known.read(hidden, None if roles.subject is None else encode(frame[roles.subject])[0])
-    read = [frame[name] for name in (*roles.sensitive, *roles.neutral)]
+    read = Coded(frame.select(*roles.sensitive, *roles.neutral))
     closed = [one.name for one in table.sensitive if one.hierarchy is not None or one.spec.order]
-    open_ones = [column for column in read if column.name not in closed]
+    open_ones = read.select([name for name in read.frame.columns if name not in closed])
     anybody, names, texts = Anybody(known), Names(known), FreeText()
-    anybody.see(frame.select(column.name for column in read))
+    anybody.see(read)
     names.see(open_ones, hidden)
     texts.see(open_ones)
     checks = [anybody.check(), *names.checks(accepted), *texts.checks(accepted)]
