@@ -63,6 +63,7 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
     """What a run would find, as far as it can be known before: every problem, in the order that a run meets them."""
     from shoal.attacks.limits import RISKS, known_limits
     from shoal.catalogue import load, make
+    from shoal.evaluation.research import told_research
     from shoal.judging.beforehand import all_models
     from shoal.judging.feasible import vacuous, whole_reference
     from shoal.judging.refusals import refuse_unknown_codes
@@ -106,7 +107,7 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
         "rows_dropped": table.n_dropped,
         "people": table.n_subjects or None,
         "columns": _columns(table),
-        "algorithm": algorithm.parameters(),
+        **told_research(algorithm, table.domain),
         "models": [model.parameters() for model in models],
         "vacuous": [{"model": model.parameters(), "on": on} for model, on in empty],
         "output_free": _is_free(recipe.resolve(recipe.output.folder)),
@@ -300,7 +301,9 @@ def _show(data: dict[str, Any]) -> None:
     say(f"{data['rows']:,} rows{people}{dropped}")
     headings = ["column", "role", "type", "kind", ">distinct", ">missing", ">levels", ">leaves"]
     show_table(headings, [_row(entry) for entry in data["columns"]])
-    say(f"Algorithm: {model_label(data['algorithm'])}")
+    say(f"Algorithm: {model_label({key: entry for key, entry in data['algorithm'].items() if key != 'rules'})}")
+    for rule in data["rules"]:
+        say(f"Rule: {rule}")
     for model in data["models"]:
         say(f"Model: {model_label(model)}" + (f" on {target_label(model['on'])}" if "on" in model else ""))
     for entry in data["vacuous"]:
