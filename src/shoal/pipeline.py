@@ -107,8 +107,8 @@ def anonymize(
     wanted = all_models(table.domain, models, method)
     bring_terms(model.name for model in wanted)
     table = with_crowd(table, smallest_class(wanted))
-    refuse_idle_key(table, token_key)
-    refuse_uncodable(table, method.kind)
+    refuse_idle_key(table.schema, token_key)
+    refuse_uncodable(table.domain, method.kind)
     run = Run(
         table=table, method=method, models=wanted, output=output, engine=load("engine", engine)(), seed=seed,
         keys=keys or Keys.from_seed(seed), token_key=token_key, codes=by_column(codes), progress=progress,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,10 +26,8 @@ from shoal.pseudonyms.secrets import Secret, SecretKey
 from shoal.pseudonyms.tokens import KEY_BYTES
 from shoal.reports.release import release_html
 from shoal.results import Release, Written
-from shoal.streaming.recipes import keeps_rows, opened, run_stream
+from shoal.streaming.recipes import Secrecy, keeps_rows, run_stream
 from shoal.table.history import History
-from shoal.table.keys import Keys
-from shoal.table.rows import Rows
 from shoal.table.table import Table
 from shoal.verify.folder import open_folder
 from shoal.verify.recheck import Recheck
@@ -64,10 +61,10 @@ def run(
     """
     if not isinstance(recipe, Recipe):
         recipe = load_recipe(Path(recipe))
-    if keeps_rows(recipe):
-        return run_stream(recipe, replace=replace, progress=progress)
     folder = recipe.resolve(recipe.output.folder)
     resume(folder.resolve())
+    if keeps_rows(recipe):
+        return run_stream(recipe, replace=replace, secrecy=_secrecy(recipe, key, replace), progress=progress)
     check_output(folder, recipe.resolve(recipe.source.file), replace=replace)
     keeper = _keeper(recipe, key, replace)
     memory = remembered(recipe, key)
@@ -94,6 +91,16 @@ def _keeper(recipe: Recipe, key: Key | None, replace: bool) -> Keeper | None:
     from shoal.vault.keeper import open_keeper
 
     return open_keeper(recipe, key, replace=replace, coded=_is_coded(recipe))
+
+
+def _secrecy(recipe: Recipe, key: Key | None, replace: bool) -> Secrecy:
+    """The same for a run that writes as it goes."""
+    keeper = _keeper(recipe, key, replace)
+    return Secrecy(
+        token_key=keeper.token_key if keeper else None,
+        codes=given_codes(recipe, key),
+        kept=lambda secrets: keeper.with_secrets(secrets) if keeper else None,
+    )
 
 
 def _is_coded(recipe: Recipe) -> bool:
@@ -265,17 +272,6 @@ def read_recipe_source(recipe: Recipe) -> Table:
         settings={name: entry.model_dump() for name, entry in recipe.columns.items()},
         **roles.model_dump(),
     )
-
-
-@contextmanager
-def open_rows(recipe: Recipe, progress: Progress = lambda step: None) -> Iterator[Rows]:
-    """The rows that a recipe names, coded, with its engine to count them; in memory only where that keeps none."""
-    progress("reading")
-    if keeps_rows(recipe):
-        with opened(recipe, Keys.from_seed(recipe.seed), progress) as rows:
-            yield rows
-    else:
-        yield load("engine", recipe.engine.name)().open(read_recipe_source(recipe))
 
 
 def verify_release(folder: str | Path) -> GateReport:

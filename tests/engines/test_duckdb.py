@@ -163,7 +163,6 @@ def test_scratch_is_private_and_cleared_after_a_kill(tmp_path: Path) -> None:
     "change, words",
     [
         ('[algorithm]\nname = "random"', "looks at records one by one"),
-        ('[algorithm]\nname = "optimal"\n[columns.diagnosis]\ncode = "mapping"', "does not serve coded columns"),
         ('[algorithm]\nname = "optimal"\n[limits]\n"prosecutor-max" = 0.2', "does not serve limits on attacks"),
     ],
 )

@@ -142,7 +142,7 @@ def _gaps(released: Released) -> AttackFigure:
     """What the gaps between the dates of the released people tell."""
     table, rows = released.table, np.flatnonzero(released.classes >= 0)
     assert table.schema.subject is not None
-    dates = {name: dates_of(table, name).gather(rows) for name in table.schema.shifted}
+    dates = {name: dates_of(table.frame, table.schema, name).gather(rows) for name in table.schema.shifted}
     return gap_patterns(dates, table.frame[table.schema.subject].gather(rows))
 
 

@@ -113,8 +113,11 @@ class CountedRows:
         """int32 class of some rows, given their numbers and quasi-identifier codes, negative for none."""
         if isinstance(classes, RowIds):
             return classes.ids[rows]
-        of = self._class_of_cells(classes)
-        return of[self.packing.find(self._cells[0], self.packing.pack(codes))]
+        return self._class_of_cells(classes)[self.cell_of(codes)]
+
+    def cell_of(self, codes: Sequence[np.ndarray]) -> np.ndarray:
+        """Places in the frequency table of some quasi-identifier codes."""
+        return self.packing.find(self._cells[0], self.packing.pack(codes))
 
     def _class_of_cells(self, classes: ClassMap) -> np.ndarray:
         """int32 class of every cell of the frequency table."""

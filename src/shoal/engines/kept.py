@@ -12,11 +12,13 @@ import polars as pl
 
 from shoal.engines.counted import CountedRows, Database
 from shoal.recoding.publish import Publishing
+from shoal.recoding.rewriting import Rewriting, rewritten
 from shoal.table.classmap import Grouped
-from shoal.table.coding import categories_as_text
+from shoal.table.coding import canonical_text, categories_as_text
 from shoal.table.column import Column
 from shoal.table.dates import as_declared
 from shoal.table.domain import Domain
+from shoal.table.keys import key_hashes
 from shoal.table.schema import ColumnSpec, Schema
 
 
@@ -28,6 +30,10 @@ class StoredBatch:
     ----------
     rows
         int64, their numbers among all that take part, in the order of the source.
+    drawn
+        uint64, what their random draws are keyed by; None where that follows from their key alone.
+    key
+        The column that tells them apart, if one does.
     codes
         Codes of the quasi-identifiers and sensitive attributes.
     read
@@ -37,14 +43,25 @@ class StoredBatch:
     """
 
     rows: np.ndarray
+    drawn: np.ndarray | None
+    key: str | None
     codes: Mapping[str, np.ndarray]
     read: pl.DataFrame
     plain: pl.DataFrame
 
+    @cached_property
+    def keys(self) -> np.ndarray:
+        """uint64, what their random draws are keyed by."""
+        return key_hashes(canonical_text(self.plain[self.key or ""])) if self.drawn is None else self.drawn
+
     def take(self, places: np.ndarray) -> StoredBatch:
         """Some of them."""
         codes = {name: mine[places] for name, mine in self.codes.items()}
-        return StoredBatch(rows=self.rows[places], codes=codes, read=self.read[places], plain=self.plain[places])
+        drawn = None if self.drawn is None else self.drawn[places]
+        return StoredBatch(
+            rows=self.rows[places], drawn=drawn, key=self.key, codes=codes, read=self.read[places],
+            plain=self.plain[places],
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -109,7 +126,7 @@ class Reading:
     zones: Mapping[str, str] = field(default_factory=dict)
 
     def batch(self, part: pl.DataFrame) -> StoredBatch:
-        """Rows that are numbered ``r`` and have codes ``c0``, ..., numbers ``v0``, ... and other columns ``o0``, ..."""
+        """Rows numbered ``r``, with keys ``u``, codes ``c0``, ..., numbers ``v0``, ... and other columns ``o0``, ..."""
         known, schema = self.known, self.known.domain.schema
         codes = {name: part[f"c{at}"].to_numpy() for name, at in self.places.items()}
         others = self.uncoded(part)
@@ -123,8 +140,10 @@ class Reading:
             others = others.with_columns(known.subjects.gather(part["s"]).alias(schema.subject or ""))
         return StoredBatch(
             rows=part["r"].to_numpy(),
+            drawn=part["u"].to_numpy() if "u" in part.columns else None,
+            key=schema.key,
             codes=codes,
-            read=pl.DataFrame(parsed).hstack(others),
+            read=pl.DataFrame(parsed).hstack(others.with_columns(_dates(schema, others))),
             plain=pl.DataFrame(plain).hstack(others),
         )
 
@@ -149,12 +168,15 @@ class Publisher:
         Whether suppressed rows are left out.
     columns
         Dictionaries, by name.
+    rewriting
+        Column to who tells what is published of it instead of its values.
     """
 
     classes: Callable[[StoredBatch], np.ndarray]
     publishing: Publishing
     drop: bool
     columns: Mapping[str, Column]
+    rewriting: Mapping[str, Rewriting] = field(default_factory=dict)
 
     def places(self, batch: StoredBatch) -> tuple[np.ndarray, np.ndarray]:
         """Which rows are released, and their classes."""
@@ -164,7 +186,8 @@ class Publisher:
 
     def frame(self, batch: StoredBatch, classes: np.ndarray) -> pl.DataFrame:
         """These rows, which are of these classes, as they are published."""
-        return self.publishing.frame(classes, lambda name: self._true(batch, name))
+        made = rewritten(self.rewriting, batch, classes)
+        return self.publishing.frame(classes, lambda name: made[name] if name in made else self._true(batch, name))
 
     def _true(self, batch: StoredBatch, name: str) -> pl.Series:
         """A column as it is published where nothing changes it."""
@@ -245,6 +268,16 @@ class KeptRows(CountedRows):
             rows = part["r"].to_numpy()
             found.append(rows[self.class_of(classes, rows, [part[f"c{at}"].to_numpy() for at in quasi]) < 0])
         return np.concatenate(found)
+
+
+def _dates(schema: Schema, others: pl.DataFrame) -> list[pl.Expr]:
+    """Dates of another format that are to be moved, parsed, so that anybody can compare them."""
+    given = {name: schema.spec(name).format for name in schema.shifted if name in others.columns}
+    return [
+        pl.col(name).str.to_date(format)
+        for name, format in given.items()
+        if format is not None and others[name].dtype == pl.String
+    ]
 
 
 def _specs(schema: Schema, frame: pl.DataFrame) -> dict[str, ColumnSpec]:

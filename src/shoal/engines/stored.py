@@ -43,7 +43,8 @@ def dictionaries(gathering: Gathering, schema: Schema, build: Callable[..., Tabl
     if schema.subject is not None:
         refuse_lookalikes(columns[schema.subject].values, schema.spec(schema.subject).non_answers)
     listed = [one for one in gathering.types if one in shown.released]
-    specs = {one: spec for one, spec in schema.specs.items() if one in listed}
+    # Dates are moved person by person when they are published, and values are seen here without their people.
+    specs = {one: replace(spec, shift=None) for one, spec in schema.specs.items() if one in listed}
     often = {one: _often(columns[one].values, columns[one].counts) for one in coded}
     table = build(gathering.frame(listed), replace(shown, specs=specs), name=name, often=often)
     made, parsed = {}, iso_dates(table)

@@ -227,7 +227,7 @@ def _released_column(
             found["answers"] = True
         shift = domain.schema.spec(name).shift
         return found if shift is None else found | {"type": "date", "days": shift["days"]}
-    if entry["role"] == "sensitive" and name in released.written:
+    if entry["role"] == "sensitive" and name in released.changed:
         return entry | {"cells": "label"}
     if entry["role"] != "quasi" or released.made.generalises:
         return entry
@@ -248,7 +248,7 @@ def _standing(
     if released is None:
         return None
     column = released.domain.columns.get(name)
-    if column is not None and column.role == "sensitive" and name not in released.written:
+    if column is not None and column.role == "sensitive" and name not in released.changed:
         return set(column.texts.gather(np.unique(released.price_stats().counts(name)[1].codes)).to_list())
     if column is not None and released.made.generalises and name in released.cells:
         starred = {ROOT} if suppressed == "star" and released.n_suppressed else set()

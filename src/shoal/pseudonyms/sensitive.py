@@ -21,8 +21,12 @@ from shoal.pseudonyms.grading import Grades, is_number
 from shoal.pseudonyms.mapping import Prefixes
 from shoal.pseudonyms.secrets import MappingTable, Secret
 from shoal.recoding.applied import Released
+from shoal.recoding.exact import with_values
+from shoal.table.classmap import Together
 from shoal.table.column import Column
+from shoal.table.domain import Domain
 from shoal.table.keys import Keys
+from shoal.table.stats import counted_by_rows
 from shoal.table.table import Table
 
 # Fewer known values are none to attack, and their codes hide nobody.
@@ -37,31 +41,35 @@ def code_sensitive(released: Released, keys: Keys, given: Mapping[str, Secret]) 
     given
         Mappings and gradings to code with, by column; others are made.
     """
-    schema, written, coded = released.table.schema, dict(released.written), dict(released.coded)
+    schema, coded = released.domain.schema, dict(released.coded)
     _refuse_idle(given, (*schema.coded, *released.coded))
     for name in schema.coded:
-        if name in written:
+        if name in released.changed:
             raise ParameterError(f"The method rewrites column '{name}' itself: leave its code out.")
     secrets: list[Secret] = []
+    made: dict[str, pl.Series] = {}
     for name in schema.coded:
-        column, codes = _released(released, name), released.table.codes[name]
+        column = _released(released, name)
         coded[name] = schema.code_of(name)["how"]
-        written[name], secret = _code(schema.code_of(name), column, codes, keys, given.get(name))
+        every = np.arange(column.card, dtype=np.int32)
+        made[name], secret = _code(schema.code_of(name), column, every, keys, given.get(name))
         secrets.append(secret)
-    return replace(released, written=written, coded=coded), secrets
+    return replace(with_values(released, made), coded=coded), secrets
 
 
 def _released(released: Released, name: str) -> Column:
     """A column with the counts of its released rows."""
-    column = released.table.columns[name]
-    counts = np.bincount(released.table.codes[name][released.classes >= 0], minlength=column.card)
+    column = released.domain.columns[name]
+    one = counted_by_rows(column)
+    found = released.rows.stats(Together(released.classmap), [one]).histograms[one.key]
+    counts = np.bincount(found.codes, found.counts, minlength=column.card).astype(np.int64)
     known = int(counts.sum() - (counts[column.missing] if column.missing >= 0 else 0))
     if known < _LEAST:
         raise ParameterError(f"Column '{name}' has fewer than {_LEAST} released values: leave its code out.")
     return replace(column, frequencies=counts)
 
 
-def refuse_uncodable(table: Table, made: Kind) -> None:
+def refuse_uncodable(domain: Domain, made: Kind) -> None:
     """Refuse columns that cannot be coded as their settings ask for; cheap, so ask before any work.
 
     Parameters
@@ -69,8 +77,8 @@ def refuse_uncodable(table: Table, made: Kind) -> None:
     made
         What the method makes of the quasi-identifiers.
     """
-    for name in table.schema.coded:
-        column, how = table.columns[name], table.schema.code_of(name)
+    for name in domain.schema.coded:
+        column, how = domain.columns[name], domain.schema.code_of(name)
         if made.has(Trait.GROUPS):
             raise ParameterError(
                 f"The code of column '{name}' is for values that stand beside their records, and a {made} release has "

@@ -19,6 +19,7 @@ from shoal.recoding.blocks import block_cells
 from shoal.recoding.column_cells import CellColumn, IntervalCells, SetCells, TreeCells, all_bits, one_bit
 from shoal.recoding.randomised import Randomised, describe_randomised
 from shoal.recoding.recodings import Blocks, CellGrouping, FullDomain, Grouping, Recoding, Redrawn, Subtree
+from shoal.recoding.rewriting import Rewriting
 from shoal.table.classmap import Grouped, Nodes, Together
 from shoal.table.column import FLAT, TREE, Column
 from shoal.table.domain import Domain, Joint
@@ -48,7 +49,9 @@ class Released:
     made
         How quasi-identifiers are published.
     written
-        Column to what is published instead of its cells or values, one entry a row.
+        Column to what is published instead of its cells or values, one entry a row, where rows are in memory.
+    rewriting
+        The same where they come in batches.
     coded
         Column to the name of its coding (:mod:`shoal.kinds.codings`).
     recoding
@@ -63,6 +66,7 @@ class Released:
     k: int = 1
     made: Kind = GENERALISED
     written: Mapping[str, pl.Series] = field(default_factory=dict)
+    rewriting: Mapping[str, Rewriting] = field(default_factory=dict)
     coded: Mapping[str, str] = field(default_factory=dict)
     recoding: Recoding = field(default_factory=Recoding)
 
@@ -85,6 +89,11 @@ class Released:
     def classes(self) -> np.ndarray:
         """int32 class of each input row, -1 for a suppressed one, where rows are in memory."""
         return in_memory(self.rows).ids(self.classmap)
+
+    @property
+    def changed(self) -> set[str]:
+        """Columns of which something else than their cells or values is published."""
+        return {*self.written, *self.rewriting}
 
     @property
     def kind(self) -> Kind:

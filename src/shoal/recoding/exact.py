@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -10,16 +11,30 @@ import polars as pl
 from shoal.kernels.count.grouping import group_rows
 from shoal.recoding.applied import Released, level_cells
 from shoal.recoding.recodings import Averaged, Bucketed, Coded, Perturbed, Redrawn
-from shoal.table.classmap import RowIds
+from shoal.recoding.rewriting import ByCode
+from shoal.table.classmap import Cells, Grouped, RowIds
 from shoal.table.column import Column
-from shoal.table.rows import Rows, in_memory
+from shoal.table.rows import ArrayRows, Rows, in_memory
 from shoal.table.table import Table
 
 
 def unchanged(rows: Rows, recoding: Coded) -> Released:
     """Quasi-identifiers as they are; classes are what agrees on all of them."""
-    made = _alike(rows, in_memory(rows).table.quasi_codes)
-    return replace(made, written=dict(recoding.columns), coded=dict(recoding.coded))
+    codes = rows.frequency([]).codes
+    count = codes.shape[1]
+    made = _exact(rows, codes, Cells(np.arange(count, dtype=np.int32), count), np.arange(count))
+    return replace(with_values(made, recoding.columns), coded=dict(recoding.coded))
+
+
+def with_values(released: Released, made: Mapping[str, pl.Series]) -> Released:
+    """The release with other values in some columns, given one entry a code."""
+    rows = released.rows
+    if isinstance(rows, ArrayRows):
+        codes = {name: pl.Series(rows.table.codes[name].view(np.uint32)) for name in made}
+        found = {name: values.gather(codes[name]).alias(name) for name, values in made.items()}
+        return replace(released, written={**released.written, **found})
+    lookups = {name: ByCode(name, values) for name, values in made.items()}
+    return replace(released, rewriting={**released.rewriting, **lookups})
 
 
 def redrawn(rows: Rows, recoding: Redrawn) -> Released:
@@ -34,7 +49,8 @@ def groups(rows: Rows, recoding: Bucketed) -> Released:
     """Quasi-identifiers as they are; classes are the published groups, each with the cells of one member."""
     found, first, at = np.unique(recoding.ids, return_index=True, return_inverse=True)
     dropped = int((found < 0).sum())
-    made = _exact(rows, in_memory(rows).table.quasi_codes, (at - dropped).astype(np.int32), first[dropped:])
+    classes = RowIds((at - dropped).astype(np.int32), found.size - dropped)
+    made = _exact(rows, in_memory(rows).table.quasi_codes, classes, first[dropped:])
     return replace(made, groups=recoding.groups)
 
 
@@ -56,15 +72,13 @@ def centroids(rows: Rows, recoding: Averaged | Perturbed) -> Released:
 def _alike(rows: Rows, codes: np.ndarray) -> Released:
     """Rows of equal codes as classes."""
     ids, first, _ = group_rows(codes, np.array([column.card for column in rows.domain.quasi]))
-    return _exact(rows, codes, ids.astype(np.int32), first)
+    return _exact(rows, codes, RowIds(ids.astype(np.int32), first.size), first)
 
 
-def _exact(rows: Rows, codes: np.ndarray, classes: np.ndarray, first: np.ndarray) -> Released:
-    """Classes that publish the codes of one of their rows."""
+def _exact(rows: Rows, codes: np.ndarray, classes: Grouped, first: np.ndarray) -> Released:
+    """Classes that publish the codes of one of their rows, or of their cell."""
     cells = {column.name: level_cells(column, codes[at][first], 0) for at, column in enumerate(rows.domain.quasi)}
-    return Released(
-        rows=rows, classmap=RowIds(classes, first.size), cells=cells, levels=None, groups=first.size
-    )  # fmt: skip
+    return Released(rows=rows, classmap=classes, cells=cells, levels=None, groups=first.size)
 
 
 def values_of(table: Table, column: Column, codes: np.ndarray) -> pl.Series:

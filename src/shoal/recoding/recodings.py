@@ -204,7 +204,7 @@ class Coded(Recoding):
     Attributes
     ----------
     columns
-        Column to what is published instead of its values, one entry a row.
+        Column to what is published instead of its values, one entry a code of its dictionary.
     coded
         Column to the name of its coding (:mod:`shoal.kinds.codings`).
     """

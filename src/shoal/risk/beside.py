@@ -63,7 +63,7 @@ def counted_before_and_after(released: Released) -> dict[str, dict[str, Risk]]:
     rows, names = released.rows, list(released.domain.schema.sensitive)
     cells = rows.frequency([]).rows.size
     before = Cells(np.arange(cells, dtype=np.int32), cells)
-    told = [name for name in names if name not in released.written]
+    told = [name for name in names if name not in released.changed]
     return {
         "before": _counted(rows, before, names),
         "after": _counted(rows, released.classmap, told) if released.n_classes else {},

@@ -5,26 +5,28 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import polars as pl
 
 from shoal.algorithms.base import Algorithm
 from shoal.catalogue import load, make, names
-from shoal.engines.base import Keeping
+from shoal.engines.base import Keeping as Writable
 from shoal.engines.kept import KeptRows
 from shoal.errors import InputError, RecipeError
 from shoal.io.batches import Batches, open_batches
 from shoal.io.entries import memory_bytes
 from shoal.io.evidence import write_evidence
 from shoal.io.output import check_output, told
-from shoal.io.publication import BOUND, publish, resume
+from shoal.io.publication import BOUND, Holder, publish, resume
 from shoal.io.recipes import Recipe, dump_recipe
 from shoal.io.relations import Relation, no_file
 from shoal.io.source import Told, read_population
 from shoal.models.base import Model
 from shoal.pipeline import Progress
+from shoal.pseudonyms.secrets import Secret, SecretKey, by_column
 from shoal.recoding.output import Output
 from shoal.results import Written
 from shoal.streaming.release import MEMORY as MOST_MEMORY
@@ -33,6 +35,35 @@ from shoal.table.keys import Keys
 from shoal.table.schema import ColumnSpec, Schema
 from shoal.verify.folder import MANIFEST
 
+
+class Holding(Holder, Protocol):
+    """A vault that secrets go to."""
+
+    def facts(self) -> dict[str, Any]:
+        """Where everything goes, for the evidence."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Secrecy:
+    """What a release is coded with, and what becomes of its secrets.
+
+    Attributes
+    ----------
+    token_key
+        What tokens and offsets of dates follow from; by default fresh keys.
+    codes
+        Mappings and gradings that are given.
+    kept
+        Takes the secrets, and gives who keeps them.
+    """
+
+    token_key: SecretKey | None = None
+    codes: Sequence[Secret] = ()
+    kept: Callable[[Sequence[Secret]], Holding | None] = lambda secrets: None
+
+
+OPEN = Secrecy()
 MEMORY = "memory"
 DATABASE = "postgres"  # the engine that reads from a database
 
@@ -44,9 +75,20 @@ def keeps_rows(recipe: Recipe) -> bool:
 
 
 def run_stream(
-    recipe: Recipe, *, replace: bool = False, dry_run: bool = False, progress: Progress = lambda step: None
+    recipe: Recipe,
+    *,
+    replace: bool = False,
+    dry_run: bool = False,
+    secrecy: Secrecy = OPEN,
+    progress: Progress = lambda step: None,
 ) -> Written:
-    """Carry out a recipe on an engine that keeps the rows; what it cannot do is refused before any data is touched."""
+    """Carry out a recipe on an engine that keeps the rows; what it cannot do is refused before any data is touched.
+
+    Parameters
+    ----------
+    secrecy
+        What codes the release, and what becomes of the secrets behind it.
+    """
     method = make("algorithm", recipe.algorithm)
     refuse_unserved(recipe, method)
     models = [make("model", spec) for spec in recipe.models]
@@ -57,17 +99,19 @@ def run_stream(
     keys = Keys.from_seed(recipe.seed)
     with opened(recipe, keys, progress) as rows:
         table = _table(recipe, rows)
-        judged = stream_of(recipe, rows, method, models, keys, progress).judged()
+        judged = stream_of(recipe, rows, method, models, keys, progress, secrecy).judged()
         how = {"format": recipe.output.format, "formulas": recipe.output.formulas}
         if dry_run:
             return judged.fill(rows.private("release"), **how)
         found: list[Written] = []
+        keeper = secrecy.kept(judged.secrets)
 
         def fill(staged: Path, private: Path) -> str:
             written = judged.fill(staged, **how)
             found.append(written)
             digest = hashlib.sha256((staged / MANIFEST).read_bytes()).hexdigest()
-            facts = {"recipe": dump_recipe(recipe), "source_path": str(_path(recipe) or "") or None}
+            facts: dict[str, Any] = {"recipe": dump_recipe(recipe), "source_path": str(_path(recipe) or "") or None}
+            facts |= {} if keeper is None else {"vault": keeper.facts()}
             write_evidence({**written.evidence, **facts, BOUND: digest}, private)
             if table is not None:
                 progress("writing the table")
@@ -75,7 +119,9 @@ def run_stream(
             return digest
 
         try:
-            publish(folder, fill, _check(recipe, folder, replace), replace=replace)
+            publish(
+                folder, fill, _check(recipe, folder, replace), replace=replace, holders=[keeper] if keeper else []
+            )
         except (OSError, pl.exceptions.PolarsError) as error:
             raise InputError(f"The release cannot be written to '{folder}': {told(error)}.") from None
         if table is not None:
@@ -84,24 +130,30 @@ def run_stream(
 
 
 def stream_of(
-    recipe: Recipe, rows: KeptRows, method: Algorithm, models: Sequence[Model], keys: Keys, progress: Progress
+    recipe: Recipe,
+    rows: KeptRows,
+    method: Algorithm,
+    models: Sequence[Model],
+    keys: Keys,
+    progress: Progress,
+    secrecy: Secrecy = OPEN,
 ) -> Stream:
     """What a recipe asks of open rows."""
     return Stream(
-        rows=rows, method=method, models=models, output=_output(recipe), keys=keys, seed=recipe.seed,
-        progress=progress, memory=memory_of(recipe),
+        rows=rows, method=method, models=models, output=_output(recipe, secrecy), keys=keys, seed=recipe.seed,
+        progress=progress, memory=memory_of(recipe), token_key=secrecy.token_key, codes=by_column(secrecy.codes),
     )  # fmt: skip
 
 
-def _table(recipe: Recipe, rows: KeptRows) -> Keeping | None:
+def _table(recipe: Recipe, rows: KeptRows) -> Writable | None:
     """Where a release goes as a table; None where it does not."""
     if recipe.output.table is None:
         return None
-    assert isinstance(rows.database, Keeping)  # the source is in a database, or the recipe would have been refused
+    assert isinstance(rows.database, Writable)  # the source is in a database, or the recipe would have been refused
     return rows.database
 
 
-def _write_table(recipe: Recipe, table: Keeping, written: Written, folder: Path, digest: str) -> None:
+def _write_table(recipe: Recipe, table: Writable, written: Written, folder: Path, digest: str) -> None:
     """Copy the gated file into a table."""
     data = written.manifest["data"]
     unchanged = recipe.roles.neutral if recipe.output.suppressed == "drop" else []
@@ -113,8 +165,11 @@ def _write_table(recipe: Recipe, table: Keeping, written: Written, folder: Path,
 
 def refuse_unserved(recipe: Recipe, method: Algorithm) -> None:
     """Refuse what an engine that keeps the rows cannot do, and name what can."""
-    refuse_misplaced(recipe)
     name = recipe.engine.name
+    if (name == DATABASE) != (recipe.source.url is not None):
+        raise no_file() if recipe.source.path is None else RecipeError(
+            f"The engine '{name}' reads from a database: give its 'url', and a 'table' or a 'query', under [source]."
+        )
     advice = f"use the engine '{MEMORY}'"
     if not (method.from_cells or method.in_parts):
         raise RecipeError(
@@ -122,10 +177,7 @@ def refuse_unserved(recipe: Recipe, method: Algorithm) -> None:
             f"does not serve: {advice}, or an algorithm such as 'optimal' or 'mondrian'."
         )
     asked: dict[str, Any] = {
-        "pseudonyms": recipe.roles.pseudonym,
         "guarded nodes": recipe.roles.guard,
-        "shifted dates": [one for one in recipe.columns.values() if one.shift is not None],
-        "coded columns": [one for one in recipe.columns.values() if one.code is not None],
         "a registry": recipe.registry,
         "a workload": recipe.workload,
         "limits on attacks": recipe.limits,
@@ -135,19 +187,9 @@ def refuse_unserved(recipe: Recipe, method: Algorithm) -> None:
             raise RecipeError(f"The engine '{name}' does not serve {what}: {advice}, or leave that out.")
 
 
-def refuse_misplaced(recipe: Recipe) -> None:
-    """Refuse a source that its engine does not read."""
-    name = recipe.engine.name
-    if (name == DATABASE) != (recipe.source.url is not None):
-        raise no_file() if recipe.source.path is None else RecipeError(
-            f"The engine '{name}' reads from a database: give its 'url', and a 'table' or a 'query', under [source]."
-        )
-
-
 @contextmanager
 def opened(recipe: Recipe, keys: Keys, progress: Progress) -> Iterator[KeptRows]:
     """The rows that a recipe names, coded, in the hands of its engine."""
-    refuse_misplaced(recipe)
     source, settings = recipe.source, recipe.engine
     how: dict[str, Any] = {"separator": source.separator, "encoding": source.encoding}
     how["missing_markers"] = source.missing_markers
@@ -199,11 +241,12 @@ def _told(recipe: Recipe, how: dict[str, Any]) -> Told:
     )
 
 
-def _output(recipe: Recipe) -> Output:
+def _output(recipe: Recipe, secrecy: Secrecy) -> Output:
     output = recipe.output
     return Output(
         suppressed=output.suppressed, order=output.order, acknowledged=recipe.acknowledge,
-        neutral_limit=output.neutral_limit, joinable=False, same_codes=False, date=output.date,
+        neutral_limit=output.neutral_limit, joinable=secrecy.token_key is not None,
+        same_codes=bool(secrecy.codes), date=output.date,
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import hmac
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,12 @@ import polars as pl
 
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.parted import grouped_in_parts
+from shoal.attacks.base import AttackFigure
 from shoal.engines.kept import KeptRows, Publisher, StoredBatch
 from shoal.engines.stored import StoredRows
 from shoal.errors import GateError
 from shoal.evaluation.research import researched
-from shoal.io.describe import describe, whole_hierarchies, whole_policies
+from shoal.io.describe import describe, uncoded_columns, whole_hierarchies, whole_policies
 from shoal.io.evidence import row_bytes
 from shoal.io.gating import refuse_failed, with_verdicts
 from shoal.io.growing import Growing
@@ -35,13 +36,16 @@ from shoal.io.vouching import bring_terms
 from shoal.judging.beforehand import all_models, refuse_beforehand
 from shoal.judging.enforce import enforce
 from shoal.judging.feasible import vacuous, whole_reference
-from shoal.judging.refusals import refuse_misfits, refuse_unknown_codes
+from shoal.judging.refusals import refuse_measured, refuse_misfits, refuse_unknown_codes
 from shoal.judging.splits import other_references, split_verdicts
 from shoal.measures.every import every_score
 from shoal.measures.wanted import refuse_broken, research_facts
 from shoal.models.base import Model, smallest_class
 from shoal.models.judge import Judge
 from shoal.pipeline import Progress
+from shoal.pseudonyms.columns import pseudonymise, refuse_idle_key
+from shoal.pseudonyms.secrets import Secret, SecretKey
+from shoal.pseudonyms.sensitive import refuse_uncodable
 from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.output import Output
 from shoal.recoding.overlaps import overlap_report
@@ -51,6 +55,7 @@ from shoal.recoding.snap import grids
 from shoal.reports.release import release_html
 from shoal.results import Written
 from shoal.risk.beside import counted_before_and_after
+from shoal.streaming.attacking import SAMPLE, Attacked, attack_stream
 from shoal.table.keys import Keys
 from shoal.table.table import crowded
 from shoal.verify.gate import Gate
@@ -71,6 +76,10 @@ class Stream:
     ----------
     memory
         Bytes that it may take.
+    token_key
+        What tokens and offsets of dates follow from; by default fresh keys.
+    codes
+        Mappings and gradings that are given, by column.
     """
 
     rows: KeptRows
@@ -81,6 +90,8 @@ class Stream:
     seed: int | None
     progress: Progress
     memory: int = MEMORY
+    token_key: SecretKey | None = None
+    codes: Mapping[str, Secret] = field(default_factory=dict)
 
     def prepared(self) -> tuple[KeptRows, Judge]:
         """The rows with all that is known before a search, and the models with what they compare classes with."""
@@ -88,12 +99,14 @@ class Stream:
         rows = rows.knowing(researched(rows.domain, rows.joined, method.research, method.kind))
         models = all_models(rows.domain, self.models, method)
         bring_terms(model.name for model in models)
+        refuse_idle_key(rows.domain.schema, self.token_key)
+        refuse_uncodable(rows.domain, method.kind)
         rows = rows.knowing(crowded(rows.domain, smallest_class(models), rows.people_with))
         return rows, Judge(models, whole_reference(rows, models))
 
     def searched(self, rows: KeptRows, judge: Judge) -> Recoding:
         """What the method makes of the rows: of their frequency table, or part by part."""
-        problem = Problem(rows=rows, judge=judge, keys=self.keys, progress=self.progress)
+        problem = Problem(rows=rows, judge=judge, keys=self.keys, codes=self.codes, progress=self.progress)
         method = self.method
         if not isinstance(rows, StoredRows):
             return method.run(problem)
@@ -115,9 +128,11 @@ class Stream:
         self.progress("judging the classes")
         recoded = apply_recoding(rows, recoding)
         refuse_misfits(recoded, models, output.suppressed, method.kind)
-        released = enforce(recoded, judge, method.share_allowed(rows.domain.n), method.limit_words)
+        held = enforce(recoded, judge, method.share_allowed(rows.domain.n), method.limit_words)
+        released, secrets = pseudonymise(held, self.keys, self.token_key, self.codes)
         wanted = research_facts(released.price_stats())
         refuse_broken(wanted, method.name)
+        attacked = self._attacked(released, rows)
         evidence = {
             "secret": self.keys.secret,
             "seed": self.seed,
@@ -126,9 +141,9 @@ class Stream:
             "search": dict(released.recoding.notes),
             "counts": _counts(released, rows),
             "measures": every_score(released.price_stats()),
-            "overlaps": overlap_report(released),
-            "attacks": [],
-            "attack_notes": [],
+            "overlaps": overlap_report(released) if released.made.generalises else [],
+            "attacks": list(attacked.measured.figures),
+            "attack_notes": list(attacked.measured.notes),
             "research": wanted,
             "risk": counted_before_and_after(released),
             "split_verdicts": split_verdicts(released, judge),
@@ -139,8 +154,17 @@ class Stream:
         # What one algorithm was told of levels is not the source's.
         kept = rows.knowing(replace(rows.domain, research=self.rows.domain.research))
         return Judged(
-            rows=kept, released=released, models=models, output=output, evidence=evidence, progress=self.progress
+            rows=kept, released=released, models=models, output=output, evidence=evidence, progress=self.progress,
+            figures=attacked.measured.figures, secrets=(*recoding.secrets, *secrets),
         )  # fmt: skip
+
+    def _attacked(self, released: Released, rows: KeptRows) -> Attacked:
+        """What attacks find, after refusing what nobody accepted."""
+        self.progress("attacking it")
+        most = rows.most(self.memory) if isinstance(rows, StoredRows) else SAMPLE
+        found = attack_stream(released, rows, self.keys, most)
+        refuse_measured(found.measured.telling, self.output.acknowledged)
+        return found
 
 
 def _counts(released: Released, rows: KeptRows) -> dict[str, int]:
@@ -165,6 +189,8 @@ class Judged:
     output: Output
     evidence: Mapping[str, Any]
     progress: Progress
+    figures: Sequence[AttackFigure] = ()
+    secrets: Sequence[Secret] = ()
 
     def fill(self, folder: Path, *, format: str, formulas: str) -> Written:
         """Write data, manifest and report into an empty folder, each row gated before it is written."""
@@ -195,7 +221,9 @@ class Judged:
             The manifest, without what only writing can tell, and what was found.
         """
         domain, output = self.rows.domain, self.output
-        manifest = describe(domain, self.models, version=VERSION, output=output, released=self.released)
+        manifest = describe(
+            domain, self.models, version=VERSION, output=output, released=self.released, figures=self.figures
+        )
         gate = Gate(self._setting(manifest))
         digest = hmac.new(self.evidence["secret"], digestmod=hashlib.sha256)
         placing = self.rows.placing(self.released.classmap)
@@ -205,7 +233,7 @@ class Judged:
             self.progress(f"reading for the gate: {int(batch.rows[-1]) + 1:,} of {domain.n:,} rows")
         publisher = Publisher(
             classes=placing, publishing=Publishing(self.released, output.suppressed),
-            drop=output.suppressed == "drop", columns=domain.columns,
+            drop=output.suppressed == "drop", columns=domain.columns, rewriting=self.released.rewriting,
         )  # fmt: skip
         seen = 0
         for batch, classes, frame in self.rows.published(publisher, output.order):
@@ -236,6 +264,7 @@ class Judged:
             n_dropped=self.rows.known.n_read - domain.n,
             neutral_limit=self.output.neutral_limit,
             acknowledged=sorted(self.output.acknowledged),
+            uncoded=uncoded_columns(self.released, self.models),
             hierarchies=whole_hierarchies(domain),
             policies=whole_policies(domain),
             grids=grids(domain),
@@ -251,7 +280,7 @@ class Judged:
             [
                 cells.texts().gather(index.set(index < 0, None)).alias(name)
                 for name, cells in self.released.cells.items()
-                if cells.column.cells == "representative"
+                if cells.column.cells == "representative" and self.released.made.generalises
             ]
         )
         return Rows(

@@ -57,6 +57,11 @@ class ByBlocks(Algorithm):
         """The model that ``k`` stands for."""
         return [] if self.k is None else [load("model", "k")(k=self.k)]
 
+    @property
+    def from_cells(self) -> bool:
+        """The frequency table is all that blocks are tried on."""
+        return True
+
     def board(self, problem: Problem) -> Board:
         """The table that blocks are tried on."""
         return Board(problem, self.measure, self.target, self.rows_allowed(problem.domain.n))
@@ -88,11 +93,6 @@ class KOptimize(ByBlocks):
         super().__post_init__()
         if self.nodes is not None:
             whole("KOptimize", "nodes", self.nodes, least=0)
-
-    @property
-    def from_cells(self) -> bool:
-        """The frequency table is all that it looks at."""
-        return True
 
     def run(self, problem: Problem) -> Blocks:
         """Search the sets of cuts."""

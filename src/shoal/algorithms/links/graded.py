@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import numpy as np
 import polars as pl
 
 from shoal.algorithms.base import Algorithm, Problem
@@ -17,7 +18,7 @@ from shoal.params import nearest
 from shoal.pseudonyms.grading import Grades, is_number
 from shoal.recoding.recodings import Coded
 from shoal.table.column import Column
-from shoal.table.table import Table
+from shoal.table.domain import Domain
 
 WARNING = (
     "Pseudonymised, not anonymised: quasi-identifiers are untouched, so every link to a person stays, and the codes "
@@ -52,14 +53,23 @@ class Graded(Grades, Algorithm):
         Algorithm.__post_init__(self)
         Grades.__post_init__(self)
 
+    @property
+    def from_cells(self) -> bool:
+        """How often each value occurs is all that it looks at."""
+        return True
+
     def run(self, problem: Problem) -> Coded:
         """Grade the columns asked for; all others stay as they are."""
-        chosen = columns_on(problem.table, self.on, self.name, numeric=True)
+        chosen = columns_on(problem.domain, self.on, self.name, numeric=True)
         self.check_columns([column.name for column in chosen])
         problem.progress("grading")
-        codes, given = problem.table.codes, problem.codes
-        made = [self.grade(column, codes[column.name], given.get(column.name)) for column in chosen]
+        made = [self.grade(column, every_code(column), problem.codes.get(column.name)) for column in chosen]
         return rewritten({"graded": made})
+
+
+def every_code(column: Column) -> np.ndarray:
+    """int32, the codes of a column's dictionary."""
+    return np.arange(column.card, dtype=np.int32)
 
 
 def rewritten(parts: Mapping[str, Sequence[tuple[pl.Series, Any, dict[str, Any]]]]) -> Coded:
@@ -78,21 +88,21 @@ def rewritten(parts: Mapping[str, Sequence[tuple[pl.Series, Any, dict[str, Any]]
     )
 
 
-def columns_on(table: Table, on: Any, method: str, *, numeric: bool) -> list[Column]:
+def columns_on(domain: Domain, on: Any, method: str, *, numeric: bool) -> list[Column]:
     """The sensitive columns a method is for, or those asked for after checking that they fit it."""
     if on is None:
-        fitting = [column for column in table.sensitive if is_number(column) == numeric]
+        fitting = [column for column in domain.sensitive if is_number(column) == numeric]
         if not fitting:
             what = "number or date" if numeric else "category"
             raise ParameterError(f"'{method}' finds no sensitive column of that sort: it needs a {what}.")
         return fitting
     found = []
     for name in [on] if isinstance(on, str) else list(on):
-        if name not in table.schema.sensitive:
-            near = nearest(str(name), table.schema.sensitive)
+        if name not in domain.schema.sensitive:
+            near = nearest(str(name), domain.schema.sensitive)
             hint = f" Did you mean '{near}'?" if near else ""
             raise ParameterError(f"'{method}' is for sensitive columns, and '{name}' is none.{hint}")
-        column = table.columns[name]
+        column = domain.columns[name]
         if numeric and not is_number(column):
             raise ParameterError(f"'graded' is for numbers and dates, and '{name}' is {column.type}: use 'mapping'.")
         found.append(column)

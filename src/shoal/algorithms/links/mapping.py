@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.algorithms.links.graded import columns_on, rewritten
+from shoal.algorithms.links.graded import columns_on, every_code, rewritten
 from shoal.kinds.base import Kind
 from shoal.kinds.pseudonymised import PSEUDONYMISED
 from shoal.pseudonyms.mapping import Prefixes
@@ -34,11 +34,16 @@ class ValueMapping(Prefixes, Algorithm):
     kind: ClassVar[Kind] = PSEUDONYMISED
     on: Any = field(default=None, hash=False)
 
+    @property
+    def from_cells(self) -> bool:
+        """How often each value occurs is all that it looks at."""
+        return True
+
     def run(self, problem: Problem) -> Coded:
         """Map the columns asked for; all others stay as they are."""
-        chosen = columns_on(problem.table, self.on, self.name, numeric=False)
+        chosen = columns_on(problem.domain, self.on, self.name, numeric=False)
         self.check_prefixes([column.name for column in chosen])
         problem.progress("mapping")
-        codes, given = problem.table.codes, problem.codes
-        made = [self.map(column, codes[column.name], problem.keys, given.get(column.name)) for column in chosen]
+        keys, given = problem.keys, problem.codes
+        made = [self.map(column, every_code(column), keys, given.get(column.name)) for column in chosen]
         return rewritten({"mapped": made})

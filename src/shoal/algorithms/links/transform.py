@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.algorithms.links.graded import rewritten
+from shoal.algorithms.links.graded import every_code, rewritten
 from shoal.errors import ParameterError
 from shoal.kinds.base import Kind
 from shoal.kinds.pseudonymised import PSEUDONYMISED
@@ -35,9 +35,14 @@ class TableTransform(Grades, Prefixes, Algorithm):
         Algorithm.__post_init__(self)
         Grades.__post_init__(self)
 
+    @property
+    def from_cells(self) -> bool:
+        """How often each value occurs is all that it looks at."""
+        return True
+
     def run(self, problem: Problem) -> Coded:
         """Transform every sensitive column."""
-        sensitive = problem.table.sensitive
+        sensitive = problem.domain.sensitive
         if not sensitive:
             raise ParameterError("'table-transform' needs a sensitive column: name one under 'sensitive'.")
         numbers = [column for column in sensitive if is_number(column)]
@@ -45,8 +50,8 @@ class TableTransform(Grades, Prefixes, Algorithm):
         self.check_columns([column.name for column in numbers])
         self.check_prefixes([column.name for column in texts])
         problem.progress("mapping")
-        codes, given = problem.table.codes, problem.codes
-        mapped = [self.map(column, codes[column.name], problem.keys, given.get(column.name)) for column in texts]
+        keys, given = problem.keys, problem.codes
+        mapped = [self.map(column, every_code(column), keys, given.get(column.name)) for column in texts]
         problem.progress("grading")
-        graded = [self.grade(column, codes[column.name], given.get(column.name)) for column in numbers]
+        graded = [self.grade(column, every_code(column), given.get(column.name)) for column in numbers]
         return rewritten({"mapped": mapped, "graded": graded})

@@ -1,0 +1,167 @@
+"""Attacks on releases whose rows an engine keeps: on all of them where memory holds them, else on a keyed sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from shoal.attacks.base import AttackFigure, figure
+from shoal.attacks.required import Measured, attack_release
+from shoal.engines.kept import KeptRows, StoredBatch
+from shoal.engines.memory import MemoryRows
+from shoal.kinds.base import Trait
+from shoal.recoding.applied import Released
+from shoal.recoding.recodings import Perturbed, Recoding
+from shoal.recoding.rewriting import rewritten
+from shoal.table.classmap import RowIds
+from shoal.table.coding import canonical_text
+from shoal.table.keys import Keys, key_hashes
+from shoal.table.schema import Schema
+from shoal.table.table import Table
+
+# Rows that are attacked where nobody says how many memory holds.
+SAMPLE = 1 << 20
+# What anybody can count in the release, so that no sample may tell it.
+_COUNTED = ("unique", "uniqueness")
+# What rows have beside their codes; no column can be called so.
+_OWN = (" rows", " keys", " classes")
+
+
+@dataclass(frozen=True, eq=False)
+class Attacked:
+    """What attacks found.
+
+    Attributes
+    ----------
+    measured
+        Figures and sentences.
+    twin
+        The release in memory that they were measured on, None where nothing had to be.
+    sampled
+        How many of its rows that has, None where it has all.
+    """
+
+    measured: Measured
+    twin: Released | None = None
+    sampled: int | None = None
+
+
+def attack_stream(released: Released, rows: KeptRows, keys: Keys, most: int) -> Attacked:
+    """What a release must tell of attacks on it.
+
+    Parameters
+    ----------
+    most
+        Rows that memory holds; of more, a sample is attacked, and what it tells says so.
+    """
+    schema = released.domain.schema
+    if released.made.attack is None and not (schema.pseudonym or schema.shifted or schema.coded):
+        return Attacked(Measured())
+    n = released.domain.n
+    twin = in_memory(released, rows, None if n <= most else _chosen(released, keys, most / n))
+    found = attack_release(twin, keys)
+    if n <= most:
+        return Attacked(found, twin)
+    told = f"Measured on a sample of {twin.table.n:,} of the {n:,} records."
+    figures = [_counted(one, released, rows) if one.name in _COUNTED else _said(one, told) for one in found.figures]
+    telling = {code: f"{sentence} {told}" for code, sentence in found.telling.items()}
+    return Attacked(replace(found, figures=figures, telling=telling), twin, twin.table.n)
+
+
+def _said(one: AttackFigure, told: str) -> AttackFigure:
+    return replace(one, sentence=f"{one.sentence} {told}")
+
+
+def _counted(one: AttackFigure, released: Released, rows: KeptRows) -> AttackFigure:
+    """The same figure of all released rows: how many are alone with their quasi-identifiers."""
+    counts = rows.frequency([]).rows
+    if released.n_suppressed:
+        counts = np.zeros_like(counts)
+        placing, quasi = rows.placing(released.classmap), released.domain.schema.quasi
+        for batch in rows.batches("kept"):
+            kept = placing(batch) >= 0
+            np.add.at(counts, rows.cell_of([batch.codes[name][kept] for name in quasi]), 1)
+    total = int(counts.sum())
+    share = float((counts == 1).sum() / total) if total else 0.0
+    sentence = one.sentence.replace(f"{one.value:.1%}", f"{share:.1%}", 1)
+    return figure(one.name, share, total, sentence)
+
+
+def _chosen(released: Released, keys: Keys, share: float) -> Callable[[StoredBatch, np.ndarray], np.ndarray]:
+    """Which rows of a batch are in the sample: whole people, or groups, or single rows."""
+    limit = np.uint64(int(share * 2.0**64))
+    whose = _whose(released.domain.schema)
+    groups = released.made.has(Trait.GROUPS)
+
+    def chosen(batch: StoredBatch, classes: np.ndarray) -> np.ndarray:
+        if whose is not None:
+            units = key_hashes(canonical_text(batch.plain[whose]).fill_null(""))
+        else:
+            units = classes.astype(np.int64).view(np.uint64) if groups else batch.keys
+        return np.flatnonzero(keys.bits("attack sample", units) < limit)
+
+    return chosen
+
+
+def _whose(schema: Schema) -> str | None:
+    """The column by which the records of a person are linked, if any is."""
+    return schema.subject or (schema.pseudonym[0] if schema.pseudonym else None)
+
+
+def in_memory(
+    released: Released, rows: KeptRows, chosen: Callable[[StoredBatch, np.ndarray], np.ndarray] | None
+) -> Released:
+    """The same release with its rows, or some of them, in memory."""
+    domain = released.domain
+    linking = [name for name in (domain.schema.subject,) if name is not None]
+    wanted = list(dict.fromkeys([*domain.schema.pseudonym, *domain.schema.shifted, *linking]))
+    placing = rows.placing(released.classmap)
+    arrays: dict[str, list[np.ndarray]] = {name: [] for name in (*_OWN, *rows.places)}
+    frames, written = [], []
+    for batch in rows.batches("kept"):
+        mine = placing(batch)
+        if chosen is not None:
+            places = chosen(batch, mine)
+            batch, mine = batch.take(places), mine[places]
+        for name, found in {**dict(zip(_OWN, (batch.rows, batch.keys, mine), strict=True)), **batch.codes}.items():
+            arrays[name].append(found)
+        frames.append(batch.plain.select(wanted))
+        written.append(pl.DataFrame(rewritten(released.rewriting, batch, mine)))
+    whole = {name: np.concatenate(several) for name, several in arrays.items()}
+    numbers, row_keys, classes = (whole.pop(name) for name in _OWN)
+    codes = {name: mine.astype(np.int32) for name, mine in whole.items()}
+    columns = {
+        name: replace(column, frequencies=np.bincount(codes[name], minlength=column.card))
+        for name, column in domain.columns.items()
+    }
+    frame = pl.concat(frames)
+    table = Table(
+        frame=frame if wanted else pl.DataFrame({"row": numbers}),
+        domain=replace(domain, n=numbers.size, columns=columns), codes=codes,
+        row_keys=row_keys, subjects=_people(frame, domain.schema.subject), n_read=numbers.size, n_dropped=0,
+    )  # fmt: skip
+    there, of = np.unique(classes, return_inverse=True)
+    kept = there[there >= 0]
+    ids = RowIds((of - (there.size - kept.size)).astype(np.int32), kept.size)
+    series = pl.concat(written) if released.rewriting else pl.DataFrame()
+    return replace(
+        released, rows=MemoryRows(table), classmap=ids, cells={n: c.take(kept) for n, c in released.cells.items()},
+        written={one.name: one for one in series.iter_columns()}, rewriting={},
+        recoding=_of_rows(released.recoding, numbers, table),
+    )  # fmt: skip
+
+
+def _people(frame: pl.DataFrame, subject: str | None) -> np.ndarray | None:
+    return None if subject is None else frame[subject].rank("dense").to_numpy().astype(np.int32) - 1
+
+
+def _of_rows(recoding: Recoding, numbers: np.ndarray, table: Table) -> Recoding:
+    """What the algorithm handed over, of some rows."""
+    if isinstance(recoding, Perturbed):
+        places = {name: mine[numbers] for name, mine in recoding.places.items()}
+        true = {name: mine[numbers] for name, mine in recoding.true.items()}
+        return replace(recoding, places=places, true=true)
+    return recoding

@@ -1,0 +1,118 @@
+"""Codes, tokens and moved dates of sources larger than memory: the bytes, and the secrets, that memory gives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import shoal
+from shoal.engines.stored import StoredRows
+from shoal.vault.files import contents
+from shoal.vault.seal import Key
+from tests.engines.alike import outcome
+
+pytest.importorskip("duckdb")
+
+RECIPE = """
+acknowledge = ["W-NEUTRAL", "W-PP-REV", "W-TRAJECTORY"]
+seed = 1
+[source]
+path = "people.csv"
+missing = "{missing}"
+[roles]
+quasi = ["age", "sex", "region"]
+sensitive = ["diagnosis", "income"]
+neutral = ["admitted"]
+{who}
+drop = ["name", "birth_date", "postcode", "marital_status", "education", "occupation", "industry", "visits"]
+[hierarchies]
+age = {{ widths = [5, 10, 20] }}
+sex = {{ prefix = [1] }}
+region = {{ prefix = [1] }}
+[columns.income]
+type = "numeric"
+code = {{ how = "graded", categories = 4 }}
+[columns.diagnosis]
+code = "mapping"
+[columns.admitted]
+shift = {{ days = 40 }}
+[[models]]
+name = "k"
+k = 3
+[[models]]
+name = "distinct-l"
+l = 2
+[algorithm]
+name = "{algorithm}"
+suppression_limit = 0.6
+[output]
+{output}
+"""
+PEOPLE = 'pseudonym = ["person"]\nsubject = "person"'
+
+
+def coded(folder: Path, *, rows: int = 500, **changed: str) -> Path:
+    """A recipe for some of the synthetic census, whose people, dates and sensitive values are coded."""
+    shoal.example_census(rows).write_csv(folder / "people.csv")
+    given = {"missing": "value", "who": PEOPLE, "algorithm": "optimal", "output": "discard_secret = true"}
+    recipe = folder / "recipe.toml"
+    recipe.write_text(RECIPE.format(**given | changed), encoding="utf-8")
+    return recipe
+
+
+@pytest.mark.parametrize("changed", [{}, {"missing": "drop"}, {"algorithm": "mondrian"}], ids=str)
+def test_coded_columns_tokens_and_moved_dates_are_those_of_memory(changed: dict[str, str], tmp_path: Path) -> None:
+    recipe = coded(tmp_path, **changed)
+    found = outcome(recipe, "duckdb")
+    assert found[0] == 0, found[1]
+    assert found == outcome(recipe, "memory")
+    assert json.loads(found[2]["manifest.json"])["kind"] == "pseudonymised"
+
+
+def test_batches_make_no_difference_to_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = coded(tmp_path)
+    expected = outcome(recipe, "memory")
+    monkeypatch.setattr("shoal.io.batches._BYTES", 5000)
+    monkeypatch.setattr("shoal.engines.duckdb._BATCH", 97)
+    assert outcome(recipe, "duckdb") == expected
+
+
+def test_what_undoes_them_is_kept_in_a_vault(tmp_path: Path) -> None:
+    kept = 'vault = "the.vault"\ntoken_key = "people"\nvault_entry = "{}"'
+    recipe, key = coded(tmp_path, output=kept.format("first")), Key.passphrase("four words are enough here")
+    files = {}
+    for engine, entry in (("memory", "first"), ("duckdb", "second")):
+        folder = f"out-{engine}"
+        text = recipe.read_text().replace('vault_entry = "first"', f'vault_entry = "{entry}"\nfolder = "{folder}"')
+        mine = tmp_path / f"{engine}.toml"
+        mine.write_text(f'{text}\n[engine]\nname = "{engine}"\n')
+        shoal.run(mine, key=key)
+        files[engine] = {path.name: path.read_bytes() for path in (tmp_path / folder).iterdir()}
+        facts = json.loads((tmp_path / f"{folder}.evidence" / "evidence.json").read_text())["vault"]
+        assert facts["entry"] == entry
+    assert files["duckdb"] == files["memory"]
+    held = contents(tmp_path / "the.vault", key)
+    assert set(held) == {"first", "second", "people"}
+    assert held["first"] == held["second"]
+
+
+def test_of_more_rows_than_memory_holds_a_sample_is_attacked_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = coded(tmp_path, rows=900, algorithm="table-transform")
+    bare = recipe.read_text().replace('code = "mapping"\n', "").replace("suppression_limit = 0.6\n", "")
+    bare = bare.replace('code = { how = "graded", categories = 4 }\n', "")
+    recipe.write_text(bare[: bare.index("[[models]]")] + bare[bare.index("[algorithm]") :])
+    whole = json.loads(outcome(recipe, "memory")[2]["manifest.json"])["measured"]
+    monkeypatch.setattr(StoredRows, "most", lambda rows, memory: 300)
+    code, sentence, files = outcome(recipe, "duckdb")
+    assert code == 0, sentence
+    sampled = json.loads(files["manifest.json"])["measured"]
+    assert [one["name"] for one in sampled] == [one["name"] for one in whole]
+    assert sampled[0] == whole[0]  # anybody can count who is alone, so that is told of all
+    assert all(" of the 900 records." in one["sentence"] for one in sampled[1:])
+    (rows,) = {one["sentence"].split("a sample of ")[1].split(" ")[0] for one in sampled[1:]}
+    assert 200 < int(rows) < 400
+    assert shoal.verify_release(tmp_path / "out-duckdb").passed
