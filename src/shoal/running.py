@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +27,10 @@ from shoal.pseudonyms.secrets import Secret, SecretKey
 from shoal.pseudonyms.tokens import KEY_BYTES
 from shoal.reports.release import release_html
 from shoal.results import Release, Written
-from shoal.streaming.recipes import Secrecy, keeps_rows, run_stream
+from shoal.streaming.recipes import Secrecy, keeps_rows, opened, run_stream
 from shoal.table.history import History
+from shoal.table.keys import Keys
+from shoal.table.rows import Rows
 from shoal.table.table import Table
 from shoal.verify.folder import open_folder
 from shoal.verify.recheck import Recheck
@@ -272,6 +275,17 @@ def read_recipe_source(recipe: Recipe) -> Table:
         settings={name: entry.model_dump() for name, entry in recipe.columns.items()},
         **roles.model_dump(),
     )
+
+
+@contextmanager
+def open_rows(recipe: Recipe, progress: Progress = lambda step: None) -> Iterator[Rows]:
+    """The rows that a recipe names, coded, with its engine to count them; in memory only where that keeps none."""
+    progress("reading")
+    if keeps_rows(recipe):
+        with opened(recipe, Keys.from_seed(recipe.seed), progress) as rows:
+            yield rows
+    else:
+        yield load("engine", recipe.engine.name)().open(read_recipe_source(recipe))
 
 
 def verify_release(folder: str | Path) -> GateReport:

@@ -149,6 +149,22 @@ def test_research_values_and_neutral_columns_are_fine(shoal: Shoal, write: Calla
     assert (shoal("check", write(wide)).code, shoal("run", write(wide)).code) == (0, 0)
 
 
+def test_rules_of_the_recipe_are_shown_whatever_says_them(shoal: Shoal, write: Callable[[str], Path]) -> None:
+    """An algorithm that searches by research values said that it had no rules, although it would keep those."""
+    rest = REST.replace(HIERARCHIES, HIERARCHIES + TREES).replace(ALGORITHM, 'name = "rv-global"')
+    research = '[research]\nrules = [{ column = "sex", separate = ["f", "m"] }]\nrv = { sex = [1.0, 0.0] }'
+    recipe = write(f"{RECIPE.replace(REST, rest)}\n{research}\n")
+    found = shoal("check", recipe, "--json").json
+    assert found["rules"] == ["sex: f | m"]
+    assert [one["column"] for one in found["algorithm"]["rules"]] == ["sex"]
+    assert found["algorithm"]["rv"] == {"sex": [1.0, 0.0]}
+    said = shoal("check", recipe).out
+    assert "Rule: sex: f | m" in said
+    assert "rules=" not in said
+    plain = shoal("check", write(RECIPE), "--json").json
+    assert (plain["rules"], "rules" in plain["algorithm"]) == ([], False)
+
+
 @pytest.mark.parametrize("name", BAD)
 def test_check_ends_as_run_does(
     shoal: Shoal, write: Callable[[str], Path], name: str, monkeypatch: pytest.MonkeyPatch

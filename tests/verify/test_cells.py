@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.verify.cells import outside_domain, parse_ends, parse_set, parse_text, read_cells
+from shoal.verify.cells import outside_domain, parse_ends, parse_set, parse_text, read_cells, split_cells
 from shoal.verify.claims import Column
 from shoal.verify.coverage import uncovered
 from shoal.verify.values import canonical, encode, group_rows, read_values
@@ -276,3 +276,14 @@ def test_members_of_cells() -> None:
 )  # fmt: skip
 def test_ends_of_intervals(cell: str, ends: list[str] | None) -> None:
     assert parse_ends(cell) == ends
+
+
+def test_cells_are_split_as_they_are_parsed_one_by_one() -> None:
+    rng = np.random.default_rng(5)
+    marks = np.array([*"ab{}|*[<\\,\n é"])
+    texts = ["".join(rng.choice(marks, rng.integers(0, 7))) for _ in range(3000)]
+    cells = list(dict.fromkeys([*texts, *(f"{{{text}}}" for text in texts), "{a|b}", "{a||b}", "{|}", "{a|*}", "{a}"]))
+    for sets in (True, False):
+        parsed = [parse_set(cell) if sets else [parse_text(cell)] for cell in cells]
+        wanted = [(place, value) for place, values in enumerate(parsed) for value in values or () if value is not None]
+        assert sorted(split_cells(pl.Series(cells), sets=sets).rows()) == sorted(wanted)

@@ -11,6 +11,7 @@ import pytest
 from shoal.verify import gate, recheck
 from shoal.verify.claims import read_claims
 from shoal.verify.classes import Looking, starred
+from shoal.verify.coded import Coded
 from tests.verify.cases import failed, hospital_case, manifest, published, sensitive_case
 from tests.verify.test_two_tables import two_tables
 from tests.verify.whole import find_classes, find_look
@@ -97,7 +98,7 @@ def test_rows_in_classes_are_those_that_are_not_starred() -> None:
         codes, texts = found.cells["q"]
         looking = Looking(claims)
         for _ in range(2):
-            placed = looking.see(frame)
+            placed = looking.see(Coded(frame))
             assert placed.rows.tolist() == rows
             assert [texts[int(code)] for code in codes[placed.of_row]] == frame["q"].gather(rows).to_list()
             mine, own = placed.cells["q"]

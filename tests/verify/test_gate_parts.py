@@ -14,6 +14,7 @@ from shoal.verify import gate
 from shoal.verify.accounts import Accounts
 from shoal.verify.claims import read_claims
 from shoal.verify.classes import Looking
+from shoal.verify.coded import Coded
 from shoal.verify.comparison import Comparison
 from shoal.verify.facts import Facts
 from shoal.verify.gate import _batch, _rows
@@ -177,9 +178,9 @@ def seldom(given: GateCase) -> Check:
     def fold(size: int) -> Check:
         looking, found = Looking(claims), Neutral(given, claims)
         for part in parts(frame.height, size):
-            found.see(frame[part], looking.see(frame[part]))
+            found.see(frame[part], looking.see(Coded(frame[part])))
             if claims.group is not None:
-                looking.see_groups(frame[part])
+                looking.see_groups(Coded(frame[part]))
         return found.check(looking.look().quasi)
 
     check: Check = steady(frame.height, fold)
@@ -295,7 +296,7 @@ def shown(given: GateCase, place: int = 0) -> Facts:
         assert batch.rows is not None
         accounts.see(batch)
         found.see(batch, batch.rows)
-        looking.see(given.released[part])
+        looking.see(Coded(given.released[part]))
     return readings.counting[place].facts(looking.look().judged)
 
 

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from shoal.verify import tally
+from shoal.verify.coded import Coded
 from shoal.verify.tally import Counts, Dictionary, Numbering, Standing
 from tests.verify.whole import parts
 
@@ -70,6 +71,6 @@ def test_counts_add_up(monkeypatch: pytest.MonkeyPatch, size: int, room: int) ->
 def test_what_stands_in_a_table() -> None:
     found = Standing()
     for part in parts(FRAME.height, 4):
-        found.see(FRAME[part])
+        found.see(Coded(FRAME[part]))
     assert (found.columns, found.rows, list(found.cells)) == (["x", "y"], 10, ["x"])
     assert sorted(found.cells["x"].to_list(), key=str) == [None, "a", "b"]

@@ -14,6 +14,7 @@ from shoal.verify.cells import Cells
 from shoal.verify.checks import ExactValues
 from shoal.verify.claims import Claims
 from shoal.verify.classes import Classes, Look, Looking
+from shoal.verify.coded import Coded
 from shoal.verify.counting import Counting
 from shoal.verify.facts import Facts
 from shoal.verify.hidden import Hidden
@@ -67,10 +68,10 @@ def find_look(frame: pl.DataFrame, apart: pl.DataFrame | None, claims: Claims, s
     """The classes of a release, in one table or two."""
     found = Looking(claims)
     for part in parts(frame.height, size):
-        found.see(frame[part])
+        found.see(Coded(frame[part]))
     table = frame if apart is None else apart
     for part in parts(table.height, size) if claims.group is not None else ():
-        found.see_groups(table[part])
+        found.see_groups(Coded(table[part]))
     return found.look()
 
 
@@ -98,16 +99,16 @@ def facts_of(
             counting.read(original[part], None if subject is None else np.asarray(input_subject)[part])
     real, table = given.pop("real", None), frame if apart is None else apart
     for part in parts(table.height, size):
-        placed = looking.see(frame[part])
+        placed = looking.see(Coded(frame[part]))
         if claims.group is not None:
-            placed = looking.see_groups(table[part])
+            placed = looking.see_groups(Coded(table[part]))
         rows = None
         if original is not None and origin is not None:
             mine = origin[part]
             more = {name: None if series is None else series.gather(mine) for name, series in given.items()}
             rows = Rows(original=original[mine], identifiers=pl.DataFrame(), **more)
         who = None if subject is None else subject[part]
-        counting.see(table[part], placed, rows, who, None if real is None else real[part])
+        counting.see(Coded(table[part]), placed, rows, who, None if real is None else real[part])
     return counting.facts(looking.look().judged)
 
 
@@ -149,7 +150,7 @@ def check_identifier_values(released: pl.DataFrame, identifiers: Sequence[pl.Ser
     def fold(size: int) -> Check:
         found = OwnIdentifiers()
         for part in parts(released.height, size):
-            found.see(released[part], [one[part] for one in identifiers])
+            found.see(Coded(released[part]), [one[part] for one in identifiers])
         return found.check()
 
     return steady(released.height, fold)
@@ -170,7 +171,7 @@ def check_anybody(tables: Sequence[pl.DataFrame], hidden: Sequence[pl.Series], p
         found = Anybody(_known(hidden, people, size))
         for place, table in enumerate(tables):
             for part in parts(table.height, size):
-                found.see(table[part], place)
+                found.see(Coded(table[part]), place)
         return found.check()
 
     return steady(max([table.height for table in tables], default=0), fold)
@@ -185,7 +186,7 @@ def check_words(
     def fold(size: int) -> list[Check]:
         found = Names(_known(hidden, people, size))
         for part in parts(len(columns[0]) if columns else 0, size):
-            found.see([one[part] for one in columns], [one[part] for one in own])
+            found.see(Coded(pl.DataFrame([one[part] for one in columns])), [one[part] for one in own])
         return found.checks(accepted)
 
     return steady(len(columns[0]) if columns else 0, fold)
@@ -197,7 +198,7 @@ def check_texts(columns: Sequence[pl.Series], accepted: Collection[str]) -> list
     def fold(size: int) -> list[Check]:
         found = FreeText()
         for part in parts(len(columns[0]) if columns else 0, size):
-            found.see([one[part] for one in columns])
+            found.see(Coded(pl.DataFrame([one[part] for one in columns])))
         return found.checks(accepted)
 
     return steady(len(columns[0]) if columns else 0, fold)

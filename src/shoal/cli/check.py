@@ -63,6 +63,7 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
     """What a run would find, as far as it can be known before: every problem, in the order that a run meets them."""
     from shoal.attacks.limits import RISKS, known_limits
     from shoal.catalogue import load, make
+    from shoal.evaluation.research import told_research
     from shoal.judging.beforehand import all_models
     from shoal.judging.feasible import vacuous, whole_reference
     from shoal.judging.refusals import refuse_unknown_codes
@@ -106,7 +107,7 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
         "rows_dropped": table.n_dropped,
         "people": table.n_subjects or None,
         "columns": _columns(table),
-        "algorithm": algorithm.parameters(),
+        **told_research(algorithm, table.domain),
         "models": [model.parameters() for model in models],
         "vacuous": [{"model": model.parameters(), "on": on} for model, on in empty],
         "output_free": _is_free(recipe.resolve(recipe.output.folder)),
@@ -248,6 +249,7 @@ def _problems(
 
 def _named(table: Table, accepted: Collection[str]) -> list[ShoalError]:
     """What the gate would find of people in columns that are published as they are read."""
+    from shoal.verify.coded import Coded
     from shoal.verify.hidden import Hidden
     from shoal.verify.strangers import Anybody, FreeText, Names
     from shoal.verify.values import encode
@@ -256,11 +258,11 @@ def _named(table: Table, accepted: Collection[str]) -> list[ShoalError]:
     hidden = [frame[name] for name in dict.fromkeys([*roles.identifiers, *([roles.subject] if roles.subject else [])])]
     known = Hidden()
     known.read(hidden, None if roles.subject is None else encode(frame[roles.subject])[0])
-    read = [frame[name] for name in (*roles.sensitive, *roles.neutral)]
+    read = Coded(frame.select(*roles.sensitive, *roles.neutral))
     closed = [one.name for one in table.sensitive if one.hierarchy is not None or one.spec.order]
-    open_ones = [column for column in read if column.name not in closed]
+    open_ones = read.select([name for name in read.frame.columns if name not in closed])
     anybody, names, texts = Anybody(known), Names(known), FreeText()
-    anybody.see(frame.select(column.name for column in read))
+    anybody.see(read)
     names.see(open_ones, hidden)
     texts.see(open_ones)
     checks = [anybody.check(), *names.checks(accepted), *texts.checks(accepted)]
@@ -299,7 +301,9 @@ def _show(data: dict[str, Any]) -> None:
     say(f"{data['rows']:,} rows{people}{dropped}")
     headings = ["column", "role", "type", "kind", ">distinct", ">missing", ">levels", ">leaves"]
     show_table(headings, [_row(entry) for entry in data["columns"]])
-    say(f"Algorithm: {model_label(data['algorithm'])}")
+    say(f"Algorithm: {model_label({key: entry for key, entry in data['algorithm'].items() if key != 'rules'})}")
+    for rule in data["rules"]:
+        say(f"Rule: {rule}")
     for model in data["models"]:
         say(f"Model: {model_label(model)}" + (f" on {target_label(model['on'])}" if "on" in model else ""))
     for entry in data["vacuous"]:

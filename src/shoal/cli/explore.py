@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from shoal.io.recipes import Recipe
     from shoal.models.base import Model
     from shoal.results import Survey, SurveyNode
-    from shoal.table.table import Table
 
 # A lattice too large to list is searched for its optimum for at most so long, unless the recipe says otherwise.
 _SECONDS = 60.0
@@ -70,33 +69,33 @@ def _survey(
     from shoal.algorithms.lattice.optimal import MEASURES
     from shoal.algorithms.lattice.survey import survey
     from shoal.catalogue import load, make
-    from shoal.evaluation.research import with_research
+    from shoal.evaluation.research import researched
     from shoal.judging.beforehand import all_models
     from shoal.judging.feasible import refuse_infeasible, whole_reference
     from shoal.models.judge import Judge
     from shoal.params import choice
-    from shoal.running import read_recipe_source
+    from shoal.running import open_rows
     from shoal.table.keys import Keys
 
     algorithm: Algorithm = make("algorithm", recipe.algorithm)
     asked = [make("model", spec) for spec in recipe.models]
     own = "rv" if algorithm.name.startswith("rv-") else getattr(algorithm, "measure", "lm")
     wanted = choice("explore", "measure", measure or own, MEASURES)
-    step("reading")
-    table: Table = with_research(read_recipe_source(recipe), algorithm.research)
-    models = all_models(table.domain, asked, algorithm)
-    rows = load("engine", recipe.engine.name)().open(table)
-    judge = Judge(models, whole_reference(rows, models))
-    refuse_infeasible(judge, 1.0)  # what no suppression could mend
-    # Which nodes are drawn is no secret, and the same recipe should give the same page.
-    keys = Keys.from_seed(recipe.seed or 0)
-    found = survey(
-        Problem(rows=rows, judge=judge, keys=keys, progress=step),
-        measure=load("measure", wanted)(),
-        limit=algorithm.share_allowed(table.n),
-        max_nodes=max_nodes,
-        seconds=getattr(algorithm, "seconds", None) or _SECONDS,
-    )
+    with open_rows(recipe, step) as read:
+        rows = read.knowing(researched(read.domain, read.joined, algorithm.research))
+        models = all_models(rows.domain, asked, algorithm)
+        step("holding the models against the table")
+        judge = Judge(models, whole_reference(rows, models))
+        refuse_infeasible(judge, 1.0)  # what no suppression could mend
+        # Which nodes are drawn is no secret, and the same recipe should give the same page.
+        keys = Keys.from_seed(recipe.seed or 0)
+        found = survey(
+            Problem(rows=rows, judge=judge, keys=keys, progress=step),
+            measure=load("measure", wanted)(),
+            limit=algorithm.share_allowed(rows.domain.n),
+            max_nodes=max_nodes,
+            seconds=getattr(algorithm, "seconds", None) or _SECONDS,
+        )
     added = [model for model in algorithm.models() if model.name not in {one.name for one in asked}]
     return found, models, _models_toml(added)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -44,8 +45,7 @@ def values(
             for suffix, file in ((".csv", csv), (".html", html))
             if file is not None
         }
-        step("reading")
-        levels, warnings = _valued(made)
+        levels, warnings = _valued(made, step)
         title = made.source.title
         for suffix, place in places.items():
             step("writing")
@@ -64,16 +64,17 @@ def values(
         say(f'To read it back, set values = "{csv.name}" under [research] in a recipe beside it.')
 
 
-def _valued(recipe: Recipe) -> tuple[list[ValuedLevel], list[str]]:
+def _valued(recipe: Recipe, step: Callable[[str], None]) -> tuple[list[ValuedLevel], list[str]]:
     """Every level of the recipe's quasi-identifiers under its research values, and what to know about them."""
     from shoal.catalogue import make
-    from shoal.evaluation.research import value_levels, with_research
+    from shoal.evaluation.research import researched, valued_levels
     from shoal.measures.wanted import table_warnings
-    from shoal.running import read_recipe_source
+    from shoal.running import open_rows
 
     algorithm = make("algorithm", recipe.algorithm)
-    table = with_research(read_recipe_source(recipe), algorithm.research)
-    return value_levels(table), table_warnings(table.domain, table.joined)
+    with open_rows(recipe, step) as rows:
+        domain = researched(rows.domain, rows.joined, algorithm.research)
+        return valued_levels(domain, rows.joined), table_warnings(domain, rows.joined)
 
 
 def _write(suffix: str, place: Path, levels: list[ValuedLevel], warnings: list[str], title: str) -> None:

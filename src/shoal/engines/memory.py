@@ -35,6 +35,10 @@ class MemoryRows:
         self.table = table
         self.domain: Domain = table.domain
 
+    def knowing(self, domain: Domain) -> MemoryRows:
+        """The same rows with something else known of them."""
+        return MemoryRows(replace(self.table, domain=domain))
+
     def joined(self, names: tuple[str, ...]) -> Joint:
         """The dictionary of a tuple of columns."""
         return self.table.joined(names)

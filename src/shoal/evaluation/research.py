@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from shoal.errors import ParameterError
 from shoal.kinds.base import Kind
@@ -13,6 +13,15 @@ from shoal.measures.value_table import ValuedLevel, value_table
 from shoal.measures.wanted import check_research, refuse_unjudged
 from shoal.table.domain import Domain, Joint
 from shoal.table.table import Table
+
+
+class Valued(Protocol):
+    """A method that may say itself what levels are worth."""
+
+    @property
+    def research(self) -> Mapping[str, Any]: ...
+
+    def parameters(self) -> Mapping[str, Any]: ...
 
 
 def with_research(table: Table, own: Mapping[str, Any], kind: Kind | None = None) -> Table:
@@ -54,5 +63,19 @@ def value_levels(table: Table) -> list[ValuedLevel]:
 
     The values are those that the table was read with (``research``), or else the formula's.
     """
-    table = with_research(table, {})
-    return value_table(ResearchValue().on(table.domain), table.domain)
+    return valued_levels(table.domain, table.joined)
+
+
+def valued_levels(domain: Domain, joined: Callable[[tuple[str, ...]], Joint]) -> list[ValuedLevel]:
+    """The same of what is known of a table, and of whoever counts how its columns go together."""
+    domain = researched(domain, joined, {})
+    return value_table(ResearchValue().on(domain), domain)
+
+
+def told_research(algorithm: Valued, domain: Domain) -> dict[str, Any]:
+    """An algorithm as a recipe writes it, with what it finds under ``[research]``, and every rule in words."""
+    told = ResearchValue(**(algorithm.research or domain.research))
+    given, own = dict(algorithm.parameters()), told.parameters()
+    if domain.research:
+        given |= {key: value for key, value in own.items() if key in given}
+    return {"algorithm": given, "rules": [rule.text for rule in told.rules]}

@@ -17,7 +17,7 @@ from tomlkit.items import AoT, Item
 
 from shoal.errors import RecipeError
 from shoal.io import entries
-from shoal.io.relations import check_place, check_target, check_url, no_file, without_password
+from shoal.io.relations import check_place, check_target, check_url, no_file, relation_name, without_password
 from shoal.io.text import UNPACK_LIMIT
 from shoal.params import nearest
 
@@ -67,7 +67,7 @@ class Source(_Section):
     @property
     def title(self) -> str:
         """What to call it."""
-        return self.name or Path(self.file).stem
+        return self.name or (relation_name(self.table) if self.path is None else Path(self.path).stem)
 
 
 class Roles(_Section):

@@ -43,7 +43,7 @@ class Relation:
     @property
     def name(self) -> str:
         """What the source is called where nobody said."""
-        return "query" if self.table is None else self.table.rpartition(".")[2].strip('"')
+        return relation_name(self.table)
 
     @property
     def where(self) -> str:
@@ -94,11 +94,16 @@ def check_target(url: str | None, table: str | None) -> None:
         )
 
 
+def relation_name(table: str | None) -> str:
+    """What a table, or a query where there is none, is called where nobody said."""
+    return "query" if table is None else table.rpartition(".")[2].strip('"')
+
+
 def no_file() -> RecipeError:
     """What whoever reads files only says of a source in a database."""
     return RecipeError(
-        "The source of this recipe is in a database, which 'shoal run' and 'shoal check' read with the engine "
-        "'postgres', and nothing else does: use these, or give the 'path' of a file."
+        "The source of this recipe is in a database, which the engine 'postgres' reads and no other: name it under "
+        "[engine], or give the 'path' of a file."
     )
 
 

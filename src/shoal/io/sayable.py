@@ -16,11 +16,13 @@ from shoal.verify.types import Sayable
 
 def read_columns(table: Table) -> dict[str, list[pl.Series]]:
     """Every column that was read, whatever its role: as it stood, with dates parsed, and rows that were dropped."""
-    frames = [table.frame.head(table.n - table.counterfeits), iso_dates(table), table.dropped]
-    return {
-        name: [frame[name] for frame in frames if frame is not None and name in frame.columns]
-        for name in table.frame.columns
-    }
+    parsed, real = iso_dates(table), table.n - table.counterfeits
+    found = {name: [parsed[name]] for name in parsed.columns}
+    for name, several in found.items():
+        stood = table.frame[name]
+        several += [stood.head(real)] if stood.dtype != parsed[name].dtype else []
+        several += [] if table.dropped is None or name not in table.dropped.columns else [table.dropped[name]]
+    return found
 
 
 def sayable(domain: Domain, models: Sequence[Mapping[str, Any]]) -> Sayable:

@@ -9,6 +9,7 @@ from typing import Any
 from shoal.algorithms.base import Algorithm
 from shoal.engines.kept import KeptRows
 from shoal.errors import InfeasibleError, RefusalError, ShoalError
+from shoal.evaluation.research import told_research
 from shoal.io.recipes import Recipe
 from shoal.judging.beforehand import Vacuous, refuse_beforehand
 from shoal.judging.feasible import vacuous
@@ -51,7 +52,7 @@ def examine_stream(
         "rows_dropped": read - known.domain.n,
         "people": known.domain.n_subjects if known.domain.by_people else None,
         "columns": _columns(known.domain),
-        "algorithm": method.parameters(),
+        **told_research(method, known.domain),
         "models": [model.parameters() for model in judge.models],
         "vacuous": [{"model": model.parameters(), "on": on} for model, on in empty],
     }

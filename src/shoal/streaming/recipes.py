@@ -165,11 +165,8 @@ def _write_table(recipe: Recipe, table: Writable, written: Written, folder: Path
 
 def refuse_unserved(recipe: Recipe, method: Algorithm) -> None:
     """Refuse what an engine that keeps the rows cannot do, and name what can."""
+    refuse_misplaced(recipe)
     name = recipe.engine.name
-    if (name == DATABASE) != (recipe.source.url is not None):
-        raise no_file() if recipe.source.path is None else RecipeError(
-            f"The engine '{name}' reads from a database: give its 'url', and a 'table' or a 'query', under [source]."
-        )
     advice = f"use the engine '{MEMORY}'"
     if not (method.from_cells or method.in_parts):
         raise RecipeError(
@@ -187,9 +184,19 @@ def refuse_unserved(recipe: Recipe, method: Algorithm) -> None:
             raise RecipeError(f"The engine '{name}' does not serve {what}: {advice}, or leave that out.")
 
 
+def refuse_misplaced(recipe: Recipe) -> None:
+    """Refuse a source that its engine does not read."""
+    name = recipe.engine.name
+    if (name == DATABASE) != (recipe.source.url is not None):
+        raise no_file() if recipe.source.path is None else RecipeError(
+            f"The engine '{name}' reads from a database: give its 'url', and a 'table' or a 'query', under [source]."
+        )
+
+
 @contextmanager
 def opened(recipe: Recipe, keys: Keys, progress: Progress) -> Iterator[KeptRows]:
     """The rows that a recipe names, coded, in the hands of its engine."""
+    refuse_misplaced(recipe)
     source, settings = recipe.source, recipe.engine
     how: dict[str, Any] = {"separator": source.separator, "encoding": source.encoding}
     how["missing_markers"] = source.missing_markers

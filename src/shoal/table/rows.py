@@ -47,6 +47,10 @@ class Rows(Protocol):
         """Roles, dictionaries and counts."""
         ...
 
+    def knowing(self, domain: Domain) -> Rows:
+        """The same rows with something else known of them."""
+        ...
+
     def joined(self, names: tuple[str, ...]) -> Joint:
         """The dictionary of a tuple of columns."""
         ...

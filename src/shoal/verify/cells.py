@@ -24,6 +24,10 @@ _PIECE = r"(?:[^\\{}|]|\\[\\{}|*\[<])*"
 _TEXT = re.compile(rf"(?![*\[<]){_PIECE}", re.DOTALL)
 _SET = re.compile(rf"\{{({_PIECE}(?:\|{_PIECE})+)\}}", re.DOTALL)
 _SPLIT = re.compile(rf"{_PIECE}", re.DOTALL)
+# The same for cells without escapes.
+_BARE = r"(?:[^\\{}|*\[<][^\\{}|]*)?"
+_PLAIN_TEXT = rf"^{_BARE}$"
+_PLAIN_SET = rf"^\{{{_BARE}(?:\|{_BARE})+\}}$"
 # Inside the brackets of an interval of texts a comma is escaped too.
 _ENDS = re.compile(r"\[((?:[^\\,]|\\.)*),((?:[^\\,]|\\.)*)\]", re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
@@ -141,17 +145,30 @@ def _ranks(column: Column, texts: pl.Series) -> tuple[np.ndarray, np.ndarray]:
     return low, high
 
 
+def split_cells(texts: pl.Series, *, sets: bool) -> pl.DataFrame:
+    """Every value that a set or a text alone stands for, and the cell it is in; malformed cells have none."""
+    frame, text = texts.rename("text").to_frame().with_row_index("cell"), pl.col("text")
+    frame = frame.select(pl.col("cell").cast(pl.Int64), "text")
+    escaped = text.str.contains("\\", literal=True)
+    several = text.str.contains(_PLAIN_SET) if sets else pl.lit(False)
+    alone = frame.filter(~escaped & text.str.contains(_PLAIN_TEXT))
+    members = frame.filter(~escaped & several).with_columns(text.str.strip_chars("{}").str.split("|")).explode("text")
+    # Of cells with escapes there are few, so Python may read them.
+    rest = [
+        (cell, value)
+        for cell, text in frame.filter(escaped).iter_rows()
+        for value in (parse_set(text) if sets else [parse_text(text)]) or ()
+        if value is not None
+    ]
+    found = pl.concat([alone, members, pl.DataFrame(rest, schema=frame.schema, orient="row")])
+    return found.sort("cell", maintain_order=True)
+
+
 def _members(column: Column, texts: pl.Series) -> pl.DataFrame:
     """Every value that a set or value cell stands for; malformed cells, ``*`` and ``<missing>`` have none."""
-    cells: list[int] = []
-    values: list[str | None] = []
-    for index, cell in enumerate(texts.to_list()):
-        parsed = parse_set(cell) if column.cells == "set" else [parse_text(cell)]
-        for value in parsed or ():
-            cells.append(index)
-            values.append(value)
-    found, numbers = canonical(pl.Series(values, dtype=pl.String), column.type)
+    frame = split_cells(texts, sets=column.cells == "set")
+    found, numbers = canonical(frame["text"], column.type)
     readable = ~np.isnan(numbers) if column.type in ("numeric", "date") else found.is_not_null().to_numpy()
-    frame = pl.DataFrame({"cell": pl.Series(cells, dtype=pl.Int64), "text": found})
+    frame = pl.DataFrame({"cell": frame["cell"], "text": found})
     broken = frame.filter(~pl.Series(readable, dtype=pl.Boolean))["cell"].unique()
     return frame.filter(~pl.col("cell").is_in(broken.to_list()))

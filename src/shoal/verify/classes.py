@@ -14,9 +14,13 @@ import numpy as np
 import polars as pl
 
 from shoal.verify.claims import Claims
-from shoal.verify.styles import cell_texts, value_texts
+from shoal.verify.coded import Coded, Held
+from shoal.verify.styles import cell_texts
 from shoal.verify.tally import Numbering
-from shoal.verify.values import STAR, distinct, encode
+from shoal.verify.values import MISSING, STAR, canonical, distinct, encode, group_rows
+
+# Of a whole number, those that hold what is packed into it.
+_BITS = 63
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,30 +95,61 @@ class Grouping:
     """Classes by equal texts, found batch by batch."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        self._names = list(names)
-        self._numbering = Numbering()
+        self._texts = {name: Numbering() for name in names}
+        # Of each class, the number of its text in each column.
+        self._numbers = [np.zeros(0, dtype=np.int32) for _ in names]
         self._sizes = np.zeros(0, dtype=np.int64)
 
-    def see(self, texts: Sequence[pl.Series], rows: np.ndarray) -> Placed:
+    def see(self, texts: Sequence[Held], rows: np.ndarray) -> Placed:
         """Place some rows of a batch by its texts. Without any column nobody can tell rows apart: one class."""
         of_row, cells = np.zeros(len(rows), dtype=np.int64), {}
-        if self._names:
-            frame = pl.DataFrame(list(texts))
-            found = self._numbering.see(frame if len(rows) == frame.height else frame[rows])
-            of_row = found.codes
-            own = {name: encode(found.distinct[name]) for name in self._names}
-            cells = {name: (codes[found.place], distinct) for name, (codes, distinct) in own.items()}
+        if self._texts:
+            held = dict(zip(self._texts, (one.of(rows) for one in texts), strict=True))
+            numbers = [
+                known.see(held[name].distinct.to_frame("text")).codes.astype(np.int32)[held[name].codes]
+                for name, known in self._texts.items()
+            ]
+            of_row = self._number(numbers)
+            cells = {name: (one.codes, one.distinct) for name, one in held.items()}
         count = max(len(self._sizes), int(of_row.max(initial=-1)) + 1)
         sizes = np.bincount(of_row, minlength=count)
         sizes[: len(self._sizes)] += self._sizes
         self._sizes = sizes
         return Placed(rows, of_row, cells)
 
+    def _number(self, numbers: list[np.ndarray]) -> np.ndarray:
+        """The class of each row, new ones numbered as they come."""
+        counts = [known.count for known in self._texts.values()]
+        place, first = group_rows(packed(numbers, counts))
+        own = [column[first] for column in numbers]
+        known = packed(self._numbers, counts).with_row_index("\x00")
+        keys = packed(own, counts)
+        found = keys.join(known, on=keys.columns, how="left", maintain_order="left")["\x00"].cast(pl.Int64)
+        number = found.fill_null(-1).to_numpy().copy()
+        new = np.flatnonzero(number < 0)
+        number[new] = known.height + np.arange(len(new))
+        self._numbers = [np.concatenate([old, more[new]]) for old, more in zip(self._numbers, own, strict=True)]
+        return number[place]
+
     def classes(self) -> Classes:
         """All classes seen."""
-        rows = self._numbering.rows
-        cells = {name: encode(rows[name]) for name in self._names}
-        return Classes(names=self._names, sizes=self._sizes, cells=cells)
+        texts = [known.rows["text"] if known.count else pl.Series(dtype=pl.String) for known in self._texts.values()]
+        cells = dict(zip(self._texts, zip(self._numbers, texts, strict=True), strict=True))
+        return Classes(names=list(self._texts), sizes=self._sizes, cells=cells)
+
+
+def packed(numbers: Sequence[np.ndarray], counts: Sequence[int]) -> pl.DataFrame:
+    """Rows of numbers below ``counts`` as few whole numbers, the same exactly where the rows are."""
+    words: list[np.ndarray] = []
+    free = 0
+    for column, count in zip(numbers, counts, strict=True):
+        bits = max(count - 1, 0).bit_length()
+        if bits > free or not words:
+            words.append(np.zeros(len(column), dtype=np.int64))
+            free = _BITS
+        words[-1] = words[-1] << bits | column
+        free -= bits
+    return pl.DataFrame({str(place): word for place, word in enumerate(words)})
 
 
 class Looking:
@@ -127,20 +162,19 @@ class Looking:
         if claims.group is not None:
             self._groups, self._pinned = Grouping([claims.group]), Grouping([claims.group, *names])
 
-    def see(self, frame: pl.DataFrame) -> Placed:
+    def see(self, batch: Coded) -> Placed:
         """Place the rows of a batch of the release by their quasi-identifiers."""
-        claims, rows = self._claims, np.arange(frame.height)
-        cells = self._cells(frame)
+        claims, rows = self._claims, np.arange(batch.frame.height)
+        cells = self._cells(batch)
         if claims.group is not None:
-            self._pinned.see([value_texts(frame[claims.group], "numeric").alias(claims.group), *cells], rows)
+            self._pinned.see([_values(batch[claims.group], "numeric"), *cells], rows)
         if claims.suppressed == "star":
-            rows = np.flatnonzero(~starred(frame.select(claims.files)))
+            rows = np.flatnonzero(~starred(batch.frame.select(claims.files)))
         return self._quasi.see(cells, rows)
 
-    def see_groups(self, frame: pl.DataFrame) -> Placed:
+    def see_groups(self, batch: Coded) -> Placed:
         """Place the rows of a batch of the table that holds sensitive values by their group."""
-        name = self._claims.group or ""
-        return self._groups.see([value_texts(frame[name], "numeric").alias(name)], np.arange(frame.height))
+        return self._groups.see([_values(batch[self._claims.group or ""], "numeric")], np.arange(batch.frame.height))
 
     def look(self) -> Look:
         """The classes of all batches."""
@@ -149,12 +183,22 @@ class Looking:
             return Look(quasi, quasi, quasi)
         return Look(quasi, self._groups.classes(), self._pinned.classes())
 
-    def _cells(self, frame: pl.DataFrame) -> list[pl.Series]:
-        """What stands in the quasi-identifiers, one text a row: generalised cells, or values as they are."""
+    def _cells(self, batch: Coded) -> list[Held]:
+        """What stands in the quasi-identifiers, as texts: generalised cells, or values as they are."""
         columns = self._claims.role("quasi")
-        if self._claims.made == "generalised":
-            return [cell_texts(frame, column).alias(column.name) for column in columns]
-        return [value_texts(frame[column.name], column.type).alias(column.name) for column in columns]
+        if self._claims.made != "generalised":
+            return [_values(batch[column.name], column.type) for column in columns]
+        return [
+            Held(*encode(cell_texts(batch.frame, column)))
+            if column.cells == "bounds"
+            else (one := batch[column.files[0]]).read(cell_texts(one.distinct.to_frame(column.files[0]), column))
+            for column in columns
+        ]
+
+
+def _values(held: Held, kind: str) -> Held:
+    """What stands in a column as values are read, one text each whatever the file's format."""
+    return held.read(canonical(held.distinct, kind)[0].fill_null(MISSING))
 
 
 def starred(frame: pl.DataFrame) -> np.ndarray:

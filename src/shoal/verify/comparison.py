@@ -12,6 +12,7 @@ from shoal.verify.accounts import Accounts
 from shoal.verify.checks import ExactValues, check_cells, check_classes, check_sensitive, class_figures
 from shoal.verify.claims import Claims
 from shoal.verify.classes import Looking, Placed
+from shoal.verify.coded import Coded
 from shoal.verify.ends import check_ends
 from shoal.verify.forms import Form
 from shoal.verify.judge import judge, slots, verdict_check
@@ -51,33 +52,33 @@ class Comparison:
 
     def see(self, batch: Batch, rows: Rows) -> None:
         """Compare a batch of the release with its rows."""
-        released, who = batch.released, self._readings.who(rows)
-        placed = self._looking.see(released)
-        self._named.see(released, self._readings.hidden(rows))
-        self._anybody.see(released)
+        released, who, coded = batch.released, self._readings.who(rows), Coded(batch.released)
+        placed = self._looking.see(coded)
+        self._named.see(coded, self._readings.hidden(rows))
+        self._anybody.see(coded)
         self._exact.see(released)
         self._form.see(batch, rows, placed, who)
         self._neutral.see(released, placed)
         if self._claims.group is None:
-            self._count(batch, rows, placed, who)
+            self._count(coded, batch, rows, placed, who)
 
     def see_values(self, batch: Batch, rows: Rows) -> None:
         """Compare a batch of the table that holds the sensitive values of a bucketised release with its rows."""
-        who = self._readings.who(rows)
+        who, coded = self._readings.who(rows), Coded(batch.released)
         if self._apart is not None:
-            self._apart.see(batch.released, self._readings.hidden(rows))
-            self._anybody.see(batch.released, table=1)
+            self._apart.see(coded, self._readings.hidden(rows))
+            self._anybody.see(coded, table=1)
         self._form.see_values(batch, rows, who)
-        self._count(batch, rows, self._looking.see_groups(batch.released), who)
+        self._count(coded, batch, rows, self._looking.see_groups(coded), who)
 
-    def _count(self, batch: Batch, rows: Rows, placed: Placed, who: np.ndarray | None) -> None:
+    def _count(self, coded: Coded, batch: Batch, rows: Rows, placed: Placed, who: np.ndarray | None) -> None:
         made_up = self._setting.counterfeits
         real = batch.source < self._accounts.rows - made_up if made_up else None
         published, *true = self._readings.counting
-        published.see(batch.released, placed, rows, who, real)
+        published.see(coded, placed, rows, who, real)
         for counting in true:
             values = batch.released.with_columns(rows.original[name] for name in self._readings.coded)
-            counting.see(values, placed, rows, who, real)
+            counting.see(Coded(values), placed, rows, who, real)
 
     def report(self, public: Claims) -> GateReport:
         """What all batches hold, beyond rows and columns; ``public`` are the claims as they will be published."""

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 import polars as pl
 
+from shoal.verify.coded import Held
 from shoal.verify.tally import Counts, Dictionary
 
 
@@ -31,13 +32,13 @@ class Tallies:
 
     def see(
         self,
-        columns: Mapping[str, pl.Series],
+        columns: Mapping[str, Held],
         group: np.ndarray,
         who: np.ndarray | None = None,
         real: np.ndarray | None = None,
     ) -> None:
         """Count rows: their values, the class of each, its owner, and whether it is no counterfeit."""
-        codes = {name: one.see(columns[name]) for name, one in self.dictionaries.items()}
+        codes = {name: one.see_held(columns[name]) for name, one in self.dictionaries.items()}
         owner = {} if who is None else {"who": who}
         for names, counts in self._counts.items():
             parts = {str(place): codes[name] for place, name in enumerate(names)}

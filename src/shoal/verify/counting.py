@@ -7,13 +7,14 @@ import polars as pl
 
 from shoal.verify.claims import Claims, Column
 from shoal.verify.classes import Classes, Placed
+from shoal.verify.coded import Coded, Held
 from shoal.verify.counted import Tallies
 from shoal.verify.facts import Facts
 from shoal.verify.judge import slots
 from shoal.verify.tally import Counts, Dictionary
 from shoal.verify.terms.base import term_of
 from shoal.verify.types import Rows
-from shoal.verify.values import STAR, canonical
+from shoal.verify.values import STAR, canonical, encode
 
 
 class Counting:
@@ -49,13 +50,13 @@ class Counting:
     def read(self, original: pl.DataFrame, who: np.ndarray | None) -> None:
         """Count rows of the input."""
         if self._original is not None:
-            columns = {name: original[name] for name in self._original.dictionaries}
+            columns = {name: Held(*encode(original[name])) for name in self._original.dictionaries}
             self._original.see(columns, np.zeros(original.height, dtype=np.int64), who)
         for name, dictionary in self._quasi.items():
             dictionary.see(original[name])
 
     def see(
-        self, frame: pl.DataFrame, placed: Placed, rows: Rows | None = None, who: np.ndarray | None = None,
+        self, batch: Coded, placed: Placed, rows: Rows | None = None, who: np.ndarray | None = None,
         real: np.ndarray | None = None,
     ) -> None:  # fmt: skip
         """Count a batch of the table that holds sensitive values.
@@ -70,7 +71,7 @@ class Counting:
         """
         inside, group = placed.rows, placed.of_row
         who = None if who is None else who[inside]
-        columns = {name: frame[name].gather(inside) for name in self._released.dictionaries}
+        columns = {name: batch[name].of(inside) for name in self._released.dictionaries}
         self._released.see(columns, group, who, None if real is None else real[inside])
         if rows is None:
             return
@@ -78,7 +79,7 @@ class Counting:
             value = self._quasi[name].see(rows.original[name].gather(inside))
             members.see(pl.DataFrame({"class": group, "value": value}))
         for name, records in self._guarded.items():
-            records.see(self._records(name, columns[name], rows, inside, group, who))
+            records.see(self._records(name, batch.frame[name].gather(inside), rows, inside, group, who))
         if rows.history is not None:
             found = pl.DataFrame({"class": group, "before": rows.history.gather(inside)}).drop_nulls("before").unique()
             self._history = found if self._history is None else pl.concat([self._history, found]).unique()

@@ -12,6 +12,7 @@ import polars as pl
 
 from shoal.verify.folded import JOINTS, joined_words, number_key, plain_texts, words
 from shoal.verify.tally import Counts, Numbering
+from shoal.verify.values import encode
 
 # A value that more people have names nobody: five of a small table, one in a thousand of a large one.
 _FEW, _SHARE = 5, 1000
@@ -39,12 +40,10 @@ class Hidden:
             self._types[one.name] = one.dtype
             texts = without_fraction(one) if one.dtype.is_numeric() else plain_texts(one)
             frame = pl.DataFrame({"text": texts} | ({} if who is None else {"who": who})).drop_nulls("text")
-            self._texts.setdefault(one.name, Counts()).see(frame)
+            counted = frame.group_by(frame.columns).agg(rows=pl.len())
+            self._texts.setdefault(one.name, Counts()).add(counted)
             if one.dtype == pl.String:
-                each = row_words(local_names(one))
-                if who is not None:
-                    each = each.with_columns(who=pl.Series(who).gather(each["row"]))
-                self._words.setdefault(one.name, Counts()).see(each.drop("row"))
+                self._words.setdefault(one.name, Counts()).add(_word_rows(counted))
             self._rows += len(one) if one is hidden[0] else 0
         if who is not None:
             self._people.see(pl.DataFrame({"who": who}))
@@ -130,22 +129,35 @@ def local_names(identifier: pl.Series) -> pl.Series:
     return plain_texts(identifier).str.replace(r"@\S*", " ")
 
 
+def _word_rows(counted: pl.DataFrame) -> pl.DataFrame:
+    """How many rows have each word, and with people whose, given those of different identifiers."""
+    each = row_words(local_names(counted["text"]))
+    beside = counted.drop("text").select(pl.all().gather(each["row"]))
+    words = pl.concat([each.select("word"), beside], how="horizontal")
+    return words.group_by(words.columns[:-1]).agg(pl.col("rows").sum())
+
+
 def row_words(column: pl.Series) -> pl.DataFrame:
     """Row and word, each pair once, of words long enough to be a name."""
-    texts = plain_texts(column)
-    return rows_saying(texts, text_words(texts))
+    texts = plain_texts(column).alias("text").to_frame().with_row_index("row")
+    # No word goes beyond a blank, and people share most of theirs: each is looked at once, wherever it stands.
+    pieces = texts.select("row", piece=pl.col("text").str.split(" ")).explode("piece").drop_nulls("piece")
+    place, distinct = encode(pieces["piece"])
+    words = _piece_words(distinct)
+    number, known = encode(words["word"])
+    of_piece = pl.DataFrame({"piece": words["piece"], "word": pl.Series(number, dtype=pl.UInt32)})
+    rows = pl.DataFrame({"row": pieces["row"], "piece": pl.Series(place, dtype=pl.UInt32)})
+    pairs = rows.join(of_piece, on="piece").select(key=pl.col("row").cast(pl.UInt64) * 2**32 + pl.col("word"))
+    found = pairs.select(pl.col("key").unique())
+    return found.select(
+        row=(pl.col("key") // 2**32).cast(pl.UInt32),
+        word=pl.lit(known).gather((pl.col("key") % 2**32).cast(pl.UInt32)),
+    )
 
 
-def rows_saying(texts: pl.Series, cells: pl.DataFrame) -> pl.DataFrame:
-    """Row and word, given the words of different texts."""
-    rows = texts.to_frame("text").with_row_index("row")
-    return rows.join(cells, on="text", how="inner").select("row", "word")
-
-
-def text_words(texts: pl.Series) -> pl.DataFrame:
-    """Different texts and their words, each pair once, of words long enough to be a name."""
-    text = pl.col("text")
-    cells = texts.alias("text").to_frame().select(text.unique())
-    spelt = cells.select("text", word=words(text)).explode("word")
-    joined = cells.filter(text.str.contains(JOINTS)).select("text", word=joined_words(text)).explode("word")
-    return pl.concat([spelt, joined]).filter(pl.col("word").str.contains(_NAME)).unique()
+def _piece_words(pieces: pl.Series) -> pl.DataFrame:
+    """Words of different pieces of text, and the number of the piece of each."""
+    cells, text = pieces.alias("text").to_frame().with_row_index("piece"), pl.col("text")
+    spelt = cells.select("piece", word=words(text)).explode("word")
+    joined = cells.filter(text.str.contains(JOINTS)).select("piece", word=joined_words(text)).explode("word")
+    return pl.concat([spelt, joined]).filter(pl.col("word").str.contains(_NAME))

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 
+from shoal.verify.coded import Coded, Held
 from shoal.verify.types import Check
 from shoal.verify.values import MISSING, STAR, canonical
 
 # Equal short numbers happen by chance; a column is suspect when they meet in their own row far more often.
 _CHANCE_BASE, _CHANCE_FACTOR = 3, 3
+_WORD = r"[\p{L}\p{N}]+"
+_START = np.zeros(1, dtype=np.int64)
 
 
 class OwnIdentifiers:
@@ -26,19 +30,25 @@ class OwnIdentifiers:
     def __init__(self) -> None:
         self._meetings: dict[tuple[str, str], _Meetings] = {}
 
-    def see(self, released: pl.DataFrame, identifiers: Sequence[pl.Series]) -> None:
+    def see(self, released: Coded, identifiers: Sequence[pl.Series]) -> None:
         """Compare the rows of a batch with their identifiers, which are aligned with them."""
-        cells = {name: _texts(released[name]) for name in released.columns} if identifiers else {}
+        held = {name: released[name] for name in released.frame.columns} if identifiers else {}
+        cells = {name: Held(one.codes, _texts(one.distinct)) for name, one in held.items()}
+        said = {name: _vocabulary(cells[name]) for name, one in held.items() if not _is_numeric(one.distinct.dtype)}
         for identifier in identifiers:
             own = _texts(identifier)
             telling = own.str.contains(r"\p{L}") & (own.str.len_chars() >= 3)
             words = pl.select(pl.when(telling).then(own)).to_series().alias("own")
             rest = pl.select(pl.when(~telling).then(own)).to_series()
+            begins = words.str.extract(_WORD, 0)
+            some = rest.is_not_null().arg_true().to_numpy()
+            near = begins.is_in(pl.concat([*said.values(), begins[:0]]).unique().implode()).fill_null(False).arg_true()
             for name, texts in cells.items():
                 found = self._meetings.setdefault((identifier.name, name), _Meetings())
-                if not _is_numeric(released[name].dtype):
-                    found.see_words(words, texts)
-                found.see_equal(rest, texts)
+                if name in said:
+                    mine = near.filter(begins.gather(near).is_in(said[name].implode())) if len(near) else near
+                    found.see_words(words, texts, mine.to_numpy())
+                found.see_equal(rest, texts, some)
 
     def check(self) -> Check:
         """What all batches hold."""
@@ -69,19 +79,28 @@ class _Meetings:
         self._first: str | None = None
         self._begun = False
 
-    def see_words(self, own: pl.Series, texts: pl.Series) -> None:
-        pairs = pl.DataFrame({"own": own, "text": texts})
-        self.said += _whole_words(pairs)
-        self.said_next += _whole_words(pairs.with_columns(own.shift(1, fill_value=self._last_words)))
-        self._last_words = own[-1] if len(own) else self._last_words
-
-    def see_equal(self, own: pl.Series, texts: pl.Series) -> None:
+    def see_words(self, own: pl.Series, texts: Held, near: np.ndarray) -> None:
+        """Look at identifiers that begin with a word of the column: no other stands in a cell of it."""
         if not len(own):
             return
-        self.equal += int((own == texts).sum())
-        self.equal_next += int((own.shift(1, fill_value=self._last) == texts).sum())
+        if len(near):
+            self.said += _whole_words(_pairs(own.gather(near), texts, near))
+            self.said_next += _whole_words(_following(own, texts, near))
+        if self._last_words is not None:
+            self.said_next += _whole_words(_pairs(pl.Series([self._last_words]), texts, _START))
+        self._last_words = own[-1]
+
+    def see_equal(self, own: pl.Series, texts: Held, some: np.ndarray) -> None:
+        """Look at identifiers that are no null."""
+        if not len(own):
+            return
+        if len(some):
+            self.equal += _equal(_pairs(own.gather(some), texts, some))
+            self.equal_next += _equal(_following(own, texts, some))
+        if self._last is not None:
+            self.equal_next += _equal(_pairs(pl.Series([self._last]), texts, _START))
         if not self._begun:
-            self._first, self._begun = texts[0], True
+            self._first, self._begun = texts.distinct[int(texts.codes[0])], True
         self._last = own[-1]
 
     @property
@@ -119,6 +138,26 @@ def _whole_words(pairs: pl.DataFrame) -> int:
     found = pairs.filter(pl.col("text").str.contains(pl.col("own"), literal=True))
     words = found.select(own=_words(pl.col("own")), text=_words(pl.col("text")))
     return int(words.select(pl.col("text").str.contains(pl.col("own"), literal=True).sum()).item())
+
+
+def _pairs(own: pl.Series, texts: Held, rows: np.ndarray) -> pl.DataFrame:
+    """Identifiers, and beside each the text of a row."""
+    return pl.DataFrame({"own": own, "text": texts.distinct.gather(texts.codes[rows])})
+
+
+def _following(own: pl.Series, texts: Held, rows: np.ndarray) -> pl.DataFrame:
+    """Identifiers of some rows, and beside each the text of the row after it."""
+    before = rows[rows + 1 < len(own)]
+    return _pairs(own.gather(before), texts, before + 1)
+
+
+def _equal(pairs: pl.DataFrame) -> int:
+    return int((pairs["own"] == pairs["text"]).sum())
+
+
+def _vocabulary(texts: Held) -> pl.Series:
+    """The words of a column, each once."""
+    return texts.distinct.str.extract_all(_WORD).explode().drop_nulls().unique()
 
 
 def _words(text: pl.Expr) -> pl.Expr:

@@ -28,29 +28,53 @@ _PARTS = r"[^\[\]{}|,()<>=]+"
 _PLAIN = (pl.String, pl.Boolean, pl.Date)
 
 
-def check_leaks(files: Mapping[str, bytes], read: Mapping[str, Sequence[pl.Series]], sayable: Sayable) -> Check:
+class Shown:
+    """Different cells of tables that are read back batch by batch, for whoever looks at them afterwards."""
+
+    def __init__(self) -> None:
+        self._cells: dict[str, list[pl.Series]] = {}
+
+    def see(self, batch: pl.DataFrame) -> None:
+        """Take in some rows."""
+        for column in batch.get_columns():
+            self._cells.setdefault(column.name, []).append(column.unique().cast(pl.String))
+
+    @property
+    def columns(self) -> list[pl.Series]:
+        """The columns, each cell once."""
+        return [pl.concat(parts).unique() for parts in self._cells.values()]
+
+
+def check_leaks(
+    files: Mapping[str, bytes],
+    read: Mapping[str, Sequence[pl.Series]],
+    sayable: Sayable,
+    shown: Shown | None = None,
+) -> Check:
     """Look for values that were read and are not released in everything that is published.
 
     Parameters
     ----------
     files
-        Every file of the staged folder, by name.
+        Every file of the staged folder, by name; those of CSV may be left out where ``shown`` is given.
     read
         Every column that was read, whatever its role, as one or several series: rows dropped, dates parsed.
     sayable
         What may be said beside the released cells.
+    shown
+        The cells of the tables, where somebody has read them already.
     """
     try:
         tables = {name: _table(name, data) for name, data in files.items() if name.endswith(_TABLES)}
         found = Leaks({name: data for name, data in files.items() if name not in tables}, sayable)
     except (pl.exceptions.PolarsError, ValueError, KeyError) as error:
         return _check([f"the files cannot be read ({type(error).__name__})"])
-    for table in tables.values():
+    for table in tables.values() if shown is None else (column.to_frame() for column in shown.columns):
         found.see(table)
     for column, several in read.items():
         for series in several:
             found.read(column, series)
-    return found.report([name for name, more in _extras(files, tables).items() if more])
+    return found.report([name for name, table in tables.items() if _more_than_cells(name, files[name], table)])
 
 
 class Leaks:
@@ -78,6 +102,7 @@ class Leaks:
         self._types = {mention.column.name: mention.column for mention in found if mention.column is not None}
         self._owner = {file: column.name for column in self._types.values() for file in column.files}
         self._places = _places(found)
+        self._first_words = pl.Series([text.partition(" ")[0] for text in self._places], dtype=pl.String).implode()
         self._described: dict[str, list[tuple[str, str]]] = {}
         self._read: dict[str, set[str]] = {}
         self._shown: dict[str, set[str]] = {}
@@ -139,7 +164,9 @@ class Leaks:
 
     def _said(self, values: pl.Series) -> list[str]:
         """Which words of some values are said anywhere else."""
-        words = _phrases(values)
+        # Most values begin with a word that nothing said begins with, and need not be taken apart.
+        begins = values.str.to_lowercase().str.extract(_WORDS, 0)
+        words = _phrases(values.filter(begins.is_in(self._first_words)))
         return words.filter(words.is_in(list(self._places))).unique().to_list()
 
     def _in_descriptions(self, column: str) -> list[tuple[str, str]]:
@@ -183,20 +210,17 @@ def _table(name: str, data: bytes) -> pl.DataFrame:
     return pl.read_csv(io.BytesIO(data), infer_schema=False)
 
 
-def _extras(files: Mapping[str, bytes], tables: Mapping[str, pl.DataFrame]) -> dict[str, bool]:
+def _more_than_cells(name: str, data: bytes, table: pl.DataFrame) -> bool:
     """Whether a Parquet file has metadata, statistics or dictionaries that do not follow from its cells.
 
     Written anew from its cells, a file that holds nothing else has the same bytes.
     """
-    found = {}
-    for name, table in tables.items():
-        if not name.endswith(".parquet"):
-            continue
-        plain = all(dtype in _PLAIN or dtype.is_numeric() or isinstance(dtype, pl.Datetime) for dtype in table.dtypes)
-        again = io.BytesIO()
-        table.rechunk().write_parquet(again)
-        found[name] = not plain or again.getvalue() != files[name]
-    return found
+    if not name.endswith(".parquet"):
+        return False
+    plain = all(dtype in _PLAIN or dtype.is_numeric() or isinstance(dtype, pl.Datetime) for dtype in table.dtypes)
+    again = io.BytesIO()
+    table.rechunk().write_parquet(again)
+    return not plain or again.getvalue() != data
 
 
 def _phrases(texts: pl.Series) -> pl.Series:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 import polars as pl
 
+from shoal.verify.coded import Coded
 from shoal.verify.hidden import Hidden
 from shoal.verify.identifiers import OwnIdentifiers
 from shoal.verify.strangers import FreeText, Names
@@ -25,12 +26,12 @@ class Named:
         self._own, self._names, self._texts = OwnIdentifiers(), Names(hidden), FreeText()
         self._read = read
 
-    def see(self, frame: pl.DataFrame, hidden: Sequence[pl.Series]) -> None:
+    def see(self, batch: Coded, hidden: Sequence[pl.Series]) -> None:
         """Look at a batch, and at what is hidden of its rows."""
-        self._own.see(frame, hidden)
-        columns = [frame[name] for name in self._read if name in frame.columns]
-        self._names.see(columns, hidden)
-        self._texts.see(columns)
+        self._own.see(batch, hidden)
+        read = batch.select([name for name in self._read if name in batch.frame.columns])
+        self._names.see(read, hidden)
+        self._texts.see(read)
 
     def own(self) -> Check:
         """What was found of the rows' own identifiers."""

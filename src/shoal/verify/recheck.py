@@ -27,6 +27,7 @@ from shoal.verify.checks import (
 )
 from shoal.verify.claims import Claims, field, read_claims
 from shoal.verify.classes import Classes, Look, Looking
+from shoal.verify.coded import Coded
 from shoal.verify.counting import Counting
 from shoal.verify.judge import Slot, judge, slots, verdict_check
 from shoal.verify.measured import check_measured
@@ -90,22 +91,23 @@ class Recheck:
 
     def see(self, frame: pl.DataFrame) -> None:
         """Look at a batch of the release."""
-        self._release.see(frame)
-        claims = self._claims
+        batch, claims = Coded(frame), self._claims
+        self._release.see(batch)
         if not set(claims.files) <= set(frame.columns):
             return
-        placed = self._looking.see(frame.select(claims.files))
+        placed = self._looking.see(batch)
         self._exact.see(frame)
         if claims.group is None:
-            self._counting.see(frame, placed)
+            self._counting.see(batch, placed)
         elif not claims.apart:
-            self._counting.see(frame, self._looking.see_groups(frame))
+            self._counting.see(batch, self._looking.see_groups(batch))
 
     def see_apart(self, frame: pl.DataFrame) -> None:
         """Look at a batch of the table of sensitive values."""
-        self._apart.see(frame)
+        batch = Coded(frame)
+        self._apart.see(batch)
         if self._claims.apart and set(self._claims.apart) <= set(frame.columns):
-            self._counting.see(frame, self._looking.see_groups(frame))
+            self._counting.see(batch, self._looking.see_groups(batch))
 
     def report(self) -> GateReport:
         """What all batches hold."""

@@ -13,8 +13,9 @@ from typing import Any
 
 import polars as pl
 
+from shoal.verify.coded import Coded, Held
 from shoal.verify.folded import numbers, plain_texts, words
-from shoal.verify.hidden import Hidden, local_names, row_words, rows_saying, text_words, without_fraction
+from shoal.verify.hidden import Hidden, local_names, row_words, without_fraction
 from shoal.verify.tally import Counts
 from shoal.verify.types import Check
 
@@ -37,10 +38,10 @@ class Anybody:
         self._looked = hidden.keys()
         self._columns: dict[tuple[int, str], _Cells] = {}
 
-    def see(self, frame: pl.DataFrame, table: int = 0) -> None:
+    def see(self, batch: Coded, table: int = 0) -> None:
         """Look at a batch of one of the tables."""
-        for column in frame.get_columns() if self._looked else []:
-            self._columns.setdefault((table, column.name), _Cells(self._looked)).see(column)
+        for name in batch.frame.columns if self._looked else []:
+            self._columns.setdefault((table, name), _Cells(self._looked)).see(batch[name])
 
     def check(self) -> Check:
         """What all batches hold."""
@@ -64,8 +65,9 @@ class _Cells:
         self._numbers = Counts()
         self._ends: list[Any] = []
 
-    def see(self, column: pl.Series) -> None:
-        self._cells.add(_distinct(column))
+    def see(self, held: Held) -> None:
+        self._cells.add(_distinct(held))
+        column = held.distinct
         if column.dtype.is_numeric() and column.len() > column.null_count():
             ends = [column.min(), column.max(), *self._ends]
             self._ends = [min(ends), max(ends)]
@@ -104,18 +106,20 @@ class Names:
         self._columns: dict[tuple[str, str], _Heard] = {}
         self._last: dict[str, pl.DataFrame] = {}
 
-    def see(self, columns: Sequence[pl.Series], own: Sequence[pl.Series]) -> None:
+    def see(self, batch: Coded, own: Sequence[pl.Series]) -> None:
         """Look at a batch of columns, and the identifiers of its rows."""
-        texts = {column.name: plain_texts(column) for column in columns if column.dtype == pl.String}
-        if not texts or not columns[0].len() or not self._rare:
+        names = [name for name, kind in batch.frame.schema.items() if kind == pl.String]
+        if not names or not batch.frame.height or not self._rare:
             return
-        cells = {name: text_words(column) for name, column in texts.items()}
-        end = columns[0].len() - 1
+        cells = {name: row_words(batch[name].distinct) for name in names}
+        end = batch.frame.height - 1
         for one in own:
             if one.name not in self._rare:
                 continue
             known = self._known[one.name]
-            said = {name: rows_saying(texts[name], of.join(known, on="word", how="semi")) for name, of in cells.items()}
+            said = {
+                name: _in_rows(of.join(known, on="word", how="semi"), batch[name]) for name, of in cells.items()
+            }
             # Of what no cell says a word, there is nothing to compare.
             mine = row_words(local_names(one if any(frame.height for frame in said.values()) else one[:0]))
             before = self._last.get(one.name, mine.clear())
@@ -178,14 +182,14 @@ class FreeText:
         self._texts: dict[str, Counts] = {}
         self._rows = 0
 
-    def see(self, columns: Sequence[pl.Series]) -> None:
+    def see(self, batch: Coded) -> None:
         """Look at a batch of columns."""
-        for column in columns:
-            if column.dtype == pl.String:
+        for name, kind in batch.frame.schema.items():
+            if kind == pl.String:
                 wordy = pl.col("text").str.count_matches(r"\p{Han}{2}|\p{L}{2,}") >= _TEXT_WORDS
-                cells = _distinct(column).filter(wordy)
-                self._texts.setdefault(column.name, Counts()).add(cells)
-        self._rows += columns[0].len() if columns else 0
+                cells = _distinct(batch[name]).filter(wordy)
+                self._texts.setdefault(name, Counts()).add(cells)
+        self._rows += batch.frame.height
 
     def checks(self, accepted: Collection[str]) -> list[Check]:
         """One check a column of free text."""
@@ -201,10 +205,20 @@ class FreeText:
         return found
 
 
-def _distinct(column: pl.Series) -> pl.DataFrame:
+def _distinct(held: Held) -> pl.DataFrame:
     """Different cells and the rows of each."""
+    column = held.distinct
     texts = without_fraction(column) if column.dtype.is_numeric() else plain_texts(column)
-    return texts.to_frame("text").drop_nulls().group_by("text").agg(rows=pl.len()).sort("text")
+    cells = pl.DataFrame({"text": texts, "rows": held.rows}).drop_nulls("text")
+    return cells.group_by("text").agg(pl.col("rows").sum()).sort("text")
+
+
+def _in_rows(words: pl.DataFrame, held: Held) -> pl.DataFrame:
+    """Row and word, given the words of different cells."""
+    if not words.height:
+        return words
+    rows = pl.DataFrame({"cell": held.codes}, schema={"cell": pl.UInt32}).with_row_index("row")
+    return rows.join(words.select(pl.col("row").alias("cell"), "word"), on="cell").select("row", "word")
 
 
 def _holding(tokens: pl.DataFrame, keys: pl.DataFrame) -> int:

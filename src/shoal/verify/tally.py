@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from shoal.verify.coded import Coded, Held
 from shoal.verify.values import canonical, encode, group_rows
 
 # Rows that are looked at in one go, of a table that is in memory.
@@ -95,13 +96,16 @@ class Dictionary:
 
     def see(self, column: pl.Series) -> np.ndarray:
         """The code of each row."""
-        raw, distinct = encode(column)
-        texts, numbers = canonical(distinct, self.kind)
+        return self.see_held(Held(*encode(column)))
+
+    def see_held(self, held: Held) -> np.ndarray:
+        """The same, given what the column holds."""
+        texts, numbers = canonical(held.distinct, self.kind)
         before = self._texts.count
         codes = self._texts.see(texts.to_frame("text")).codes
         self.numbers = np.concatenate([self.numbers, np.full(self._texts.count - before, np.nan)])
         self.numbers[codes] = numbers
-        return codes[raw]
+        return codes[held.codes]
 
 
 class Counts:
@@ -151,13 +155,13 @@ class Standing:
         self.rows = 0
         self._cells: dict[str, Numbering] = {}
 
-    def see(self, frame: pl.DataFrame) -> None:
+    def see(self, batch: Coded) -> None:
         """Look at a batch."""
-        self.columns = frame.columns
-        self.rows += frame.height
-        for column in frame.get_columns():
-            if column.dtype == pl.String:
-                self._cells.setdefault(column.name, Numbering()).see(column.unique().to_frame())
+        self.columns = batch.frame.columns
+        self.rows += batch.frame.height
+        for name, kind in batch.frame.schema.items():
+            if kind == pl.String:
+                self._cells.setdefault(name, Numbering()).see(batch[name].distinct.to_frame())
 
     @property
     def cells(self) -> dict[str, pl.Series]:
