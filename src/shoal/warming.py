@@ -12,12 +12,15 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from typing import Any
 
+import numpy as np
+
 from shoal.catalogue import OURS, make, names, origin
 from shoal.census.generate import generate
 from shoal.census.hierarchies import hierarchies
 from shoal.errors import InternalError, ShoalError
 from shoal.kernels.cores import cores, use_cores
 from shoal.kernels.tiers import compile_for_tier
+from shoal.table.packing import Places
 
 _MODELS = [{"name": "k", "k": 3}, {"name": "distinct-l", "l": 3}]
 _SETTINGS: dict[str, list[dict[str, Any]]] = {
@@ -53,7 +56,7 @@ def _jobs() -> Iterator[str]:
     yield "mondrian"
     ours = [name for name in names("algorithm") if origin("algorithm", name) == OURS]
     yield from (name for name in ours if name != "mondrian")
-    yield from ("attacks", "measures", "risk", *(f"{name}, many rows" for name in _FAST))
+    yield from ("attacks", "measures", "risk", "engines", *(f"{name}, many rows" for name in _FAST))
 
 
 def _alone() -> None:
@@ -69,6 +72,8 @@ def _work(job: str) -> str:
         _measure()
     elif job == "risk":
         _assess()
+    elif job == "engines":
+        Places(np.zeros((1, 1), dtype=np.int64)).of(np.zeros((1, 1), dtype=np.int64))
     else:
         name, _, many = job.partition(", ")
         kinds = ("large",) if many else _KINDS

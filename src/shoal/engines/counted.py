@@ -17,7 +17,7 @@ from shoal.errors import ParameterError
 from shoal.table.classmap import Cells, ClassMap, Everybody, Grouped, Nodes, RowIds, Split, Together
 from shoal.table.domain import Domain, Joint
 from shoal.table.membership import classes_of
-from shoal.table.packing import Packing
+from shoal.table.packing import Packing, Places
 from shoal.table.rows import Frequency
 from shoal.table.stats import Attribute, GroupStats, Histogram, unknown_flags
 
@@ -117,7 +117,10 @@ class CountedRows:
 
     def cell_of(self, codes: Sequence[np.ndarray]) -> np.ndarray:
         """Places in the frequency table of some quasi-identifier codes."""
-        return self.packing.find(self._cells[0], self.packing.pack(codes))
+        if "places" not in self._found:
+            self._found["places"] = Places(self._cells[0])
+        places: Places = self._found["places"]
+        return places.of(self.packing.pack(codes))
 
     def _class_of_cells(self, classes: ClassMap) -> np.ndarray:
         """int32 class of every cell of the frequency table."""

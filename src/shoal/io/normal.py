@@ -9,12 +9,16 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+import numpy as np
 import polars as pl
 
 from shoal.errors import InputError
 from shoal.hierarchy.values import EDGES, normal_text
+from shoal.table.numbering import number_cells
 
 MISSING = "<missing>"
+# A column whose cells come so often is looked at by its different cells.
+_REPEATED = 8
 
 
 def normalise(frame: pl.DataFrame, where: str, markers: Sequence[str] = ()) -> pl.DataFrame:
@@ -22,20 +26,33 @@ def normalise(frame: pl.DataFrame, where: str, markers: Sequence[str] = ()) -> p
     absent = ["", MISSING, *map(normal_text, markers)]
     columns = []
     for column in frame.select(pl.selectors.string()):
-        _refuse_zeros(column, where)
-        ascii = (column.str.len_bytes() == column.str.len_chars()).all()
-        # For ASCII the default is the same set of characters, and several times as fast.
-        column = column.str.strip_chars() if ascii else column.str.normalize("NFC").str.strip_chars(EDGES)
-        gone = column.is_in(absent)
-        columns.append(column.set(gone, None) if gone.any() else column)
+        found = number_cells(column, column.len() // _REPEATED)
+        if found is None:
+            _refuse_zeros(column, np.ones(1, dtype=np.int64), where)
+            columns.append(_normal(column, absent))
+            continue
+        numbers, cells = found
+        _refuse_zeros(cells, np.bincount(numbers, minlength=cells.len()), where)
+        normal = _normal(cells, absent)
+        columns.append(column if normal.eq_missing(cells).all() else normal.gather(numbers))
     return frame.with_columns(columns)
 
 
-def _refuse_zeros(column: pl.Series, where: str) -> None:
-    count = int(column.str.contains("\0", literal=True).sum() or 0)
-    if count:
+def _normal(cells: pl.Series, absent: Sequence[str]) -> pl.Series:
+    ascii = (cells.str.len_bytes() == cells.str.len_chars()).all()
+    # For ASCII the default is the same set of characters, and several times as fast.
+    cells = cells.str.strip_chars() if ascii else cells.str.normalize("NFC").str.strip_chars(EDGES)
+    gone = cells.is_in(absent)
+    return cells.set(gone, None) if gone.any() else cells
+
+
+def _refuse_zeros(cells: pl.Series, rows: np.ndarray, where: str) -> None:
+    """Refuse zero bytes; ``rows`` says how many rows have each cell."""
+    zeros = cells.str.contains("\0", literal=True).fill_null(False).to_numpy()
+    if zeros.any():
+        count = int((zeros * rows).sum())
         raise InputError(
-            f"Column '{column.name}' of {where} has {count} cells with a zero byte, which no text file can hold: "
+            f"Column '{cells.name}' of {where} has {count} cells with a zero byte, which no text file can hold: "
             "remove it from them."
         )
 

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import EmptyTableError, InputError
+from shoal.table.numbering import number_cells
 from shoal.table.schema import Schema
 
 # Rows by which a column is looked at as a whole, such as for dates: enough for shares of cells to be seen.
@@ -36,18 +37,22 @@ class Numbered:
 
     def see(self, values: pl.Series) -> np.ndarray:
         """uint32 number of every value."""
-        rows = values.alias("value").to_frame()
+        found = number_cells(values)
+        assert found is not None
+        numbers, different = found
+        rows = different.alias("value").to_frame()
         if self._known is None:
             self._known = pl.DataFrame(schema={"value": values.dtype, "id": pl.UInt32})
-        fresh = rows.unique(maintain_order=True).join(self._known, on="value", how="anti", nulls_equal=True)
+        fresh = rows.join(self._known, on="value", how="anti", nulls_equal=True, maintain_order="left")
         if fresh.height:
             fresh_ids = pl.Series("id", np.arange(self.card, self.card + fresh.height, dtype=np.uint32))
             self._known = pl.concat([self._known, fresh.with_columns(fresh_ids)])
         ids = rows.join(self._known, on="value", how="left", nulls_equal=True, maintain_order="left")["id"].to_numpy()
-        counts = np.bincount(ids, minlength=self.card)
+        counts = np.zeros(self.card, dtype=np.int64)
+        counts[ids] = np.bincount(numbers, minlength=ids.size)
         counts[: self._counts.size] += self._counts
         self._counts = counts
-        return ids
+        return ids[numbers]
 
     @property
     def card(self) -> int:

@@ -8,8 +8,13 @@ from functools import cached_property
 
 import numpy as np
 
+from shoal.kernels.cores import share_rows
+from shoal.kernels.count.numbering import find_keys, place_keys
+
 # Databases count with signed words of 64 bits.
 _LARGEST = 1 << 62
+# Combinations from which a second core pays for its start.
+_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -58,13 +63,35 @@ class Packing:
         return codes
 
     def find(self, among: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        """Place of every wanted combination among ascending ones, -1 where it is none of them."""
-        if not among.shape[1]:
-            return np.full(wanted.shape[1], -1, dtype=np.int64)
-        if among.shape[0] == 1:
-            place = np.minimum(np.searchsorted(among[0], wanted[0]), among.shape[1] - 1)
-            return np.where(among[0][place] == wanted[0], place, -1)
-        known = {key: place for place, key in enumerate(map(tuple, among.T.tolist()))}
-        distinct, inverse = np.unique(wanted, axis=1, return_inverse=True)
-        places = np.array([known.get(tuple(key), -1) for key in distinct.T.tolist()], dtype=np.int64)
-        return places[inverse.ravel()]
+        """Place of every wanted combination among different ones, -1 where it is none of them."""
+        return Places(among).of(wanted)
+
+
+class Places:
+    """Different combinations, among which others are found again and again.
+
+    Parameters
+    ----------
+    among
+        int64, shape (words, combinations), as :meth:`Packing.pack` gives them.
+    """
+
+    def __init__(self, among: np.ndarray) -> None:
+        self._among = _plain(among)
+        self._table, self._shift = place_keys(self._among)
+
+    def of(self, wanted: np.ndarray) -> np.ndarray:
+        """int64 place of every wanted combination, -1 where it is none of them."""
+        wanted = _plain(wanted)
+        found = np.empty(wanted.shape[1], dtype=np.int64)
+        share_rows(
+            found.size,
+            lambda start, stop: find_keys(self._among, self._table, self._shift, wanted, found, start, stop),
+            _BLOCK,
+        )
+        return found
+
+
+def _plain(words: np.ndarray) -> np.ndarray:
+    """The one form of array that kernels are compiled for."""
+    return np.require(words, dtype=np.int64, requirements=["C", "W"])
