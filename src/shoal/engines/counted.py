@@ -77,7 +77,8 @@ class CountedRows:
 
     def stats(self, classes: ClassMap, attributes: Sequence[Attribute]) -> GroupStats:
         """Sizes and histograms of classes."""
-        if isinstance(classes, RowIds) or self.domain.by_people or isinstance(classes, Split):
+        by_row = isinstance(classes.classes if isinstance(classes, Together) else classes, RowIds)
+        if by_row or self.domain.by_people or isinstance(classes, Split):
             return self._asked(classes, attributes)
         of, cells = self._class_of_cells(classes), self.frequency(attributes)
         rows = _added(of, cells.rows, classes.groups)

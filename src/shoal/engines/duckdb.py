@@ -76,7 +76,7 @@ class DuckDBEngine:
             with _connection(folder, store, self.memory) as database:
                 if schema.key is not None:
                     _refuse_repeated(database, f"o{store.others.index(schema.key)}", schema.key)
-                reading = Reading(known=known, places=store.places, others=store.others)
+                reading = Reading(known=known, places=store.places, others=store.others, kinds=store.kinds)
                 yield StoredRows(reading, store, database, database.ordered)
 
 

@@ -118,12 +118,15 @@ class Reading:
         Columns that are not coded, as they are numbered.
     zones
         Of those that are kept as times of UTC, the zone they were read in.
+    kinds
+        Of those that are kept as something else, such as whole numbers, what they were read as.
     """
 
     known: Dictionaries
     places: Mapping[str, int]
     others: Sequence[str]
     zones: Mapping[str, str] = field(default_factory=dict)
+    kinds: Mapping[str, pl.DataType] = field(default_factory=dict)
 
     def batch(self, part: pl.DataFrame) -> StoredBatch:
         """Rows numbered ``r``, with keys ``u``, codes ``c0``, ..., numbers ``v0``, ... and other columns ``o0``, ..."""
@@ -137,7 +140,8 @@ class Reading:
             plain.append(known.plain[name].gather(numbers))
             parsed.append(known.parsed[name].gather(numbers))
         if known.subjects is not None and schema.subject not in self.places:
-            others = others.with_columns(known.subjects.gather(part["s"]).alias(schema.subject or ""))
+            people = known.subjects.gather(part["s"]).alias(schema.subject or "")
+            others = pl.DataFrame([*others.get_columns(), people])
         return StoredBatch(
             rows=part["r"].to_numpy(),
             drawn=part["u"].to_numpy() if "u" in part.columns else None,
@@ -153,7 +157,8 @@ class Reading:
         clocks = [
             pl.col(name).dt.replace_time_zone("UTC").dt.convert_time_zone(zone) for name, zone in self.zones.items()
         ]
-        return others.with_columns(clocks)
+        kinds = [pl.col(name).cast(kind) for name, kind in self.kinds.items()]
+        return others.with_columns(*clocks, *kinds)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

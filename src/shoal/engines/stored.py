@@ -41,7 +41,8 @@ def dictionaries(gathering: Gathering, schema: Schema, build: Callable[..., Tabl
     shown = replace(schema, identifiers=(), pseudonym=(), drop=(), subject=None, weight=None, key=None, guard=None)
     columns = gathering.columns
     if schema.subject is not None:
-        refuse_lookalikes(columns[schema.subject].values, schema.spec(schema.subject).non_answers)
+        people = columns[schema.subject].values.alias(schema.subject)
+        refuse_lookalikes(people, schema.spec(schema.subject).non_answers)
     listed = [one for one in gathering.types if one in shown.released]
     # Dates are moved person by person when they are published, and values are seen here without their people.
     specs = {one: replace(spec, shift=None) for one, spec in schema.specs.items() if one in listed}
@@ -96,15 +97,19 @@ class Store:
         self._parts = 0
         self.places = {name: at for at, name in enumerate([*schema.quasi, *schema.sensitive])}
         self.others: list[str] = []
+        self.kinds: dict[str, pl.DataType] = {}
 
     def gather(self, gathering: Gathering, frame: pl.DataFrame) -> None:
         """Take in a batch as it was read."""
         batch = gathering.see(frame)
         self.others = batch.others.columns
+        self.kinds = {name: kind for name, kind in batch.others.schema.items() if _changes(kind)}
+        if not batch.positions.size:
+            return
         numbers = {f"i{at}": batch.ids[name] for name, at in self.places.items()}
         if self.schema.subject is not None:
             numbers["s"] = batch.ids[self.schema.subject]
-        others = batch.others.rename({name: f"o{at}" for at, name in enumerate(self.others)})
+        others = [_unchanging(column).alias(f"o{at}") for at, column in enumerate(batch.others.get_columns())]
         part = pl.DataFrame({"p": batch.positions, **numbers}).hstack(others)
         part.write_parquet(self._read / _part(self._parts), compression="lz4", statistics=False)
         self._parts += 1
@@ -141,7 +146,8 @@ class Store:
         """Write coded rows, and where each goes in a release."""
         row_keys = positions.to_numpy().astype(np.uint64)
         if self.schema.key is not None:
-            row_keys = key_hashes(canonical_text(coded[f"o{self.others.index(self.schema.key)}"]))
+            found = coded[f"o{self.others.index(self.schema.key)}"]
+            row_keys = key_hashes(canonical_text(found.cast(self.kinds.get(self.schema.key, found.dtype))))
         drawn = pl.Series("b", keys.bits(RELEASE_ORDER, row_keys)), pl.Series("u", row_keys)
         coded = coded.select("r", *drawn, pl.exclude("r"))
         coded.write_parquet(self.coded / _part(number), compression="lz4", row_group_size=1 << 17)
@@ -243,6 +249,18 @@ def _filled(parts: Iterator[pl.DataFrame], column: str, n: int, kind: type[np.in
         found[at : at + part.height] = part[column].to_numpy()
         at += part.height
     return found
+
+
+def _changes(kind: pl.DataType) -> bool:
+    """Whether a database gives cells of a type back otherwise: times in a zone and unit of its own, say."""
+    return isinstance(kind, pl.Datetime) or kind in (pl.Int128, pl.UInt128)
+
+
+def _unchanging(column: pl.Series) -> pl.Series:
+    """The same cells in a type that comes back as it is."""
+    if isinstance(column.dtype, pl.Datetime):
+        return column.to_physical()
+    return column.cast(pl.String) if _changes(column.dtype) else column
 
 
 def _narrow(card: int) -> type[np.unsignedinteger]:

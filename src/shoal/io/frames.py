@@ -80,19 +80,27 @@ def native(frame: pl.DataFrame, backend: Backend | None) -> Any:
 def clean(frame: pl.DataFrame, where: str) -> pl.DataFrame:
     """Columns of text, numbers, truth values and dates; everything else is refused.
 
-    Categories become text, columns without any value become text, NaN and infinities are refused with their
-    count. ``where`` names the frame or file in messages.
+    Categories become text, columns without any value become text, minus zero becomes zero, NaN and infinities are
+    refused with their count. ``where`` names the frame or file in messages.
     """
     _check_names(frame.columns)
     plain: list[pl.Expr] = []
     for name, dtype in frame.schema.items():
         if dtype in (pl.Categorical, pl.Enum, pl.Null):
             plain.append(pl.col(name).cast(pl.String))
+        elif dtype.is_float():
+            plain.append(_without_sign(name, dtype))
         elif not (dtype.is_numeric() or dtype in (pl.String, pl.Boolean, pl.Date, pl.Datetime)):
             shown = str(dtype.base_type()).lower()
             raise InputError(f"Column '{name}' of {where} holds {shown} values: {_ADVICE}.")
     _check_finite(frame, where)
     return frame.with_columns(plain)
+
+
+def _without_sign(name: str, dtype: pl.DataType) -> pl.Expr:
+    """Minus zero is the zero that it equals; adding zero is optimised away."""
+    value = pl.col(name)
+    return pl.when(value == 0).then(pl.lit(0, dtype)).otherwise(value).alias(name)
 
 
 def _check_names(names: list[Any]) -> None:

@@ -209,8 +209,9 @@ class Judged:
         leaks = Leaks(said, sayable(self.rows.domain, self.evidence["models"]))
         check_staged(folder, {"release": data.judged}, see=leaks.see)
         self._refuse_leaks(leaks)
-        evidence, types = {**found.evidence, "formulas": data.formulas}, data.judged.collect_schema().dtypes()
-        return replace(found, manifest=public, evidence=evidence, types=types)
+        counted = {"formulas": data.formulas} if format == "csv" and formulas == "keep" else {}
+        types = data.judged.collect_schema().dtypes()
+        return replace(found, manifest=public, evidence={**found.evidence, **counted}, types=types)
 
     def gated(self, add: Callable[[pl.DataFrame], None]) -> tuple[dict[str, Any], Written]:
         """Publish all rows batch by batch, each seen by the gate before it is added to anything.
