@@ -9,10 +9,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from shoal.recoding.recodings import CellGrouping
 from shoal_papers.base import Claim, Context, Outcome
 from shoal_papers.data import Data
 from shoal_papers.loukides.paper import PAPER
-from shoal_papers.loukides.toc_common import METHODS, OCCUPATIONS, adult_table, by_cluster, figures, told
+from shoal_papers.loukides.toc_common import METHODS, OCCUPATIONS, adult_table, by_cluster, figures, group_ids, told
 
 FIGURES = {
     "3.3", "3.4", "3.8", "3.9", "T4.3", "T4.4", "T4.5", "T4.6", "T4.7", "4.1", "4.2", "4.3", "4.4", "4.5", "4.6", "4.7",
@@ -86,6 +87,15 @@ def test_figures_of_groups_are_those_of_classes_where_no_two_groups_have_equal_c
     assert groups["um_clusters"] == pytest.approx(found["um"], abs=1e-12)
     assert groups["mpm_clusters"] == pytest.approx(found["mpm"], abs=1e-12)
     assert found["seconds"] > 0
+
+
+def test_groups_of_combinations_are_groups_of_rows(adult: Path) -> None:
+    """Of many equal rows strict Mondrian cuts distinct combinations, whose groups are told a row each all the same."""
+    table = adult_table(Data(adult.parent).adult().select(pl.all().gather([0] * 40 + list(range(40)))))
+    made, found = figures(table, METHODS["Mondrian, strict"](5), 1)
+    assert isinstance(made.released.recoding, CellGrouping)
+    assert group_ids(made).size == table.n
+    assert by_cluster(made, table)["um_clusters"] == pytest.approx(found["um"], abs=1e-12)
 
 
 def test_occupations_are_numbered_in_the_published_order(adult: Path) -> None:

@@ -14,8 +14,9 @@ from shoal.algorithms.base import Algorithm
 from shoal.algorithms.cluster.members import KMembers, KMembersP
 from shoal.algorithms.cluster.toc import TOC
 from shoal.algorithms.partition.mondrian import Mondrian
+from shoal.engines.memory import MemoryRows
 from shoal.io.source import read
-from shoal.recoding.recodings import Grouping
+from shoal.recoding.recodings import CellGrouping, Grouping
 from shoal.results import Release
 from shoal.table.table import Table
 from shoal_papers.adult import adult_hierarchies
@@ -135,10 +136,10 @@ def figures(table: Table, algorithm: Algorithm, seed: int, **settings: Any) -> t
 
 
 def group_ids(made: Release) -> np.ndarray:
-    """The method's own group of each input row."""
+    """The method's own group of each input row, also where it grouped combinations of values in place of rows."""
     recoding = made.released.recoding
-    assert isinstance(recoding, Grouping)
-    return recoding.ids
+    assert isinstance(recoding, Grouping | CellGrouping)
+    return MemoryRows(made.table).ids(recoding.classmap)
 
 
 def by_cluster(made: Release, table: Table) -> dict[str, float]:
