@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 
 from shoal.errors import ParameterError
 from shoal_papers.axes import places
-from shoal_papers.plots import _LOOKS, _STUDY, Plot, Series, _lines, _looks, compact, draw
+from shoal_papers.plots import _LOOKS, _STUDY, Plot, Series, _fill, _lines, _looks, compact, draw
 
 TWO = [
     Series(name="ours", x=[5, 10], y=[0.1, 0.2], low=[0.05, 0.1], high=[0.2, 0.3]),
@@ -48,6 +50,33 @@ def test_the_method_under_study_is_the_strongest_line_and_the_legend_names_each_
     assert "(b) Fig. 4.3: t" in svg
     with pytest.raises(ParameterError, match="no series 'nobody'"):
         Plot(title="t", x="x", y="y", series=TWO, study="nobody")
+
+
+@pytest.mark.parametrize("panels", [1, 2, 3, 4])
+def test_the_legend_stands_within_the_figure(panels: int) -> None:
+    """Six long names under one panel take several lines."""
+    names = ["UPC", "UPC, near leftovers", "Mondrian", "Incognito (c,l)", "Incognito t", "Personalised, in its paper"]
+    series = [Series(name=name, x=[5, 10], y=[0.1, 0.2]) for name in names]
+    figure = Figure(layout="constrained")
+    FigureCanvasAgg(figure)
+    _fill(figure, [Plot(title="t", x="k", y="UM", series=series, study="UPC")] * panels)
+    figure.canvas.draw()
+    (legend,) = figure.legends
+    box, whole = legend.get_window_extent(), figure.bbox
+    assert box.x0 >= whole.x0
+    assert box.x1 <= whole.x1
+    assert all(axes.get_window_extent().y0 > box.y1 for axes in figure.axes)
+
+
+def test_a_logarithmic_axis_has_more_than_one_tick() -> None:
+    series = [Series(name="ours", x=[5, 10], y=[3.8, 6.4], printed=[3.7, 43.0])]
+    figure = Figure()
+    FigureCanvasAgg(figure)
+    _fill(figure, [Plot(title="t", x="k", y="error", series=series, log_y=True)])
+    figure.canvas.draw()
+    low, high = figure.axes[0].get_ylim()
+    seen = [tick.get_text() for tick in figure.axes[0].get_yticklabels() if low <= tick.get_position()[1] <= high]
+    assert seen == ["5", "10", "20"]
 
 
 def test_printed_values_stand_beside_ours() -> None:

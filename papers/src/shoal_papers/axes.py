@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 # More values than this are a scale of their own, and matplotlib's ticks serve it better.
-_TICKS = 12
+_TICKS = 14
 # A character and the space between two labels, as shares of the axis: where labels would run into each other, all ticks
 # stand evenly.
 _CHARACTER, _SPACE = 0.019, 0.02

@@ -4,6 +4,7 @@ every value that was run has its tick, and values that a document prints stand b
 from __future__ import annotations
 
 import io
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,6 +33,10 @@ _LOOKS = (
 )
 _PRINTED = "as printed in the document"
 _PER_ROW = 3
+# Inches of a panel, across and up.
+_PANEL = (5.0, 3.7)
+# A logarithmic axis of fewer decades than this has ticks between the powers of ten.
+_DECADES = 2.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,22 +107,28 @@ def draw(plots: Sequence[Plot]) -> dict[str, bytes]:
         "svg.hashsalt": "shoal", "svg.fonttype": "none", "font.size": 9.0, "font.family": "DejaVu Sans",
     }  # fmt: skip
     with matplotlib.rc_context(settings):
-        # Four panels are two by two: three and one look as if something were missing.
-        columns = 2 if len(plots) == 4 else min(len(plots), _PER_ROW)
-        rows = -(-len(plots) // columns)
-        figure = Figure(figsize=(5.0 * columns, 3.7 * rows + 0.5), layout="constrained")
+        figure = Figure(layout="constrained")
         FigureCanvasAgg(figure)
-        panels = [figure.add_subplot(rows, columns, place) for place in range(1, len(plots) + 1)]
-        looks = _looks(plots)
-        for place, (axes, plot) in enumerate(zip(panels, plots, strict=True)):
-            _panel(axes, plot, looks, _heading(plot, place, len(plots)))
-        _legend(figure, panels, columns)
+        _fill(figure, plots)
         files = {}
         for suffix, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
             buffer = io.BytesIO()
             figure.savefig(buffer, format=suffix, dpi=130, metadata=metadata)
             files[suffix] = buffer.getvalue()
     return files | {"svg": compact(files["svg"])}
+
+
+def _fill(figure: Any, plots: Sequence[Plot]) -> None:
+    """Panels and legend, and the size that they need."""
+    # Four panels are two by two: three and one look as if something were missing.
+    columns = 2 if len(plots) == 4 else min(len(plots), _PER_ROW)
+    rows = -(-len(plots) // columns)
+    panels = [figure.add_subplot(rows, columns, place) for place in range(1, len(plots) + 1)]
+    looks = _looks(plots)
+    for place, (axes, plot) in enumerate(zip(panels, plots, strict=True)):
+        _panel(axes, plot, looks, _heading(plot, place, len(plots)))
+    lines = _legend(figure, panels, columns)
+    figure.set_size_inches(_PANEL[0] * columns, _PANEL[1] * rows + 0.5 + 0.2 * max(0, lines - 2))
 
 
 def compact(svg: bytes) -> bytes:
@@ -169,26 +180,43 @@ def _panel(axes: Any, plot: Plot, looks: Mapping[str, tuple[dict[str, Any], str]
     {"line": _lines, "bar": _bars, "sorted": _sorted}[plot.kind](axes, plot, looks)
     for place, (name, height) in enumerate(plot.lines.items()):
         axes.axhline(height, color="0.4", linewidth=0.9, linestyle=(0, (1, 2 + place)), label=name)
+    if plot.log_y:
+        _log_ticks(axes)
     axes.grid(visible=True, color="0.9", linewidth=0.6)
     axes.set_axisbelow(True)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
 
 
-def _legend(figure: Any, panels: Sequence[Any], columns: int) -> None:
-    """One for all panels, under them: each name once."""
+def _log_ticks(axes: Any) -> None:
+    """Ticks at 1, 2 and 5 where few powers of ten are in sight: one tick is no scale."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = axes.get_ylim()
+    if low > 0 and math.log10(high / low) < _DECADES:
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _legend(figure: Any, panels: Sequence[Any], columns: int) -> int:
+    """One for all panels, under them: each name once, as many beside each other as there is room for. Its lines."""
     named: dict[str, Any] = {}
     for axes in panels:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             named.setdefault(label, handle)
     if _PRINTED in named:
         named[_PRINTED] = named.pop(_PRINTED)  # last, whichever panel it came from
-    if len(named) > 1:
-        across = min(len(named), max(2, columns * 4 if max(map(len, named)) < 20 else columns * 2))
-        figure.legend(
-            named.values(), named.keys(), loc="outside lower center", ncols=across, frameon=False, fontsize=8,
-            handlelength=3.2,
-        )  # fmt: skip
+    if len(named) < 2:
+        return 0
+    # In points of 1/72 inch: the line, the letters and the space between two names, of a font of 8 points.
+    room = 72 * _PANEL[0] * columns // (50 + 4.9 * max(map(len, named)))
+    across = min(len(named), max(1, int(room)))
+    figure.legend(
+        named.values(), named.keys(), loc="outside lower center", ncols=across, frameon=False, fontsize=8,
+        handlelength=3.2,
+    )  # fmt: skip
+    return -(-len(named) // across)
 
 
 def _lines(axes: Any, plot: Plot, looks: Mapping[str, tuple[dict[str, Any], str]]) -> None:
