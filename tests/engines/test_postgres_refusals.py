@@ -14,6 +14,7 @@ import pytest
 
 import shoal
 from shoal.errors import ShoalError
+from shoal.io.relations import without_password
 from tests.engines.alike import outcome
 from tests.engines.server import PASSWORD, Server
 
@@ -100,7 +101,9 @@ def test_it_runs(tmp_path: Path, postgres: Server) -> None:
         ("postgresql://postgres:wrong@127.0.0.1:{port}/postgres", ["'postgres' on '127.0.0.1'", "password"]),
         ("postgresql://postgres:{pw}@127.0.0.1:{port}/nowhere", ["'nowhere' on '127.0.0.1'", "no such database"]),
         ("postgresql://postgres:{pw}@nowhere.invalid/postgres", ["on 'nowhere.invalid'", "no such host"]),
-        ("postgresql://postgres:{pw}@127.0.0.1:port/postgres", ["no connection"]),
+        ("postgresql://postgres:{pw}@127.0.0.1:port/postgres", ["'url'", "must be postgresql://user@host:port"]),
+        ("postgresql://postgres:{pw}@database.password.invalid/postgres", ["no such host"]),
+        ("postgresql://postgres:{pw}@127.0.0.1:1/database", ["no server answers"]),
         ("postgresql://postgres:{pw}@127.0.0.1/postgres?nonsense=1", ["is no address"]),
     ],
 )
@@ -108,6 +111,45 @@ def test_no_connection(url: str, words: list[str], tmp_path: Path, postgres: Ser
     code, sentence, _ = run(tmp_path, postgres, url=url.format(pw="open%20sesame%207", port=postgres.port))
     assert code == 2
     assert all(word in sentence for word in words), sentence
+
+
+@pytest.mark.parametrize("password", ["sesame/7", "sesame@7", "sesame@7/x", "7/sesame?x=1", "sesame?7", "ses:ame"])
+def test_no_part_of_a_password_is_taken_for_anything_else(password: str, tmp_path: Path, postgres: Server) -> None:
+    url = f"postgresql://postgres:{password}@127.0.0.1:{postgres.port}/postgres"
+    code, sentence, _ = run(tmp_path, postgres, url=url)
+    assert code == 2
+    assert "ses" not in sentence
+    assert "ses" not in without_password(url)
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ("ALTER ROLE reader NOLOGIN", "may not log in, so grant it LOGIN"),
+        ("REVOKE CONNECT ON DATABASE clinic FROM reader", "may not connect to it, so grant it CONNECT"),
+    ],
+)
+def test_roles_that_may_not_connect_are_told_so(
+    change: str, words: str, tmp_path: Path, postgres: Server, reader: str
+) -> None:
+    postgres.do(change)
+    assert words in run(tmp_path, postgres, 'table = "care.people"', url=reader)[1]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "SELECT id, age, sex, (now() AT TIME ZONE ('zone' || sex))::text AS note FROM sixty",
+        "SELECT id, age, sex, ('x' || id)::regclass::text AS note FROM sixty",
+        "SELECT id, age, sex, ('x' || id)::regtype::text AS note FROM sixty",
+        "SELECT id, note::integer AS age, sex, note FROM sixty",
+    ],
+)
+def test_no_cell_stands_in_what_the_database_says(asked: str, tmp_path: Path, postgres: Server) -> None:
+    code, sentence, _ = run(tmp_path, postgres, f'query = "{asked}"')
+    assert code == 2
+    assert "The database cannot give these rows" in sentence
+    assert not any(mark in sentence for mark in ("note ", "x0", "zone", '"'))
 
 
 def test_a_password_may_come_from_outside(

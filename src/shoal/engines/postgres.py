@@ -129,7 +129,7 @@ class PostgresDatabase:
         self._from: Any = None
         self._to: Any = None
         self._schema: str | None = None
-        self._doing = "SELECT"
+        self._doing, self._seen = "SELECT", False
 
     def begin(self) -> None:
         """Set what a run depends on, and refuse a database that it cannot go on in."""
@@ -211,6 +211,7 @@ class PostgresDatabase:
         """Make the relation ``cells``, numbered by the key; gives how many rows it has."""
         from psycopg.sql import SQL, Identifier, Literal
 
+        self._seen = True
         self.load("markers", pl.DataFrame({"m": source.markers}), {"m": TEXT})
         marked = "CASE WHEN {0} IN (SELECT m FROM pg_temp.markers) THEN NULL ELSE {1} END AS {2}"
         order = Identifier(f"y{list(kinds).index(key)}")
@@ -262,7 +263,7 @@ class PostgresDatabase:
         """
         from psycopg.sql import SQL, Identifier, Literal
 
-        self._doing = "CREATE"
+        self._doing, self._seen = "CREATE", False
         batches = iter(frames)
         first = next(batches)
         for name in first.columns:
@@ -275,6 +276,7 @@ class PostgresDatabase:
         ]
         self._connection.execute(SQL("CREATE TABLE {} ({})").format(self._to, SQL(", ").join(listed)))
         self._connection.execute(SQL("COMMENT ON TABLE {} IS {}").format(self._to, Literal(comment)))
+        self._seen = True
         return self._pour(SQL("COPY {} FROM STDIN").format(self._to), chain([first], batches))
 
     def commit(self) -> None:
@@ -292,7 +294,7 @@ class PostgresDatabase:
     def told(self, error: Any) -> ShoalError:
         """Why the database refused something."""
         info = self._connection.info
-        return refused(error, role=info.user, host=info.host, doing=self._doing)
+        return refused(error, role=info.user, host=info.host, doing=self._doing, seen=self._seen)
 
     def _table(self, table: str) -> tuple[Any, list[str]]:
         """A table as the driver quotes it, and its columns."""

@@ -14,8 +14,10 @@ from shoal.hierarchy.values import normal_text
 from shoal.io.normal import MISSING, check_names
 
 _SCHEMES = ("postgresql://", "postgres://")
-_PRIVATE = ("password", "sslpassword")
-_ADDRESS = re.compile(r"(?P<scheme>[a-z]+://)(?:(?P<who>[^/?@]*)@)?(?P<rest>[^?]*)(?:\?(?P<more>.*))?", re.DOTALL)
+_PRIVATE = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key")
+# As libpq reads it: whatever stands before the first @ that no slash comes before is about the user.
+_ADDRESS = re.compile(r"(?P<scheme>[a-z]+://)(?:(?P<who>[^/@]*)@)?(?P<rest>[^?]*)(?:\?(?P<more>.*))?", re.DOTALL)
+_HOST = re.compile(r"(?:\[[^][]*\]|[^]:[]*)(?::[0-9]*)?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +69,18 @@ def check_url(value: object) -> object:
     """Where a database is; nothing of it is repeated, since it may hold a password."""
     if isinstance(value, str) and not value.startswith(_SCHEMES):
         raise ValueError("must begin with 'postgresql://'")
+    if isinstance(value, str) and _address(value) is None:
+        raise ValueError("must be postgresql://user@host:port/database, special marks as %40 (@), %2F (/), %3F (?)")
     return value
+
+
+def _address(url: str) -> re.Match[str] | None:
+    """The parts of an address; None where part of a password would be taken for a host or a database."""
+    found = _ADDRESS.fullmatch(url)
+    if found is None or "@" in found["rest"] or "@" in (found["more"] or ""):
+        return None
+    hosts = found["rest"].partition("/")[0].split(",")
+    return found if all(_HOST.fullmatch(host) for host in hosts) else None
 
 
 def check_place(source: Mapping[str, Any]) -> None:
@@ -114,8 +127,10 @@ def without_password(url: str) -> str:
     --------
     >>> without_password("postgresql://ann:secret@db.example:5432/clinic?sslmode=require&password=secret")
     'postgresql://ann@db.example:5432/clinic?sslmode=require'
+    >>> without_password("postgresql://ann:what?now@db.example/clinic")
+    'postgresql://ann@db.example/clinic'
     """
-    found = _ADDRESS.fullmatch(url)
+    found = _address(url)
     if found is None:
         return ""
     who, more = found["who"], found["more"]
