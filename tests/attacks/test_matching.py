@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,7 @@ from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
 from shoal.models.judge import Judge
 from shoal.pipeline import anonymize
+from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Coded
 from shoal.table.keys import Keys
 from shoal.table.table import Table
@@ -46,7 +48,9 @@ def generator() -> np.random.Generator:
 
 def transformed(table: Table) -> Coded:
     judge = Judge([], whole_reference(ENGINE.open(table), []))
-    return TableTransform().run(Problem(rows=ENGINE.open(table), judge=judge, keys=Keys.from_seed(1)))
+    rows = ENGINE.open(table)
+    made = TableTransform().run(Problem(rows=rows, judge=judge, keys=Keys.from_seed(1)))
+    return replace(made, columns=apply_recoding(rows, made).written)
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=8), st.lists(st.integers(0, 50), min_size=1, max_size=20))

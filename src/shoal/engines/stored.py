@@ -13,7 +13,7 @@ from shoal.engines.counted import Database
 from shoal.engines.kept import Dictionaries, KeptRows, Reading
 from shoal.engines.memory import MemoryRows
 from shoal.recoding.publish import RELEASE_ORDER
-from shoal.table.classmap import Cells
+from shoal.table.classmap import Grouped, RowIds
 from shoal.table.coding import canonical_text
 from shoal.table.domain import Domain
 from shoal.table.gathering import Gathering
@@ -21,7 +21,7 @@ from shoal.table.invisible import refuse_lookalikes
 from shoal.table.keys import Keys, key_hashes
 from shoal.table.packing import Packing
 from shoal.table.schema import Schema
-from shoal.table.stats import Attribute
+from shoal.table.stats import Attribute, GroupStats
 from shoal.table.table import Table, iso_dates
 
 # What is left of a run's memory to kernels, and bytes that they take of a cell and of a row, as measured.
@@ -195,7 +195,21 @@ class StoredRows(KeptRows):
         place = f"c{self.places[name]}"
         return _filled(self._store.parts([place]), place, self.domain.n, np.int32)
 
-    def row_classes(self, classes: Cells) -> np.ndarray:
+    def values(self, name: str) -> pl.Series:
+        """What is published of every code of a column where nothing changes it."""
+        plain, column = self.known.plain[name], self.domain.columns[name]
+        if plain.dtype == pl.String:
+            return column.values
+        value_of = np.zeros(column.card, dtype=np.int64)
+        value_of[self.known.codes[name]] = np.arange(plain.len())
+        return plain.gather(value_of)
+
+    def coded(self) -> Iterator[tuple[Mapping[str, np.ndarray], np.ndarray]]:
+        """Codes of all columns and what random draws are keyed by, batch by batch, in the order of their numbers."""
+        for part in self._store.parts(["u", *(f"c{at}" for at in self.places.values())]):
+            yield {name: part[f"c{at}"].to_numpy() for name, at in self.places.items()}, part["u"].to_numpy()
+
+    def row_classes(self, classes: Grouped) -> np.ndarray:
         """int32 class of every row."""
         quasi = [f"c{self.places[name]}" for name in self.domain.schema.quasi]
         found = [np.zeros(0, dtype=np.int32)]
@@ -219,11 +233,30 @@ class StoredRows(KeptRows):
         }
         row_keys = _filled(self._store.parts(["u"]), "u", n, np.uint64)[kept]
         table = Table(
-            frame=pl.DataFrame({"row": np.arange(row_keys.size)}),
+            frame=self._frame(codes, kept),
             domain=replace(whole, n=row_keys.size, columns=columns), codes=codes, row_keys=row_keys, subjects=subjects,
             n_read=row_keys.size, n_dropped=0, joint=joint,
         )  # fmt: skip
         return MemoryRows(table)
+
+    def _frame(self, codes: Mapping[str, np.ndarray], kept: np.ndarray | slice) -> pl.DataFrame:
+        """Of some rows, the quasi-identifiers as they are published where nothing changes them, and the guards."""
+        schema = self.domain.schema
+        found = [self.values(name).gather(codes[name]).alias(name) for name in schema.quasi]
+        if schema.guard is not None:
+            place = f"o{self._store.others.index(schema.guard)}"
+            guards = pl.concat([part[place] for part in self._store.parts([place])])
+            found.append((guards if isinstance(kept, slice) else guards.gather(kept)).alias(schema.guard))
+        return pl.DataFrame(found)
+
+    def of_people(
+        self, stats: GroupStats, classes: Grouped, guarded: Sequence[tuple[str, int]], lifted: Mapping[str, np.ndarray]
+    ) -> GroupStats:
+        """The same statistics with the nodes that people guard, which need all rows."""
+        if not guarded:
+            return stats
+        ids = RowIds(self.row_classes(classes), classes.groups)
+        return self.fetched(None, []).of_people(stats, ids, guarded, lifted)
 
     def _tuple_codes(self, names: tuple[str, ...], codes: Mapping[str, np.ndarray]) -> np.ndarray:
         """int32 codes of a tuple of columns in its own dictionary."""
@@ -233,7 +266,15 @@ class StoredRows(KeptRows):
 
     def most(self, memory: int) -> int:
         """Rows whose records can be grouped in so many bytes."""
-        return max(int(memory * _KERNELS) // (_CELL * len(self.places) + _ROW), 1)
+        return max(int(memory * _KERNELS) // self._bytes, 1)
+
+    def needed(self, rows: int) -> float:
+        """Bytes in which so many rows can be grouped."""
+        return rows * self._bytes / _KERNELS
+
+    @property
+    def _bytes(self) -> int:
+        return _CELL * len(self.places) + _ROW
 
     def private(self, name: str) -> Path:
         """A new folder in the scratch of these rows."""

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from shoal.hierarchy.hierarchy import MISSING, ROOT
+from shoal.hierarchy.hierarchy import ROOT
 from shoal.hierarchy.shown import shown_entry
 from shoal.hierarchy.values import format_date, format_number
 from shoal.kinds.base import Kind, Trait
@@ -15,8 +15,7 @@ from shoal.kinds.codings import left_open
 from shoal.kinds.generalised import GENERALISED
 from shoal.recoding.applied import Released
 from shoal.recoding.output import Output
-from shoal.recoding.publish import Published, released_columns
-from shoal.table.coding import canonical_text
+from shoal.recoding.publish import released_columns
 from shoal.table.column import TREE, Column
 from shoal.table.domain import Domain
 from shoal.table.styles import file_columns
@@ -26,6 +25,15 @@ _ALWAYS = (
     "People who appear in other releases too: releases of overlapping people can be intersected.",
     "An intruder with more knowledge than the quasi-identifiers: no differential privacy is claimed.",
 )
+
+
+class Shown(Protocol):
+    """What is published, as far as it is described."""
+
+    @property
+    def group(self) -> str | None: ...
+
+    def texts(self, name: str) -> set[str]: ...
 
 
 class Promised(Protocol):
@@ -63,7 +71,7 @@ def describe(
     version: str,
     output: Output,
     released: Released | None = None,
-    published: Published | None = None,
+    published: Shown | None = None,
     figures: Sequence[Any] = (),
 ) -> dict[str, Any]:
     """The manifest without verdicts, class figures and the data's hash.
@@ -112,7 +120,7 @@ def describe(
     return found
 
 
-def _of_kind(released: Released, published: Published | None) -> dict[str, Any]:
+def _of_kind(released: Released, published: Shown | None) -> dict[str, Any]:
     """What somebody needs to know to check a kind that is not generalised."""
     found: dict[str, Any] = {} if released.kind == released.made else {"made": released.made.name}
     if published is not None and published.group is not None:
@@ -212,7 +220,7 @@ def _released_column(
     name: str,
     models: Sequence[Promised],
     released: Released | None,
-    published: Published | None,
+    published: Shown | None,
     suppressed: str,
 ) -> dict[str, Any]:
     """A column as it is published: codes say nothing about values, and values need no cells to be explained."""
@@ -242,7 +250,7 @@ def _released_column(
 
 
 def _standing(
-    released: Released | None, published: Published | None, name: str, suppressed: str
+    released: Released | None, published: Shown | None, name: str, suppressed: str
 ) -> set[str] | None:
     """What stands in the cells of a column, as labels of its hierarchy are written; None where nothing is known."""
     if released is None:
@@ -253,9 +261,7 @@ def _standing(
     if column is not None and released.made.generalises and name in released.cells:
         starred = {ROOT} if suppressed == "star" and released.n_suppressed else set()
         return starred | set(released.cells[name].texts().unique().to_list()) if column.cells == "label" else set()
-    if published is None or name not in published.frame.columns:
-        return set()
-    return set(canonical_text(published.frame[name]).fill_null(MISSING).unique().to_list())
+    return set() if published is None else published.texts(name)
 
 
 def _column(

@@ -19,7 +19,7 @@ from shoal.recoding.blocks import block_cells
 from shoal.recoding.column_cells import CellColumn, IntervalCells, SetCells, TreeCells, all_bits, one_bit
 from shoal.recoding.randomised import Randomised, describe_randomised
 from shoal.recoding.recodings import Blocks, CellGrouping, FullDomain, Grouping, Recoding, Redrawn, Subtree
-from shoal.recoding.rewriting import Rewriting
+from shoal.recoding.rewriting import ByRow, Rewriting, of_classes
 from shoal.table.classmap import Grouped, Nodes, Together
 from shoal.table.column import FLAT, TREE, Column
 from shoal.table.domain import Domain, Joint
@@ -141,7 +141,8 @@ class Released:
             return self
         kept = np.flatnonzero(~bad)
         cells = {name: column.take(kept) for name, column in self.cells.items()}
-        return replace(self, classmap=self.classmap.keep(~bad), cells=cells)
+        rewriting = of_classes(self.rewriting, kept)
+        return replace(self, classmap=self.classmap.keep(~bad), cells=cells, rewriting=rewriting)
 
     def price_stats(self) -> PriceStats:
         """What measures see."""
@@ -232,7 +233,10 @@ def generalised(rows: Rows, recoding: Grouping | CellGrouping | FullDomain | Sub
         found = _by_nodes(rows, {column.name: _checked_nodes(column, recoding) for column in columns})
         trees = [TreeCells.at_nodes(column, nodes) for column, nodes in zip(columns, found.keys, strict=True)]
         lifted = {name: _labels(rows.domain, name, nodes) for name, nodes in recoding.sensitive.items()}
-        return replace(_released(rows, found, trees, None), written=lifted)
+        released = _released(rows, found, trees, None)
+        if isinstance(rows, ArrayRows):
+            return replace(released, written=lifted)
+        return replace(released, rewriting={name: ByRow({name: labels}) for name, labels in lifted.items()})
     levels = {column.name: _checked_level(column, recoding) for column in columns}
     found = _by_nodes(rows, {column.name: _nodes_at(column, levels[column.name]) for column in columns})
     leaves = [_leaf_below(found.nodes[column.name], nodes) for column, nodes in zip(columns, found.keys, strict=True)]

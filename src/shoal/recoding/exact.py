@@ -11,10 +11,13 @@ import polars as pl
 from shoal.kernels.count.grouping import group_rows
 from shoal.recoding.applied import Released, level_cells
 from shoal.recoding.recodings import Averaged, Bucketed, Coded, Perturbed, Redrawn
-from shoal.recoding.rewriting import ByCode
+from shoal.recoding.redrawing import Anew, Redrawing
+from shoal.recoding.rewriting import ByClass, ByCode
 from shoal.table.classmap import Cells, Grouped, RowIds
 from shoal.table.column import Column
-from shoal.table.rows import ArrayRows, Rows, in_memory
+from shoal.table.distinct import distinct
+from shoal.table.packing import Packing
+from shoal.table.rows import ArrayRows, BatchedRows, Rows, in_batches, with_codes
 from shoal.table.table import Table
 
 
@@ -39,10 +42,31 @@ def with_values(released: Released, made: Mapping[str, pl.Series]) -> Released:
 
 def redrawn(rows: Rows, recoding: Redrawn) -> Released:
     """Quasi-identifiers as they were redrawn; classes are what agrees on all of them."""
-    table = in_memory(rows).table
+    if not isinstance(rows, ArrayRows):
+        return _redrawn_in_batches(in_batches(rows), recoding.redrawing)
+    table = rows.table
     codes = np.stack([recoding.quasi[name] for name in table.schema.quasi])
     written = {column.name: values_of(table, column, codes[at]) for at, column in enumerate(table.quasi)}
     return replace(_alike(rows, codes), written=written)
+
+
+def _redrawn_in_batches(rows: BatchedRows, redrawing: Redrawing) -> Released:
+    """The same of rows that come in batches: once to see which vectors there are, and once to say which is whose."""
+    cards, quasi = np.array([column.card for column in rows.domain.quasi]), rows.domain.schema.quasi
+    found = np.empty((cards.size, 0), dtype=np.int32)
+    for codes, keys in rows.coded():
+        after = redrawing.codes(codes, keys)
+        found = distinct(np.hstack([found, np.stack([after[name] for name in quasi])]), cards)[1]
+    packing = Packing(tuple(cards.tolist()))
+    ids, known, at = np.empty(rows.domain.n, dtype=np.int32), packing.pack(list(found)), 0
+    for codes, keys in rows.coded():
+        after = redrawing.codes(codes, keys)
+        ids[at : at + keys.size] = packing.find(known, packing.pack([after[name] for name in quasi]))
+        at += keys.size
+    count = found.shape[1]
+    anew = Anew(redrawing, {name: rows.values(name) for name in quasi})
+    made = _exact(rows, found, RowIds(ids, count), np.arange(count))
+    return replace(made, rewriting=dict.fromkeys(quasi, anew))
 
 
 def groups(rows: Rows, recoding: Bucketed) -> Released:
@@ -50,7 +74,8 @@ def groups(rows: Rows, recoding: Bucketed) -> Released:
     found, first, at = np.unique(recoding.ids, return_index=True, return_inverse=True)
     dropped = int((found < 0).sum())
     classes = RowIds((at - dropped).astype(np.int32), found.size - dropped)
-    made = _exact(rows, in_memory(rows).table.quasi_codes, classes, first[dropped:])
+    members = np.stack([with_codes(rows).codes_of(name)[first[dropped:]] for name in rows.domain.schema.quasi])
+    made = _exact(rows, members, classes, np.arange(members.shape[1]))
     return replace(made, groups=recoding.groups)
 
 
@@ -63,10 +88,13 @@ def centroids(rows: Rows, recoding: Averaged | Perturbed) -> Released:
     _, ids[kept] = np.unique(ids[kept], return_inverse=True)
     classes = np.where(kept, ids, -1).astype(np.int32)
     count = int(classes.max(initial=-1)) + 1
-    return Released(
-        rows=rows, classmap=RowIds(classes, count), cells={}, levels=None, groups=count,
-        written=dict(recoding.columns),
-    )  # fmt: skip
+    made = Released(rows=rows, classmap=RowIds(classes, count), cells={}, levels=None, groups=count)
+    if isinstance(rows, ArrayRows):
+        return replace(made, written=dict(recoding.columns))
+    member = np.zeros(count, dtype=np.int64)
+    member[classes[kept]] = np.flatnonzero(kept)
+    lookup = ByClass({name: values.gather(member) for name, values in recoding.columns.items()})
+    return replace(made, rewriting=dict.fromkeys(recoding.columns, lookup))
 
 
 def _alike(rows: Rows, codes: np.ndarray) -> Released:

@@ -14,6 +14,7 @@ from shoal.recoding.cell_text import escape
 from shoal.recoding.column_cells import CellColumn, IntervalCells
 from shoal.recoding.exact import values_of
 from shoal.recoding.styles import inner_bounds, typed
+from shoal.table.coding import canonical_text
 from shoal.table.domain import Domain
 from shoal.table.keys import Keys
 from shoal.table.styles import file_columns
@@ -44,6 +45,15 @@ class Published:
     apart: pl.DataFrame | None
     values_from: np.ndarray
     group: str | None = None
+
+    def texts(self, name: str) -> set[str]:
+        """What stands in a column of the release, as labels of hierarchies are written."""
+        return set() if name not in self.frame.columns else shown_texts(self.frame[name])
+
+
+def shown_texts(values: pl.Series) -> set[str]:
+    """Different published values, as labels of hierarchies are written."""
+    return set(canonical_text(values).fill_null(MISSING).unique().to_list())
 
 
 def released_columns(domain: Domain) -> list[str]:

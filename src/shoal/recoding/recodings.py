@@ -16,6 +16,7 @@ from shoal.kinds.microaggregated import MICROAGGREGATED
 from shoal.kinds.perturbed import PERTURBED
 from shoal.kinds.pseudonymised import PSEUDONYMISED
 from shoal.kinds.randomised import RANDOMISED
+from shoal.recoding.redrawing import Redrawing
 from shoal.table.classmap import Cells, RowIds
 
 
@@ -174,7 +175,9 @@ class Redrawn(Recoding):
     Attributes
     ----------
     quasi
-        Quasi-identifier to int32 codes of its own dictionary, one a row.
+        Quasi-identifier to int32 codes of its own dictionary, one a row; empty where rows come in batches.
+    redrawing
+        Who draws them.
     chances
         Quasi-identifier to the probability that it is the first one redrawn.
     redraw
@@ -183,6 +186,7 @@ class Redrawn(Recoding):
 
     kind: Kind = field(default=RANDOMISED, repr=False, compare=False)
     quasi: Mapping[str, np.ndarray]
+    redrawing: Redrawing
     chances: Mapping[str, float]
     redraw: int
 

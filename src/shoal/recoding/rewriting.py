@@ -94,6 +94,10 @@ class ByClass:
         index = np.maximum(classes, 0)
         return {name: values.gather(index) for name, values in self.columns.items()}
 
+    def take(self, kept: np.ndarray) -> ByClass:
+        """The entries of some classes."""
+        return ByClass({name: values.gather(kept) for name, values in self.columns.items()})
+
 
 @dataclass(frozen=True, eq=False)
 class ByRow:
@@ -104,6 +108,12 @@ class ByRow:
     def of(self, batch: Beside, classes: np.ndarray) -> Mapping[str, pl.Series]:
         """Looked up by number."""
         return {name: values.gather(batch.rows) for name, values in self.columns.items()}
+
+
+def of_classes(columns: Mapping[str, Rewriting], kept: np.ndarray) -> dict[str, Rewriting]:
+    """Who tells what is published of the columns, for some of the classes alone."""
+    made = {id(one): one.take(kept) for one in columns.values() if isinstance(one, ByClass)}
+    return {name: made.get(id(one), one) for name, one in columns.items()}
 
 
 def rewritten(columns: Mapping[str, Rewriting], batch: Beside, classes: np.ndarray) -> dict[str, pl.Series]:

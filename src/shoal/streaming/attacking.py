@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from shoal.engines.kept import KeptRows, StoredBatch
 from shoal.engines.memory import MemoryRows
 from shoal.kinds.base import Trait
 from shoal.recoding.applied import Released
-from shoal.recoding.recodings import Perturbed, Recoding
+from shoal.recoding.recodings import Perturbed, Recoding, Redrawn
 from shoal.recoding.rewriting import rewritten
 from shoal.table.classmap import RowIds
 from shoal.table.coding import canonical_text
@@ -38,15 +38,15 @@ class Attacked:
     ----------
     measured
         Figures and sentences.
-    twin
-        The release in memory that they were measured on, None where nothing had to be.
-    sampled
-        How many of its rows that has, None where it has all.
+    measurable
+        The release as measures see it: noise is measured row by row, on what was attacked.
+    notes
+        What is to be said of that.
     """
 
     measured: Measured
-    twin: Released | None = None
-    sampled: int | None = None
+    measurable: Released
+    notes: Sequence[str] = ()
 
 
 def attack_stream(released: Released, rows: KeptRows, keys: Keys, most: int) -> Attacked:
@@ -59,16 +59,18 @@ def attack_stream(released: Released, rows: KeptRows, keys: Keys, most: int) -> 
     """
     schema = released.domain.schema
     if released.made.attack is None and not (schema.pseudonym or schema.shifted or schema.coded):
-        return Attacked(Measured())
+        return Attacked(Measured(), released)
     n = released.domain.n
     twin = in_memory(released, rows, None if n <= most else _chosen(released, keys, most / n))
     found = attack_release(twin, keys)
+    noise = released.made.has(Trait.NOISE)
     if n <= most:
-        return Attacked(found, twin)
+        return Attacked(found, twin if noise else released)
     told = f"Measured on a sample of {twin.table.n:,} of the {n:,} records."
     figures = [_counted(one, released, rows) if one.name in _COUNTED else _said(one, told) for one in found.figures]
     telling = {code: f"{sentence} {told}" for code, sentence in found.telling.items()}
-    return Attacked(replace(found, figures=figures, telling=telling), twin, twin.table.n)
+    measured = replace(found, figures=figures, telling=telling)
+    return Attacked(measured, twin, [f"Measures: {told}"]) if noise else Attacked(measured, released)
 
 
 def _said(one: AttackFigure, told: str) -> AttackFigure:
@@ -164,4 +166,6 @@ def _of_rows(recoding: Recoding, numbers: np.ndarray, table: Table) -> Recoding:
         places = {name: mine[numbers] for name, mine in recoding.places.items()}
         true = {name: mine[numbers] for name, mine in recoding.true.items()}
         return replace(recoding, places=places, true=true)
+    if isinstance(recoding, Redrawn):
+        return replace(recoding, quasi=recoding.redrawing.codes(table.codes, table.row_keys))
     return recoding

@@ -168,14 +168,8 @@ def refuse_unserved(recipe: Recipe, method: Algorithm) -> None:
     refuse_misplaced(recipe)
     name = recipe.engine.name
     advice = f"use the engine '{MEMORY}'"
-    if not (method.from_cells or method.in_parts):
-        raise RecipeError(
-            f"The algorithm '{method.name}' looks at records one by one as it is set here, which the engine '{name}' "
-            f"does not serve: {advice}, or an algorithm such as 'optimal' or 'mondrian'."
-        )
     asked: dict[str, Any] = {
-        "guarded nodes": recipe.roles.guard,
-        "a registry": recipe.registry,
+        "a registry": recipe.registry or {"m-invariance", "m-invariant"} & {method.name, *_named(recipe)},
         "a workload": recipe.workload,
         "limits on attacks": recipe.limits,
     }
@@ -191,6 +185,10 @@ def refuse_misplaced(recipe: Recipe) -> None:
         raise no_file() if recipe.source.path is None else RecipeError(
             f"The engine '{name}' reads from a database: give its 'url', and a 'table' or a 'query', under [source]."
         )
+
+
+def _named(recipe: Recipe) -> list[str]:
+    return [str(spec.get("name")) for spec in recipe.models]
 
 
 @contextmanager

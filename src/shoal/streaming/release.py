@@ -24,7 +24,7 @@ from shoal.algorithms.parted import grouped_in_parts
 from shoal.attacks.base import AttackFigure
 from shoal.engines.kept import KeptRows, Publisher, StoredBatch
 from shoal.engines.stored import StoredRows
-from shoal.errors import GateError
+from shoal.errors import GateError, InputError
 from shoal.evaluation.research import researched
 from shoal.io.describe import describe, uncoded_columns, whole_hierarchies, whole_policies
 from shoal.io.evidence import row_bytes
@@ -56,6 +56,7 @@ from shoal.reports.release import release_html
 from shoal.results import Written
 from shoal.risk.beside import counted_before_and_after
 from shoal.streaming.attacking import SAMPLE, Attacked, attack_stream
+from shoal.streaming.showing import Showing
 from shoal.table.keys import Keys
 from shoal.table.table import crowded
 from shoal.verify.gate import Gate
@@ -114,7 +115,20 @@ class Stream:
         # Cells take what rows take, where they are grouped as these are.
         if method.by_cells(rows.domain) and (not method.in_parts or rows.frequency([]).rows.size <= most):
             return method.run(problem)
-        return grouped_in_parts(method, problem, rows, most)
+        if method.in_parts:
+            return grouped_in_parts(method, problem, rows, most)
+        self._refuse_too_many(rows, f"The algorithm '{method.name}'")
+        return method.run(replace(problem, rows=rows.fetched(None, judge.attributes)))
+
+    def _refuse_too_many(self, rows: KeptRows, what: str) -> None:
+        """Refuse what looks at all records at once where memory does not hold them."""
+        n = rows.domain.n
+        if isinstance(rows, StoredRows) and n > rows.most(self.memory):
+            raise InputError(
+                f"{what} looks at all records at once as it is set here, and {n:,} of them need "
+                f"{rows.needed(n) / 1e9:.1f}GB: give 'memory' under [engine] as much, or use an algorithm such as "
+                "'optimal' or 'mondrian' and models of class sizes and values."
+            )
 
     def judged(self) -> Judged:
         """Search, recode and judge the classes: all that does not need the rows one by one."""
@@ -125,6 +139,8 @@ class Stream:
         empty = vacuous(judge, method.share_allowed(rows.domain.n))
         refuse_beforehand(rows, judge, empty, output, method)
         recoding = self.searched(rows, judge)
+        if judge.needs_breaches:
+            self._refuse_too_many(rows, "The model 'personalised'")
         self.progress("judging the classes")
         recoded = apply_recoding(rows, recoding)
         refuse_misfits(recoded, models, output.suppressed, method.kind)
@@ -140,10 +156,10 @@ class Stream:
             "models": [model.parameters() for model in models],
             "search": dict(released.recoding.notes),
             "counts": _counts(released, rows),
-            "measures": every_score(released.price_stats()),
+            "measures": every_score(attacked.measurable.price_stats()),
             "overlaps": overlap_report(released) if released.made.generalises else [],
             "attacks": list(attacked.measured.figures),
-            "attack_notes": list(attacked.measured.notes),
+            "attack_notes": [*attacked.measured.notes, *attacked.notes],
             "research": wanted,
             "risk": counted_before_and_after(released),
             "split_verdicts": split_verdicts(released, judge),
@@ -223,8 +239,9 @@ class Judged:
         """
         domain, output = self.rows.domain, self.output
         manifest = describe(
-            domain, self.models, version=VERSION, output=output, released=self.released, figures=self.figures
-        )
+            domain, self.models, version=VERSION, output=output, released=self.released,
+            published=Showing(self.rows, self.released), figures=self.figures,
+        )  # fmt: skip
         gate = Gate(self._setting(manifest))
         digest = hmac.new(self.evidence["secret"], digestmod=hashlib.sha256)
         placing = self.rows.placing(self.released.classmap)
@@ -288,6 +305,7 @@ class Judged:
             original=batch.read.select(roles.released),
             identifiers=batch.plain.select(list(roles.identifiers)),
             subject=None if roles.subject is None else batch.plain[roles.subject],
+            guard=None if roles.guard is None else batch.plain[roles.guard],
             behind=behind,
         )
 

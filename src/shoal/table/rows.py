@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -14,6 +14,8 @@ from shoal.table.domain import Domain, Joint
 from shoal.table.stats import Attribute, GroupStats, Histogram, Key
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from shoal.table.table import Table
 
 
@@ -101,6 +103,26 @@ class ArrayRows(CodedRows, Protocol):
     def part(self, rows: np.ndarray, attributes: Sequence[Attribute]) -> ArrayRows:
         """Some of the rows, in which tuples of columns are coded as in the whole."""
         ...
+
+
+@runtime_checkable
+class BatchedRows(CodedRows, Protocol):
+    """Rows that come in batches."""
+
+    def values(self, name: str) -> pl.Series:
+        """What is published of every code of a column where nothing changes it."""
+        ...
+
+    def coded(self) -> Iterator[tuple[Mapping[str, np.ndarray], np.ndarray]]:
+        """Codes of all columns and what random draws are keyed by, batch by batch, in the order of their numbers."""
+        ...
+
+
+def in_batches(rows: Rows) -> BatchedRows:
+    """The rows batch by batch; an engine that keeps them to itself is refused."""
+    if not isinstance(rows, BatchedRows):
+        raise ParameterError("This method rewrites rows batch by batch, which this engine does not give: use 'memory'.")
+    return rows
 
 
 def in_memory(rows: Rows) -> ArrayRows:

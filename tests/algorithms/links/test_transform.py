@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from shoal.errors import DomainError, ParameterError
 from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
 from shoal.models.judge import Judge
+from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Coded
 from shoal.table.keys import Keys
 from shoal.table.table import Table, take_rows
@@ -47,7 +49,10 @@ def table(frame: pl.DataFrame = FRAME, **given: Any) -> Table:
 
 
 def run(algorithm: Any, data: Table | None = None, seed: int | None = 1) -> Coded:
-    return algorithm.run(problem(data or table(), seed))
+    """What a method makes of a table, its codes looked up for every row."""
+    asked = problem(data or table(), seed)
+    made = algorithm.run(asked)
+    return replace(made, columns=apply_recoding(asked.rows, made).written)
 
 
 @st.composite

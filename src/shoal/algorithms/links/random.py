@@ -11,13 +11,15 @@ import numpy as np
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.links.choosing import within
 from shoal.errors import InfeasibleError, ParameterError
-from shoal.kernels.links.redraw import redraw_cells
 from shoal.kinds.base import Kind
 from shoal.kinds.randomised import RANDOMISED
 from shoal.params import choice, nearest, real, whole
 from shoal.recoding.randomised import entropy
 from shoal.recoding.recodings import Redrawn
+from shoal.recoding.redrawing import Redrawing
 from shoal.table.column import Column
+from shoal.table.domain import Domain
+from shoal.table.rows import ArrayRows
 from shoal.table.table import Table
 
 _SUM_TOLERANCE = 1e-9
@@ -105,14 +107,19 @@ class RandomAnonymisation(Algorithm):
         """The algorithm as a recipe writes it."""
         return super().parameters() | {"p": dict(self.p) if isinstance(self.p, Mapping) else self.p}
 
+    @property
+    def from_cells(self) -> bool:
+        """How often each value occurs is all that it looks at, unless what came of it is measured."""
+        return self.max_posterior is None
+
     def run(self, problem: Problem) -> Redrawn:
         """Draw, and where there is a limit measure what came of it."""
         if self.max_posterior is None:
             return self.redrawn(problem)
-        made, measured = within(problem, self._settings(problem.table), self.max_posterior, self.posterior_of)
+        made, measured = within(problem, self._settings(problem.domain), self.max_posterior, self.posterior_of)
         return replace(made, notes={**made.notes, **measured})
 
-    def _settings(self, table: Table) -> list[RandomAnonymisation]:
+    def _settings(self, table: Domain) -> list[RandomAnonymisation]:
         """What may be chosen from: one column by uniform or optimal p, or several; one setting where it is given."""
         if self.redraw != "auto":
             return [self]
@@ -122,24 +129,22 @@ class RandomAnonymisation(Algorithm):
 
     def redrawn(self, problem: Problem) -> Redrawn:
         """Draw, in time linear in the number of cells; every draw belongs to its row key."""
-        table = problem.table
-        p, constant = self.chances(table)
+        domain, rows = problem.domain, problem.rows
+        p, constant = self.chances(domain)
         if self.p == "optimal":
             p = _rounded(p)
         drawn = np.flatnonzero(p > 0.0)
-        columns = [table.quasi[place] for place in drawn]
+        columns = [domain.quasi[place] for place in drawn]
         problem.progress(f"redrawing {self._count} of {drawn.size} columns a record")
-        codes = np.empty((drawn.size, table.n), dtype=np.int32)
-        for place, column in enumerate(columns):
-            codes[place] = table.codes[column.name]
-        counts = [column.frequencies for column in columns]
-        redraw_cells(codes, table.row_keys, problem.keys.stream("redraw"), p[drawn], self._count, counts)
-        quasi = {name: table.codes[name] for name in table.schema.quasi}
-        quasi |= {column.name: codes[place] for place, column in enumerate(columns)}
-        notes = self._notes(table, p, constant)
-        return Redrawn(quasi=quasi, chances=notes["p"], redraw=notes["redraw"], notes=notes)
+        redrawing = Redrawing(
+            quasi=domain.schema.quasi, drawn=[column.name for column in columns], p=p[drawn], redraw=self._count,
+            counts=[column.frequencies for column in columns], stream=problem.keys.stream("redraw"),
+        )  # fmt: skip
+        quasi = redrawing.codes(rows.table.codes, rows.table.row_keys) if isinstance(rows, ArrayRows) else {}
+        notes = self._notes(domain, p, constant)
+        return Redrawn(quasi=quasi, redrawing=redrawing, chances=notes["p"], redraw=notes["redraw"], notes=notes)
 
-    def chances(self, table: Table) -> tuple[np.ndarray, list[str]]:
+    def chances(self, table: Table | Domain) -> tuple[np.ndarray, list[str]]:
         """Probability of each quasi-identifier to be the first redrawn, and names of those with a single value."""
         columns = table.quasi
         if not columns:
@@ -179,7 +184,7 @@ class RandomAnonymisation(Algorithm):
             )
         return p
 
-    def _notes(self, table: Table, p: np.ndarray, constant: list[str]) -> dict[str, Any]:
+    def _notes(self, table: Domain, p: np.ndarray, constant: list[str]) -> dict[str, Any]:
         names = table.schema.quasi
         notes: dict[str, Any] = {"redraw": self._count, "p": dict(zip(names, p.tolist(), strict=True))}
         if constant:
