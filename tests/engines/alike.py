@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import shoal
+from tests.soak.cases import make
 from tests.soak.run import attempt
 
 # For some of the synthetic census, with what differs from test to test in braces.
@@ -46,6 +48,16 @@ suppression_limit = 0.6
 format = "{format}"
 suppressed = "{suppressed}"
 """
+
+
+def every_method(each: int) -> list[int]:
+    """Generated cases: so many of every method, whatever it looks at."""
+    found: dict[str, list[int]] = {}
+    for seed in range(240):
+        case = make(seed)
+        if not case.again:
+            found.setdefault(json.dumps({**case.algorithm, "suppression_limit": 0}), []).append(seed)
+    return sorted(seed for seeds in found.values() for seed in seeds[:each])
 
 
 def outcome(recipe: Path, engine: str, *, more: str = "") -> tuple[int, str, dict[str, bytes]]:

@@ -19,7 +19,7 @@ from shoal.errors import InputError, RefusalError
 from shoal.io import batches
 from shoal.io.batches import open_batches
 from shoal.io.files import read_frame
-from tests.engines.alike import RECIPE, outcome
+from tests.engines.alike import RECIPE, every_method, outcome
 from tests.soak.cases import make
 
 pytest.importorskip("duckdb")
@@ -35,28 +35,14 @@ def census(folder: Path, rows: int = 600, **changed: str) -> Path:
     return recipe
 
 
-# Methods that an engine that keeps the rows does not serve.
-UNSERVED = ("anatomy",)
-
-
-def generated(each: int = 2) -> list[int]:
-    """Some cases of every method, whatever it looks at."""
-    found: dict[str, list[int]] = {}
-    for seed in range(240):
-        case = make(seed)
-        if not case.again and case.algorithm["name"] not in UNSERVED:
-            found.setdefault(json.dumps({**case.algorithm, "suppression_limit": 0}), []).append(seed)
-    return sorted(seed for seeds in found.values() for seed in seeds[:each])
-
-
-@pytest.mark.parametrize("seed", generated())
+@pytest.mark.parametrize("seed", every_method(2))
 def test_generated_tables_give_the_same_files_or_the_same_sentence(seed: int, tmp_path: Path) -> None:
     recipe = make(seed).write(tmp_path)
     assert outcome(recipe, "duckdb") == outcome(recipe, "memory")
 
 
 def test_most_of_them_are_released(tmp_path: Path) -> None:
-    cases = generated(1)[:6]
+    cases = every_method(1)[:6]
     assert sum(outcome(make(seed).write(tmp_path / str(seed)), "duckdb")[0] == 0 for seed in cases) >= 3
 
 

@@ -10,11 +10,10 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.catalogue import make as made
 from shoal.cli.main import execute
 from shoal.io.files import read_frame
 from shoal.io.recipes import parse_recipe, update_recipe
-from tests.engines.alike import RECIPE, outcome
+from tests.engines.alike import RECIPE, every_method, outcome
 from tests.engines.server import Server
 from tests.soak.cases import make
 
@@ -73,13 +72,7 @@ def test_the_census_gives_the_same_files(changed: dict[str, str], tmp_path: Path
     assert there == here
 
 
-def generated() -> list[int]:
-    """Cases whose methods look at the frequency table."""
-    cases = ((seed, make(seed)) for seed in range(240))
-    return [seed for seed, case in cases if made("algorithm", case.algorithm).from_cells and not case.again]
-
-
-@pytest.mark.parametrize("seed", generated()[:30])
+@pytest.mark.parametrize("seed", every_method(1))
 def test_generated_tables_give_the_same_files_or_the_same_sentence(
     seed: int, tmp_path: Path, postgres: Server
 ) -> None:

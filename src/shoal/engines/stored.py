@@ -209,6 +209,10 @@ class StoredRows(KeptRows):
         for part in self._store.parts(["u", *(f"c{at}" for at in self.places.values())]):
             yield {name: part[f"c{at}"].to_numpy() for name, at in self.places.items()}, part["u"].to_numpy()
 
+    def row_keys(self) -> np.ndarray:
+        """uint64, what the random draws of every row are keyed by."""
+        return _filled(self._store.parts(["u"]), "u", self.domain.n, np.uint64)
+
     def row_classes(self, classes: Grouped) -> np.ndarray:
         """int32 class of every row."""
         quasi = [f"c{self.places[name]}" for name in self.domain.schema.quasi]
@@ -231,7 +235,7 @@ class StoredRows(KeptRows):
             name: replace(column, frequencies=np.bincount(codes[name], minlength=column.card))
             for name, column in self.domain.columns.items()
         }
-        row_keys = _filled(self._store.parts(["u"]), "u", n, np.uint64)[kept]
+        row_keys = self.row_keys()[kept]
         table = Table(
             frame=self._frame(codes, kept),
             domain=replace(whole, n=row_keys.size, columns=columns), codes=codes, row_keys=row_keys, subjects=subjects,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +53,14 @@ class Growing:
         self._number += 1
         self.rows += frame.height
 
-    def finish(self) -> dict[str, Any]:
-        """What the manifest says of the file."""
+    def finish(self, values: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """What the manifest says of the file.
+
+        Parameters
+        ----------
+        values
+            What it says of the table of sensitive values, where there is one.
+        """
         if not self._csv:
             self.judged.sink_parquet(self.path, row_group_size=_GROUP)
             with self.path.open("rb") as file:
@@ -66,6 +73,8 @@ class Growing:
             again.unlink()
         found = {"file": self.path.name, "sha256": self._seen.hexdigest(), "rows": self.rows}
         found["format"] = self.path.suffix.removeprefix(".")
+        if values is not None:
+            found["sensitive"] = {key: values[key] for key in ("file", "sha256", "rows")}
         return found | ({"formulas": "escaped"} if self._csv and self._how == "escape" else {})
 
     @property

@@ -18,7 +18,8 @@ from shoal.results import Risk
 from shoal.risk.classes import Classes, group_table, people
 from shoal.risk.reidentify import confidence, homogeneous, marketer_figures, prosecutor_figures
 from shoal.table.classmap import Cells, Grouped, RowIds, Together
-from shoal.table.rows import Rows
+from shoal.table.distinct import distinct
+from shoal.table.rows import Rows, with_codes
 from shoal.table.styles import file_columns
 from shoal.table.table import Table
 
@@ -63,11 +64,28 @@ def counted_before_and_after(released: Released) -> dict[str, dict[str, Risk]]:
     rows, names = released.rows, list(released.domain.schema.sensitive)
     cells = rows.frequency([]).rows.size
     before = Cells(np.arange(cells, dtype=np.int32), cells)
-    told = [name for name in names if name not in released.changed]
+    # Groups have quasi-identifiers as they were read, and no sensitive value beside any of them.
+    groups = released.made.has(Trait.GROUPS)
+    told = [] if groups else [name for name in names if name not in released.changed]
+    after = _looking_alike(released, before) if groups else released.classmap
     return {
         "before": _counted(rows, before, names),
-        "after": _counted(rows, released.classmap, told) if released.n_classes else {},
+        "after": _counted(rows, after, told) if released.n_classes else {},
     }
+
+
+def _looking_alike(released: Released, cells: Cells) -> Grouped:
+    """Released rows of equal quasi-identifiers as classes, where these are published as they are."""
+    if not released.n_suppressed:
+        return cells
+    assert isinstance(released.classmap, RowIds)
+    kept = np.flatnonzero(released.classmap.ids >= 0)
+    quasi = released.domain.quasi
+    codes = np.stack([with_codes(released.rows).codes_of(column.name)[kept] for column in quasi])
+    of, found, _ = distinct(codes, np.array([column.card for column in quasi]))
+    ids = np.full(released.domain.n, -1, dtype=np.int32)
+    ids[kept] = of
+    return RowIds(ids, found.shape[1])
 
 
 def _counted(rows: Rows, classes: Grouped, sensitive: Sequence[str]) -> dict[str, Risk]:

@@ -102,7 +102,7 @@ def _chosen(released: Released, keys: Keys, share: float) -> Callable[[StoredBat
         if whose is not None:
             units = key_hashes(canonical_text(batch.plain[whose]).fill_null(""))
         else:
-            units = classes.astype(np.int64).view(np.uint64) if groups else batch.keys
+            units = np.where(classes >= 0, classes, batch.keys).astype(np.uint64) if groups else batch.keys
         return np.flatnonzero(keys.bits("attack sample", units) < limit)
 
     return chosen

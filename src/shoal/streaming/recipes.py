@@ -168,6 +168,11 @@ def refuse_unserved(recipe: Recipe, method: Algorithm) -> None:
     refuse_misplaced(recipe)
     name = recipe.engine.name
     advice = f"use the engine '{MEMORY}'"
+    if recipe.output.table is not None and getattr(method, "publication", None) == "tables":
+        raise RecipeError(
+            "The release would be two tables, and [output] names one in the database: leave it out, or set "
+            'publication = "permuted".'
+        )
     asked: dict[str, Any] = {
         "a registry": recipe.registry or {"m-invariance", "m-invariant"} & {method.name, *_named(recipe)},
         "a workload": recipe.workload,

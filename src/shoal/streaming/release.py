@@ -38,6 +38,7 @@ from shoal.judging.enforce import enforce
 from shoal.judging.feasible import vacuous, whole_reference
 from shoal.judging.refusals import refuse_measured, refuse_misfits, refuse_unknown_codes
 from shoal.judging.splits import other_references, split_verdicts
+from shoal.kinds.base import Trait
 from shoal.measures.every import every_score
 from shoal.measures.wanted import refuse_broken, research_facts
 from shoal.models.base import Model, smallest_class
@@ -47,6 +48,7 @@ from shoal.pseudonyms.columns import pseudonymise, refuse_idle_key
 from shoal.pseudonyms.secrets import Secret, SecretKey
 from shoal.pseudonyms.sensitive import refuse_uncodable
 from shoal.recoding.applied import Released, apply_recoding
+from shoal.recoding.buckets import group_name
 from shoal.recoding.output import Output
 from shoal.recoding.overlaps import overlap_report
 from shoal.recoding.publish import Publishing
@@ -56,6 +58,7 @@ from shoal.reports.release import release_html
 from shoal.results import Written
 from shoal.risk.beside import counted_before_and_after
 from shoal.streaming.attacking import SAMPLE, Attacked, attack_stream
+from shoal.streaming.grouped import Buckets
 from shoal.streaming.showing import Showing
 from shoal.table.keys import Keys
 from shoal.table.table import crowded
@@ -171,7 +174,7 @@ class Stream:
         kept = rows.knowing(replace(rows.domain, research=self.rows.domain.research))
         return Judged(
             rows=kept, released=released, models=models, output=output, evidence=evidence, progress=self.progress,
-            figures=attacked.measured.figures, secrets=(*recoding.secrets, *secrets),
+            keys=self.keys, figures=attacked.measured.figures, secrets=(*recoding.secrets, *secrets),
         )  # fmt: skip
 
     def _attacked(self, released: Released, rows: KeptRows) -> Attacked:
@@ -205,14 +208,16 @@ class Judged:
     output: Output
     evidence: Mapping[str, Any]
     progress: Progress
+    keys: Keys
     figures: Sequence[AttackFigure] = ()
     secrets: Sequence[Secret] = ()
 
     def fill(self, folder: Path, *, format: str, formulas: str) -> Written:
         """Write data, manifest and report into an empty folder, each row gated before it is written."""
         data = Growing(folder / f"release.{format}", self.rows.private("judged"), formulas)
-        public, found = self.gated(data.add)
-        entry = data.finish()
+        values = Growing(folder / f"sensitive.{format}", self.rows.private("judged-values"), formulas)
+        public, found = self.gated(data.add, values.add, lambda: data.judged)
+        entry = data.finish(values.finish() if values.rows else None)
         self.progress("reading back what was written")
         page = release_html(public).encode()
         (folder / "report.html").write_bytes(page)
@@ -223,14 +228,28 @@ class Judged:
         (folder / "manifest.json").write_bytes(manifest_bytes(public))
         said = {name: (folder / name).read_bytes() for name in ("manifest.json", "report.html")}
         leaks = Leaks(said, sayable(self.rows.domain, self.evidence["models"]))
-        check_staged(folder, {"release": data.judged}, see=leaks.see)
+        check_staged(
+            folder, {"release": data.judged} | ({"sensitive": values.judged} if values.rows else {}), see=leaks.see
+        )
         self._refuse_leaks(leaks)
-        counted = {"formulas": data.formulas} if format == "csv" and formulas == "keep" else {}
+        counted = {"formulas": data.formulas + values.formulas} if format == "csv" and formulas == "keep" else {}
         types = data.judged.collect_schema().dtypes()
         return replace(found, manifest=public, evidence={**found.evidence, **counted}, types=types)
 
-    def gated(self, add: Callable[[pl.DataFrame], None]) -> tuple[dict[str, Any], Written]:
+    def gated(
+        self,
+        add: Callable[[pl.DataFrame], None],
+        add_values: Callable[[pl.DataFrame], None] = lambda frame: None,
+        judged: Callable[[], pl.LazyFrame] = pl.LazyFrame,
+    ) -> tuple[dict[str, Any], Written]:
         """Publish all rows batch by batch, each seen by the gate before it is added to anything.
+
+        Parameters
+        ----------
+        add, add_values
+            Are given the released rows, and the sensitive values that stand in a table of their own.
+        judged
+            Gives the released rows that were added, of a release whose sensitive values are shuffled.
 
         Returns
         -------
@@ -240,7 +259,7 @@ class Judged:
         domain, output = self.rows.domain, self.output
         manifest = describe(
             domain, self.models, version=VERSION, output=output, released=self.released,
-            published=Showing(self.rows, self.released), figures=self.figures,
+            published=Showing(self.rows, self.released, self._group), figures=self.figures,
         )  # fmt: skip
         gate = Gate(self._setting(manifest))
         digest = hmac.new(self.evidence["secret"], digestmod=hashlib.sha256)
@@ -253,17 +272,38 @@ class Judged:
             classes=placing, publishing=Publishing(self.released, output.suppressed),
             drop=output.suppressed == "drop", columns=domain.columns, rewriting=self.released.rewriting,
         )  # fmt: skip
-        seen = 0
-        for batch, classes, frame in self.rows.published(publisher, output.order):
+        seen, buckets = 0, self._buckets(publisher)
+        found = self.rows.published(publisher, output.order) if buckets is None else buckets.published()
+        for batch, classes, frame in found:
             gate.see(Batch(released=frame, source=batch.rows, rows=self._read(batch, classes)))
             add(frame)
             seen += frame.height
             self.progress(f"checking and writing: {seen:,} rows")
+        if buckets is not None:
+            for batch, classes, frame in buckets.valued(judged()):
+                rows = self._read(batch, classes)
+                gate.see_values(Batch(released=frame, source=batch.rows, rows=rows), apart=buckets.apart)
+                if buckets.apart:
+                    add_values(frame)
         report = gate.report()
         refuse_failed(report)
         public = json.loads(manifest_bytes(with_verdicts(manifest, report)))
         evidence = {**self.evidence, "input_hash": digest.hexdigest()}
         return public, Written(manifest=public, verdict=report.verdicts, checks=report.checks, evidence=evidence)
+
+    @property
+    def _group(self) -> str | None:
+        """Name of the column of group numbers, None where there are no groups."""
+        return group_name(self.rows.domain.types) if self.released.made.has(Trait.GROUPS) else None
+
+    def _buckets(self, publisher: Publisher) -> Buckets | None:
+        """Who publishes sensitive values by group, None where they stand beside their records."""
+        if self._group is None:
+            return None
+        assert isinstance(self.rows, StoredRows)  # others were refused before
+        return Buckets(
+            rows=self.rows, released=self.released, publisher=publisher, keys=self.keys, order=self.output.order
+        )  # fmt: skip
 
     def refuse_telling(self, manifest: Mapping[str, Any], released: Iterable[pl.DataFrame]) -> None:
         """Refuse a manifest that tells what was read and is not among the released rows."""
