@@ -108,6 +108,14 @@ def test_interruption_is_quiet(shoal, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (result.code, result.out, result.err) == (130, "", "")
 
 
+def test_so_is_one_that_compiled_code_tells_of(shoal, monkeypatch: pytest.MonkeyPatch) -> None:
+    error = SystemError("a kernel returned a result with an exception set")
+    error.__cause__ = KeyboardInterrupt()
+    monkeypatch.setattr(run_module, "steps", broken(error))
+    result = shoal("run", "recipe.toml")
+    assert (result.code, result.out, result.err) == (130, "", "")
+
+
 def test_a_reader_that_goes_away_is_no_success(shoal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_module, "steps", broken(BrokenPipeError(32, "Broken pipe")))
     assert shoal("run", "recipe.toml").code == 141

@@ -166,7 +166,7 @@ format = "{format}"
 def nasty(folder: Path, format: str) -> tuple[Path, pl.DataFrame]:
     """A recipe for texts that mean something to somebody on the way, and names that do."""
     texts = [text for text in NASTY if format == "parquet" or "\r" not in text]  # no CSV file is released with one
-    quasi, rows = 'qua"si' if format == "parquet" else "qua'si", 3 * len(texts)
+    quasi, rows = 'qua"si, "" it\'s', 3 * len(texts)
     frame = pl.DataFrame(
         {
             "the key": [f"{texts[row % len(texts)][:20].strip()}~{row}" for row in range(rows)],

@@ -36,6 +36,14 @@ def test_csv_ends_a_batch_where_a_record_ends(tmp_path: Path, size: int) -> None
     assert unescaped["c\nd"].to_list() == ["x", "y", "=1", "\n\n", "ü", "-5", "z"]
 
 
+@pytest.mark.parametrize("size", [1, 1000])
+def test_names_of_columns_may_hold_quotes(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "release.csv"
+    frame = pl.DataFrame({'a"b': ["x", "y"], 'c, ""': ["1", "2"], '"': ["3", "4"]})
+    frame.write_csv(path)
+    assert pl.concat(list(stored_batches(tmp_path, entry(path, 2), size=size))).equals(frame)
+
+
 @pytest.mark.parametrize("size", [1, 3, 1000])
 def test_parquet_in_batches_of_rows(tmp_path: Path, size: int) -> None:
     path = tmp_path / "release.parquet"

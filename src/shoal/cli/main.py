@@ -122,11 +122,21 @@ def execute(arguments: list[str]) -> int:
             return _internal(error, as_json)
         return _failed("InputError", f"'{error.filename}' cannot be used: {error.strerror}.", 2, as_json)
     except Exception as error:
+        if _interrupted(error):
+            return 130
         # What the parser of the flags raises, whichever version of it is installed.
         if hasattr(error, "format_message"):
             sentence = error.format_message().rstrip(".")
             return _failed("UsageError", f"{sentence}. Try --help.", 2, as_json)
         return _internal(error, as_json)
+
+
+def _interrupted(error: BaseException) -> bool:
+    """Whether Ctrl-C is behind an error: compiled code that it comes in tells of it in an error of its own."""
+    behind: BaseException | None = error
+    while behind is not None and not isinstance(behind, KeyboardInterrupt):
+        behind = behind.__cause__ or behind.__context__
+    return behind is not None
 
 
 def _say_of_plugins() -> None:

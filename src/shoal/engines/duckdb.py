@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from shoal.errors import InputError, MissingExtraError
 from shoal.table.gathering import Gathering
 from shoal.table.keys import Keys
 from shoal.table.schema import Schema
+from shoal.table.spill import full
 from shoal.table.table import Table
 
 # DuckDB's limit covers its buffers only, and kernels and batches want memory too.
@@ -64,6 +66,7 @@ class DuckDBEngine:
         progress: Callable[[str], None] = lambda step: None,
     ) -> Iterator[StoredRows]:
         """The rows of a source, until they are no longer needed."""
+        driver = _driver()
         schema.check(source.names)
         with scratch(self.folder) as folder:
             store, gathering = Store(folder, schema), Gathering(schema, missing)
@@ -73,7 +76,7 @@ class DuckDBEngine:
                 progress(f"reading: {gathering.n_read:,} rows")
             known = dictionaries(gathering, schema, build, name or source.name)
             store.code(known, keys, progress)
-            with _connection(folder, store, self.memory) as database:
+            with _connection(driver, folder, store, self.memory) as database:
                 if schema.key is not None:
                     _refuse_repeated(database, f"o{store.others.index(schema.key)}", schema.key)
                 reading = Reading(known=known, places=store.places, others=store.others, kinds=store.kinds)
@@ -107,12 +110,18 @@ class DuckDatabase:
             yield frame
 
 
-@contextmanager
-def _connection(folder: Path, store: Store, memory: int) -> Iterator[DuckDatabase]:
+def _driver() -> Any:
+    """DuckDB and what its rows come back by."""
     try:
         import duckdb
+        import pyarrow  # noqa: F401
     except ImportError:
         raise MissingExtraError("The engine 'duckdb'", "duckdb", "duckdb") from None
+    return duckdb
+
+
+@contextmanager
+def _connection(duckdb: Any, folder: Path, store: Store, memory: int) -> Iterator[DuckDatabase]:
     spilled = folder / "spilled"
     spilled.mkdir(0o700)
     settings: dict[str, Any] = {
@@ -125,7 +134,8 @@ def _connection(folder: Path, store: Store, memory: int) -> Iterator[DuckDatabas
     connection = duckdb.connect(":memory:", config=settings)
     try:
         connection.execute("SET enable_progress_bar = false")
-        connection.read_parquet(f"{store.coded}/*.parquet").create_view("coded")
+        files = f"{glob.escape(str(store.coded))}/*.parquet"
+        connection.read_parquet(files, hive_partitioning=False).create_view("coded")
         yield DuckDatabase(connection)
     except duckdb.Error as error:
         raise _told(error) from None
@@ -135,10 +145,10 @@ def _connection(folder: Path, store: Store, memory: int) -> Iterator[DuckDatabas
 
 def _told(error: Exception) -> InputError:
     """What DuckDB could not do; its own words may hold more than is good."""
+    if "No space left" in str(error) or "max_temp_directory_size" in str(error):
+        return full()
     if "Out of Memory" in str(error) or "OutOfMemory" in type(error).__name__:
         return InputError("DuckDB has too little memory for this source: raise 'memory' under [engine].")
-    if "No space left" in str(error):
-        return InputError("The disk of the scratch folder is full: name another folder under [engine].")
     return InputError(f"DuckDB cannot count the rows of this source ({type(error).__name__}).")
 
 

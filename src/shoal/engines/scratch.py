@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from shoal.errors import InputError
+from shoal.table.spill import refused
 
 try:
     import fcntl
@@ -27,34 +28,68 @@ def scratch(parent: Path | None = None) -> Iterator[Path]:
     if not parent.is_dir():
         raise InputError(f"There is no folder '{parent}' for scratch files: make it, or name another one.")
     clear(parent)
-    name = secrets.token_hex(8)
-    folder, made = parent / f"{_PREFIX}{name}", parent / f"{_NEW}{name}"
+    folder, held = _made(parent)
     try:
-        made.mkdir(0o700)
-        held = os.open(made / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise InputError(f"No scratch folder can be made in '{parent}': {error.strerror}.") from None
-    try:
-        if fcntl is not None:
-            fcntl.flock(held, fcntl.LOCK_EX)
-        made.rename(folder)  # under a name that others clear only once it is held
         yield folder
+    except OSError as error:
+        if Path(str(error.filename)).is_relative_to(folder):
+            raise refused(error) from None
+        raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         os.close(held)
+
+
+def _made(parent: Path) -> tuple[Path, int]:
+    """A new folder that is held by its lock."""
+    while True:
+        name = secrets.token_hex(8)
+        folder, made = parent / f"{_PREFIX}{name}", parent / f"{_NEW}{name}"
+        try:
+            made.mkdir(0o700)
+        except OSError as error:
+            raise _impossible(parent, error) from None
+        held = -1
+        try:
+            held = os.open(made / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+            if fcntl is not None:
+                fcntl.flock(held, fcntl.LOCK_EX)
+            made.rename(folder)
+            return folder, held
+        except BaseException as error:
+            shutil.rmtree(made, ignore_errors=True)
+            if held >= 0:
+                os.close(held)
+            if isinstance(error, FileNotFoundError):  # somebody else began just now, and took it for left by a kill
+                continue
+            if isinstance(error, OSError):
+                raise _impossible(parent, error) from None
+            raise
+
+
+def _impossible(parent: Path, error: OSError) -> InputError:
+    return InputError(f"No scratch folder can be made in '{parent}': {error.strerror}.")
 
 
 def clear(parent: Path) -> None:
     """Remove scratch folders of ours whose runs are over, however they ended."""
     if fcntl is None:
         return
-    for folder in parent.glob(f"{_PREFIX}*"):
+    for folder in [*parent.glob(f"{_PREFIX}*"), *parent.glob(f"{_NEW}*")]:
         with suppress(OSError):
-            if folder.stat().st_uid != os.getuid():
-                continue
-            held = os.open(folder / _LOCK, os.O_RDWR)
-            try:
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
-            finally:
-                os.close(held)
+            if folder.lstat().st_uid == os.getuid():
+                _clear(folder)
+
+
+def _clear(folder: Path) -> None:
+    """Remove a folder that nobody holds."""
+    try:
+        held = os.open(folder / _LOCK, os.O_RDWR)
+    except FileNotFoundError:
+        folder.rmdir()  # its run ended, or is, before its first file
+        return
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(held)

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import polars as pl
 
+from shoal.table.spill import spilling
+
 _BUCKET = 1 << 18  # rows
 _TOGETHER = 8  # parts that are dealt at once, so that there are fewer files
 
@@ -36,8 +38,9 @@ def by_bits(parts: Iterable[pl.DataFrame], n: int, folder: Path) -> Iterator[pl.
                 "bucket", as_dict=True, include_key=False
             ).items():
                 place = folder / f"{to}"
-                place.mkdir(0o700, exist_ok=True)
-                rows.write_parquet(place / f"{number}.parquet", compression="lz4")
+                with spilling():
+                    place.mkdir(0o700, exist_ok=True)
+                    rows.write_parquet(place / f"{number}.parquet", compression="lz4")
         for to in range(1 << bits):
             place = folder / f"{to}"
             if place.is_dir():

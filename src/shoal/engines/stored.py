@@ -21,6 +21,7 @@ from shoal.table.invisible import refuse_lookalikes
 from shoal.table.keys import Keys, key_hashes
 from shoal.table.packing import Packing
 from shoal.table.schema import Schema
+from shoal.table.spill import spilling
 from shoal.table.stats import Attribute, GroupStats
 from shoal.table.table import Table, iso_dates
 
@@ -111,7 +112,8 @@ class Store:
             numbers["s"] = batch.ids[self.schema.subject]
         others = [_unchanging(column).alias(f"o{at}") for at, column in enumerate(batch.others.get_columns())]
         part = pl.DataFrame({"p": batch.positions, **numbers}).hstack(others)
-        part.write_parquet(self._read / _part(self._parts), compression="lz4", statistics=False)
+        with spilling():
+            part.write_parquet(self._read / _part(self._parts), compression="lz4", statistics=False)
         self._parts += 1
 
     def code(self, known: Dictionaries, keys: Keys, progress: Callable[[str], None]) -> None:
@@ -150,7 +152,8 @@ class Store:
             row_keys = key_hashes(canonical_text(found.cast(self.kinds.get(self.schema.key, found.dtype))))
         drawn = pl.Series("b", keys.bits(RELEASE_ORDER, row_keys)), pl.Series("u", row_keys)
         coded = coded.select("r", *drawn, pl.exclude("r"))
-        coded.write_parquet(self.coded / _part(number), compression="lz4", row_group_size=1 << 17)
+        with spilling():
+            coded.write_parquet(self.coded / _part(number), compression="lz4", row_group_size=1 << 17)
 
     def parts(self, columns: list[str] | None = None) -> Iterator[pl.DataFrame]:
         """The coded rows in the order of the source, or some columns of them."""

@@ -13,6 +13,7 @@ import polars as pl
 from shoal.errors import GateError
 from shoal.io.files import write_frame
 from shoal.io.formulas import count_formulas
+from shoal.table.spill import spilling
 
 # Rows of a row group of a Parquet file, whatever the batches were.
 _GROUP = 1 << 18
@@ -41,7 +42,8 @@ class Growing:
 
     def add(self, frame: pl.DataFrame) -> None:
         """Write rows."""
-        frame.write_parquet(self._parts / f"{self._number:08d}.parquet", compression="lz4")
+        with spilling():
+            frame.write_parquet(self._parts / f"{self._number:08d}.parquet", compression="lz4")
         if self._csv:
             text = io.BytesIO()
             write_frame(frame, text, "csv", self._how, header=self._number == 0)
@@ -66,7 +68,9 @@ class Growing:
             with self.path.open("rb") as file:
                 self._seen = hashlib.file_digest(file, "sha256")
             again = self._parts / "again"
-            pl.scan_parquet(self.path, glob=False, hive_partitioning=False).sink_parquet(again, row_group_size=_GROUP)
+            written = pl.scan_parquet(self.path, glob=False, hive_partitioning=False)
+            with spilling():
+                written.sink_parquet(again, row_group_size=_GROUP)
             with again.open("rb") as file:
                 if hashlib.file_digest(file, "sha256").hexdigest() != self._seen.hexdigest():
                     raise GateError("The Parquet file holds more than its cells, so it is not published: run again.")

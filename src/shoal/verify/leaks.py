@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 import polars as pl
 
 from shoal.verify.mentions import Mention, figures, manifest_mentions, page_mentions, phrase, phrases
+from shoal.verify.stored import read_csv
 from shoal.verify.types import Check, Sayable
 from shoal.verify.values import MISSING, STAR, canonical
 from shoal.verify.vocabulary import OURS
@@ -207,7 +208,7 @@ def _check(problems: Sequence[str]) -> Check:
 def _table(name: str, data: bytes) -> pl.DataFrame:
     if name.endswith(".parquet"):
         return pl.read_parquet(io.BytesIO(data))
-    return pl.read_csv(io.BytesIO(data), infer_schema=False)
+    return read_csv(data)
 
 
 def _more_than_cells(name: str, data: bytes, table: pl.DataFrame) -> bool:

@@ -6,6 +6,7 @@ one batch. What is wrong with a file is said when all of it has been read, and d
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import io
 from collections.abc import Iterator, Mapping
@@ -77,7 +78,7 @@ def _csv(path: Path, file: str, digest: str, size: int) -> Iterator[pl.DataFrame
         seen.update(part)
         again = io.BytesIO()
         try:
-            frame = pl.read_csv(header + part, infer_schema=False)
+            frame = read_csv(header + part)
             frame.write_csv(again, include_header=not header)
         except (pl.exceptions.PolarsError, OSError):
             raise VerificationError(f"'{file}' cannot be read back as CSV: write the release again.") from None
@@ -92,6 +93,14 @@ def _csv(path: Path, file: str, digest: str, size: int) -> Iterator[pl.DataFrame
         raise VerificationError(f"'{file}' is not the file that the manifest describes: its hash differs.")
     if not spelled:
         raise VerificationError(f"'{file}' is not spelled as Shoal writes CSV, so it could be read in two ways.")
+
+
+def read_csv(data: bytes) -> pl.DataFrame:
+    """A CSV file as text. Polars leaves quotes in the names of columns as they are written, twice."""
+    frame = pl.read_csv(data, infer_schema=False)
+    if any('"' in name for name in frame.columns):
+        frame.columns = next(csv.reader(io.StringIO(data.decode(), newline="")))
+    return frame
 
 
 def _records(path: Path, size: int) -> Iterator[bytes]:

@@ -1,0 +1,39 @@
+"""What does not fit into memory, on disk for the time of a run; a disk that takes no more is told in one sentence."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import polars as pl
+
+from shoal.errors import InputError
+
+_NUMBER = re.compile(r"\(os error (\d+)\)")
+
+
+@contextmanager
+def spilling() -> Iterator[None]:
+    """Around whatever is written to a scratch folder."""
+    try:
+        yield
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise refused(error) from None
+
+
+def refused(error: Exception) -> InputError:
+    """Why nothing more can be written; what Polars raises holds the system's number in a text alone."""
+    found = _NUMBER.search(str(error))
+    number = getattr(error, "errno", None) or (int(found[1]) if found else 0)
+    if number in (errno.ENOSPC, errno.EDQUOT):
+        return full()
+    why = os.strerror(number) if number else "the system refused it"
+    return InputError(f"The scratch folder cannot be written to: {why}. Name another as 'scratch' under [engine].")
+
+
+def full() -> InputError:
+    """The refusal of a disk without room."""
+    return InputError("The disk of the scratch folder is full: name another folder as 'scratch' under [engine].")
