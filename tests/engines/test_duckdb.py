@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 import shoal
 from shoal.cli.main import app
 from shoal.engines.scratch import clear, scratch
+from shoal.engines.stored import StoredRows
 from shoal.errors import InputError, RefusalError
 from shoal.io import batches
 from shoal.io.batches import open_batches
@@ -75,6 +76,20 @@ def test_several_batches_make_no_difference(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr("shoal.engines.duckdb._BATCH", 97)
     assert expected[0] == 0, expected[1]
     assert outcome(recipe, "duckdb") == expected
+
+
+@pytest.mark.parametrize("algorithm", ["k-members", "mondrian", "top-down"])
+def test_more_rows_than_memory_holds_are_grouped_part_by_part(
+    algorithm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = census(tmp_path, 900, algorithm=algorithm, missing="drop")
+    monkeypatch.setattr(StoredRows, "most", lambda rows, memory: 200)
+    code, sentence, files = outcome(recipe, "duckdb")
+    assert code == 0, sentence
+    facts = json.loads((tmp_path / "out-duckdb.evidence" / "evidence.json").read_text())
+    assert facts["search"]["parts"] > 2
+    assert facts["search"]["left_over"]["after"] <= facts["search"]["left_over"]["before"]
+    assert shoal.verify_release(tmp_path / "out-duckdb").passed
 
 
 def test_parquet_holds_the_same_cells(tmp_path: Path) -> None:

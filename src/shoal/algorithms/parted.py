@@ -16,6 +16,7 @@ import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.grouping import by_rows
+from shoal.algorithms.leftovers import settle_leftovers
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.recoding.recodings import CellGrouping, Grouping
 from shoal.table.classmap import Cells
@@ -61,7 +62,8 @@ def grouped_in_parts(method: Algorithm, problem: Problem, rows: PartedRows, most
         ids[mine] = np.where(found.ids >= 0, found.ids + groups, -1)
         groups += found.groups
         notes.append(dict(found.notes))
-    return Grouping(ids=ids, groups=groups, notes={"parts": count, "of_parts": notes})
+    found = Grouping(ids=ids, groups=groups, notes={"parts": count, "of_parts": notes})
+    return settle_leftovers(problem, found)
 
 
 def _groups(method: Algorithm, problem: Problem) -> Grouping:
