@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import shoal
@@ -32,6 +33,20 @@ def test_parts_hold_equal_records_together_and_no_more_rows_than_they_may(most: 
     assert (held > 0).all()
     assert ((held <= most) | (cells_in == 1)).all()
     assert held.sum() == rows.domain.n
+
+
+def test_no_part_is_one_outlier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The widest column is that of one old person, who would be alone beyond its median."""
+    recipe = census(tmp_path, 900, algorithm="k-members")
+    text = recipe.read_text().replace('[[models]]\nname = "t-closeness"\nt = 0.3\non = "income"\n', "")
+    text = text.replace("W-NEUTRAL", 'W-NEUTRAL", "W-UNMODELLED:income').replace("suppression_limit = 0.6\n", "")
+    recipe.write_text(text.replace("age = { widths = [5, 10, 20] }\n", ""))
+    people = pl.read_csv(tmp_path / "people.csv", infer_schema=False)
+    people.with_columns(age=pl.Series(["30"] * 899 + ["99"])).write_csv(tmp_path / "people.csv")
+    monkeypatch.setattr("shoal.engines.stored.StoredRows.most", lambda rows, memory: 300)
+    code, sentence, _ = outcome(recipe, "duckdb")
+    assert (code, sentence) == (0, "")
+    assert read_evidence(tmp_path / "out-duckdb")["search"]["parts"] > 1
 
 
 @pytest.mark.parametrize("algorithm", ["k-members", "bottom-up", "mondrian"])

@@ -81,21 +81,45 @@ def running(programs: Path) -> Iterator[Server]:
     if os.getuid() == 0:
         for path in (data, secret):
             shutil.chown(path, OWNER)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     try:
         asked = ["-D", data, "-U", "postgres", "-E", "UTF8", "--no-locale", "--no-sync", "-A", "scram-sha-256"]
         _call(programs / "initdb", *asked, f"--pwfile={secret}")
-        here = [f"port={port}", "listen_addresses=127.0.0.1", "unix_socket_directories="]
-        settings = " ".join(f"-c {one}" for one in [*here, *SETTINGS])
-        _call(programs / "pg_ctl", "-D", data, "-w", "-l", data / "log", "-o", settings, "start")
-        try:
-            yield Server(port, data / "log")
-        finally:
-            _call(programs / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
+        with _started(programs, data) as server:
+            yield server
     finally:
         shutil.rmtree(home, ignore_errors=True)
+
+
+@contextmanager
+def standby(programs: Path, primary: Server) -> Iterator[Server]:
+    """A server that follows another and takes no writes."""
+    home = Path(tempfile.mkdtemp(prefix="shoal-standby-"))
+    data = home / "data"
+    data.mkdir(0o700)
+    home.chmod(0o755)
+    if os.getuid() == 0:
+        shutil.chown(data, OWNER)
+    try:
+        _call(programs / "pg_basebackup", "-D", data, "-R", "-c", "fast", "-N", "-d", primary.url())
+        with _started(programs, data) as server:
+            yield server
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@contextmanager
+def _started(programs: Path, data: Path) -> Iterator[Server]:
+    """A server on a free port of the loopback interface."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    here = [f"port={port}", "listen_addresses=127.0.0.1", "unix_socket_directories="]
+    settings = " ".join(f"-c {one}" for one in [*here, *SETTINGS])
+    _call(programs / "pg_ctl", "-D", data, "-w", "-l", data / "log", "-o", settings, "start")
+    try:
+        yield Server(port, data / "log")
+    finally:
+        _call(programs / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
 
 
 def _call(*command: object) -> None:

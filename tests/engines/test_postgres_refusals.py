@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -15,8 +16,9 @@ import pytest
 import shoal
 from shoal.errors import ShoalError
 from shoal.io.relations import without_password
+from shoal.streaming import recipes
 from tests.engines.alike import outcome
-from tests.engines.server import PASSWORD, Server
+from tests.engines.server import PASSWORD, Server, binaries, standby
 
 RECIPE = """
 acknowledge = ["W-NEUTRAL", "W-EXACT-QI"]
@@ -321,6 +323,37 @@ def test_a_lost_connection_leaves_nothing(tmp_path: Path, postgres: Server) -> N
     with pytest.raises(ShoalError, match="connection to the database was lost"):
         shoal.run(recipe, progress=_changing(postgres, lost, "checking"))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["recipe.toml"]
+
+
+def test_a_standby_is_told_to_be_one(tmp_path: Path, postgres: Server) -> None:
+    programs = binaries()
+    assert programs is not None
+    with standby(programs, postgres) as follower:
+        assert follower.rows("SELECT count(*) FROM public.sixty") == [(60,)]
+        code, sentence, _ = run(tmp_path, follower)
+    assert code == 2
+    assert "is a standby" in sentence
+    assert "use its primary" in sentence
+
+
+def test_a_table_that_is_not_kept_in_the_end_is_told(
+    tmp_path: Path, postgres: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'shoal'"
+    publish = recipes.publish
+
+    def published(*given: Any, **named: Any) -> None:
+        publish(*given, **named)
+        postgres.do(lost)
+
+    monkeypatch.setattr(recipes, "publish", published)
+    recipe = tmp_path / "recipe.toml"
+    text = RECIPE.format(url=postgres.url(), asked=TABLE) + 'table = "public.late"\n[engine]\nname = "postgres"\n'
+    recipe.write_text(text)
+    with pytest.raises(ShoalError, match="The release is in its folder, but the database did not keep its table"):
+        shoal.run(recipe)
+    assert shoal.verify_release(tmp_path / "out").passed
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.evidence", "recipe.toml"]
 
 
 def test_no_value_stands_in_the_log_of_the_server(tmp_path: Path, postgres: Server) -> None:

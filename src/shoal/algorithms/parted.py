@@ -24,6 +24,9 @@ from shoal.table.domain import Domain
 from shoal.table.rows import ArrayRows, Frequency, Rows
 from shoal.table.stats import Attribute
 
+# A side of a cut has at least one row in so many, if any column allows it; never fewer than so many.
+_SHARE, _LEAST = 8, 1000
+
 
 class PartedRows(Rows, Protocol):
     """Rows of which some can be brought into memory."""
@@ -76,13 +79,17 @@ def _groups(method: Algorithm, problem: Problem) -> Grouping:
 
 
 def halved(cells: Frequency, domain: Domain, most: int) -> np.ndarray:
-    """int32 part of every cell: each is cut at the median of its widest column until it has at most ``most`` rows."""
+    """int32 part of every cell: each is cut at the median of its widest column until it has at most ``most`` rows.
+
+    A column whose median leaves next to nothing on one side is passed over, since hardly a model holds in a few rows.
+    """
+    least = min(most // _SHARE, _LEAST)
     part = np.zeros(cells.rows.size, dtype=np.int32)
     cards = np.array([max(column.card - 1, 1) for column in domain.quasi], dtype=np.float64)
     open_parts, count = [np.arange(cells.rows.size)], 1
     while open_parts:
         mine = open_parts.pop()
-        upper = _cut(cells, mine, cards) if int(cells.rows[mine].sum()) > most else None
+        upper = _cut(cells, mine, cards, least) if int(cells.rows[mine].sum()) > most else None
         if upper is not None:
             part[mine[upper]] = count
             count += 1
@@ -90,16 +97,19 @@ def halved(cells: Frequency, domain: Domain, most: int) -> np.ndarray:
     return part
 
 
-def _cut(cells: Frequency, mine: np.ndarray, cards: np.ndarray) -> np.ndarray | None:
-    """Which cells go to the upper side, None where all are equal."""
+def _cut(cells: Frequency, mine: np.ndarray, cards: np.ndarray, least: int) -> np.ndarray | None:
+    """Which cells go to the upper side, None where no cut leaves at least so many rows on both."""
     codes, rows = cells.codes[:, mine], cells.rows[mine]
     width = (codes.max(axis=1) - codes.min(axis=1)) / cards
-    if width.max(initial=0.0) == 0.0:
-        return None
-    values = codes[int(np.argmax(width))]
-    counts = np.bincount(values, rows)
-    below = np.cumsum(counts)
-    # The cut next to the half of the rows that leaves some on both sides.
-    places = np.flatnonzero((below > 0) & (below < below[-1]))
-    at = places[np.argmin(np.abs(below[places] - below[-1] / 2))]
-    return values > at
+    best, found = max(least, 1), None
+    for column in np.argsort(-width, kind="stable")[: np.count_nonzero(width)]:
+        values = codes[column]
+        below = np.cumsum(np.bincount(values, rows))
+        # The cut next to the half of the rows.
+        at = np.argmin(np.abs(below - below[-1] / 2))
+        fewer = min(below[at], below[-1] - below[at])
+        if fewer >= best:
+            best, found = fewer, values > at
+        if fewer * _SHARE >= below[-1]:
+            return values > at
+    return found

@@ -17,7 +17,7 @@ import polars as pl
 
 from shoal.engines.copying import READ, lines, parsed
 from shoal.engines.kept import Reading
-from shoal.engines.refused import refused, unreachable
+from shoal.engines.refused import following, refused, unreachable
 from shoal.engines.scratch import scratch
 from shoal.engines.served import DAY, REAL, TEXT, TIME, TRUTH, WHOLE, Kind, Served
 from shoal.engines.shuffled import by_bits
@@ -294,7 +294,7 @@ class PostgresDatabase:
     def told(self, error: Any) -> ShoalError:
         """Why the database refused something."""
         info = self._connection.info
-        return refused(error, role=info.user, host=info.host, doing=self._doing, seen=self._seen)
+        return refused(error, role=info.user, doing=self._doing, seen=self._seen)
 
     def _table(self, table: str) -> tuple[Any, list[str]]:
         """A table as the driver quotes it, and its columns."""
@@ -372,6 +372,9 @@ def connected(url: str) -> Iterator[PostgresDatabase]:
         raise unreachable(known, str(error)) from None
     database = PostgresDatabase(connection)
     try:
+        if connection.execute("SELECT pg_is_in_recovery()").fetchone() == (True,):
+            raise following(connection.info.host)
+        connection.rollback()
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = False  # whatever the role's default is: temporary tables are written
         database.begin()

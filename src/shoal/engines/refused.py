@@ -32,7 +32,12 @@ _REASONS = {
 }
 
 
-def refused(error: Any, *, role: str, host: str, doing: str, seen: bool) -> InputError:
+def following(host: str) -> InputError:
+    """The refusal of a server that only follows another."""
+    return InputError(f"The server '{host}' is a standby and keeps no temporary tables: use its primary.")
+
+
+def refused(error: Any, *, role: str, doing: str, seen: bool) -> InputError:
     """Why a statement failed.
 
     Parameters
@@ -52,8 +57,6 @@ def refused(error: Any, *, role: str, host: str, doing: str, seen: bool) -> Inpu
     if state.startswith(_OF_THE_STATEMENT) and not seen:
         said = (error.diag.message_primary or "").replace("\n", " ")
         return InputError(f"The database cannot do what the recipe asks for ({said}): correct it.")
-    if state == "25006":
-        return InputError(f"The server '{host}' is a standby and keeps no temporary tables: use its primary.")
     if state == "53100":
         return InputError("The disk of the database server is full, so nothing is written.")
     if state[:2] in ("08", "57", ""):
