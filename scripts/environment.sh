@@ -64,3 +64,15 @@ install() {
         echo "$kernels" >.venv/.shoal-kernels
     fi
 }
+
+# Spark runs on Java: install it where that is allowed. Elsewhere tests of Spark are skipped, and say so.
+install_java() {
+    if command -v java >/dev/null 2>&1 || [ -n "${JAVA_HOME-}" ] || [ "$(id -u)" != 0 ]; then
+        return
+    fi
+    if command -v apt-get >/dev/null 2>&1; then
+        echo "Installing Java 17 ..." >&2
+        { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends \
+            openjdk-17-jre-headless; } >/dev/null 2>&1 || echo "Java 17 could not be installed." >&2
+    fi
+}

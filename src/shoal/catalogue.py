@@ -158,6 +158,7 @@ _TABLE: dict[str, dict[str, tuple[str, ...]]] = {
         "memory": ("shoal.engines.memory:MemoryEngine", "Everything in this process, with compiled kernels."),
         "duckdb": ("shoal.engines.duckdb:DuckDBEngine", "Files larger than memory, coded on disk and counted by DuckDB."),
         "postgres": ("shoal.engines.postgres:PostgresEngine", "Tables of a database, coded and counted there by PostgreSQL."),
+        "spark": ("shoal.engines.spark:SparkEngine", "Rows on a Spark cluster, counted there and published by its machines."),
     },
     "io": {
         "aligned": ("shoal.io.output:aligned", "The publisher's side of a release, in input order."),

@@ -86,7 +86,10 @@ def _clear(folder: Path) -> None:
     try:
         held = os.open(folder / _LOCK, os.O_RDWR)
     except FileNotFoundError:
-        folder.rmdir()  # its run ended, or is, before its first file
+        if folder.name.startswith(_PREFIX):
+            shutil.rmtree(folder)  # its run is over, and somebody who worked for it wrote to it once more
+        else:
+            folder.rmdir()  # its run ended, or is, before its first file
         return
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)

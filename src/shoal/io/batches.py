@@ -132,16 +132,20 @@ def open_batches(
     missing_markers: Sequence[str] = (),
 ) -> Batches:
     """A file, a folder of files (below it, too), or a pattern such as ``visits-*.parquet``."""
-    found = _files(Path(path))
-    kinds = {extension_of(one) == ".parquet" for one in found}
-    if len(kinds) > 1:
-        raise InputError(f"'{path}' names both Parquet and text files: name those of one kind.")
     batches = Batches(
-        paths=found, columns=columns, separator=separator, encoding=encoding, missing_markers=missing_markers
-    )
+        paths=files_of(path), columns=columns, separator=separator, encoding=encoding, missing_markers=missing_markers
+    )  # fmt: skip
     if not batches.names:
         raise EmptyTableError(f"'{path}' has no columns: there is nothing to read.")
     return batches
+
+
+def files_of(path: str | Path) -> list[Path]:
+    """The files that a path, a folder or a pattern names, all of one kind."""
+    found = _files(Path(path))
+    if len({extension_of(one) == ".parquet" for one in found}) > 1:
+        raise InputError(f"'{path}' names both Parquet and text files: name those of one kind.")
+    return found
 
 
 def _files(path: Path) -> list[Path]:

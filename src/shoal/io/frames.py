@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -115,16 +116,27 @@ def _check_names(names: list[Any]) -> None:
 
 
 def _check_finite(frame: pl.DataFrame, where: str) -> None:
+    refuse_nonfinite(nonfinite(frame), where)
+
+
+def nonfinite(frame: pl.DataFrame) -> dict[tuple[str, str], int]:
+    """How many cells of a column are NaN or infinite, where any are."""
     floats = [name for name, dtype in frame.schema.items() if dtype.is_float()]
+    found = {}
     for what, count in (
         ("NaN", frame.select(pl.col(floats).is_nan().sum())),
         ("infinite", frame.select(pl.col(floats).is_infinite().sum())),
     ):
-        for name, found in zip(floats, count.row(0) if floats else (), strict=True):
-            if found:
-                raise InputError(
-                    f"Column '{name}' of {where} has {found} {what} cells: correct them or make them null."
-                )
+        for name, cells in zip(floats, count.row(0) if floats else (), strict=True):
+            if cells:
+                found[name, what] = cells
+    return found
+
+
+def refuse_nonfinite(found: Mapping[tuple[str, str], int], where: str) -> None:
+    """Refuse cells that are no numbers, given as :func:`nonfinite` gives them."""
+    for (name, what), count in found.items():
+        raise InputError(f"Column '{name}' of {where} has {count} {what} cells: correct them or make them null.")
 
 
 def _collected(lazy: pl.LazyFrame) -> pl.DataFrame:

@@ -48,11 +48,21 @@ def _normal(cells: pl.Series, absent: Sequence[str]) -> pl.Series:
 
 def _refuse_zeros(cells: pl.Series, rows: np.ndarray, where: str) -> None:
     """Refuse zero bytes; ``rows`` says how many rows have each cell."""
-    zeros = cells.str.contains("\0", literal=True).fill_null(False).to_numpy()
+    zeros = has_zeros(cells)
     if zeros.any():
-        count = int((zeros * rows).sum())
+        refuse_zeros(cells.name, int((zeros * rows).sum()), where)
+
+
+def has_zeros(cells: pl.Series) -> np.ndarray:
+    """Which texts hold a zero byte."""
+    return cells.str.contains("\0", literal=True).fill_null(False).to_numpy()
+
+
+def refuse_zeros(name: str, count: int, where: str) -> None:
+    """Refuse texts with zero bytes, so many of them."""
+    if count:
         raise InputError(
-            f"Column '{cells.name}' of {where} has {count} cells with a zero byte, which no text file can hold: "
+            f"Column '{name}' of {where} has {count} cells with a zero byte, which no text file can hold: "
             "remove it from them."
         )
 

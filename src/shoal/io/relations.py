@@ -87,6 +87,8 @@ def check_place(source: Mapping[str, Any]) -> None:
     """Refuse a source of a recipe that is in no place, or in two."""
     url, path = source["url"], source["path"]
     asked = [key for key in ("table", "query") if source[key] is not None]
+    if url is None and path is None and asked == ["table"]:
+        return  # one that Spark knows by name
     if url is None and asked:
         raise RecipeError(f"The '{asked[0]}' under [source] is in a database: add its 'url'.")
     if url is None and path is None:

@@ -31,6 +31,7 @@ from shoal.recoding.output import Output
 from shoal.results import Written
 from shoal.streaming.release import MEMORY as MOST_MEMORY
 from shoal.streaming.release import Stream
+from shoal.table.domain import Domain
 from shoal.table.keys import Keys
 from shoal.table.schema import ColumnSpec, Schema
 from shoal.verify.folder import MANIFEST
@@ -66,6 +67,7 @@ class Secrecy:
 OPEN = Secrecy()
 MEMORY = "memory"
 DATABASE = "postgres"  # the engine that reads from a database
+CLUSTER = "spark"  # the engine that knows tables of its own
 
 
 def keeps_rows(recipe: Recipe) -> bool:
@@ -168,6 +170,7 @@ def refuse_unserved(recipe: Recipe, method: Algorithm) -> None:
     refuse_misplaced(recipe)
     name = recipe.engine.name
     advice = f"use the engine '{MEMORY}'"
+    _refuse_places(recipe, method)
     if recipe.output.table is not None and getattr(method, "publication", None) == "tables":
         raise RecipeError(
             "The release would be two tables, and [output] names one in the database: leave it out, or set "
@@ -185,9 +188,11 @@ def refuse_unserved(recipe: Recipe, method: Algorithm) -> None:
 
 def refuse_misplaced(recipe: Recipe) -> None:
     """Refuse a source that its engine does not read."""
-    name = recipe.engine.name
-    if (name == DATABASE) != (recipe.source.url is not None):
-        raise no_file() if recipe.source.path is None else RecipeError(
+    name, source = recipe.engine.name, recipe.source
+    if source.url is None and source.table is not None and name != CLUSTER:
+        raise RecipeError("The 'table' under [source] is in a database: add its 'url'.")
+    if (name == DATABASE) != (source.url is not None):
+        raise no_file() if source.path is None else RecipeError(
             f"The engine '{name}' reads from a database: give its 'url', and a 'table' or a 'query', under [source]."
         )
 
@@ -196,23 +201,66 @@ def _named(recipe: Recipe) -> list[str]:
     return [str(spec.get("name")) for spec in recipe.models]
 
 
+def _refuse_places(recipe: Recipe, method: Algorithm) -> None:
+    """Refuse what needs rows in an order, or records side by side, where an engine has neither."""
+    engine, name = load("engine", recipe.engine.name), recipe.engine.name
+    from_cells = method.by_cells(Domain(schema=schema_of(recipe), columns={}, n=0))
+    if not getattr(engine, "in_parts", True) and not from_cells:
+        raise RecipeError(
+            f"The algorithm '{method.name}' looks at records one by one as it is set here, which the engine '{name}' "
+            "does not serve: use the engine 'duckdb', or an algorithm such as 'optimal'."
+        )
+    if getattr(engine, "ordered", True):
+        return
+    if recipe.roles.key is None:
+        raise RecipeError(f"The engine '{name}' has no order of rows: name a column that tells them apart as 'key'.")
+    if recipe.output.order == "kept":
+        raise RecipeError(f"The engine '{name}' has no order of rows to keep: leave 'order' out of [output].")
+    if recipe.engine.memory is not None:
+        raise RecipeError(f"The engine '{name}' takes the memory that Spark is given: leave 'memory' out of [engine].")
+    moved = [one for one in recipe.columns.values() if one.shift is not None or one.code is not None]
+    if recipe.roles.guard or recipe.roles.pseudonym or moved:
+        raise RecipeError(
+            f"The engine '{name}' does not serve guarded nodes, pseudonyms, shifted dates and coded columns, which "
+            "stay on one machine: use the engine 'duckdb', or leave them out."
+        )
+
+
 @contextmanager
 def opened(recipe: Recipe, keys: Keys, progress: Progress) -> Iterator[KeptRows]:
     """The rows that a recipe names, coded, in the hands of its engine."""
     refuse_misplaced(recipe)
-    source, settings = recipe.source, recipe.engine
-    how: dict[str, Any] = {"separator": source.separator, "encoding": source.encoding}
-    how["missing_markers"] = source.missing_markers
-    found = _source(recipe, how)
+    if recipe.engine.name == CLUSTER:
+        from shoal.streaming.spark import spark_source
+
+        with spark_source(recipe) as frame, opened_on(recipe, frame, keys, progress) as rows:
+            yield rows
+    else:
+        with opened_on(recipe, _source(recipe, _how(recipe)), keys, progress) as rows:
+            yield rows
+
+
+@contextmanager
+def opened_on(recipe: Recipe, source: Any, keys: Keys, progress: Progress) -> Iterator[KeptRows]:
+    """The same of a source that is open."""
+    settings = recipe.engine
     engine = load("engine", settings.name)(
         memory=memory_of(recipe), folder=None if settings.scratch is None else recipe.resolve(settings.scratch)
     )
-    build = _told(recipe, how).table
+    build = _told(recipe, _how(recipe)).table
     with engine.opened(
-        found, schema_of(recipe), build, keys, missing=source.missing, name=source.name or found.name,
+        source, schema_of(recipe), build, keys, missing=recipe.source.missing, name=recipe.source.name or source.name,
         progress=progress,
     ) as rows:  # fmt: skip
         yield rows
+
+
+def _how(recipe: Recipe) -> dict[str, Any]:
+    """How files are read."""
+    source = recipe.source
+    return {
+        "separator": source.separator, "encoding": source.encoding, "missing_markers": source.missing_markers
+    }  # fmt: skip
 
 
 def _source(recipe: Recipe, how: Mapping[str, Any]) -> Batches | Relation:

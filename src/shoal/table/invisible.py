@@ -22,15 +22,28 @@ def refuse_lookalikes(values: pl.Series, non_answers: Sequence[Any] = ()) -> Non
     if values.dtype != pl.String:
         return
     texts = values.drop_nulls().unique()
-    # Printable ASCII without double blanks shows every difference.
-    if not texts.str.contains(_ODD).any():
+    if not is_odd(texts):
         return
     others = pl.Series(["", "*", *map(str, non_answers)]).unique()
     others = others.filter(~others.is_in(texts.implode()))
-    seen = pl.concat([texts, others]).str.replace_all(_UNSEEN, "").str.replace_all(r"\s+", " ").str.strip_chars(" ")
-    alike = int(seen.is_duplicated().head(texts.len()).sum())
-    if alike:
+    alike = int(as_seen(pl.concat([texts, others])).is_duplicated().head(texts.len()).sum())
+    refuse_alike(values.name, alike)
+
+
+def is_odd(texts: pl.Series) -> bool:
+    """Whether any text may hide something: printable ASCII without double blanks shows every difference."""
+    return bool(texts.str.contains(_ODD).any())
+
+
+def as_seen(texts: pl.Series) -> pl.Series:
+    """Texts as they look."""
+    return texts.str.replace_all(_UNSEEN, "").str.replace_all(r"\s+", " ").str.strip_chars(" ")
+
+
+def refuse_alike(name: str, count: int) -> None:
+    """Refuse a column in which so many values look like something else."""
+    if count:
         raise InputError(
-            f"Column '{values.name}' has {alike} values that differ from another one, a non-answer or an empty cell "
+            f"Column '{name}' has {count} values that differ from another one, a non-answer or an empty cell "
             "only in invisible characters or white space, and would be counted as different: clean them."
         )

@@ -1,0 +1,102 @@
+"""What files say of themselves at their beginnings and ends, for whoever has them read elsewhere."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from shoal.errors import EmptyTableError, InputError, ParameterError
+from shoal.io.batches import files_of
+from shoal.io.delimited import Layout
+from shoal.io.files import extension_of
+from shoal.io.text import Text
+
+_HEAD = 1 << 20  # bytes in which a header must end
+
+
+@dataclass(frozen=True, kw_only=True)
+class Looked:
+    """Files of one table.
+
+    Attributes
+    ----------
+    names
+        Their columns.
+    zones
+        Columns of Parquet files that hold times of a zone, and which.
+    """
+
+    paths: Sequence[Path]
+    names: Sequence[str]
+    zones: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        """Their extension, such as ``.csv``."""
+        return extension_of(self.paths[0])
+
+    @property
+    def name(self) -> str:
+        """What the table is called where nobody said."""
+        return self.paths[0].stem
+
+
+def look_at(
+    path: str | Path, *, columns: Sequence[str] | None = None, separator: str | None = None, encoding: str = "utf-8"
+) -> Looked:
+    """The files that a path, a folder or a pattern names, after checking that they have the same columns.
+
+    Parameters
+    ----------
+    columns, separator, encoding
+        As :func:`shoal.io.files.read_frame` takes them.
+    """
+    paths = files_of(path)
+    if extension_of(paths[0]) == ".parquet":
+        return _parquet(paths, columns)
+    names = [_header(one, columns, separator, encoding) for one in paths]
+    for one, mine in zip(paths, names, strict=True):
+        if mine != names[0]:
+            raise InputError(f"'{one.name}' has other columns than '{paths[0].name}': name files of one table.")
+    return Looked(paths=paths, names=names[0])
+
+
+def _parquet(paths: Sequence[Path], columns: Sequence[str] | None) -> Looked:
+    if columns is not None:
+        raise ParameterError(f"'{paths[0].name}' is Parquet and names its columns itself: leave 'columns' out.")
+    first: Mapping[str, pl.DataType] = {}
+    for at, path in enumerate(paths):
+        try:
+            schema = pl.read_parquet_schema(path)
+        except (pl.exceptions.PolarsError, OSError):
+            raise InputError(f"'{path.name}' cannot be read as Parquet: check that it is whole.") from None
+        first = first if at else schema
+        if set(schema) != set(first):
+            raise InputError(f"'{path.name}' has other columns than '{paths[0].name}': name files of one table.")
+    if not first:
+        raise EmptyTableError(f"'{paths[0].name}' has no columns: there is nothing to read.")
+    zones = {name: zone for name, kind in first.items() if (zone := getattr(kind, "time_zone", None)) is not None}
+    return Looked(paths=paths, names=list(first), zones=zones)
+
+
+def _header(path: Path, columns: Sequence[str] | None, separator: str | None, encoding: str) -> list[str]:
+    """Names of the columns of a text file, of which no more than the first row is read."""
+    try:
+        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
+            line = b""
+            while not line.strip() and (line := file.readline(_HEAD)):
+                pass
+        line = line.removeprefix(codecs.BOM_UTF8).decode(encoding).encode()
+    except (OSError, EOFError):
+        raise InputError(f"'{path.name}' cannot be read: check that it is whole.") from None
+    except UnicodeDecodeError:
+        raise InputError(f"The first row of '{path.name}' is not {encoding} text: give its 'encoding'.") from None
+    if not line.strip():
+        raise InputError(f"'{path.name}' is empty: there is nothing to read.")
+    fallback = "\t" if extension_of(path) == ".tsv" else ","
+    return Layout.of(Text(path.name, line, line), separator or fallback, columns).names

@@ -1,0 +1,254 @@
+"""Spark DataFrames in and out, and sources of recipes that Spark reads."""
+
+from __future__ import annotations
+
+import atexit
+import codecs
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import tomlkit
+
+from shoal.catalogue import make
+from shoal.engines.cluster import need_spark, refuse_broken_lines, refuse_old, session, told
+from shoal.engines.spark import SparkRows
+from shoal.errors import InputError, ParameterError, RecipeError
+from shoal.io.arriving import Arriving
+from shoal.io.files import extension_of
+from shoal.io.looking import Looked, look_at
+from shoal.io.normal import check_names
+from shoal.io.recipes import Engine, Recipe, dump_recipe, load_recipe, parse_recipe
+from shoal.pipeline import Progress
+from shoal.streaming.recipes import CLUSTER, opened_on, refuse_unserved, stream_of
+from shoal.table.keys import Keys
+from shoal.verify.types import Check, Verdict
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SparkSource:
+    """A Spark DataFrame as a source.
+
+    Attributes
+    ----------
+    frame
+        The DataFrame; it must give the same rows whenever it is read.
+    name
+        What it is called where nobody said.
+    """
+
+    frame: Any
+    name: str
+    arriving: Arriving
+
+    def __post_init__(self) -> None:
+        names, where = list(self.frame.columns), self.arriving.where
+        twice = [name for name, count in Counter(names).items() if count > 1]
+        if twice:
+            raise InputError(f"Two columns of {where} are called '{twice[0]}': give one of them another name.")
+        check_names(names, where)
+
+    @property
+    def faults(self) -> Any:
+        """Counts cells that no table may have."""
+        return self.arriving.faults
+
+    @property
+    def clean(self) -> Any:
+        """Brings a batch into the form of a source."""
+        return self.arriving.clean
+
+    def refuse(self, found: Mapping[tuple[str, str], int]) -> None:
+        """Refuse cells that no table may have."""
+        self.arriving.refuse(found)
+
+
+@contextmanager
+def spark_source(recipe: Recipe) -> Iterator[SparkSource]:
+    """The files or the table that a recipe names, read by Spark."""
+    source, scratch = recipe.source, recipe.engine.scratch
+    need_spark()
+    looked = _looked(recipe)
+    with session(None if scratch is None else recipe.resolve(scratch)) as spark, told():
+        refuse_old("Spark", spark.version)
+        if source.table is not None:
+            name = source.table.rpartition(".")[2].strip("`")
+            yield _source(spark.table(source.table), name, f"the table '{source.table}'", recipe)
+            return
+        path = source.file
+        if looked is None:  # where only Spark can look
+            where = f"'{path.rpartition('/')[2]}'"
+            kind = extension_of(Path(path)) if Path(path).suffix else ".parquet"
+            frame = spark.read.parquet(path) if kind == ".parquet" else _text(spark, [path], kind, recipe, None)
+            yield _source(frame, Path(path).stem, where, recipe, decoded=kind != ".parquet")
+            return
+        files, where = [one.resolve().as_uri() for one in looked.paths], f"'{looked.paths[0].name}'"
+        if looked.kind == ".parquet":
+            yield _source(spark.read.parquet(*files), looked.name, where, recipe, zones=looked.zones)
+        else:
+            frame = _text(spark, files, looked.kind, recipe, looked.names)
+            yield _source(frame, looked.name, where, recipe, decoded=True)
+
+
+def _looked(recipe: Recipe) -> Looked | None:
+    """What files of this machine are; None where they are not, or a table is read."""
+    source = recipe.source
+    if source.path is None or _ELSEWHERE.match(source.path):
+        return None
+    return look_at(
+        recipe.resolve(source.path), columns=source.columns, separator=source.separator, encoding=source.encoding
+    )
+
+
+def _source(
+    frame: Any, name: str, where: str, recipe: Recipe, *, decoded: bool = False, zones: Mapping[str, str] | None = None
+) -> SparkSource:
+    # Times have no zone of their own on Spark: those of a file have its, others the session's.
+    times = [field.name for field in frame.schema if field.dataType.typeName() == "timestamp"]
+    here = frame.sparkSession.conf.get("spark.sql.session.timeZone") if times else ""
+    arriving = Arriving(
+        where=where, missing_markers=tuple(recipe.source.missing_markers), decoded=decoded,
+        zones={name: (zones or {}).get(name, here) for name in times},
+    )  # fmt: skip
+    return SparkSource(frame=frame, name=name, arriving=arriving)
+
+
+def _text(spark: Any, files: list[str], kind: str, recipe: Recipe, names: Sequence[str] | None) -> Any:
+    """Delimited text, every cell as it stands; a row of another length is refused when it is met."""
+    source = recipe.source
+    refuse_broken_lines(spark, files)
+    reader = spark.read.options(
+        sep=source.separator or ("\t" if kind == ".tsv" else ","), encoding=_charset(source.encoding), quote='"',
+        escape='"', mode="FAILFAST", enforceSchema=False, inferSchema=False, header=source.columns is None,
+        columnPruning=False,  # a row is looked at as a whole
+    )  # fmt: skip
+    if source.columns is not None:
+        reader = reader.schema(", ".join(f"c{at} string" for at in range(len(source.columns))))
+    named = source.columns or names  # as they stand there, since Spark gives columns of one name others
+    return reader.csv(files) if named is None else reader.csv(files).toDF(*named)
+
+
+def _charset(encoding: str) -> str:
+    """An encoding as Spark calls it."""
+    try:
+        return _CHARSETS[codecs.lookup(encoding).name]
+    except LookupError:
+        raise ParameterError(
+            f"Spark does not read text in the encoding '{encoding}': save it as 'utf-8', or use the engine 'duckdb'."
+        ) from None
+
+
+_CHARSETS = {"utf-8": "UTF-8", "utf-8-sig": "UTF-8", "ascii": "US-ASCII", "iso8859-1": "ISO-8859-1"}
+_ELSEWHERE = re.compile(r"[A-Za-z][\w+.-]+:/")  # such as hdfs://, s3a:// and dbfs:/
+
+
+@dataclass(eq=False, kw_only=True)
+class SparkRelease:
+    """A gated release as a Spark DataFrame.
+
+    Its rows are files of the scratch folder, which is private, since the gate saw the input beside them there. It is
+    removed by :meth:`close`, at the end of a ``with`` block, or when the program ends: write the frame where it is to
+    go before that.
+
+    Attributes
+    ----------
+    frame
+        What may be published, in the order of the draws.
+    manifest
+        Its public description.
+    verdict, checks, evidence
+        As in :class:`shoal.results.Release`.
+    """
+
+    frame: Any = field(repr=False)
+    manifest: Mapping[str, Any] = field(repr=False)
+    verdict: Sequence[Verdict]
+    checks: Sequence[Check] = field(repr=False)
+    evidence: Mapping[str, Any] = field(repr=False)
+    _held: ExitStack = field(repr=False)
+
+    def close(self) -> None:
+        """Remove the files; the frame cannot be read any more."""
+        atexit.unregister(self.close)
+        self._held.close()
+
+    def __enter__(self) -> SparkRelease:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def anonymize(
+    frame: Any,
+    recipe: Recipe | Mapping[str, Any] | str | Path,
+    *,
+    scratch: str | Path | None = None,
+    progress: Progress = lambda step: None,
+) -> SparkRelease:
+    """Anonymise a Spark DataFrame and gate the result.
+
+    Parameters
+    ----------
+    frame
+        A DataFrame that gives the same rows whenever it is read; a column of it must have the role ``key``.
+    recipe
+        A recipe, the path of one, or its tables as a mapping. Its source and output are not looked at, but for
+        ``missing``, ``missing_markers``, ``suppressed`` and the like.
+    scratch
+        A folder that the driver and all executors see; by default the recipe's, or the system's temporary one.
+
+    Examples
+    --------
+    ::
+
+        with shoal.spark.anonymize(visits, "visits.toml", scratch="/mnt/shared/tmp") as release:
+            release.frame.write.parquet("s3a://public/visits")
+            print(release.manifest["statement"])
+    """
+    asked = _recipe(recipe, scratch)
+    method = make("algorithm", asked.algorithm)
+    refuse_unserved(asked, method)
+    models = [make("model", spec) for spec in asked.models]
+    if not hasattr(frame, "sparkSession") or not hasattr(frame, "mapInArrow"):
+        raise InputError(f"A {type(frame).__name__} is no Spark DataFrame: use shoal.read and shoal.anonymize for it.")
+    refuse_old("Spark", frame.sparkSession.version)
+    keys = Keys.from_seed(asked.seed)
+    with ExitStack() as held:
+        source = _source(frame, asked.source.name or "frame", "the frame", asked)
+        rows = held.enter_context(opened_on(asked, source, keys, progress))
+        judged = stream_of(asked, rows, method, models, keys, progress).judged()
+        public, found = judged.gated(lambda batch: None)
+        kept = judged.rows
+        assert isinstance(kept, SparkRows)
+        judged.refuse_telling(public, kept.released())
+        evidence = {**found.evidence, "recipe": dump_recipe(asked)}
+        release = SparkRelease(
+            frame=kept.frame(), manifest=public, verdict=found.verdict, checks=found.checks, evidence=evidence,
+            _held=held.pop_all(),
+        )  # fmt: skip
+    # Not when nobody holds the release any more: somebody may still hold its frame.
+    atexit.register(release.close)
+    return release
+
+
+def _recipe(given: Recipe | Mapping[str, Any] | str | Path, scratch: str | Path | None) -> Recipe:
+    """What is asked for, on this engine."""
+    if isinstance(given, Mapping):
+        source = {"path": "", **given.get("source", {})}
+        try:
+            given = parse_recipe(tomlkit.dumps({**given, "source": source}))
+        except tomlkit.exceptions.ConvertError:
+            raise RecipeError("A recipe holds texts, numbers, dates, lists and tables, and nothing else.") from None
+    recipe = given if isinstance(given, Recipe) else load_recipe(given)
+    folder = recipe.engine.scratch if scratch is None else str(Path(scratch).resolve())
+    changed = recipe.model_copy(update={"engine": Engine(name=CLUSTER, scratch=folder)})
+    changed._base = recipe.base
+    return changed

@@ -1,0 +1,146 @@
+"""Spark in processes of its own: what it lacks is said before anything is read, and a run that ends leaves nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from shoal.engines import cluster
+from shoal.engines.scratch import clear
+from shoal.errors import InputError, MissingExtraError
+from shoal.io.recipes import load_recipe
+from shoal.streaming.spark import spark_source
+
+pyspark = pytest.importorskip("pyspark", reason="needs PySpark: pip install 'shoal[spark]'")
+ROOT = Path(__file__).resolve().parents[2]
+RECIPE = """
+seed = 1
+[source]
+path = "people.csv"
+[roles]
+key = "line"
+quasi = ["age"]
+[[models]]
+name = "k"
+k = 3
+[algorithm]
+name = "mondrian"
+[engine]
+name = "spark"
+scratch = "scratch"
+"""
+
+
+@pytest.mark.parametrize(
+    "says, version", [('openjdk version "17.0.15"', 17), ('java version "1.8.0_442"', 8), ("nothing at all", None)]
+)
+def test_java_is_asked_for_its_version(
+    says: str, version: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "java").write_text(f"#!/bin/sh\necho '{says}' >&2\n")
+    (tmp_path / "bin" / "java").chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert cluster.java_version() == version
+    if version != 17:
+        with pytest.raises(InputError, match="needs Java 17 or later"):
+            cluster.need_java()
+    shutil.rmtree(tmp_path / "bin")
+    with pytest.raises(InputError, match="there is none"):
+        cluster.need_java()
+
+
+@pytest.mark.parametrize("lacking", ["java", "pyspark", "a new pyspark"])
+def test_what_is_missing_is_said_before_anything_is_read(
+    lacking: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "recipe.toml").write_text(RECIPE)
+    monkeypatch.setattr(cluster, "_is_running", lambda: False)
+    monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: None)
+    kind, words = InputError, "needs Java 17 or later, and there is none"
+    if lacking == "java":
+        monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    elif lacking == "pyspark":
+        monkeypatch.setitem(sys.modules, "pyspark", None)
+        kind, words = MissingExtraError, "shoal[spark]"
+    else:
+        monkeypatch.setattr(pyspark, "__version__", "3.5.1")
+        words = "PySpark 3.5.1 is too old: the engine 'spark' needs 4.0 or later"
+    with pytest.raises(kind) as refused, spark_source(load_recipe(tmp_path / "recipe.toml")):
+        pass
+    assert words in str(refused.value)
+
+
+def test_what_spark_says_is_told_in_one_sentence() -> None:
+    from pyspark.errors import AnalysisException
+
+    for text, words in (
+        ("[TABLE_OR_VIEW_NOT_FOUND] `secret`", "Spark knows no table"), ("java.lang.Odd: a cell", "cannot read, count"),
+        ("File x\nshoal.errors.InputError: The source changed.\nat y", "The source changed."),
+    ):  # fmt: skip
+        with pytest.raises(InputError) as found, cluster.told():
+            raise AnalysisException(text)
+        assert words in str(found.value)
+        assert "cell" not in str(found.value)
+
+
+def test_scratch_that_others_wrote_to_after_its_run_is_cleared(tmp_path: Path) -> None:
+    late = tmp_path / ".shoal-scratch-0123" / "coded" / "_temporary"
+    late.mkdir(parents=True)
+    clear(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+ENDED = """
+import os, signal, sys, shoal
+def progress(step):
+    if step.startswith(sys.argv[2]):
+        os.kill(os.getpid(), getattr(signal, sys.argv[3]))
+shoal.run(sys.argv[1], progress=progress)
+"""
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Where Spark starts quickly rather than runs fast."""
+    where = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    (folder / "conf").mkdir()
+    (folder / "conf" / "spark-defaults.conf").write_text(
+        "spark.ui.enabled false\nspark.sql.shuffle.partitions 1\nspark.sql.adaptive.enabled false\n"
+        "spark.sql.codegen.wholeStage false\nspark.master local[2]\n"
+    )
+    return {
+        **os.environ, "PYTHONPATH": where, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_CONF_DIR": str(folder / "conf"), "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    }  # fmt: skip
+
+
+@pytest.mark.skipif((cluster.java_version() or 0) < 17, reason="needs Java 17: install openjdk-17-jre-headless")
+def test_a_run_that_ends_leaves_nothing_and_the_next_completes_under_spark_submit(tmp_path: Path) -> None:
+    ages = [20 + row * 7 % 40 for row in range(200)]
+    pl.DataFrame({"line": range(200), "age": ages}).write_csv(tmp_path / "people.csv")
+    recipe, scratch, script = tmp_path / "recipe.toml", tmp_path / "scratch", tmp_path / "script.py"
+    scratch.mkdir()
+    recipe.write_text(RECIPE)
+    script.write_text(ENDED)
+    given = environment(tmp_path)
+    for step, how in (("coding", "SIGKILL"), ("checking", "SIGKILL"), ("judging", "SIGINT")):
+        command = [sys.executable, str(script), str(recipe), step, how]
+        ended = subprocess.run(command, env=given, capture_output=True, text=True, timeout=300)
+        assert ended.returncode == -getattr(signal, how), ended.stderr
+        assert not (tmp_path / "out").exists()
+    assert list(scratch.iterdir()) == []  # what the killed runs left went when the third began
+    submit = Path(pyspark.__file__).with_name("bin") / "spark-submit"
+    command = [str(submit), str(script), str(recipe), "never", "SIGKILL"]
+    done = subprocess.run(command, env=given, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "conf", "out", "out.evidence", "people.csv", "recipe.toml", "scratch", "script.py"
+    ]  # fmt: skip
+    assert list(scratch.iterdir()) == []
