@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ import pytest
 from shoal.hierarchy.hierarchy import Hierarchy
 from shoal_papers.base import Context, Outcome
 from shoal_papers.data import Data
-from shoal_papers.morton.common import at_levels, smallest_class, spread, thinned
+from shoal_papers.morton.common import at_levels, data_set, level_counts, smallest_class, spread, thinned
 from shoal_papers.morton.paper import PAPER
-from shoal_papers.morton.printed import NOTHING, OUTLYING
+from shoal_papers.morton.printed import NOTHING, OUTLYING, STRINGS
+from shoal_papers.standins import synthetic_mcphd
 
 
 def _outcome(name: str, changed: dict[str, Any], folder: Path | None = None, seeds: tuple[int, ...] = (1,)) -> Outcome:
@@ -56,11 +58,25 @@ def test_that_nothing_passes_and_that_outliers_are_why_are_two_claims() -> None:
     assert dict(zip(outcome.plots[0].series[0].x, outcome.plots[0].series[0].printed or [], strict=True))["r03"] == 0.95
 
 
-def test_levels_are_left_out_from_the_longest_hierarchies() -> None:
+def test_sets_have_as_many_strings_as_the_document_prints() -> None:
+    assert level_counts([7, 7, 6, 5, 5, 5, 4, 4], 28) == [7, 4, 1, 1, 1, 1, 1, 1]
+    assert math.prod(level_counts([7, 7, 7, 6, 6, 6, 5, 5, 4, 4], 44_800)) == 44_800
+    assert level_counts([3, 3], 8) == [3, 2]  # 6: neither 8 nor 7 can be had
+    made = synthetic_mcphd(n=200, seed=1, attributes=30)
+    for name, strings in STRINGS.items():
+        data = data_set(made, name, strings)
+        there = math.prod(len(tree.rows()[0]) for tree in data.hierarchies.values())
+        assert there == (2 if name == "m03" else strings) if name[0] == "m" else 0 < there <= strings
+        assert (data.attributes, list(data.hierarchies)) == (int(name[1:]), data.frame.columns)
+        assert [len(one) for one in data.values.values()] == [len(one.rows()[0]) for one in data.hierarchies.values()]
+
+
+def test_levels_are_left_out_and_columns_of_one_with_them() -> None:
     rows = [[f"v{code}", *(f"g{level}.{code >> level}" for level in range(1, 4)), "*"] for code in range(16)]
     trees = {name: Hierarchy.from_rows(name, rows) for name in ("a", "b")}
-    assert [len(tree.rows()[0]) for tree in thinned(trees, 12).values()] == [3, 4]
-    assert [len(tree.rows()[0]) for tree in thinned(trees, 1).values()] == [2, 2]
+    assert {name: len(tree.rows()[0]) for name, tree in thinned(trees, 12).items()} == {"a": 4, "b": 3}
+    assert {name: len(tree.rows()[0]) for name, tree in thinned(trees, 1).items()} == {"a": 2}
+    assert {name: len(tree.rows()[0]) for name, tree in thinned(trees, None).items()} == {"a": 5, "b": 5}
     assert spread(5, 3) == [0, 2, 4]
     frame = pl.DataFrame({"a": ["v0", "v1", "v2"]})
     assert smallest_class(at_levels(frame, trees, {"a": 1}), ["a"]) == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -58,19 +57,20 @@ STANDIN = (
 )
 VALUES = (
     "Research values are set by hand, as Section 6.2.1 says of this data; those of the document are lost. Ours are "
-    "drawn by the seed as Table 3 has them: an attribute is worth 0.15 to 0.95 as it is, a level 0.1 to 0.9 of what "
-    "the one below it is worth, and 'any' nothing."
+    "drawn by the seed as Tables 3 to 5 have them: an attribute is worth 0.75 to 0.95 as it is, a level 0.1 to 0.9 of "
+    "what the one below it is worth, and 'any' nothing."
 )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DataSet:
-    """Some attributes of the stand-in, as the document's m12 or r08, with the hierarchies that the run allows.
+    """Some attributes of the stand-in, as the document's m12 or r08, with the levels that are left of them.
 
-    ``values`` are an expert's, a level each.
+    Those of which 'any' alone is left tell nothing and are not in the frame. ``values`` are an expert's, a level each.
     """
 
     name: str
+    attributes: int
     table: Table
     frame: pl.DataFrame
     hierarchies: Mapping[str, Hierarchy]
@@ -82,32 +82,57 @@ def certificates(context: Context, seed: int, rows: int) -> StandIn:
     return context.data.standin("synthetic-mcphd", n=rows, seed=seed, attributes=POOL)
 
 
-def data_set(made: StandIn, name: str, strings: int) -> DataSet:
-    """``"m12"``: the 12 attributes of the most levels, ties by lot; ``"r12"``: 12 by lot."""
+def data_set(made: StandIn, name: str, strings: int | None = None) -> DataSet:
+    """``"m12"``: the 12 attributes of the most levels, ties by lot; ``"r12"``: 12 by lot.
+
+    With as many strings as given, or nearly so; None: with all levels.
+    """
     lots = Keys.from_seed(made.seed).generator("papers/morton/attributes")
     columns = [made.frame.columns[place] for place in lots.permutation(len(made.frame.columns))]
-    weights = {column: round(0.15 + 0.05 * float(lots.integers(0, 17)), 2) for column in columns}
+    weights = {column: round(0.75 + 0.05 * float(lots.integers(0, 5)), 2) for column in columns}
     if name[0] == "m":
         columns.sort(key=lambda column: -len(made.hierarchies[column].rows()[0]))
-    chosen = columns[: int(name[1:])]
-    trees = thinned({column: made.hierarchies[column] for column in chosen}, strings)
-    frame = made.frame.select(chosen)
+    drawn = columns[: int(name[1:])]
+    trees = thinned({column: made.hierarchies[column] for column in drawn}, strings)
+    frame = made.frame.select(list(trees))
     values = {}
-    for column in chosen:
-        steps = lots.uniform(0.1, 0.9, trees[column].height - 1)
+    for column, tree in trees.items():
+        steps = lots.uniform(0.1, 0.9, tree.height - 1)
         worth = weights[column] * np.cumprod([1.0, *steps])
         values[column] = [*(round(float(one), 2) for one in worth), 0.0]
-    table = read(frame, quasi=chosen, hierarchies=trees)
-    return DataSet(name=name, frame=frame, hierarchies=trees, values=values, table=table)
+    table = read(frame, quasi=list(trees), hierarchies=trees)
+    return DataSet(name=name, attributes=len(drawn), frame=frame, hierarchies=trees, values=values, table=table)
 
 
-def thinned(trees: Mapping[str, Hierarchy], strings: int) -> dict[str, Hierarchy]:
-    """Leave levels out, a column of the most levels first, until there are so few strings or two levels a column."""
-    levels = {name: len(tree.rows()[0]) for name, tree in trees.items()}
-    while math.prod(levels.values()) > strings and max(levels.values()) > 2:
-        longest = max(levels, key=lambda name: levels[name])
-        levels[longest] -= 1
-    return {name: with_levels(tree, spread(len(tree.rows()[0]), levels[name])) for name, tree in trees.items()}
+def thinned(trees: Mapping[str, Hierarchy], strings: int | None) -> dict[str, Hierarchy]:
+    """Hierarchies with so few levels that there are so many strings; those left with 'any' alone are left out."""
+    sizes = [len(tree.rows()[0]) for tree in trees.values()]
+    counts = sizes if strings is None else level_counts(sizes, strings)
+    if max(counts) == 1:  # a single string leaves nothing to search
+        counts = [2, *counts[1:]]
+    return {
+        name: with_levels(tree, spread(size, count))
+        for (name, tree), size, count in zip(trees.items(), sizes, counts, strict=True)
+        if count > 1
+    }
+
+
+def level_counts(sizes: Sequence[int], strings: int) -> list[int]:
+    """Levels of every column whose product is the number of strings, or the next below it that can be had.
+
+    The first columns get as many as they can.
+    """
+    # Products that the columns from each place on can have.
+    reached = [{1}]
+    for size in reversed(sizes):
+        times = range(1, size + 1)
+        reached.insert(0, {one * count for one in reached[0] for count in times if one * count <= strings})
+    left, found = max(reached[0]), []
+    for size, after in zip(sizes, reached[1:], strict=True):
+        count = next(one for one in range(size, 0, -1) if left % one == 0 and left // one in after)
+        found.append(count)
+        left //= count
+    return found
 
 
 def spread(there: int, wanted: int) -> list[int]:
