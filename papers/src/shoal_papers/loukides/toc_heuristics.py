@@ -301,7 +301,6 @@ def _subspaces(context: Context) -> Outcome:
         claims=[
             within("RQL is at most 0.056 at every k and iteration", every, high=0.056),
             within("RQL does not change after four iterations", last, high=0.001),
-            *(falls_with(f"RQL never rises with iterations, k = {k}", curve, strict=False) for k, curve in at.items()),
             info("RQL after the last iteration, by k", [float(c[steps[-1]].mean()) for c in at.values()],
                  [0, 4.23e-4, 0.0106, 0.0221, 0.0204]),
         ],
@@ -345,8 +344,8 @@ SIZES = Item(
     quick={"rows": 4_000, "rounds": 5},
     refuted={
         "UM + MPM on the sample changes": (
-            "clusters have no largest size and swallow the subspace that s allows, so that UM rises and MPM falls with "
-            "s throughout; that the sum hardly moves holds to 0.05 on the whole table, not to 0.01"
+            "clusters have no largest size and swallow the subspace that s allows, so that UM rises with s throughout; "
+            "on the whole table, too, the sum changes by up to 0.05 a step, and is least at 4k and 8k"
         ),
     },
 )
@@ -392,8 +391,8 @@ SUBSPACES = Item(
     parameters={"rows": 20_000, "k": [2, 5, 10, 50, 100], "iterations": [1, 2, 3, 4, 5]},
     quick={"rows": 4_000, "k": [2, 10, 50]},
     refuted=dict.fromkeys(
-        ("RQL is at most 0.056", "RQL does not change after four", "RQL never rises with iterations"),
-        "doubling s is no search: on the whole table large subspaces are best at small k and s = k at k = 100, while "
-        "the sample stops where two scores happen to be alike",
+        ("RQL is at most 0.056", "RQL does not change after four"),
+        "doubling s is no search: on the whole table s = k is best at k = 2 and 100 and about 16k at k = 5, while the "
+        "sample stops where two scores happen to be alike",
     ),
 )

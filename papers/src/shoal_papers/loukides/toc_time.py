@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from shoal_papers.base import Claim, Context, Item, Outcome
-from shoal_papers.claims import below, equals, info, rises_with, within
+from shoal_papers.claims import below, equals, info, within
 from shoal_papers.loukides.toc_common import (
     METHODS,
     MODES,
@@ -125,11 +125,13 @@ def _subspaces(context: Context) -> Outcome:
             equals("s = 50 makes 512 subspaces of the complete rows",
                    first["subspaces"].unique().to_list(), [SUBSPACES]),
             *guarantees(runs),
-            rises_with("Time rises with s", at),
+            below("One subspace takes at least ten times as long as s = 50", at[given["s"][0]], at[given["s"][-1]],
+                  factor=10),
             info("Time at the largest s over time at s = 50", ratio, PRINTED[30_162] / PRINTED[50]),
         ],
         notes=["Processor seconds of the method alone; choosing delta on the sample is part of them.",
-               "From s = 15,082 on there is one subspace: the whole table."],
+               "From s = 15,082 on there is one subspace: the whole table. Small subspaces leave more records over, "
+               "each of which is compared with all clusters."],
         readings=["UM + MPM by s: " + ", ".join(
             f"{size}: {float(values.mean()):.3f}" for size, values in points(runs, "s", "both").items()) + "."],
     )  # fmt: skip
@@ -170,5 +172,5 @@ SUBSPACE_TIME = Item(
     run=_subspaces,
     needs=["adult"],
     parameters={"rows": 30_162, "k": 10, "s": [50, 200, 800, 3200, 30_162]},
-    quick={"s": [50, 200, 800]},
+    quick={"s": [50, 800, 30_162]},
 )
