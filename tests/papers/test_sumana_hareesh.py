@@ -28,3 +28,5 @@ def test_figures_hold_what_must_hold(adult: Path, name: str, changed: dict[str, 
     assert outcome.runs.height == 2 * 2 * 4 * 2
     # Four rises and three orders of the other alpha, and of the best release for k or more.
     assert len(outcome.readings) == (14 if name == "1" else 7)
+    # Complete (alpha, k)-anonymity is what the document is for.
+    assert outcome.plots[0].studied == ("complete",)

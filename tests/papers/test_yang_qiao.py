@@ -49,10 +49,11 @@ def test_queries_by_attributes(adult: Path) -> None:
     assert outcome.runs is not None
     assert outcome.runs.height == 2 * 3 * 5
     assert outcome.runs.group_by("seed", "quasi").agg(pl.n_unique("asked"))["asked"].max() == 1
-    verdicts = {claim.text: claim.verdict for claim in outcome.claims}
-    assert verdicts["RA's mean error is below that of l-diverse where queries have few attributes"] == "holds"
+    # What the text says of Fig. 6a is about growth and variation alone.
+    assert not any("few attributes" in claim.text for claim in outcome.claims)
+    assert any("is below that of l-diverse where queries have few attributes: holds" in one for one in outcome.readings)
     assert len(outcome.plots) == 2
-    assert len(outcome.readings) == 12 + 6 + 3
+    assert len(outcome.readings) == 16 + 6 + 3
 
 
 def test_queries_by_l(adult: Path) -> None:

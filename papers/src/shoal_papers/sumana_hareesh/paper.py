@@ -154,7 +154,7 @@ def _outcome(context: Context, axis: str, label: str) -> Outcome:
             for claim in _both(_best_of_larger(shown), axis, label)
         ]
     plots = [
-        Plot(title=f"alpha = {first:g}", figure="Fig. 1" if axis == "k" else "Fig. 2", study="general",
+        Plot(title=f"alpha = {first:g}", figure="Fig. 1" if axis == "k" else "Fig. 2", study="complete",
              x=label, y=f"NCP a {what}", better="down",
              series=curves(shown, axis, column, by="model"))
         for what, column in (("record", "loss"), ("cell", "loss_cell"))
