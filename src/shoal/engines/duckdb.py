@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
+from shoal.engines.ahead import ahead
 from shoal.engines.kept import Reading
 from shoal.engines.scratch import scratch
 from shoal.engines.stored import Store, StoredRows, dictionaries
@@ -71,7 +72,7 @@ class DuckDBEngine:
         with scratch(self.folder) as folder:
             store, gathering = Store(folder, schema), Gathering(schema, missing)
             wanted = [column for column in source.names if column not in schema.drop]
-            for frame in source.frames(wanted):
+            for frame in ahead(source.frames(wanted)):
                 store.gather(gathering, frame)
                 progress(f"reading: {gathering.n_read:,} rows")
             known = dictionaries(gathering, schema, build, name or source.name)
@@ -104,10 +105,16 @@ class DuckDatabase:
     def ordered(self, by: Sequence[str]) -> Iterator[pl.DataFrame]:
         """All rows, ordered, batch by batch; what does not fit into memory is sorted on disk."""
         reader = self._connection.sql(f"SELECT * FROM coded ORDER BY {', '.join(by)}").to_arrow_reader(_BATCH)
-        for batch in reader:
+        waiting: list[pl.DataFrame] = []
+        for batch in reader:  # which are smaller than was asked for
             frame = pl.from_arrow(batch)
             assert isinstance(frame, pl.DataFrame)
-            yield frame
+            waiting.append(frame)
+            if sum(part.height for part in waiting) >= _BATCH:
+                yield pl.concat(waiting, rechunk=True)
+                waiting = []
+        if waiting:
+            yield pl.concat(waiting, rechunk=True)
 
 
 def _driver() -> Any:

@@ -22,6 +22,7 @@ import polars as pl
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.parted import grouped_in_parts
 from shoal.attacks.base import AttackFigure
+from shoal.engines.ahead import ahead
 from shoal.engines.kept import KeptRows, Publisher, StoredBatch
 from shoal.engines.stored import StoredRows
 from shoal.errors import GateError, InputError
@@ -49,6 +50,7 @@ from shoal.pseudonyms.secrets import Secret, SecretKey
 from shoal.pseudonyms.sensitive import refuse_uncodable
 from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.buckets import group_name
+from shoal.recoding.column_cells import CellColumn
 from shoal.recoding.output import Output
 from shoal.recoding.overlaps import overlap_report
 from shoal.recoding.publish import Publishing
@@ -264,9 +266,10 @@ class Judged:
         gate = Gate(self._setting(manifest))
         digest = hmac.new(self.evidence["secret"], digestmod=hashlib.sha256)
         placing = self.rows.placing(self.released.classmap)
-        for batch in self.rows.batches("kept"):
-            gate.read(self._read(batch, placing(batch)))
-            digest.update(row_bytes(batch.plain))
+        represented = self._represented
+        for batch, told in ahead((batch, row_bytes(batch.plain)) for batch in self.rows.batches("kept")):
+            gate.read(self._read(batch, placing(batch) if represented else None))
+            digest.update(told)
             self.progress(f"reading for the gate: {int(batch.rows[-1]) + 1:,} of {domain.n:,} rows")
         publisher = Publisher(
             classes=placing, publishing=Publishing(self.released, output.suppressed),
@@ -274,7 +277,7 @@ class Judged:
         )  # fmt: skip
         seen, buckets = 0, self._buckets(publisher)
         found = self.rows.published(publisher, output.order) if buckets is None else buckets.published()
-        for batch, classes, frame in found:
+        for batch, classes, frame in ahead(found):
             gate.see(Batch(released=frame, source=batch.rows, rows=self._read(batch, classes)))
             add(frame)
             seen += frame.height
@@ -330,16 +333,18 @@ class Judged:
             population_counts=None if domain.population is None else domain.population.counts,
         )
 
-    def _read(self, batch: StoredBatch, classes: np.ndarray) -> Rows:
-        """Rows as the gate takes them in."""
+    @property
+    def _represented(self) -> dict[str, CellColumn]:
+        """Columns of which one value stands for the cell that the gate looks at."""
+        cells = self.released.cells if self.released.made.generalises else {}
+        return {name: mine for name, mine in cells.items() if mine.column.cells == "representative"}
+
+    def _read(self, batch: StoredBatch, classes: np.ndarray | None) -> Rows:
+        """Rows as the gate takes them in; their classes matter where values stand for cells."""
         roles = self.rows.domain.schema
-        index = pl.Series(classes)
+        index = pl.Series([] if classes is None else classes)
         behind = pl.DataFrame(
-            [
-                cells.texts().gather(index.set(index < 0, None)).alias(name)
-                for name, cells in self.released.cells.items()
-                if cells.column.cells == "representative" and self.released.made.generalises
-            ]
+            [cells.texts().gather(index.set(index < 0, None)).alias(name) for name, cells in self._represented.items()]
         )
         return Rows(
             original=batch.read.select(roles.released),

@@ -85,6 +85,8 @@ class Changes:
 
 def _differ(found: pl.Series, judged: pl.Series) -> int:
     if found.dtype == judged.dtype:
+        if found.equals(judged):
+            return 0
         if found.dtype == pl.String:  # in a cell, the text stands for what null stands for elsewhere
             found, judged = found.replace(MISSING, None), judged.replace(MISSING, None)
         return int(found.ne_missing(judged).sum())

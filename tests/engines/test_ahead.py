@@ -1,0 +1,67 @@
+"""Batches made ready by a thread of its own: same batches, same errors, and nobody left behind."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator
+
+import pytest
+
+from shoal.engines.ahead import ahead
+
+
+class Made:
+    """Numbers from a generator that knows how far it went, and whether it was closed."""
+
+    def __init__(self, fails_at: int | None = None) -> None:
+        self.made: list[int] = []
+        self.closed = False
+        self.threads: set[str] = set()
+        self._fails_at = fails_at
+
+    def numbers(self, count: int) -> Generator[int]:
+        try:
+            for number in range(count):
+                if number == self._fails_at:
+                    raise ValueError("broken")
+                self.threads.add(threading.current_thread().name)
+                self.made.append(number)
+                yield number
+        finally:
+            self.closed = True
+
+
+def test_all_batches_come_in_order_from_another_thread() -> None:
+    source = Made()
+    assert list(ahead(source.numbers(50))) == list(range(50))
+    assert source.closed
+    assert threading.main_thread().name not in source.threads
+
+
+def test_one_batch_is_made_ahead_and_no_more() -> None:
+    source = Made()
+    batches = ahead(source.numbers(50))
+    assert next(batches) == 0
+    batches.close()
+    assert source.made in ([0], [0, 1])
+    assert source.closed
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("shoal-ahead")]
+
+
+def test_what_fails_there_fails_here() -> None:
+    source = Made(fails_at=3)
+    batches = ahead(source.numbers(9))
+    assert [next(batches) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(ValueError, match="broken"):
+        next(batches)
+    assert source.closed
+
+
+def test_whoever_is_interrupted_waits_for_the_thread() -> None:
+    source = Made()
+    batches = ahead(source.numbers(50))
+    next(batches)
+    with pytest.raises(KeyboardInterrupt):
+        batches.throw(KeyboardInterrupt)
+    assert source.closed
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("shoal-ahead")]
