@@ -7,7 +7,7 @@ import sys
 from benchmarks.harness import ADULT, ADULT_COLUMNS, ADULT_NINE, Comparison, case, run, yardstick_groupby
 from shoal.io.source import read
 from shoal.risk.assess import assess
-from shoal.risk.classes import Classes, group_table
+from shoal.risk.classes import counted_rows
 from shoal.risk.suda import find_uniques
 from shoal.table.table import Table
 
@@ -34,8 +34,8 @@ def suda() -> Comparison:
     table = _adult()
 
     def work() -> None:
-        ids, first, sizes = group_table(table)
-        find_uniques(table, Classes(ids=ids, first=first, sizes=sizes), len(QUASI))
+        rows = counted_rows(table)
+        find_uniques(rows, rows.frequency([]), len(QUASI))
 
     return Comparison(work, yardstick_groupby(), 100.0)
 

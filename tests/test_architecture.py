@@ -66,7 +66,7 @@ ALLOWED: dict[str, set[str]] = {
     "streaming": OPEN | BELOW_PIPELINE | {"pipeline"},
     "spark": OPEN | {"streaming"},
     "running": OPEN | BELOW_PIPELINE | {"pipeline", "streaming", "vault"},
-    "comparing": OPEN | BELOW_PIPELINE | {"pipeline", "running"},
+    "comparing": OPEN | BELOW_PIPELINE | {"pipeline", "running", "streaming"},
     "vault": OPEN | BELOW_PIPELINE,
     "warming": OPEN | BELOW_PIPELINE | {"pipeline", "census"},
     "papers": OPEN | BELOW_PIPELINE | {"pipeline", "running", "census"},

@@ -21,6 +21,7 @@ _HOMES = {
     "read": "shoal.io.source",
     "anonymize": "shoal.pipeline",
     "run": "shoal.running",
+    "open_rows": "shoal.running",
     "workload_gain": "shoal.comparing.gain",
     "verify_release": "shoal.running",
     "attack": "shoal.attacks.run",

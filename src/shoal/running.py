@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import tomlkit
+
 from shoal.algorithms.base import Algorithm
 from shoal.attacks.limits import RISKS, known_limits, refuse_over_limits
 from shoal.catalogue import load, make
@@ -17,7 +19,7 @@ from shoal.errors import RecipeError
 from shoal.io.formulas import count_formulas
 from shoal.io.output import check_output, read_release, write_release
 from shoal.io.publication import Holder, resume
-from shoal.io.recipes import Recipe, dump_recipe, load_recipe
+from shoal.io.recipes import Recipe, dump_recipe, load_recipe, parse_recipe
 from shoal.io.source import read
 from shoal.io.vouching import bring_vouched
 from shoal.judging.beforehand import all_models
@@ -30,7 +32,7 @@ from shoal.results import Release, Written
 from shoal.streaming.recipes import Secrecy, keeps_rows, opened, run_stream
 from shoal.table.history import History
 from shoal.table.keys import Keys
-from shoal.table.rows import Rows
+from shoal.table.rows import PeopledRows
 from shoal.table.table import Table
 from shoal.verify.folder import open_folder
 from shoal.verify.recheck import Recheck
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 
 
 def run(
-    recipe: Recipe | str | Path,
+    recipe: Recipe | Mapping[str, Any] | str | Path,
     *,
     replace: bool = False,
     key: Key | None = None,
@@ -57,13 +59,14 @@ def run(
 
     Parameters
     ----------
+    recipe
+        A file, or its tables as nested mappings, whose paths are then as seen from the working folder.
     replace
         Swap an earlier release, and its entry in the vault, for this one.
     key
         What opens the vault and the registry that the recipe names (`shoal.vault.Key`).
     """
-    if not isinstance(recipe, Recipe):
-        recipe = load_recipe(Path(recipe))
+    recipe = as_recipe(recipe)
     folder = recipe.resolve(recipe.output.folder)
     resume(folder.resolve())
     if keeps_rows(recipe):
@@ -84,6 +87,13 @@ def run(
         release, folder, replace=replace, format=recipe.output.format, formulas=recipe.output.formulas, holders=holders
     )
     return release
+
+
+def as_recipe(given: Recipe | Mapping[str, Any] | str | Path, base: Path = Path()) -> Recipe:
+    """A recipe, given as one, as its file, or as nested mappings with paths relative to ``base``."""
+    if isinstance(given, Recipe):
+        return given
+    return parse_recipe(tomlkit.dumps(given), base) if isinstance(given, Mapping) else load_recipe(Path(given))
 
 
 def _keeper(recipe: Recipe, key: Key | None, replace: bool) -> Keeper | None:
@@ -278,8 +288,14 @@ def read_recipe_source(recipe: Recipe) -> Table:
 
 
 @contextmanager
-def open_rows(recipe: Recipe, progress: Progress = lambda step: None) -> Iterator[Rows]:
-    """The rows that a recipe names, coded, with its engine to count them; in memory only where that keeps none."""
+def open_rows(
+    recipe: Recipe | Mapping[str, Any] | str | Path, progress: Progress = lambda step: None
+) -> Iterator[PeopledRows]:
+    """The rows that a recipe names, coded, with its engine to count them: for `shoal.assess` and `shoal.discover`.
+
+    They are in memory only where the engine keeps none elsewhere. A recipe may be nested mappings, as for :func:`run`.
+    """
+    recipe = as_recipe(recipe)
     progress("reading")
     if keeps_rows(recipe):
         with opened(recipe, Keys.from_seed(recipe.seed), progress) as rows:
@@ -288,14 +304,16 @@ def open_rows(recipe: Recipe, progress: Progress = lambda step: None) -> Iterato
         yield load("engine", recipe.engine.name)().open(read_recipe_source(recipe))
 
 
-def verify_release(folder: str | Path) -> GateReport:
+def verify_release(folder: str | Path, *, progress: Progress = lambda step: None) -> GateReport:
     """Re-derive what a written release promises, from its data and manifest alone."""
     tables, manifest = open_folder(Path(folder))
     bring_vouched(manifest)
-    again = Recheck(manifest)
+    again, seen = Recheck(manifest), 0
     for name, batches in tables.items():
         for batch in batches:
             (again.see if name == "release" else again.see_apart)(batch)
+            seen += batch.height
+            progress(f"deriving every verdict again: {seen:,} rows read")
     found = again.report()
     # A page can only be written from a manifest in which everything is as it should be.
     return dataclasses.replace(found, checks=[*found.checks, _check_report(manifest)]) if found.passed else found

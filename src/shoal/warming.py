@@ -146,8 +146,9 @@ def _measure() -> None:
 
 def _assess() -> None:
     from shoal.risk.assess import assess
-    from shoal.risk.audit import audit_table
+    from shoal.risk.audit import audit_classes
+    from shoal.risk.classes import counted_rows
 
     for kind in _KINDS:
         assess(_table(kind), suda=3, fraction=0.1)
-        audit_table(_table(kind))
+        audit_classes(counted_rows(_table(kind)))

@@ -58,6 +58,7 @@ def people(tmp_path: Path) -> pl.DataFrame:
     """Some of the census, as a CSV file, a Parquet file and a folder of three."""
     columns = ["name", "person", "age", "sex", "region", "diagnosis", "income", "visits"]
     found = shoal.example_census(500, seed=3).select(columns).with_row_index("id")
+    found = found.with_columns(region=pl.when(pl.col("id") % 11 > 0).then("region"))
     found.write_csv(tmp_path / "people.csv")
     found.write_parquet(tmp_path / "people.parquet")
     (tmp_path / "parts").mkdir()
@@ -124,3 +125,235 @@ def test_whoever_reads_files_only_names_the_engine_that_reads_databases(
     name = recipe(tmp_path, 'url = "postgresql://nobody@localhost/none"\ntable = "people"', "memory")
     assert execute(["values", str(tmp_path / name)]) == 2
     assert "which the engine 'postgres' reads and no other" in capsys.readouterr().err
+
+
+ASKED = ["--quasi", "age", "--quasi", "sex", "--quasi", "region", "--sensitive", "diagnosis", "--sensitive", "income"]
+KEPT = ["--engine", "duckdb", "--memory", "256MB"]
+
+
+@pytest.mark.parametrize("who", WHO)
+def test_risks_of_a_recipe_are_those_of_rows_in_memory(
+    people: pl.DataFrame, said: Said, tmp_path: Path, who: str
+) -> None:
+    here, there = both(tmp_path, who)
+    for more in ([], ["--fraction", "0.1", "--pairs", "--top", "20"], ["--population", "people.csv", "--suda", "0"]):
+        assert told(said("risk", here, *more)) == told(said("risk", there, *more))
+    few = ["--discover", "0.02", "--top", "0"]
+    assert told(said("risk", here, *few)) == told(said("risk", there, *few))
+
+
+@pytest.mark.parametrize("path", ["people.csv", "people.parquet", "parts", "parts/*.parquet"])
+@pytest.mark.parametrize("who", [[], ["--subject", "person"]])
+def test_any_file_is_audited_and_assessed_as_in_memory(
+    people: pl.DataFrame, said: Said, path: str, who: list[str]
+) -> None:
+    """Missing cells among them: as a value, and as a wildcard."""
+    here = "people.parquet" if "par" in path else path
+    assert people["region"].null_count()
+    for command in ("audit", "risk"):
+        expected, found = said(command, here, *ASKED, *who), said(command, path, *ASKED, *who, *KEPT)
+        assert told(found) == told(expected)
+    every = ["--discover", "0.05", "--top", "0", "--suda", "0", *who]
+    assert told(said("risk", path, *every, *KEPT)) == told(said("risk", here, *every))
+
+
+@pytest.mark.parametrize("who", [[], ["--subject", "person"]])
+def test_survey_weights_add_up_in_any_order(tmp_path: Path, said: Said, people: pl.DataFrame, who: list[str]) -> None:
+    weights = pl.col("person").hash(3).mod(1000).cast(pl.Float64) / 7 + 1
+    people.with_columns(weights.alias("w")).write_csv(tmp_path / "weighed.csv")
+    asked = ["weighed.csv", *ASKED, "--weight", "w", *who]
+    assert told(said("risk", *asked)) == told(said("risk", *asked, *KEPT))
+
+
+@pytest.mark.parametrize("output", ['format = "csv"', 'format = "parquet"\nsuppressed = "star"'])
+def test_a_written_release_is_assessed_as_in_memory(
+    people: pl.DataFrame, said: Said, tmp_path: Path, output: str
+) -> None:
+    _, there = both(tmp_path, "rows")
+    text = (tmp_path / there).read_text(encoding="utf-8")
+    (tmp_path / there).write_text(f"{text}\n[output]\n{output}\n", encoding="utf-8")
+    said("run", there)
+    assert said("verify", "out")["passed"]
+    assert told(said("risk", "out", "--engine", "duckdb")) == told(said("risk", "out"))
+
+
+def test_a_table_of_a_database_is_audited_and_assessed_there(
+    people: pl.DataFrame, said: Said, tmp_path: Path, postgres: Server
+) -> None:
+    kinds = {"id": "bigint", "age": "bigint", "visits": "bigint"}
+    postgres.fill("people", people, kinds)
+    here = recipe(tmp_path, 'path = "people.csv"', "memory")
+    there = recipe(tmp_path, f'url = "{postgres.url()}"\ntable = "people"', "postgres")
+    few = ["--discover", "0.05"]
+    assert told(said("risk", here, *few)) == told(said("risk", there, *few))
+    expected = told(said("audit", "people.csv", *ASKED))
+    for which in (["--table", "people"], ["--query", "SELECT * FROM people"]):
+        found = said("audit", postgres.url(), *which, "--key", "id", *ASKED)
+        assert told(found) == expected
+        assert "sesame" not in json.dumps(found)
+
+
+def test_what_an_engine_cannot_do_is_said_before_any_data_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "recipe.toml").write_text('[source]\npath = "none.csv"\n[engine]\nname = "duckdb"\n', "utf-8")
+    url = "postgresql://ann:open%20sesame@localhost/none"
+    for words, sentence in {
+        ("risk", "none.csv", "--quasi", "a", "--household", "h", *KEPT): "--household looks at rows one by one",
+        ("risk", "recipe.toml", "--engine", "duckdb"): "--engine is for a file, and a recipe says it itself",
+        ("audit", "none.csv", "--engine", "duck"): "Did you mean 'duckdb'?",
+        ("audit", "none.csv", "--engine", "duckdb", "--memory", "much"): "memory",
+        ("audit", "none.csv", "--engine", "duckdb", "--scratch", "nowhere"): "There is no file 'none.csv'",
+        ("audit", "none.csv", "--engine", "postgres"): "The engine 'postgres' reads from a database",
+        ("audit", url, "--quasi", "a"): "needs either a 'table' or a 'query'",
+        ("audit", url, "--table", "t", "--engine", "memory"): "which the engine 'postgres' reads and no other",
+    }.items():  # fmt: skip
+        assert execute(list(words)) == 2
+        said = capsys.readouterr().err
+        assert sentence in said, said
+        assert "sesame" not in said
+
+
+def test_flags_are_a_recipe_with_an_engine(people: pl.DataFrame, said: Said, tmp_path: Path, postgres: Server) -> None:
+    """The release is that of the recipe which --save-recipe writes, and that of memory."""
+    (tmp_path / "work").mkdir()
+    people.drop("name", "person", "visits").write_csv(tmp_path / "few.csv")
+    asked = [*ASKED, "--key", "id", "--missing", "value", "--model", "k=3", "--model", "distinct-l=2", "--seed", "1"]
+    asked += ["--algorithm", "optimal", "--set", "suppression_limit=0.6", "--hierarchy", "age={widths=[10,20]}"]
+    asked += ["--hierarchy", "sex={prefix=[1]}", "--hierarchy", "region={prefix=[1]}"]
+    said("anonymize", "few.csv", "-o", "here", *asked)
+    kept = [*KEPT, "--scratch", "work", "--save-recipe", "work/saved.toml"]
+    said("anonymize", "few.csv", "-o", "there", *asked, *kept)
+    said("run", "work/saved.toml", "--replace")
+    postgres.fill("few", people.drop("name", "person", "visits"), {"id": "bigint", "age": "bigint"})
+    more = ["--table", "few", "--output-table", "few_released", "--save-recipe", "work/other.toml"]
+    said("anonymize", postgres.url(), "-o", "apart", *asked, *more)
+    assert "sesame" not in (tmp_path / "work" / "other.toml").read_text(encoding="utf-8")
+    written = [(tmp_path / folder / "release.csv").read_bytes() for folder in ("here", "there", "apart")]
+    assert written[0] == written[1] == written[2]
+    rows = postgres.rows("SELECT count(*) FROM few_released")
+    assert rows == [(written[0].count(b"\n") - 1,)]
+
+
+def test_python_says_it_by_a_recipe_too(people: pl.DataFrame, tmp_path: Path) -> None:
+    """One way for everything: tables of a recipe as mappings."""
+    recipe = {
+        "seed": 1,
+        "source": {"path": str(tmp_path / "parts"), "missing": "value"},
+        "roles": {"quasi": ["age", "sex"], "sensitive": ["diagnosis"],
+                  "drop": ["id", "name", "person", "region", "income", "visits"]},
+        "models": [{"name": "k", "k": 3}, {"name": "distinct-l", "l": 2}],
+        "engine": {"name": "duckdb", "memory": "256MB"},
+        "output": {"folder": str(tmp_path / "out")},
+    }  # fmt: skip
+    written = shoal.run(recipe)
+    assert shoal.verify_release(tmp_path / "out").passed
+    assert written.manifest["statement"] == "3-anonymous, distinct 2-diverse on diagnosis"
+    with shoal.open_rows(recipe) as rows:
+        there, sets = shoal.assess(rows), shoal.discover(rows, share=0.01)
+    table = shoal.read(people.select("age", "sex", "diagnosis"), quasi=["age", "sex"], sensitive=["diagnosis"],
+                       missing="value")  # fmt: skip
+    here = shoal.assess(table)
+    assert there.figures == here.figures
+    assert there.by_record.numbers[there.riskiest(9)].tolist() == here.by_record.numbers[here.riskiest(9)].tolist()
+    assert sets == shoal.discover(table, share=0.01)
+
+
+def shares(found: Any, *, but: tuple[str, ...] = ()) -> dict[str, tuple[float, ...]]:
+    """What attacks found, and its interval, without what random other people would be told."""
+    figures = [one for attack in found["attacks"] if attack["name"] not in but for one in attack["figures"]]
+    return {one["name"]: (one["value"], one["low"], one["high"]) for one in figures}
+
+
+@pytest.mark.parametrize("who", WHO)
+@pytest.mark.parametrize("algorithm", ["optimal", "toc"])
+def test_attacks_on_everybody_find_what_they_find_in_memory(
+    people: pl.DataFrame, said: Said, tmp_path: Path, who: str, algorithm: str
+) -> None:
+    for name in both(tmp_path, who):
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        (tmp_path / name).write_text(text.replace('"optimal"', f'"{algorithm}"'), encoding="utf-8")
+    here, there = said("attack", "memory.toml", "--hold-out", "0"), said("attack", "duckdb.toml")
+    assert (here["sample"], there["sample"]) == (None, {"rows": 500, "of": 500})
+    found, expected = shares(there), shares(here, but=("minimality", "downcoding", "outsiders"))
+    assert set(found) == set(expected)
+    # Of values and classes that fit somebody equally well, which is taken depends on how classes are numbered.
+    assert all(found[name] == pytest.approx(one, abs=0.01) for name, one in expected.items())
+    sure = [name for name in expected if not name.startswith("skewness")]
+    assert [found[name][0] for name in sure] == pytest.approx([expected[name][0] for name in sure])
+    notes = {one["name"]: one["note"] for one in there["attacks"]}
+    assert "all rows in memory (the engine 'memory')" in notes["downcoding"]
+
+
+def test_a_sample_is_attacked_in_classes_of_all_rows(people: pl.DataFrame, said: Said, tmp_path: Path) -> None:
+    """Classes of a sample alone would be smaller, and its people found more often."""
+    _, there = both(tmp_path, "people")
+    whole, some = said("attack", there), said("attack", there, "--sample", "150")
+    assert some["sample"]["of"] == 500
+    assert 100 < some["sample"]["rows"] <= 150
+    assert "classes are counted over all of them" in some["statement"]
+    found, expected = shares(some), shares(whole)
+    assert set(expected) - set(found) == {"singling-out:diagnosis", "singling-out:income"}
+    low, high = found["linkage"][1:3]
+    assert low <= expected["linkage"][0] <= high
+    assert high - low > expected["linkage"][2] - expected["linkage"][1]
+    assert said("attack", there, "--sample", "150") == some
+
+
+def test_what_cannot_be_attacked_there_is_said_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, method in (("grouped", "optimal"), ("noisy", "random")):
+        text = f'[source]\npath = "none.csv"\n[algorithm]\nname = "{method}"\n[engine]\nname = "duckdb"\n'
+        (tmp_path / f"{name}.toml").write_text(text, "utf-8")
+    (tmp_path / "memory.toml").write_text('[source]\npath = "none.csv"\n', "utf-8")
+    for words, sentence in {
+        ("attack", "grouped.toml", "--hold-out", "0.2"): "Nobody is held out of what the engine 'duckdb' keeps",
+        ("attack", "grouped.toml", "--against", "a.csv"): "the recipe's own people are attacked",
+        ("attack", "noisy.toml"): "A randomised release is attacked row by row: use the engine 'memory'",
+        ("attack", "memory.toml", "--sample", "9"): "A --sample is of a recipe whose engine keeps the rows",
+    }.items():
+        assert execute(list(words)) == 2
+        assert sentence in capsys.readouterr().err
+
+
+SWEEP = ["--replace", "--processes", "1", "--grid", "k=3,5", "--algorithm", "optimal"]
+APART = "optimal repeat=true"
+
+
+def points(found: Any) -> list[Any]:
+    """The points of a comparison without their times, and without intervals, which ties between classes move."""
+    return [{key: value for key, value in one.items() if key not in ("seconds", "beside")} for one in found["points"]]
+
+
+@pytest.mark.parametrize("who", WHO)
+def test_points_are_compared_as_in_memory(people: pl.DataFrame, said: Said, tmp_path: Path, who: str) -> None:
+    here, there = (said("compare", name, *SWEEP, "--algorithm", "mondrian") for name in both(tmp_path, who))
+    assert points(here) == points(there)
+    assert here["rows"] == there["rows"] == 500
+    again = said("compare", "duckdb.toml", *SWEEP, "--algorithm", "mondrian")
+    assert (again["reused"], points(again)) == (4, points(there))
+
+
+def test_only_points_that_need_rows_are_made_of_a_sample(
+    people: pl.DataFrame, said: Said, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shoal.comparing.sources.SAMPLE", 200)
+    monkeypatch.setattr("shoal.engines.stored.StoredRows.most", lambda rows, memory: 200)
+    here, there = (said("compare", name, *SWEEP, "--algorithm", APART) for name in both(tmp_path, "rows"))
+    assert [one["classes"] for one in there["points"][:2]] == [one["classes"] for one in here["points"][:2]]
+    assert there["points"][2]["classes"] != here["points"][2]["classes"]
+    assert [one["status"] for one in there["points"]] == ["done"] * 4
+    assert any("of the 500 rows" in note and "repeat" in note for note in there["notes"])
+    assert any("classes counted over all of them" in note for note in there["notes"])
+
+
+def test_evaluations_of_rows_that_are_kept_name_what_can_be_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "recipe.toml").write_text('[source]\npath = "none.csv"\n[engine]\nname = "duckdb"\n', "utf-8")
+    assert execute(["measure", "recipe.toml", "--evaluate", "all"]) == 2
+    assert "run the recipe and evaluate its folder by --against" in capsys.readouterr().err

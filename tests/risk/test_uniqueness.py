@@ -41,8 +41,7 @@ def drawn(population: np.ndarray, fraction: float, random: np.random.Generator) 
     sizes = np.bincount(sample, minlength=population.size)
     truth = float(((sizes == 1) & (population == 1)).sum() / sample.size)
     sizes = sizes[sizes > 0]
-    empty = np.empty(0, dtype=np.int64)
-    return Classes(ids=empty, first=empty, sizes=sizes, shares=np.full(sizes.size, fraction)), truth
+    return Classes(sizes=sizes, shares=np.full(sizes.size, fraction)), truth
 
 
 def estimates(classes: Classes) -> dict[str, Risk]:
@@ -99,8 +98,7 @@ def test_nobody_is_unique_among_large_classes() -> None:
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=40), st.floats(0.01, 1.0))
 def test_bounds(sizes: list[int], fraction: float) -> None:
     found = np.array(sizes)
-    empty = np.empty(0, dtype=np.int64)
-    classes = Classes(ids=empty, first=empty, sizes=found, shares=np.full(found.size, fraction))
+    classes = Classes(sizes=found, shares=np.full(found.size, fraction))
     share = (found == 1).sum() / found.sum()
     for one in uniqueness_figures(classes).values():
         assert 0.0 <= one.interval[0] <= one.value + 1e-12
@@ -108,8 +106,7 @@ def test_bounds(sizes: list[int], fraction: float) -> None:
 
 
 def test_a_whole_table_needs_no_model() -> None:
-    empty = np.empty(0, dtype=np.int64)
-    classes = Classes(ids=empty, first=empty, sizes=np.array([1, 1, 3]), shares=np.ones(3))
+    classes = Classes(sizes=np.array([1, 1, 3]), shares=np.ones(3))
     assert {one.value for one in uniqueness_figures(classes).values()} == {2 / 5}
     assert set(uniqueness_figures(classes)) == {f"population-unique-{name}" for name in ESTIMATORS}
 

@@ -178,6 +178,10 @@ class AttackCase:
         Row of the input that each of ``people`` is, None where that is not known.
     others
         Further releases about the same people.
+    own
+        Class of each of ``people``, -1 where suppressed, as the publisher says it without a release beside.
+    sampled
+        Whether ``people`` are only some of those in the data, as far as anybody knows.
     """
 
     kind: Kind
@@ -192,6 +196,15 @@ class AttackCase:
     release: Release | None = None
     input_rows: np.ndarray | None = None
     others: Sequence[Other] = field(default_factory=list)
+    own: np.ndarray | None = None
+    sampled: bool = False
+
+    @property
+    def own_classes(self) -> np.ndarray | None:
+        """Class of each of ``people``, -1 where suppressed; None where only the publisher knows it."""
+        if self.own is not None or self.release is None or self.input_rows is None:
+            return self.own
+        return self.release.released.classes[self.input_rows]
 
     def has(self, trait: Trait) -> bool:
         """Whether the release has something, by what it is called or by how it was made."""

@@ -44,7 +44,7 @@ class Linkage(Attack):
             )  # fmt: skip
         none = "A person outside the data has no record to be picked, so 'linkage' itself has no control."
         note = [case.no_control if case.control is None else none]
-        if case.input_rows is None:
+        if case.own_classes is None:
             note.append("Everybody who is matched is taken to be in the data, the own record among the matches.")
         if case.view.left_out:
             note.append(f"{', '.join(case.view.left_out)} is published by representatives and was left out.")
@@ -93,13 +93,13 @@ def own_is_there(case: AttackCase, counts: np.ndarray) -> np.ndarray:
 
     Without it, everybody in the table is taken to be in the data. A person with any match then has the record there.
     """
-    if case.release is None or case.input_rows is None:
+    own = case.own_classes
+    if own is None:
         return counts > 0
-    released = case.release.released
-    there = released.classes >= 0
-    if released.channel is not None:
-        there = there & (released.channel.before == released.channel.after).all(axis=0)
-    return there[case.input_rows]
+    channel = None if case.release is None else case.release.released.channel
+    if channel is None:
+        return own >= 0
+    return (own >= 0) & (channel.before == channel.after).all(axis=0)[case.input_rows]
 
 
 def distribution(counts: np.ndarray) -> list[dict[str, Any]]:
@@ -115,7 +115,9 @@ def distribution(counts: np.ndarray) -> list[dict[str, Any]]:
 
 
 def _seen_by_records(case: AttackCase) -> dict[str, Any]:
-    """The other way round: how many people of the table each released record could belong to."""
+    """The other way round: how many people of the table each released record could belong to, if it has them all."""
+    if case.sampled:
+        return {}
     matcher = case.view.cells
     vectors, vector = case.people.places
     weight = np.bincount(vector, minlength=vectors.shape[0]).astype(np.float64)

@@ -28,10 +28,10 @@ def in_own_class(case: AttackCase) -> AttackCase:
     covering = case.view.matcher.counts(people.vectors, np.ones(case.view.matcher.sizes.size))
     if covering.max(initial=0.0) <= 1:
         return case
-    if case.release is not None and case.input_rows is not None:
-        classes = case.release.released.classes[case.input_rows]
+    classes = case.own_classes
+    if classes is not None:
         released = np.flatnonzero(classes >= 0)
         own = replace(people.take(released), classes=classes[released].astype(np.int32), vectors=None, vector=None)
     else:
         own = own_people(case.view)
-    return replace(case, people=own, control=None, no_control=_NO_CLASS, input_rows=None)
+    return replace(case, people=own, control=None, no_control=_NO_CLASS, input_rows=None, own=None)

@@ -31,6 +31,7 @@ _NEEDS = {
     "input": "the publisher's side (name the recipe instead of the folder)",
     "sensitive": "a sensitive column whose true values are known",
     "others": "further releases of the same people (--also)",
+    "everybody": "all people of the data and not a sample of them (--sample, or the engine 'memory')",
     "full-domain": "the best full-domain recoding (optimal, samarati, incognito; no workload), made from a recipe",
 }
 _NO_CLASS = (
@@ -84,6 +85,8 @@ def make_case(
     held_out: bool = False,
     others: Sequence[tuple[pl.DataFrame, Mapping[str, Any]]] = (),
     subject: str | None = None,
+    own: np.ndarray | None = None,
+    sampled: bool = False,
 ) -> AttackCase:
     """Put people beside a release.
 
@@ -97,11 +100,14 @@ def make_case(
         Whether ``control`` was kept back from the same input. Tables of other origin must meet the release.
     subject
         Column of theirs that says whose row it is, by default the release's own.
+    own, sampled
+        Class of each row of ``against``, which is then of the release's input, and whether it lacks some of that.
     """
     known = view.matcher is not None or view.centroids is not None
     told = [(frame, readers_manifest(described, [against, control])) for frame, described in others]
     seen_by = [view, *(public_view(frame, described) for frame, described in told)]
-    for table, who in ((None if aligned else against, PEOPLE), (None if held_out else control, CONTROL)):
+    mine = aligned or own is not None
+    for table, who in ((None if mine else against, PEOPLE), (None if held_out else control, CONTROL)):
         for one in seen_by:
             if table is not None:
                 refuse_strangers(one, table, who, subject)
@@ -114,13 +120,13 @@ def make_case(
     found = []
     for other in seen_by[1:]:
         if seen and against is not None and other.matcher is not None:
-            mine = identified_people(other, control, subject) if control is not None else None
-            found.append(Other(view=other, people=identified_people(other, against, subject), control=mine))
+            theirs = identified_people(other, control, subject) if control is not None else None
+            found.append(Other(view=other, people=identified_people(other, against, subject), control=theirs))
     rows = np.arange(people.n) if aligned and release is not None and seen else None
     return AttackCase(
         kind=kind_of(manifest), made=made_of(manifest), view=view, keys=keys, people=people,
         identified=seen, control=beside, no_control=why, outside=control, release=release, input_rows=rows,
-        others=found,
+        others=found, own=own if seen else None, sampled=sampled,
     )  # fmt: skip
 
 
@@ -140,10 +146,10 @@ def _run(case: AttackCase, one: str | Mapping[str, Any]) -> AttackResult:
         # Whoever knows the class knows more than the nearest one; people outside the data have none.
         told = case.no_control if case.control is None else _NO_CLASS
         own = own_people(mine.view)
-        mine = replace(mine, people=own, identified=False, input_rows=None, control=None, no_control=told)
+        mine = replace(mine, people=own, identified=False, input_rows=None, own=None, control=None, no_control=told)
     elif "people" not in made.needs and not mine.people.truth:
         # Nobody's true values are known, so the released records stand in, whose values are.
-        mine = replace(mine, people=own_people(mine.view), identified=False, input_rows=None)
+        mine = replace(mine, people=own_people(mine.view), identified=False, input_rows=None, own=None)
     lacking = _lacking(made, mine)
     result = made.result([], lacking) if lacking else made.run(mine)
     if not isinstance(result, AttackResult):
@@ -181,9 +187,11 @@ def _lacking(attack: Attack, case: AttackCase) -> str:
         "input": case.release is not None,
         "sensitive": bool(case.view.sensitive) and bool(case.people.truth),
         "others": bool(case.others),
+        "everybody": not case.sampled,
         "full-domain": best_of_all(case.release),
     }
-    missing = [_NEEDS[need] for need in attack.needs if not have[need]]
+    told = _NEEDS | ({} if case.own is None else {"input": "all rows in memory (the engine 'memory')"})
+    missing = [told[need] for need in attack.needs if not have[need]]
     return f"'{attack.name}' needs {' and '.join(missing)}." if missing else ""
 
 

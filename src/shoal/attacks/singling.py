@@ -28,7 +28,7 @@ class SinglingOut(Attack):
     """
 
     name: ClassVar = "singling-out"
-    needs: ClassVar = ("people", "sensitive")
+    needs: ClassVar = ("people", "sensitive", "everybody")
 
     def run(self, case: AttackCase) -> AttackResult:
         """One figure a sensitive column."""

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -14,6 +14,7 @@ from shoal.cli import options
 from shoal.cli.run import carry_out
 from shoal.cli.show import show_json
 from shoal.cli.summary import release_data, show_release
+from shoal.cli.targets import Keeping, place_of
 from shoal.errors import InputError
 from shoal.grammar import (
     pairs,
@@ -28,11 +29,12 @@ from shoal.grammar import (
 
 if TYPE_CHECKING:
     from shoal.io.recipes import Recipe
+    from shoal.results import Release, Written
 
 
 def anonymize(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A CSV or Parquet file.", show_default=False)],
+    file: options.FileOrUrl,
     output: options.Output,
     identifiers: options.Identifiers = None,
     quasi: options.Quasi = None,
@@ -72,6 +74,12 @@ def anonymize(
     passphrase_file: options.PassphraseFile = None,
     key_file: options.KeyFile = None,
     accept_short: options.AcceptShort = False,
+    engine: options.EngineName = None,
+    memory: options.Memory = None,
+    scratch: options.Scratch = None,
+    table: options.DatabaseTable = None,
+    query: options.Query = None,
+    output_table: options.OutputTable = None,
     save_recipe: options.SaveRecipe = None,
     replace: options.Replace = False,
     as_json: options.Json = False,
@@ -81,12 +89,21 @@ def anonymize(
     data = recipe_data(context.params)
     with _saved(data, save_recipe, replace):
         keys = (passphrase_file, key_file)
-        release, folder = carry_out(as_recipe(data), replace=replace, keys=keys, accept_short=accept_short)
+        release, folder = carry_out(_recipe(data), replace=replace, keys=keys, accept_short=accept_short)
+    _show(release, folder, save_recipe, as_json)
+
+
+def _show(release: Release | Written, folder: Path | None, saved: Path | None, as_json: bool) -> None:
     if as_json:
-        saved = None if save_recipe is None else str(save_recipe)
-        show_json(release_data(release, folder) | {"recipe": saved})
+        show_json(release_data(release, folder) | {"recipe": None if saved is None else str(saved)})
     else:
         show_release(release, folder)
+
+
+def _recipe(data: Mapping[str, Any]) -> Recipe:
+    from shoal.running import as_recipe
+
+    return as_recipe(data)
 
 
 def recipe_data(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,8 +112,8 @@ def recipe_data(given: Mapping[str, Any]) -> dict[str, Any]:
     def chosen(*names: str) -> dict[str, Any]:
         return {name: given[name] for name in names if given[name] not in (None, [], ())}
 
-    source = chosen("encoding", "missing_markers", "missing") | {
-        "path": str(given["file"]),
+    source = chosen("encoding", "missing_markers", "missing", "table", "query") | {
+        **place_of(given["file"]),
         "columns": split_columns(given["columns"]),
         "separator": separator_character(given["separator"]),
         "population": None if given["population"] is None else str(given["population"]),
@@ -113,9 +130,11 @@ def recipe_data(given: Mapping[str, Any]) -> dict[str, Any]:
         "policies": {name: parse_policy(text) for name, text in pairs("--policy", given["policies"]).items()},
         "models": [parse_model(text) for text in given["models"] or ()],
         "algorithm": parameters | {"name": given["algorithm"]},
+        "engine": Keeping(**{key: given[key] for key in ("engine", "memory", "scratch")}).settings(given["file"]),
         "output": chosen("format", "suppressed", "order", "formulas", "date", "vault_entry", "token_key", "codes")
         | {"folder": str(given["output"])}
         | ({} if given["vault"] is None else {"vault": str(given["vault"])})
+        | ({} if given["output_table"] is None else {"table": given["output_table"]})
         | ({"discard_secret": True} if given["discard_secret"] else {}),
     }
 
@@ -129,15 +148,6 @@ def _columns(types: list[str] | None, codes: list[str] | None) -> dict[str, dict
     for name, text in pairs("--code", codes).items():
         found.setdefault(name, {})["code"] = parse_code(text)
     return found
-
-
-def as_recipe(data: Mapping[str, Any], base: Path = Path()) -> Recipe:
-    """The recipe, checked as one from a file is."""
-    import tomlkit
-
-    from shoal.io.recipes import parse_recipe
-
-    return parse_recipe(tomlkit.dumps(data), base)
 
 
 @contextmanager
@@ -161,6 +171,7 @@ def _saved(data: Mapping[str, Any], path: Path | None, replace: bool) -> Iterato
 def recipe_text(data: Mapping[str, Any], folder: Path) -> str:
     """The recipe as a file in ``folder``, with relative paths as seen from there."""
     from shoal.io.recipes import dump_recipe
+    from shoal.running import as_recipe
 
     def seen(entry: str) -> str:
         return entry if os.path.isabs(entry) else Path(os.path.relpath(entry, folder)).as_posix()
@@ -185,6 +196,7 @@ def recipe_text(data: Mapping[str, Any], folder: Path) -> str:
             **{key: seen(data["output"][key]) for key in ("folder", "vault") if key in data["output"]},
             **({"codes": seen(codes)} if codes.endswith(".json") else {}),
         },
+        "engine": {key: seen(entry) if key == "scratch" else entry for key, entry in data["engine"].items()},
         "hierarchies": {name: moved_file(entry) for name, entry in data["hierarchies"].items()},
         "policies": {
             name: entry | {"ranges": seen(entry["ranges"])} if is_file(entry) else entry

@@ -25,6 +25,7 @@ from shoal.cli.options import (
     Subject,
     Types,
 )
+from shoal.cli.sampled import kept_case, kept_recipe
 from shoal.cli.show import say, share, show_json, show_table, steps
 from shoal.errors import InputError, ParameterError
 from shoal.grammar import pairs, parse_attack, parse_hierarchy, separator_character, split_columns
@@ -60,6 +61,13 @@ HoldOut = Annotated[
     typer.Option(
         metavar="SHARE", min=0.0, max=0.9, show_default=False,
         help="Of a recipe: keep back this share of the rows as a control, 0.2 by default.",
+    ),
+]  # fmt: skip
+Sample = Annotated[
+    int | None,
+    typer.Option(
+        metavar="ROWS", min=1, show_default=False,
+        help="Of a recipe whose engine keeps the rows: attack so many of them, 10,000 by default.",
     ),
 ]  # fmt: skip
 Also = Annotated[
@@ -101,6 +109,7 @@ def attack(
     separator: Separator = None,
     encoding: Encoding = None,
     missing_markers: Markers = None,
+    sample: Sample = None,
     seed: Seed = None,
     as_json: Json = False,
 ) -> None:
@@ -120,7 +129,7 @@ def attack(
         )  # fmt: skip
         read = _reader(columns, separator, encoding, missing_markers)
         known = Known(subject=subject, against=against, control=control, also=also or (), read=read, seed=seed)
-        case, statement = _case(target, given, known, hold_out, step)
+        case, statement, drawn = _case(target, given, known, hold_out, sample, step)
         step("attacking")
         results = run_attacks(case, wanted)
         data = [_data(result) for result in results]
@@ -129,7 +138,8 @@ def attack(
 
             write_private(place, attack_html(data, title=target.name, kind=case.kind.name, statement=statement))
     if as_json:
-        show_json({"target": str(target), "kind": case.kind.name, "statement": statement, "attacks": data})
+        found = {"target": str(target), "kind": case.kind.name, "statement": statement, "sample": drawn}
+        show_json({**found, "attacks": data})
     else:
         _show(results, f"{target}: a {case.kind} release, {statement}", html)
 
@@ -205,21 +215,29 @@ def _reader(
 
 
 def _case(
-    target: Path, given: FileOptions, known: Known, hold_out: float | None, step: Step
-) -> tuple[AttackCase, str]:
-    """What is attacked and how it is announced, after refusing options that are not for it."""
+    target: Path, given: FileOptions, known: Known, hold_out: float | None, sample: int | None, step: Step
+) -> tuple[AttackCase, str, dict[str, int] | None]:
+    """What is attacked, how it is announced, and how large a sample it is, after refusing options that are not for it.
+
+    There is a sample where an engine keeps the rows of a recipe.
+    """
     is_file = not target.is_dir() and target.suffix != ".toml"
     if not is_file:
         given.refuse("release" if target.is_dir() else "recipe", but=("hierarchies",) if target.is_dir() else ())
     if hold_out is not None and (target.is_dir() or is_file):
         raise InputError("A share can be held out only before a release is made: name its recipe instead.")
+    kept = kept_recipe(target)
+    if sample is not None and kept is None:
+        raise InputError("A --sample is of a recipe whose engine keeps the rows: everybody else is attacked whole.")
     if is_file:
-        return _file_case(target, given, known)
+        return *_file_case(target, given, known), None
     if target.is_dir():
-        return _written_case(target, given.hierarchies, known)
+        return *_written_case(target, given.hierarchies, known), None
     if known.subject is not None:
         raise ParameterError("--subject is for a file or a release, and a recipe says it itself: leave it out.")
-    return _made_case(target, hold_out, known, step)
+    if kept is not None:
+        return kept_case(kept, hold_out, sample, known, step)
+    return *_made_case(target, hold_out, known, step), None
 
 
 def _file_case(path: Path, given: FileOptions, known: Known) -> tuple[AttackCase, str]:

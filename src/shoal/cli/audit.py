@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from shoal.cli.options import Columns, Encoding, Json, Markers, Quasi, Sensitive, Separator, Subject
+from shoal.cli.options import (
+    Columns,
+    DatabaseTable,
+    Encoding,
+    EngineName,
+    FileOrUrl,
+    Json,
+    Key,
+    Markers,
+    Memory,
+    Quasi,
+    Query,
+    Scratch,
+    Sensitive,
+    Separator,
+    Subject,
+)
 from shoal.cli.show import figure, say, share, show_json, show_table, steps
 from shoal.grammar import separator_character, split_columns
 
@@ -16,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def audit(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A CSV or Parquet file.", show_default=False)],
+    file: FileOrUrl,
     quasi: Quasi = None,
     sensitive: Sensitive = None,
     subject: Subject = None,
@@ -24,33 +38,38 @@ def audit(
     separator: Separator = None,
     encoding: Encoding = None,
     missing_markers: Markers = None,
+    engine: EngineName = None,
+    memory: Memory = None,
+    scratch: Scratch = None,
+    table: DatabaseTable = None,
+    query: Query = None,
+    key: Key = None,
     as_json: Json = False,
 ) -> None:
     """Say how well any file is protected: k, l, t and alpha of its cells as they stand."""
     with steps() as step:
         step("loading")
-        from shoal.io.files import read_frame
-        from shoal.risk.audit import audit as examine
+        from shoal.cli.targets import Keeping, Reading, Roles, called, open_target
+        from shoal.risk.audit import audit_rows
 
-        step("reading")
-        frame = read_frame(
-            file,
-            columns=split_columns(columns),
-            separator=separator_character(separator),
-            encoding=encoding or "utf-8",
-            missing_markers=missing_markers or (),
-        )
-        step("counting classes")
-        found = examine(frame, quasi=quasi or (), sensitive=sensitive or (), subject=subject)
+        roles = Roles(quasi=quasi or (), sensitive=sensitive or (), subject=subject)
+        reading = Reading(
+            columns=split_columns(columns), separator=separator_character(separator), encoding=encoding,
+            markers=missing_markers or (),
+        )  # fmt: skip
+        keeping = Keeping(engine=engine, memory=memory, scratch=scratch, table=table, query=query, key=key)
+        with open_target(file, roles, reading, keeping, step=step) as (rows, _):
+            found = audit_rows(rows, step)
+        name = called(file)
     if as_json:
-        show_json({"file": str(file), **found.as_dict()})
+        show_json({"file": name, **found.as_dict()})
     else:
-        _show(found, file)
+        _show(found, Path(name).name)
 
 
-def _show(found: Audit, file: Path) -> None:
+def _show(found: Audit, name: str) -> None:
     people = f" about {found.people:,} people" if found.people != found.rows else ""
-    say(f"{file.name}: {found.rows:,} rows{people}; quasi-identifiers: {', '.join(found.quasi)}")
+    say(f"{name}: {found.rows:,} rows{people}; quasi-identifiers: {', '.join(found.quasi)}")
     readings = [found.own_value] if found.wildcard is None else [found.own_value, found.wildcard]
     headings = [">missing is a value", ">missing is a wildcard"][: len(readings)]
     labelled = [_rows(reading) for reading in readings]

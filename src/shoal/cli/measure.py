@@ -95,6 +95,8 @@ def measure(
     if vault is not None and not (target.is_dir() and asked):
         raise InputError("A vault reads the codes of a written release that is evaluated: leave out --vault.")
     recipe = _with_workload(target) if gain else None
+    if asked and not target.is_dir():
+        _refuse_kept(target)
 
     def original() -> pl.DataFrame:
         from shoal.io.files import read_frame
@@ -167,6 +169,19 @@ def _check(target: Path, against: Path | None, html: Path | None, replace: bool,
     from shoal.io.private import check_private
 
     return check_private(html, suffix=".html", replace=replace)
+
+
+def _refuse_kept(target: Path) -> None:
+    """Refuse to evaluate what would have to be in memory, and is not."""
+    from shoal.io.recipes import load_recipe
+    from shoal.running import keeps_rows
+
+    recipe = load_recipe(target)
+    if keeps_rows(recipe):
+        raise InputError(
+            f"Evaluations look at rows one by one, which the engine '{recipe.engine.name}' keeps: run the recipe and "
+            "evaluate its folder by --against, or use the engine 'memory'."
+        )
 
 
 def _findings(

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 _READ, _ROLES = "Reading the file", "Roles of the columns"
+_KEEP = "Rows that need not fit into memory"
 _PROMISE, _WRITE = "What to promise, and how", "What to write"
 
 
@@ -60,6 +61,17 @@ Code = Annotated[
     list[str] | None,
     _many("COLUMN=HOW", "Publish codes of its values: mapping, graded, or a table as in a recipe.", _PROMISE, "--code"),
 ]
+FileOrUrl = Annotated[
+    str, typer.Argument(metavar="FILE|URL", help="A CSV or Parquet file, or a database.", show_default=False)
+]
+EngineName = Annotated[
+    str | None, _one("NAME", "Who keeps the rows: memory (default), duckdb, or postgres for a url.", _KEEP, "--engine")
+]
+Memory = Annotated[str | None, _one("SIZE", "What it may take, as 2GB; 4GiB by default.", _KEEP)]
+Scratch = Annotated[Path | None, _one("FOLDER", "Where its scratch files go; the system's place by default.", _KEEP)]
+DatabaseTable = Annotated[str | None, _one("NAME", "Of a url: the table or view.", _KEEP, "--table")]
+Query = Annotated[str | None, _one("SELECT", "Of a url: a query in the place of a table.", _KEEP)]
+
 Identifiers = Annotated[list[str] | None, _many("COLUMN", "Names a person.", _ROLES, "--identifier")]
 Quasi = Annotated[list[str] | None, _many("COLUMN", "Could be known to somebody.", _ROLES)]
 Sensitive = Annotated[list[str] | None, _many("COLUMN", "Nobody should learn it.", _ROLES)]
@@ -82,6 +94,7 @@ Settings = Annotated[list[str] | None, _many("KEY=VALUE", "A parameter of the al
 Acknowledge = Annotated[list[str] | None, _many("CODE", "A warning that you accept.", _PROMISE)]
 
 Output = Annotated[Path, _one("FOLDER", "Where the release goes.", _WRITE, "--output", "-o")]
+OutputTable = Annotated[str | None, _one("NAME", "Of a url: a new table there for the release as well.", _WRITE)]
 Format = Annotated[str | None, _one("FORMAT", "csv (default) or parquet.", _WRITE, "--format")]
 Suppressed = Annotated[str | None, _one("HOW", "Suppressed rows: drop (default) or star.", _WRITE)]
 Vault = Annotated[Path | None, _one("FILE.vault", "Keep what undoes a coded release here, encrypted.", _WRITE)]

@@ -12,13 +12,19 @@ import typer
 
 from shoal.cli.options import (
     Columns,
+    DatabaseTable,
     Encoding,
+    EngineName,
     Json,
+    Key,
     Markers,
+    Memory,
     Page,
     Policies,
     Quasi,
+    Query,
     ReplacePage,
+    Scratch,
     Sensitive,
     Separator,
     Subject,
@@ -31,7 +37,7 @@ from shoal.grammar import pairs, parse_hierarchy, parse_policy, separator_charac
 if TYPE_CHECKING:
     from shoal.results import Risk
     from shoal.risk.report import RiskReport
-    from shoal.table.table import Table
+    from shoal.table.rows import PeopledRows
 
 _POPULATION = "What is known about the population"
 _KNOWN = {
@@ -43,11 +49,12 @@ _KNOWN = {
 
 
 Target = Annotated[
-    Path,
+    str,
     typer.Argument(
-        metavar="FILE|RECIPE|FOLDER", help="A CSV or Parquet file, a recipe, or a release.", show_default=False
+        metavar="FILE|RECIPE|FOLDER|URL", show_default=False,
+        help="A CSV or Parquet file, a recipe, a release, or a database.",
     ),
-]
+]  # fmt: skip
 Trees = Annotated[
     list[str] | None,
     typer.Option(
@@ -111,6 +118,12 @@ def risk(
     separator: Separator = None,
     encoding: Encoding = None,
     missing_markers: Markers = None,
+    engine: EngineName = None,
+    memory: Memory = None,
+    scratch: Scratch = None,
+    table: DatabaseTable = None,
+    query: Query = None,
+    key: Key = None,
     as_json: Json = False,
 ) -> None:
     """Say how likely people are found: risks of attackers, uniqueness, special uniques and what adds to them."""
@@ -118,7 +131,7 @@ def risk(
         raise ParameterError("--show-values prints values to a terminal only: leave it out here.")
     with steps() as step:
         step("loading")
-        from shoal.cli.targets import Reading, Roles, load_population, load_target
+        from shoal.cli.targets import Keeping, Reading, Roles, called, load_population, open_target
         from shoal.io.private import check_private
         from shoal.risk.assess import assess
         from shoal.risk.discovery import discover as find_sets
@@ -133,26 +146,44 @@ def risk(
             columns=split_columns(columns), separator=separator_character(separator), encoding=encoding,
             markers=missing_markers or (),
         )  # fmt: skip
-        step("reading")
-        table, notes = load_target(target, roles, reading, household, every=discover is not None)
-        everybody = None if population is None else load_population(population, target, table, reading)
-        found = assess(
-            table, threshold=threshold, population=everybody, fraction=fraction, household=household, suda=suda,
-            pairs=in_pairs, progress=step,
-        )  # fmt: skip
-        if discover is not None:
-            found = dataclasses.replace(found, discovered=find_sets(table, share=discover, progress=step))
-        title = table.name or target.resolve().stem
+        keeping = Keeping(engine=engine, memory=memory, scratch=scratch, table=table, query=query, key=key)
+        name, every = called(target), discover is not None
+        with open_target(
+            target, roles, reading, keeping, household=household, every=every, step=step
+        ) as (rows, notes):  # fmt: skip
+            everybody = None if population is None else load_population(population, target, rows.domain, reading)
+            found = assess(
+                rows, threshold=threshold, population=everybody, fraction=fraction, household=household, suda=suda,
+                pairs=in_pairs, progress=step,
+            )  # fmt: skip
+            if discover is not None:
+                found = dataclasses.replace(found, discovered=find_sets(rows, share=discover, progress=step))
+            cells = _cells(rows, found, top) if show_values else None
+        title = found.name or Path(name).resolve().stem
         if place is not None:
             step("writing")
             _write_page(place, found, title, notes)
     if as_json:
-        show_json({"target": str(target), "notes": notes, **_told(found, top), "html": html})
+        show_json({"target": name, "notes": notes, **_told(found, top), "html": html})
     else:
         _show(found, title, notes)
         _show_discovered(found)
-        _show_riskiest(found, table, top, show_values)
+        _show_riskiest(found, top, cells)
         _show_page(html)
+
+
+def _cells(rows: PeopledRows, found: RiskReport, top: int) -> dict[int, tuple[Any, ...]]:
+    """Quasi-identifiers of the rows at most risk, by their numbers."""
+    import numpy as np
+
+    from shoal.risk.classes import every_cell
+
+    wanted = found.by_record.numbers[found.riskiest(top)]
+    cells = {}
+    for batch in rows.listed(every_cell(rows.frequency([]).rows.size), found.quasi):
+        for place in np.flatnonzero(np.isin(batch.numbers, wanted)):
+            cells[int(batch.numbers[place])] = batch.cells.row(int(place))
+    return cells
 
 
 def _told(found: RiskReport, top: int) -> dict[str, Any]:
@@ -233,15 +264,14 @@ def _riskiest(found: RiskReport, top: int) -> list[dict[str, Any]]:
     return [{names.get(key, key): entry[place].item() for key, entry in known.items()} for place in found.riskiest(top)]
 
 
-def _show_riskiest(found: RiskReport, table: Table, top: int, show_values: bool) -> None:
+def _show_riskiest(found: RiskReport, top: int, cells: Mapping[int, tuple[Any, ...]] | None) -> None:
     listed = _riskiest(found, top)
     if not listed:
         return
     keys = list(listed[0])
     rows: list[Sequence[object]] = [[figure(row[key]) if key != "row" else row[key] for key in keys] for row in listed]
     headings = [f">{key}" for key in keys]
-    if show_values:
-        cells = table.frame.select(found.quasi)
-        rows = [[*row, *cells.row(int(at))] for row, at in zip(rows, found.riskiest(top), strict=True)]
+    if cells is not None:
+        rows = [[*row, *cells[one["row"]]] for row, one in zip(rows, listed, strict=True)]
         headings += found.quasi
     show_table(headings, rows, title="Rows at most risk")

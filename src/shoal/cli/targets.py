@@ -1,8 +1,9 @@
-"""What a command looks at: a file of any tool, the source of a recipe, or the folder of a release, as a coded table."""
+"""What a command looks at: a file of any tool, a table of a database, the source of a recipe, or a release, coded."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,11 @@ from shoal.params import nearest
 if TYPE_CHECKING:
     import polars as pl
 
+    from shoal.io.recipes import Recipe
+    from shoal.risk.cells import Standing
+    from shoal.streaming.standing import Released
+    from shoal.table.domain import Domain
+    from shoal.table.rows import PeopledRows
     from shoal.table.table import Table
 
 # How our own releases write a missing cell in CSV.
@@ -54,31 +60,126 @@ class Roles:
     policies: Mapping[str, Any] = field(default_factory=dict)
 
 
-def load_target(
-    target: Path, roles: Roles, reading: Reading, household: str | None, *, every: bool = False
-) -> tuple[Table, list[str]]:
-    """The table behind a target, and what to know before its figures are read.
+@dataclass(frozen=True, kw_only=True)
+class Keeping:
+    """Who keeps the rows, as options say it; they need not fit into memory.
+
+    Attributes
+    ----------
+    table, query, key
+        Of a database: which rows, and the column that tells them apart.
+    """
+
+    engine: str | None = None
+    memory: str | None = None
+    scratch: Path | None = None
+    table: str | None = None
+    query: str | None = None
+    key: str | None = None
+
+    @property
+    def given(self) -> list[str]:
+        """Options that were given."""
+        return [name for name, entry in vars(self).items() if entry is not None]
+
+    def recipe(self, target: str, reading: Reading | None = None) -> Recipe:
+        """Where the rows are and who keeps them, checked as a recipe is."""
+        from shoal.running import as_recipe
+
+        how = {} if reading is None else {
+            "columns": reading.columns, "separator": reading.separator, "encoding": reading.encoding,
+            "missing_markers": list(reading.markers) or None,
+        }  # fmt: skip
+        source = {**how, **place_of(target), "table": self.table, "query": self.query}
+        return as_recipe({"source": {key: entry for key, entry in source.items() if entry is not None},
+                          "engine": self.settings(target)})  # fmt: skip
+
+    def settings(self, target: str) -> dict[str, str]:
+        """The section about the engine."""
+        name = self.engine or ("postgres" if is_url(target) else None)
+        found = {"name": name, "memory": self.memory, "scratch": None if self.scratch is None else str(self.scratch)}
+        return {key: entry for key, entry in found.items() if entry is not None}
+
+
+def is_url(target: str) -> bool:
+    """Whether a target is in a database."""
+    return "://" in target
+
+
+def called(target: str) -> str:
+    """A target as it may be printed: an address may hold a password."""
+    from shoal.io.relations import without_password
+
+    return without_password(target) if is_url(target) else target
+
+
+def place_of(target: str) -> dict[str, str]:
+    """Where rows are, as a recipe says it."""
+    return {"url": target} if is_url(target) else {"path": target}
+
+
+@contextmanager
+def open_target(
+    target: str,
+    roles: Roles,
+    reading: Reading,
+    keeping: Keeping,
+    *,
+    household: str | None = None,
+    every: bool = False,
+    step: Callable[[str], None] = lambda text: None,
+) -> Iterator[tuple[PeopledRows, list[str]]]:
+    """The rows behind a target, and what to know before their figures are read.
 
     Roles come from the options for a file, else from the recipe or the manifest. With ``every``, columns of a file
     without a role are kept: as neutral ones, or as quasi-identifiers where none is named.
     """
-    if target.is_dir():
-        _refuse_options("release", roles, reading)
-        return _released(target)
-    if target.suffix == ".toml":
-        from shoal.io.recipes import load_recipe
-        from shoal.running import read_recipe_source
+    from shoal.catalogue import load
+    from shoal.io.output import is_release
+    from shoal.io.relations import no_file
+    from shoal.risk.classes import counted_rows
+    from shoal.running import keeps_rows, open_rows
 
-        _refuse_options("recipe", roles, reading)
-        return read_recipe_source(load_recipe(target)), []
-    from shoal.hierarchy.files import build
-    from shoal.io.policies import load_policy
+    step("reading")
+    path = Path(target)
+    if path.suffix == ".toml" and path.is_file():
+        from shoal.io.recipes import load_recipe
+
+        _refuse_options("recipe", roles, reading, keeping)
+        with open_rows(load_recipe(path), step) as kept:
+            yield kept, []
+        return
+    released = path.is_dir() and (is_release(path) or not keeping.given)
+    if released:
+        _refuse_options("release", roles, reading)
+    if not keeps_rows(recipe := keeping.recipe(target, reading)):
+        load("engine", recipe.engine.name)
+        if recipe.source.url is not None:
+            raise no_file()
+        table, notes = _released(path) if released else (_read(path, roles, reading, household, every), [])
+        yield counted_rows(table), notes
+        return
+    from shoal.streaming.standing import opened_standing
+
+    if household is not None:
+        raise ParameterError("--household looks at rows one by one: use --engine memory, or leave it out.")
+    source, notes = None, []
+    if released:
+        standing, source, notes = _released_there(path)
+    else:
+        standing = _standing(recipe, roles, keeping, every)
+    with opened_standing(recipe, standing, step, source) as rows:
+        yield rows, notes
+
+
+def _read(path: Path, roles: Roles, reading: Reading, household: str | None, every: bool) -> Table:
+    """A file in memory."""
     from shoal.risk.cells import as_it_stands
 
-    frame = reading.frame(target)
+    frame = reading.frame(path)
     others = _others(frame, roles, household)
-    left = _left(frame, roles, others) if every else []
-    table = as_it_stands(
+    left = _left(frame.columns, roles, others) if every else []
+    return as_it_stands(
         frame,
         quasi=roles.quasi or left,
         sensitive=roles.sensitive,
@@ -86,38 +187,62 @@ def load_target(
         weight=roles.weight,
         others=others,
         neutral=left if roles.quasi else [],
-        hierarchies={name: partial(build, name, entry) for name, entry in roles.hierarchies.items()},
-        policies={name: load_policy(name, entry, None) for name, entry in roles.policies.items()},
+        **_about_values(roles),
     )
-    return table, []
 
 
-def load_population(path: Path, target: Path, table: Table, reading: Reading) -> Table:
+def _about_values(roles: Roles) -> dict[str, Any]:
+    """What options say about sensitive values."""
+    from shoal.hierarchy.files import build
+    from shoal.io.policies import load_policy
+
+    return {
+        "hierarchies": {name: partial(build, name, entry) for name, entry in roles.hierarchies.items()},
+        "policies": {name: load_policy(name, entry, None) for name, entry in roles.policies.items()},
+    }
+
+
+def _standing(recipe: Recipe, roles: Roles, keeping: Keeping, every: bool) -> Standing:
+    """The same of rows that an engine keeps."""
+    from shoal.risk.cells import Standing
+    from shoal.streaming.standing import names_of
+    from shoal.table.schema import Schema
+
+    key = [] if keeping.key is None else [keeping.key]
+    left = _left(names_of(recipe), roles, key) if every else []
+    schema = Schema(
+        quasi=list(roles.quasi or left), sensitive=list(roles.sensitive), subject=roles.subject, weight=roles.weight,
+        neutral=left if roles.quasi else [], key=keeping.key,
+    )  # fmt: skip
+    return Standing(schema=schema, **_about_values(roles))
+
+
+def load_population(path: Path, target: str, known: Domain, reading: Reading) -> Table:
     """A population file with a header, its quasi-identifiers read like the table's."""
     from shoal.table.building import build_table
     from shoal.table.schema import ColumnSpec, Schema
 
     frame = _population_reading(target, reading).frame(path)
-    names = list(table.schema.quasi)
+    names = list(known.schema.quasi)
     for name in names:
         if name not in frame.columns:
             near = nearest(name, frame.columns)
             hint = f"did you mean its '{near}'?" if near else "it needs every quasi-identifier of the table."
             raise SchemaError(f"The population '{path.name}' has no column '{name}': {hint}")
     specs = {}
-    for column in table.quasi:
+    for column in known.quasi:
         kind = column.type if column.type in ("numeric", "date") else "categorical"
         specs[column.name] = ColumnSpec(type=kind, format=column.spec.format if kind == "date" else None)
     return build_table(frame.select(names), Schema(quasi=names, specs=specs), missing="value")
 
 
-def _population_reading(target: Path, reading: Reading) -> Reading:
+def _population_reading(target: str, reading: Reading) -> Reading:
     """Separator, encoding and markers of the file itself: from the options, or from the recipe."""
-    if target.suffix != ".toml" or target.is_dir():
+    if Path(target).suffix != ".toml" or not Path(target).is_file():
         return replace(reading, columns=None)
     from shoal.io.recipes import load_recipe
 
-    source = load_recipe(target).source
+    source = load_recipe(Path(target)).source
     return Reading(separator=source.separator, encoding=source.encoding, markers=source.missing_markers)
 
 
@@ -132,14 +257,15 @@ def _others(frame: pl.DataFrame, roles: Roles, household: str | None) -> list[st
     return [household]
 
 
-def _left(frame: pl.DataFrame, roles: Roles, others: Sequence[str]) -> list[str]:
+def _left(names: Sequence[str], roles: Roles, others: Sequence[str]) -> list[str]:
     """Columns without a role."""
     used = {*roles.quasi, *roles.sensitive, roles.subject, roles.weight, *others}
-    return [name for name in frame.columns if name not in used]
+    return [name for name in names if name not in used]
 
 
-def _refuse_options(kind: str, roles: Roles, reading: Reading) -> None:
+def _refuse_options(kind: str, roles: Roles, reading: Reading, keeping: Keeping | None = None) -> None:
     given = [name for one in (roles, reading) for name, entry in vars(one).items() if entry]
+    given += [] if keeping is None else keeping.given
     if given:
         names = {"markers": "missing-marker", "hierarchies": "hierarchy", "policies": "policy"}
         option = names.get(given[0], given[0])
@@ -147,23 +273,45 @@ def _refuse_options(kind: str, roles: Roles, reading: Reading) -> None:
 
 
 def _released(folder: Path) -> tuple[Table, list[str]]:
-    import polars as pl
-
-    from shoal.hierarchy.hierarchy import Hierarchy
     from shoal.io.output import read_release
-    from shoal.kinds.base import Trait, made_of
-    from shoal.kinds.codings import class_figures
-    from shoal.risk.cells import as_it_stands
-    from shoal.table.policies import given_policy
-    from shoal.table.schema import ColumnSpec
 
     frame, manifest = read_release(folder)
+    standing, notes = _of_release(manifest, frame.columns)
+    used = [name for name in standing.schema.roles() if name in frame.columns]
+    return standing.table(_plain(manifest, frame).select(used), standing.schema, name=None), notes
+
+
+def _released_there(folder: Path) -> tuple[Standing, Released, list[str]]:
+    """The same for rows that an engine keeps."""
+    from shoal.streaming.standing import Released
+    from shoal.verify.folder import read_manifest
+
+    manifest = read_manifest(folder)
+    source = Released(folder=folder, clean=partial(_plain, manifest))
+    standing, notes = _of_release(manifest, source.names)
+    return standing, source, notes
+
+
+def _plain(manifest: Mapping[str, Any], frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows of a release as those of any file: suppressed records are no class, and missing cells are none."""
+    import polars as pl
+
     text = pl.selectors.string()
     if manifest["suppressed"] == "star":
-        # All-star rows are suppressed records, and no class.
         frame = frame.filter(~pl.all_horizontal(pl.all().cast(pl.String) == "*").fill_null(False))
-    frame = frame.with_columns(pl.when(text != _MISSING).then(text).name.keep())
-    quasi, sensitive = (_columns(manifest, role, frame.columns) for role in ("quasi", "sensitive"))
+    return frame.with_columns(pl.when(text != _MISSING).then(text).name.keep())
+
+
+def _of_release(manifest: Mapping[str, Any], present: Sequence[str]) -> tuple[Standing, list[str]]:
+    """How cells of a release are compared, and what to know before figures of it are read."""
+    from shoal.hierarchy.hierarchy import Hierarchy
+    from shoal.kinds.base import Trait, made_of
+    from shoal.kinds.codings import class_figures
+    from shoal.risk.cells import Standing
+    from shoal.table.policies import given_policy
+    from shoal.table.schema import ColumnSpec, Schema
+
+    quasi, sensitive = (_columns(manifest, role, present) for role in ("quasi", "sensitive"))
     if made_of(manifest).has(Trait.GROUPS):
         sensitive = []  # the value beside a record need not be its own
     # Codes, and labels above values, are compared as they stand like any text.
@@ -172,23 +320,23 @@ def _released(folder: Path) -> tuple[Table, list[str]]:
         for entry in manifest["columns"]
         if entry["name"] in sensitive and entry["cells"] == "value" and "coded" not in entry
     }
-    table = as_it_stands(
-        frame, quasi=quasi, sensitive=sensitive,
-        specs={
-            name: ColumnSpec(
-                type=entry["type"], order=entry.get("order") or None, non_answers=tuple(entry.get("non_answers", ()))
-            )
-            for name, entry in plain.items()
-        },
+    specs = {
+        name: ColumnSpec(
+            type=entry["type"], order=entry.get("order") or None, non_answers=tuple(entry.get("non_answers", ()))
+        )
+        for name, entry in plain.items()
+    }
+    standing = Standing(
+        schema=Schema(quasi=quasi, sensitive=sensitive, specs=specs),
         hierarchies={
             name: Hierarchy.from_rows(name, entry["hierarchy"])
             for name, entry in plain.items()
             if entry.get("hierarchy")
         },
         policies={name: given_policy(entry["policy"]) for name, entry in plain.items() if entry.get("policy")},
-    )  # fmt: skip
+    )
     codes = {column["coded"] for column in manifest["columns"] if "coded" in column}
-    return table, class_figures(made_of(manifest), codes)
+    return standing, class_figures(made_of(manifest), codes)
 
 
 def _columns(manifest: Mapping[str, Any], role: str, present: Sequence[str]) -> list[str]:

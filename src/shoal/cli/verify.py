@@ -27,7 +27,7 @@ def verify(
         from shoal.running import verify_release
 
         step("deriving every verdict again")
-        report = verify_release(folder)
+        report = verify_release(folder, progress=step)
     if as_json:
         show_json(_data(report, folder))
     else:

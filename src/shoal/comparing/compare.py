@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms.base import Algorithm
-from shoal.attacks.holdout import hold_out as split
 from shoal.attacks.limits import RISKS, attacks_of, known_limits
 from shoal.catalogue import load, make, names
 from shoal.comparing.advice import advise
@@ -22,6 +21,7 @@ from shoal.comparing.figures import Axis, default_axes, find_axis
 from shoal.comparing.front import oriented, pareto, ranked
 from shoal.comparing.grid import Grid, Point, has_classes, plain
 from shoal.comparing.points import DONE, Outcome, Task
+from shoal.comparing.sources import open_source
 from shoal.comparing.sweep import Progress, Scene, sweep
 from shoal.comparing.work import Work, open_work
 from shoal.errors import ParameterError
@@ -29,7 +29,7 @@ from shoal.io.recipes import Compare, Recipe, load_recipe
 from shoal.judging.beforehand import all_models
 from shoal.models.base import Model
 from shoal.params import real, whole
-from shoal.running import read_recipe_source
+from shoal.table.domain import Domain
 from shoal.table.table import Table
 
 
@@ -228,28 +228,37 @@ def compare(
     if seed is None and isinstance(recipe, Recipe):
         seed = recipe.seed
 
-    table = recipe if isinstance(recipe, Table) else read_recipe_source(recipe)
-    roles = _roles(given, table, swept.algorithms)
-    wanted += [{"name": name} for name in _lacking(roles, wanted)]
-    for spec in wanted:
-        make("evaluation", spec)
-    evaluated = list(dict.fromkeys(str(spec["name"]) for spec in wanted))
-    axes = _axes(roles, table, evaluated)
-    task = _task(recipe, wanted, limits, acknowledge)
-    for point in points:  # what is contradictory is found before anything runs
-        all_models(table.domain, [make("model", spec) for spec in point.models], make("algorithm", point.algorithm))
-    attacks = [attack for axis in axes for attack in axis.attacks]
-    task = dataclasses.replace(task, attacks=sorted({*attacks, *attacks_of(task.limits)}))
-    kept = open_work(None if work is None else Path(work), table, seed=seed, fresh=fresh)
-    # Nobody asks for the releases, so they need not be frames of the library that the input came in.
-    inside, control = split(dataclasses.replace(table, backend=None), kept.keys, part)
-    scene = Scene(table=inside, kept=control, task=task, keys=kept.keys)
-    entries, reused = _run(scene, points, kept, part, processes, progress)
+    done = 0
+
+    def step(text: str) -> None:
+        progress(done, len(points), text)
+
+    def counted(now: int, total: int, label: str) -> None:
+        nonlocal done
+        done = now
+        progress(now, total, label)
+
+    with open_source(recipe, step) as rows:
+        roles = _roles(given, rows.domain, swept.algorithms)
+        wanted += [{"name": name} for name in _lacking(roles, wanted)]
+        for spec in wanted:
+            make("evaluation", spec)
+        evaluated = list(dict.fromkeys(str(spec["name"]) for spec in wanted))
+        axes = _axes(roles, rows.domain, evaluated)
+        task = _task(recipe, wanted, limits, acknowledge)
+        for point in points:  # what is contradictory is found before anything runs
+            all_models(rows.domain, [make("model", spec) for spec in point.models], make("algorithm", point.algorithm))
+        attacks = [attack for axis in axes for attack in axis.attacks]
+        task = dataclasses.replace(task, attacks=sorted({*attacks, *attacks_of(task.limits)}))
+        kept = open_work(None if work is None else Path(work), rows.stamp, seed=seed, fresh=fresh)
+        scene, held_out = rows.scene(task, kept.keys, part)
+        entries, reused = _run(scene, points, kept, part, processes, counted)
+        notes = [*_unasked(swept), *rows.notes(points, scene.task), *([kept.note] if kept.note else [])]
+        n = rows.domain.n - held_out
     return Comparison(
-        entries=entries, axes=[_turned(axis, entries) for axis in axes], varied=list(swept.values), rows=inside.n,
+        entries=entries, axes=[_turned(axis, entries) for axis in axes], varied=list(swept.values), rows=n,
         evaluated={name: _better(name, entries) for name in evaluated if name not in {axis.name for axis in axes}},
-        held_out=0 if control is None else control.height, reused=reused,
-        notes=[*_unasked(swept), *([kept.note] if kept.note else [])],
+        held_out=held_out, reused=reused, notes=notes,
     )  # fmt: skip
 
 
@@ -270,11 +279,11 @@ def _run(
 
 
 def _roles(
-    given: Mapping[str, str | None], table: Table, algorithms: Sequence[Mapping[str, Any]]
+    given: Mapping[str, str | None], domain: Domain, algorithms: Sequence[Mapping[str, Any]]
 ) -> dict[str, str]:
     """What each axis shows; a comparison of several kinds of release has other axes, unless it is told its own."""
     kinds = any(not load("algorithm", str(spec["name"])).kind.generalises for spec in algorithms)
-    usual = default_axes(list(table.schema.sensitive), kinds and given["protection"] is None)
+    usual = default_axes(list(domain.schema.sensitive), kinds and given["protection"] is None)
     return {role: given.get(role) or name for role, name in usual.items()}
 
 
@@ -291,8 +300,8 @@ def _lacking(roles: Mapping[str, str], wanted: Sequence[Mapping[str, Any]]) -> l
     return [name for name in roles.values() if name in names("evaluation") and name not in known]
 
 
-def _axes(roles: Mapping[str, str], table: Table, evaluations: Sequence[str]) -> list[Axis]:
-    sensitive = list(table.schema.sensitive)
+def _axes(roles: Mapping[str, str], domain: Domain, evaluations: Sequence[str]) -> list[Axis]:
+    sensitive = list(domain.schema.sensitive)
     axes = [find_axis(role, name, sensitive, evaluations) for role, name in roles.items()]
     twice = [axis for axis in axes if sum(axis.name == other.name for other in axes) > 1]
     if twice:

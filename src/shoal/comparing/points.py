@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +24,7 @@ from shoal.pipeline import anonymize
 from shoal.recoding.cover import not_suppressed
 from shoal.results import Release
 from shoal.table.coding import canonical_text
+from shoal.table.domain import Domain
 from shoal.table.keys import Keys
 from shoal.table.table import Table
 
@@ -102,12 +103,21 @@ def run_point(table: Table, kept: pl.DataFrame | None, point: Point, task: Task,
     kept
         People who were held out of the table, as a control.
     """
-    started = time.perf_counter()
-    try:
+
+    def made(started: float) -> Outcome:
         algorithm = make("algorithm", point.algorithm)
         models = [make("model", spec) for spec in point.models]
         release = anonymize(table, algorithm=algorithm, models=models, keys=keys, **task.settings)
         return _measured(release, kept, task, keys, time.perf_counter() - started)
+
+    return attempt(made)
+
+
+def attempt(made: Callable[[float], Outcome]) -> Outcome:
+    """The outcome of some work, given when it began, or why there is none."""
+    started = time.perf_counter()
+    try:
+        return made(started)
     except MissingExtraError as error:
         # It would stop every point; the plain error goes from one process to another.
         raise UserError(str(error)) from None
@@ -155,19 +165,23 @@ def _empty(release: Release) -> str:
     """Why a release says nothing about anybody, in one sentence; empty where it does say something."""
     frame = release.frame if isinstance(release.frame, pl.DataFrame) else pl.from_dataframe(release.frame)
     kept = not_suppressed(frame, release.manifest)
-    frame = frame if kept is None else frame.filter(kept)
+    return says_nothing(frame if kept is None else frame.filter(kept), release.manifest, release.table.domain)
+
+
+def says_nothing(frame: pl.DataFrame, manifest: Mapping[str, Any], domain: Domain) -> str:
+    """The same of released rows, or of one row a class."""
     if not frame.height:
         return "Every row is suppressed, so the release holds nobody."
     quasi = [
         name
-        for entry in release.manifest["columns"]
+        for entry in manifest["columns"]
         if entry["role"] == "quasi"
         for name in entry.get("columns", [entry["name"]])
     ]
     if all((canonical_text(frame[name]).fill_null(ROOT) == ROOT).all() for name in quasi):
         return "Every quasi-identifier is '*' in every row, so the release describes nobody."
     # A range or a set that covers everybody is a '*' by another name.
-    if all(frame[name].n_unique() == 1 for name in quasi) and any(one.card > 1 for one in release.table.quasi):
+    if all(frame[name].n_unique() == 1 for name in quasi) and any(one.card > 1 for one in domain.quasi):
         return "Every row has the same quasi-identifiers, so the release tells nobody from anybody."
     return ""
 

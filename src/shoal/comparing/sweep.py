@@ -8,7 +8,8 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import polars as pl
 
@@ -23,17 +24,32 @@ from shoal.table.table import Table
 Progress = Callable[[int, int, str], None]
 
 
+class There(Protocol):
+    """Rows that an engine keeps, of which it makes some points itself."""
+
+    def serves(self, point: Point, task: Task) -> bool:
+        """Whether it makes a point."""
+        ...
+
+    def run(self, point: Point, task: Task, keys: Keys) -> Outcome:
+        """Make and measure one release of all rows."""
+        ...
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Scene:
-    """What every point works on."""
+    """What every point works on: a table, and where an engine keeps the rows these, of which the table is a sample."""
 
     table: Table
     kept: pl.DataFrame | None
     task: Task
     keys: Keys
+    there: There | None = None
 
     def run(self, point: Point) -> Outcome:
         """Make and measure one release."""
+        if self.there is not None and self.there.serves(point, self.task):
+            return self.there.run(point, self.task, self.keys)
         return run_point(self.table, self.kept, point, self.task, self.keys)
 
 
@@ -67,6 +83,13 @@ def _deaf_children() -> Iterator[None]:
 
 def sweep(scene: Scene, points: Sequence[Point], processes: int) -> Generator[tuple[Point, Outcome], None, None]:
     """Every point with its outcome, as they get done."""
+    there = scene.there
+    if there is not None:
+        # Whoever keeps the rows is in this process alone.
+        for point in [one for one in points if there.serves(one, scene.task)]:
+            yield point, scene.run(point)
+        points = [one for one in points if not there.serves(one, scene.task)]
+        scene = replace(scene, there=None)
     if processes == 1 or len(points) < 2:
         for point in points:
             yield point, scene.run(point)

@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,13 +63,17 @@ class Work:
             os.close(descriptor)
 
 
-def open_work(path: Path | None, table: Table, *, seed: int | None, fresh: bool = False) -> Work:
-    """The work on a table so far.
+def open_work(
+    path: Path | None, stamp: Callable[[Keys], str], *, seed: int | None, fresh: bool = False
+) -> Work:
+    """The work on a source so far.
 
     Parameters
     ----------
     path
         Where it is kept, None for nowhere.
+    stamp
+        Gives a keyed hash of the source.
     seed
         None for a fresh secret, or the one that an earlier sweep drew.
     fresh
@@ -80,7 +84,7 @@ def open_work(path: Path | None, table: Table, *, seed: int | None, fresh: bool 
     if found and (found.get("version"), found.get("seed")) == (VERSION, seed):
         secret = bytes.fromhex(found["secret"])
         keys = Keys.from_seed(seed) if seed is not None else Keys(secret)
-        source = source_hash(table, keys)
+        source = stamp(keys)
         if source == found.get("source"):
             done = {line["point"]: Outcome(**line["outcome"]) for line in lines}
             if path is not None and not whole:
@@ -90,7 +94,7 @@ def open_work(path: Path | None, table: Table, *, seed: int | None, fresh: bool 
     elif found:
         note = f"{len(lines):,} points are of another version or seed, so they are computed anew."
     keys = Keys.from_seed(seed)
-    source = source_hash(table, keys)
+    source = stamp(keys)
     if path is not None:
         header = {"form": _FORM, "version": VERSION, "seed": seed, "secret": keys.secret.hex(), "source": source}
         write_private(path, _text([header]))

@@ -101,6 +101,19 @@ class CountedRows:
         """What a column as it was read is called there."""
         return sql.code(self.places[name])
 
+    def singled(self, columns: Sequence[str]) -> int:
+        """People who alone have some combination of values of some columns; missing is a value."""
+        by = [sql.code(self.places[name]) if name in self.places else self.column(name) for name in columns]
+        return int(self.database.ask(sql.alone(by, people=self.domain.by_people))["n"][0])
+
+    def held(self, one: Attribute | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Cell of the frequency table, value of an attribute and person, each combination once."""
+        found = self.database.ask(sql.counted({**self._words, **({} if one is None else self._values(one)), "w": "s"}))
+        cells = self.packing.find(self._cells[0], np.stack([found[name] for name in self._words]))
+        values = np.zeros_like(cells) if one is None else self._codes_of(one, found)
+        order = np.lexsort((found["w"], values, cells))
+        return cells[order], values[order], found["w"][order]
+
     def people_with(self, name: str) -> np.ndarray:
         """How many people have each value of a column."""
         found = self.database.ask(sql.counted({"v": sql.code(self.places[name])}, people=self.domain.by_people))

@@ -19,6 +19,7 @@ from shoal.table.column import Column
 from shoal.table.dates import as_declared
 from shoal.table.domain import Domain
 from shoal.table.keys import key_hashes
+from shoal.table.rows import Listed
 from shoal.table.schema import ColumnSpec, Schema
 
 
@@ -258,6 +259,29 @@ class KeptRows(CountedRows):
             places, classes = publisher.places(batch)
             kept = batch.take(places) if publisher.drop else batch
             yield kept, classes, publisher.frame(kept, classes)
+
+    def listed(self, classes: Grouped, columns: Sequence[str]) -> Iterator[Listed]:
+        """The rows that are in a class, in the order of the source, batch by batch."""
+        # A key that is no position leaves only the order of the rows.
+        number, people = "u" if self.domain.schema.key is None else "r", self.domain.by_people
+        quasi = [f"c{self.places[name]}" for name in self.domain.schema.quasi]
+        asked = ["r", number, *quasi, *map(self.column, columns), *(["s"] if people else [])]
+        for part in self.parts(list(dict.fromkeys(asked))):
+            ids = self.class_of(classes, part["r"].to_numpy(), [part[code].to_numpy() for code in quasi])
+            kept = np.flatnonzero(ids >= 0)
+            yield Listed(
+                numbers=part[number].to_numpy()[kept].astype(np.int64) + 1, classes=ids[kept],
+                cells=pl.DataFrame([self._as_read(part[kept], name) for name in columns]),
+                subjects=part["s"].to_numpy()[kept] if people else None,
+            )  # fmt: skip
+
+    def _as_read(self, part: pl.DataFrame, name: str) -> pl.Series:
+        """A column of some coded rows as it was read."""
+        found = part[self.column(name)].alias(name)
+        if name in self.reading.others:
+            return found
+        known, numbers = self.known, found.to_numpy()
+        return known.plain[name].gather(numbers if name in known.spelled else known.value_of[name][numbers])
 
     def others(self) -> Iterator[pl.DataFrame]:
         """Columns that are not coded, as they were read, batch by batch."""

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
+import polars as pl
 
 from shoal.engines.counting import count_groups
+from shoal.kernels.count.grouping import group_rows
 from shoal.table.classmap import Cells, ClassMap, Everybody, Grouped, Nodes, RowIds, Split, Together
 from shoal.table.distinct import distinct
 from shoal.table.domain import Domain, Joint
 from shoal.table.guards import guards_of
 from shoal.table.history import broken_classes
 from shoal.table.membership import classes_of
-from shoal.table.rows import Frequency
+from shoal.table.rows import Frequency, Listed
 from shoal.table.stats import Attribute, GroupStats, unknown_flags
 from shoal.table.table import Table, part_of
 
@@ -86,6 +88,54 @@ class MemoryRows:
     def alone(self, columns: Sequence[str]) -> int:
         """Rows that no other row equals on some columns as they were read."""
         return int(self.table.frame.select(columns).is_unique().sum())
+
+    def singled(self, columns: Sequence[str]) -> int:
+        """People who alone have some combination of values of some columns; missing is a value."""
+        mine = [self._numbered(name) for name in columns]
+        ids, first, counts = group_rows(np.stack(mine), np.array([one.max(initial=0) + 1 for one in mine]))
+        subjects = self.table.subjects
+        if subjects is None:
+            return int((counts == 1).sum())
+        people = np.array([first.size, max(self.domain.n_subjects, 1)], dtype=np.int64)
+        _, met, _ = group_rows(np.stack([ids, subjects]), people)
+        owners = np.bincount(ids[met], minlength=first.size)
+        return int(np.unique(subjects[first[owners == 1]]).size)
+
+    def held(self, one: Attribute | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Cell of the frequency table, value of an attribute and person, each combination once."""
+        assert self.table.subjects is not None
+        cells, codes, _ = self._cells
+        values = np.zeros_like(cells) if one is None else self.table.values(one)
+        cards = [codes.shape[1], int(values.max(initial=0)) + 1, max(self.domain.n_subjects, 1)]
+        found = distinct(np.stack([cells, values, self.table.subjects]), np.array(cards))[1]
+        return found[0], found[1], found[2]
+
+    def listed(self, classes: Grouped, columns: Sequence[str]) -> Iterator[Listed]:
+        """The rows that are in a class, in the order of the source."""
+        ids, subjects = self.ids(classes), self.table.subjects
+        kept = np.flatnonzero(ids >= 0)
+        # Keys that are not positions leave only the order of the rows.
+        by_place = self.table.schema.key is None
+        numbers = self.table.row_keys[kept].astype(np.int64) if by_place else kept.astype(np.int64)
+        yield Listed(
+            numbers=numbers + 1, classes=ids[kept],
+            cells=pl.DataFrame([self.table.frame[name].gather(kept) for name in columns]),
+            subjects=None if subjects is None else subjects[kept],
+        )  # fmt: skip
+
+    def _numbered(self, name: str) -> np.ndarray:
+        """int32 number of the value of every row; columns that are not coded are compared as text."""
+        if name in self.table.codes:
+            return self.table.codes[name]
+        if name not in self._ranks:
+            ranks = self.table.frame[name].cast(pl.String).rank("dense").fill_null(0)
+            self._ranks[name] = ranks.to_numpy().astype(np.int32)
+        return self._ranks[name]
+
+    @cached_property
+    def _ranks(self) -> dict[str, np.ndarray]:
+        """Numbers of the values of columns that are not coded."""
+        return {}
 
     def ids(self, classes: Grouped | Everybody | Together) -> np.ndarray:
         """int32 class of every row, negative for none: what only rows in memory can tell."""

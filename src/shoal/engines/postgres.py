@@ -184,17 +184,23 @@ class PostgresDatabase:
         if waiting:
             yield parsed(b"".join(waiting), kinds)
 
-    def describe(self, source: Found, schema: Schema) -> dict[str, Kind]:
-        """The columns of a source that are not dropped, after the roles are held against it."""
-        from psycopg.sql import SQL, Identifier
+    def names(self, source: Found) -> list[str]:
+        """The columns of a source."""
+        from psycopg.sql import SQL
 
         self._doing = "SELECT"
         if source.table is not None:
             self._from, names = self._table(source.table)
-        else:
-            # On lines of its own, since it may end in a comment.
-            self._from = SQL("(\n{}\n)").format(SQL((source.query or "").strip().rstrip(";")))
-            names = [one.name for one in self._looked(SQL("*"))]
+            return names
+        # On lines of its own, since it may end in a comment.
+        self._from = SQL("(\n{}\n)").format(SQL((source.query or "").strip().rstrip(";")))
+        return [one.name for one in self._looked(SQL("*"))]
+
+    def describe(self, source: Found, schema: Schema) -> dict[str, Kind]:
+        """The columns of a source that are not dropped, after the roles are held against it."""
+        from psycopg.sql import SQL, Identifier
+
+        names = self.names(source)
         source.check(names)
         schema.check(names)
         wanted = [name for name in names if name not in schema.drop]

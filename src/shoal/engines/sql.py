@@ -51,7 +51,10 @@ def known(place_codes: dict[str, Sequence[int]]) -> str:
     return f" WHERE {' AND '.join(parts)}" if parts else ""
 
 
-def alone(columns: Sequence[str]) -> str:
-    """How many rows no other row equals on some columns."""
+def alone(columns: Sequence[str], *, people: bool = False) -> str:
+    """How many rows no other row equals on some columns, or how many people have rows that nobody else's equals."""
     by = ", ".join(columns)
+    if people:
+        owned = f"SELECT min(s) AS one, max(s) AS other FROM coded GROUP BY {by}"
+        return f"SELECT count(DISTINCT t.one) AS n FROM ({owned}) t WHERE t.one = t.other"
     return f"SELECT count(*) AS n FROM (SELECT count(*) AS n FROM coded GROUP BY {by}) t WHERE t.n = 1"

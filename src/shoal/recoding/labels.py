@@ -19,12 +19,13 @@ from shoal.recoding.foreign import Span, span
 from shoal.recoding.meeting import is_readable
 from shoal.table.coding import canonical_text
 from shoal.table.dictionaries import in_order
+from shoal.table.domain import Domain
 from shoal.table.table import Table
 
 Row = Sequence[str | None]
 
 
-def publisher_manifest(manifest: Mapping[str, Any], table: Table) -> dict[str, Any]:
+def publisher_manifest(manifest: Mapping[str, Any], table: Table | Domain) -> dict[str, Any]:
     """The manifest of a release with the whole hierarchies that its publisher has."""
     columns = []
     for entry in manifest["columns"]:

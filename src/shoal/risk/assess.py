@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,8 @@ import numpy as np
 from shoal.errors import ParameterError
 from shoal.params import real, whole
 from shoal.results import Risk
-from shoal.risk.audit import audit_table
-from shoal.risk.classes import Classes, class_weights, group_table, population_sizes
+from shoal.risk.audit import audit_classes
+from shoal.risk.classes import Classes, class_weights, counted_rows, every_cell, population_sizes
 from shoal.risk.contributions import contributions
 from shoal.risk.household import household_figures
 from shoal.risk.individual import individual_risk
@@ -29,18 +29,22 @@ from shoal.risk.reidentify import (
 from shoal.risk.report import RecordRisks, RiskReport
 from shoal.risk.suda import class_scores, dis_figure, dis_scores, find_uniques, summarise
 from shoal.risk.uniqueness import uniqueness_figures
+from shoal.table.classmap import Cells
+from shoal.table.rows import ArrayRows, Frequency, PeopledRows, in_memory
 from shoal.table.table import Table
 
 Progress = Callable[[str], None]
 # Whom so few quasi-identifiers single out stands out in any population.
 _FEW = 2
+# Of rows that an engine keeps, so many of those at most risk are known by number.
+MOST_LISTED = 1000
 
 
 def assess(
-    table: Table,
+    table: Table | PeopledRows,
     *,
     threshold: float = 0.2,
-    population: Table | None = None,
+    population: Table | PeopledRows | None = None,
     fraction: float | None = None,
     household: str | None = None,
     suda: int = 6,
@@ -51,6 +55,8 @@ def assess(
 
     Parameters
     ----------
+    table
+        A table, or rows that an engine keeps (`shoal.open_source`), of which only counts are looked at.
     threshold
         Risk above which a record counts as at risk.
     population
@@ -74,72 +80,109 @@ def assess(
     0.6
     """
     step = progress if progress is not None else lambda text: None
-    _check(table, threshold, population, fraction, suda)
+    rows = counted_rows(table)
+    _check(rows, threshold, population, fraction, household, suda)
     step("counting classes")
-    classes, source = _classes(table, population, fraction)
+    cells = rows.frequency([])
+    classes, source = _classes(rows, cells, population, fraction)
     journalist = journalist_figures(classes, threshold)
     figures = prosecutor_figures(classes, threshold) | journalist | marketer_figures(classes, journalist)
     step("estimating uniqueness in the population")
     figures |= uniqueness_figures(classes)
     risk, variance = _class_risk(classes)
-    by_record: dict[str, Any] = {"journalist": None if source is None else risk[classes.ids]}
-    if household is not None:
-        step("looking at households")
-        found, by_record["household"] = household_figures(table, household, classes, risk, variance)
-        figures |= found
+    by_class = {"prosecutor": 1.0 / classes.sizes, "journalist": None if source is None else risk}
     summary = None
     if suda:
-        summary, more, arrays = _special_uniques(table, classes, suda, source, step)
+        summary, more, arrays = _special_uniques(rows, cells, classes, suda, source, step)
         figures |= more
-        by_record |= arrays
+        by_class |= arrays
+    by_record = _by_record(rows, by_class, step)
+    if household is not None:
+        step("looking at households")
+        mine = in_memory(rows)
+        ids = mine.ids(every_cell(classes.sizes.size))
+        found, homes = household_figures(mine.table, household, ids, risk, variance)
+        figures, by_record = {**figures, **found}, replace(by_record, household=homes)
     step("looking at sensitive values")
-    sensitive = _sensitive(table, figures) if table.schema.sensitive else {}
-    step("leaving quasi-identifiers out")
+    sensitive = _sensitive(rows, figures) if rows.domain.schema.sensitive else {}
     sizes, counts = classes.histogram
     return RiskReport(
-        name=table.name,
-        rows=table.n,
+        name=rows.domain.name,
+        rows=rows.domain.n,
         records=classes.records,
-        people=table.subjects is not None,
-        quasi=list(table.schema.quasi),
+        people=rows.domain.by_people,
+        quasi=list(rows.domain.schema.quasi),
         threshold=threshold,
         population=source,
         population_size=None if source is None else n_population(classes),
         figures=figures,
         class_sizes={int(size): int(count) for size, count in zip(sizes, counts, strict=True)},
         curves=_curves(classes),
-        contributions=contributions(table, classes, pairs=pairs),
+        contributions=contributions(rows, cells, pairs=pairs, progress=step),
         sensitive=sensitive,
         suda=summary,
-        by_record=RecordRisks(numbers=_row_numbers(table), prosecutor=1.0 / classes.sizes[classes.ids], **by_record),
+        by_record=by_record,
     )
 
 
-def _check(table: Table, threshold: float, population: Table | None, fraction: float | None, suda: int) -> None:
+def _check(
+    rows: PeopledRows, threshold: float, population: Any, fraction: float | None, household: str | None, suda: int
+) -> None:
     real("the risk", "threshold", threshold, low=1e-4, high=1.0)
     whole("the risk", "suda", suda, least=0)
     if fraction is not None:
         real("the risk", "fraction", fraction, low=0.0, high=1.0, open_low=True)
-    given = {"population": population, "fraction": fraction, "weight column": table.schema.weight}
+    given = {"population": population, "fraction": fraction, "weight column": rows.domain.schema.weight}
     known = [name for name, entry in given.items() if entry is not None]
     if len(known) > 1:
         raise ParameterError(f"A {known[0]} and a {known[1]} both say how large the population is: keep one of them.")
+    if household is not None and not isinstance(rows, ArrayRows):
+        raise ParameterError(
+            "The risk of households looks at rows one by one: use the engine 'memory', or leave the household out."
+        )
 
 
-def _classes(table: Table, population: Table | None, fraction: float | None) -> tuple[Classes, str | None]:
+def _classes(
+    rows: PeopledRows, cells: Frequency, population: Table | PeopledRows | None, fraction: float | None
+) -> tuple[Classes, str | None]:
     """The classes, with what is known about the population, and how it is known."""
-    ids, first, sizes = group_table(table)
-    sizes = sizes.astype(np.int64)
+    sizes = cells.sizes
     more: dict[str, Any] = {}
     source = None
     if population is not None:
-        more["population"], more["everybody"] = population_sizes(table, population, first, sizes)
+        more["population"], more["everybody"] = population_sizes(rows.domain, cells, counted_rows(population))
         source = "table"
     elif fraction is not None:
         more["shares"], source = np.full(sizes.size, float(fraction)), "fraction"
-    elif table.schema.weight is not None:
-        more["shares"], source = sizes / class_weights(table, ids, sizes.size), "weights"
-    return Classes(ids=ids, sizes=sizes, first=first, **more), source
+    elif rows.domain.schema.weight is not None:
+        more["shares"], source = sizes / class_weights(rows, sizes.size), "weights"
+    return Classes(sizes=sizes, **more), source
+
+
+def _by_record(rows: PeopledRows, by_class: Mapping[str, np.ndarray | None], step: Progress) -> RecordRisks:
+    """What is known of rows by their classes: of all that are in memory, else of those at most risk."""
+    known = {name: entry for name, entry in by_class.items() if entry is not None}
+    risk = known.get("journalist", known["prosecutor"])
+    score = known.get("suda", np.zeros(risk.size))
+    classes, everybody = every_cell(risk.size), isinstance(rows, ArrayRows)
+    if not everybody:
+        step("listing rows at risk")
+        classes = _riskiest(risk, score, rows.frequency([]).rows)
+    numbers, ids = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32)
+    for batch in rows.listed(classes, []):
+        numbers, ids = np.concatenate([numbers, batch.numbers]), np.concatenate([ids, batch.classes])
+        if not everybody and numbers.size > MOST_LISTED:
+            first = np.lexsort((numbers, -score[ids], -risk[ids]))[:MOST_LISTED]
+            numbers, ids = numbers[first], ids[first]
+    return RecordRisks(numbers=numbers, **{name: entry[ids] for name, entry in known.items()})
+
+
+def _riskiest(risk: np.ndarray, score: np.ndarray, rows: np.ndarray) -> Cells:
+    """Classes among which the rows at most risk are; all others are none."""
+    order = np.lexsort((-score, -risk))
+    last = order[min(int(np.searchsorted(np.cumsum(rows[order]), MOST_LISTED)), order.size - 1)]
+    kept = (risk > risk[last]) | ((risk == risk[last]) & (score >= score[last]))
+    return Cells(np.where(kept, np.arange(kept.size), -1).astype(np.int32), kept.size)
 
 
 def _class_risk(classes: Classes) -> tuple[np.ndarray, np.ndarray | None]:
@@ -150,12 +193,12 @@ def _class_risk(classes: Classes) -> tuple[np.ndarray, np.ndarray | None]:
 
 
 def _special_uniques(
-    table: Table, classes: Classes, most: int, source: str | None, step: Progress
+    rows: PeopledRows, cells: Frequency, classes: Classes, most: int, source: str | None, step: Progress
 ) -> tuple[Any, dict[str, Risk], dict[str, np.ndarray]]:
-    found = find_uniques(table, classes, most, step)
+    found = find_uniques(rows, cells, most, step)
     scores = class_scores(found, classes)
-    arrays, figures = {"suda": scores[classes.ids]}, {}
-    summary = summarise(found, table, classes)
+    arrays, figures = {"suda": scores}, {}
+    summary = summarise(found, rows.domain, cells)
     few = np.zeros(classes.sizes.size, dtype=bool)
     few[found.classes[found.sizes <= _FEW]] = True
     share = float(few.sum() / classes.records)
@@ -166,13 +209,13 @@ def _special_uniques(
         if chance is not None:
             figures["dis"] = chance
             unique = int((classes.sizes == 1).sum())
-            arrays["dis"] = dis_scores(scores, found.keys, chance.value, unique)[classes.ids]
+            arrays["dis"] = dis_scores(scores, found.keys, chance.value, unique)
     return summary, figures, arrays
 
 
-def _sensitive(table: Table, figures: dict[str, Risk]) -> Mapping[str, Mapping[str, Any]]:
+def _sensitive(rows: PeopledRows, figures: dict[str, Risk]) -> Mapping[str, Mapping[str, Any]]:
     """Figures of the sensitive attributes; the shares among them are risks as well."""
-    found, whole_table = audit_table(table)
+    found, whole_table = audit_classes(rows)
     for name, one in found.sensitive.items():
         base = whole_table.sensitive[name]
         figures[f"homogeneous {name}"] = homogeneous(name, one.homogeneous_share, base.homogeneous_share)
@@ -194,9 +237,3 @@ def _curves(classes: Classes) -> dict[str, list[tuple[float, float]]]:
         found["journalist"] = risk_curve(classes.sizes, classes.sizes, classes.shares)
     return found
 
-
-def _row_numbers(table: Table) -> np.ndarray:
-    """Row of the source, from 1; keys that are not positions leave only the order of the rows kept."""
-    if table.schema.key is not None:
-        return np.arange(1, table.n + 1)
-    return table.row_keys.astype(np.int64) + 1

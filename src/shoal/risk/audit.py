@@ -6,7 +6,7 @@ counted twice over: as a value of their own, and as a wildcard that matches anyt
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -18,13 +18,11 @@ from shoal.judging.feasible import whole_reference
 from shoal.models.base import Model
 from shoal.models.judge import Judge, Judgement
 from shoal.risk.cells import as_it_stands
-from shoal.risk.classes import group_table
+from shoal.risk.classes import counted_rows
 from shoal.risk.wildcard import wildcard_stats
-from shoal.table.classmap import RowIds
 from shoal.table.domain import Domain
-from shoal.table.rows import ArrayRows
+from shoal.table.rows import Frequency, PeopledRows
 from shoal.table.stats import GroupStats
-from shoal.table.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,37 +82,41 @@ def audit(
     >>> audit(frame, quasi=["age"], sensitive=["disease"]).own_value.k
     1
     """
-    table = as_it_stands(frame, quasi=quasi, sensitive=sensitive, subject=subject)
-    rows = load("engine", "memory")().open(table)
+    return audit_rows(counted_rows(as_it_stands(frame, quasi=quasi, sensitive=sensitive, subject=subject)))
+
+
+def audit_rows(rows: PeopledRows, progress: Callable[[str], None] = lambda step: None) -> Audit:
+    """The same of rows that are coded already, as their cells stand."""
+    progress("counting classes")
     judge = _judge(rows)
-    ids, first, stats = _classes(rows, judge)
-    wild = wildcard_stats(table, ids, first, stats, judge.attributes)
+    cells, stats = _classes(rows, judge)
+    progress("taking missing cells for anything")
+    wild = wildcard_stats(rows, cells.codes, stats, judge.attributes)
     return Audit(
-        rows=table.n,
+        rows=rows.domain.n,
         people=int(judge.reference.stats.sizes[0]),
-        quasi=list(quasi),
+        quasi=list(rows.domain.schema.quasi),
         own_value=_figures(judge, stats, stats.rows),
         wildcard=None if wild is None else _figures(judge, wild, stats.rows),
     )
 
 
-def audit_table(table: Table) -> tuple[AuditFigures, AuditFigures]:
-    """Figures of a table that is coded already, missing cells values of their own; and of all its rows as one class."""
-    rows = load("engine", "memory")().open(table)
+def audit_classes(rows: PeopledRows) -> tuple[AuditFigures, AuditFigures]:
+    """Figures of rows that are coded already, missing cells values of their own; and of all of them as one class."""
     judge = _judge(rows)
-    _, _, stats = _classes(rows, judge)
+    _, stats = _classes(rows, judge)
     everybody = judge.reference.stats
     return _figures(judge, stats, stats.rows), _figures(judge, everybody, everybody.rows)
 
 
-def _judge(rows: ArrayRows) -> Judge:
+def _judge(rows: PeopledRows) -> Judge:
     models = _probes(rows.domain)
     return Judge(models, whole_reference(rows, models))
 
 
-def _classes(rows: ArrayRows, judge: Judge) -> tuple[np.ndarray, np.ndarray, GroupStats]:
-    ids, first, _ = group_table(rows.table)
-    return ids, first, rows.stats(RowIds(ids, first.size), judge.attributes)
+def _classes(rows: PeopledRows, judge: Judge) -> tuple[Frequency, GroupStats]:
+    cells = rows.frequency(judge.attributes)
+    return cells, GroupStats(sizes=cells.sizes, rows=cells.rows, histograms=cells.histograms)
 
 
 def _probes(domain: Domain) -> list[Model]:

@@ -89,8 +89,7 @@ def _looking_alike(released: Released, cells: Cells) -> Grouped:
 
 
 def _counted(rows: Rows, classes: Grouped, sensitive: Sequence[str]) -> dict[str, Risk]:
-    nobody = np.zeros(0, dtype=np.int64)
-    found = Classes(ids=nobody, sizes=rows.stats(classes, []).sizes, first=nobody)
+    found = Classes(sizes=rows.stats(classes, []).sizes)
     figures = prosecutor_figures(found, _THRESHOLD) | marketer_figures(found, {})
     return figures | _known(rows, classes, sensitive) if sensitive else figures
 
@@ -101,7 +100,7 @@ def _figures(table: Table, ids: np.ndarray, rows: np.ndarray, sensitive: Sequenc
     numbers, first, counts = number_keys(ids.astype(np.uint64))
     if table.subjects is not None:
         counts = people(numbers, table.subjects[rows], table.n_subjects, first.size)
-    classes = Classes(ids=numbers, sizes=counts.astype(np.int64), first=first)
+    classes = Classes(sizes=counts.astype(np.int64))
     found = prosecutor_figures(classes, _THRESHOLD) | marketer_figures(classes, {})
     if not sensitive:
         return found

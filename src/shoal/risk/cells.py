@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -38,24 +39,39 @@ def as_it_stands(
         Of sensitive columns: settings, a `Hierarchy` (or a function from distinct texts to one), and sensitive ranges
         as `make_policy` reads them.
     """
-    for name in hierarchies or ():
-        if name not in sensitive:
-            raise SchemaError(
-                f"There is a hierarchy for '{name}', which is not a sensitive column: cells of quasi-identifiers are "
-                "compared as they stand; leave it out."
-            )
-    schema = Schema(
-        quasi=list(quasi),
-        sensitive=list(sensitive),
-        subject=subject,
-        weight=weight,
-        drop=list(others),
-        neutral=list(neutral),
-        specs={**(specs or {}), **{name: ColumnSpec(type="categorical") for name in quasi}},
-    )
-    used = list(schema.roles())
-    missing = [name for name in used if name not in frame.columns]
-    table = build_table(
-        frame if missing else frame.select(used), schema, hierarchies=hierarchies, missing="value"
+    standing = Standing(
+        schema=Schema(
+            quasi=list(quasi), sensitive=list(sensitive), subject=subject, weight=weight, drop=list(others),
+            neutral=list(neutral), specs=dict(specs or {}),
+        ),
+        hierarchies=hierarchies or {},
+        policies=policies or {},
     )  # fmt: skip
-    return set_policies(table, policies or {})
+    used = list(standing.schema.roles())
+    missing = [name for name in used if name not in frame.columns]
+    return standing.table(frame if missing else frame.select(used), standing.schema, name=None)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Standing:
+    """Columns of any table, whose cells are compared as they stand: see :func:`as_it_stands`."""
+
+    schema: Schema
+    hierarchies: Mapping[str, Any] = field(default_factory=dict)
+    policies: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        schema = self.schema
+        for name in self.hierarchies:
+            if name not in schema.sensitive:
+                raise SchemaError(
+                    f"There is a hierarchy for '{name}', which is not a sensitive column: cells of quasi-identifiers "
+                    "are compared as they stand; leave it out."
+                )
+        specs = {**schema.specs, **{name: ColumnSpec(type="categorical") for name in schema.quasi}}
+        object.__setattr__(self, "schema", replace(schema, specs=specs))
+
+    def table(self, frame: pl.DataFrame, schema: Schema, *, name: str | None, often: Any = None) -> Table:
+        """The coded table of some rows; how often values occur matters to nothing here."""
+        table = build_table(frame, schema, hierarchies=self.hierarchies, missing="value", name=name)
+        return set_policies(table, self.policies)

@@ -8,35 +8,33 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from shoal.catalogue import load
 from shoal.errors import InputError, SchemaError
 from shoal.kernels.count.grouping import group_rows, number_keys
 from shoal.params import nearest
+from shoal.table.classmap import Cells
 from shoal.table.column import Column
+from shoal.table.domain import Domain
+from shoal.table.rows import Frequency, PeopledRows, Rows
 from shoal.table.table import Table
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Classes:
-    """Records that agree on every quasi-identifier.
+    """Records that agree on every quasi-identifier, in the order of the frequency table.
 
     Attributes
     ----------
-    ids
-        Class of each row.
     sizes
         int64: people in each class; rows, when there is no subject column. A person with rows in several classes
         counts in each of them.
-    first
-        One row of each class.
     population, everybody
         int64: people of each class in the population, and of the whole population; None without a population table.
     shares
         float64: estimated share of each class's population that is in the table, None without fraction or weights.
     """
 
-    ids: np.ndarray
     sizes: np.ndarray
-    first: np.ndarray
     population: np.ndarray | None = None
     everybody: int | None = None
     shares: np.ndarray | None = None
@@ -74,21 +72,23 @@ def _pairs(ids: np.ndarray, subjects: np.ndarray, n_subjects: int) -> np.ndarray
     return ids.astype(np.uint64) * np.uint64(max(n_subjects, 1)) + subjects.astype(np.uint64)
 
 
-def population_sizes(table: Table, population: Table, first: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, int]:
-    """People of every class in a population table, cells compared by their texts; and of the whole population.
+def population_sizes(domain: Domain, cells: Frequency, population: Rows) -> tuple[np.ndarray, int]:
+    """People of every class in a population, cells compared by their texts; and of the whole population.
 
     A population holds everybody the table holds, so no class may be smaller there than here.
     """
-    joint = [_joint_codes(table, column, population, first) for column in table.quasi]
-    for column in table.quasi:
-        _refuse_unmet(column, population.columns[column.name])
+    everybody, sizes = population.frequency([]), cells.sizes
+    joint = [
+        _joint_codes(column, population.domain, cells.codes[place], everybody.codes)
+        for place, column in enumerate(domain.quasi)
+    ]
+    for column in domain.quasi:
+        _refuse_unmet(column, population.domain.columns[column.name])
     codes = np.stack([codes for codes, _ in joint])
     ids, _, _ = group_rows(codes, np.array([card for _, card in joint], dtype=np.int64))
-    here, there = ids[: first.size], ids[first.size :]
-    groups = int(ids.max()) + 1
-    counts = np.bincount(there, minlength=groups)
-    if population.subjects is not None:
-        counts = people(there, population.subjects, population.n_subjects, groups)
+    here, there = ids[: sizes.size], ids[sizes.size :]
+    counts = np.zeros(int(ids.max()) + 1, dtype=np.int64)
+    np.add.at(counts, there, everybody.sizes)
     found = counts[here]
     short = sizes > found
     if short.any():
@@ -110,51 +110,67 @@ def _refuse_unmet(column: Column, other: Column) -> None:
         )
 
 
-def _joint_codes(table: Table, column: Column, population: Table, first: np.ndarray) -> tuple[np.ndarray, int]:
+def _joint_codes(column: Column, population: Domain, mine: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, int]:
     """Codes of the classes' cells and behind them those of the population, in one dictionary."""
-    if column.name not in population.columns:
-        near = nearest(column.name, population.frame.columns)
+    if column.name not in population.schema.quasi:
+        near = nearest(column.name, list(population.types))
         hint = f"did you mean its '{near}'?" if near else "it needs every quasi-identifier of the table."
         raise SchemaError(f"The population has no quasi-identifier '{column.name}': {hint}")
     other = population.columns[column.name]
     texts = pl.concat([column.texts.alias("text"), other.texts.alias("text")])
     codes = texts.rank("dense").cast(pl.Int32).to_numpy() - 1
-    mine = codes[: column.card][table.codes[column.name][first]]
-    theirs = codes[column.card :][population.codes[column.name]]
-    return np.concatenate((mine, theirs)).astype(np.int32), int(codes.max()) + 1
+    here = codes[: column.card][mine]
+    there = codes[column.card :][theirs[population.schema.quasi.index(column.name)]]
+    return np.concatenate((here, there)).astype(np.int32), int(codes.max()) + 1
 
 
-def class_weights(table: Table, ids: np.ndarray, groups: int) -> np.ndarray:
+def class_weights(rows: PeopledRows, groups: int) -> np.ndarray:
     """Sum of the survey weights of every class, a person's counted once a class."""
-    weights = _weights(table)
-    if table.subjects is None:
-        return np.bincount(ids, weights=weights, minlength=groups)
-    _check_same(table, weights)
-    _, first, _ = number_keys(_pairs(ids, table.subjects, table.n_subjects))
-    return np.bincount(ids[first], weights=weights[first], minlength=groups)
-
-
-def _weights(table: Table) -> np.ndarray:
-    name = table.schema.weight
+    name, domain = rows.domain.schema.weight, rows.domain
     assert name is not None
-    weights = table.frame[name].cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
-    wrong = int((~np.isfinite(weights)).sum())
+    total, of_person = np.zeros(groups), np.full(domain.n_subjects, np.nan)
+    wrong = below = 0
+    differ = np.zeros(domain.n_subjects, dtype=bool)
+    for batch in rows.listed(every_cell(groups), [name]):
+        weights = batch.cells[name].cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+        wrong += int((~np.isfinite(weights)).sum())
+        below += int((weights < 1.0).sum())
+        if batch.subjects is None:
+            np.add.at(total, batch.classes, weights)
+        else:
+            fresh = np.isnan(of_person[batch.subjects])
+            of_person[batch.subjects[fresh]] = weights[fresh]
+            differ[batch.subjects[of_person[batch.subjects] != weights]] = True
+    _refuse_weights(name, wrong, below, int(differ.sum()))
+    if domain.by_people:
+        cells, _, people = rows.held(None)
+        mine = of_person[people]
+        order = np.lexsort((mine, cells))  # so that sums do not depend on how people are numbered
+        np.add.at(total, cells[order], mine[order])
+    return total
+
+
+def counted_rows(source: Table | PeopledRows) -> PeopledRows:
+    """A table's rows, or rows that an engine keeps, to be counted."""
+    if not isinstance(source, Table):
+        return source
+    rows: PeopledRows = load("engine", "memory")().open(source)
+    return rows
+
+
+def every_cell(cells: int) -> Cells:
+    """Every cell of a frequency table a class of its own."""
+    return Cells(np.arange(cells, dtype=np.int32), cells)
+
+
+def _refuse_weights(name: str, wrong: int, below: int, differ: int) -> None:
     if wrong:
         raise InputError(f"The weight column '{name}' has {wrong} cells that are not numbers: clean them.")
-    below = int((weights < 1.0).sum())
     if below:
         raise InputError(
             f"The weight column '{name}' has {below} weights below 1: a weight is how many people a record stands for."
         )
-    return weights
-
-
-def _check_same(table: Table, weights: np.ndarray) -> None:
-    order = np.argsort(table.subjects, kind="stable")  # type: ignore[arg-type]
-    who, sorted_weights = table.subjects[order], weights[order]  # type: ignore[index]
-    differ = (who[1:] == who[:-1]) & (sorted_weights[1:] != sorted_weights[:-1])
-    if differ.any():
+    if differ:
         raise InputError(
-            f"{np.unique(who[1:][differ]).size} subjects have rows of different weight in '{table.schema.weight}': "
-            "give every person one weight."
+            f"{differ} subjects have rows of different weight in '{name}': give every person one weight."
         )

@@ -10,13 +10,12 @@ import math
 from collections.abc import Callable
 from itertools import combinations
 
-import numpy as np
-import polars as pl
-
 from shoal.errors import ParameterError
-from shoal.kernels.count.grouping import group_rows
 from shoal.params import real, whole
+from shoal.risk.classes import counted_rows
 from shoal.risk.report import FoundSet
+from shoal.table.domain import Domain
+from shoal.table.rows import PeopledRows
 from shoal.table.table import Table
 
 _ROLES = ("quasi", "sensitive", "neutral")
@@ -25,7 +24,7 @@ _MOST_SETS = 100_000
 
 
 def discover(
-    table: Table, *, share: float = 0.05, most: int = 4, progress: Callable[[str], None] | None = None
+    table: Table | PeopledRows, *, share: float = 0.05, most: int = 4, progress: Callable[[str], None] | None = None
 ) -> list[FoundSet]:
     """Minimal sets of columns on which at least ``share`` of the people stand alone (0: at least one of them).
 
@@ -44,52 +43,35 @@ def discover(
     real("the discovery", "share", share, low=0.0, high=1.0)
     whole("the discovery", "most", most, least=1)
     step = progress if progress is not None else lambda text: None
-    names, codes, cards = _coded(table)
+    rows = counted_rows(table)
+    names = _names(rows.domain)
     most = min(most, len(names))
     _refuse_many(len(names), most)
-    people = table.n_subjects if table.subjects is not None else table.n
+    people = rows.domain.n_subjects if rows.domain.by_people else rows.domain.n
     found: list[FoundSet] = []
     kept: set[tuple[int, ...]] = set()
     for size in range(1, most + 1):
-        step(f"looking at sets of {size} columns")
-        here = []
-        for places in combinations(range(len(names)), size):
+        here, sets = [], math.comb(len(names), size)
+        for number, places in enumerate(combinations(range(len(names)), size), 1):
+            step(f"looking at sets of {size} columns: {number:,} of {sets:,}")
             if any(part in kept for small in range(1, size) for part in combinations(places, small)):
                 continue
-            alone = _alone(table, codes[list(places)], cards[list(places)])
+            columns = tuple(names[place] for place in places)
+            alone = rows.singled(columns)
             if alone > 0 and alone >= share * people - 1e-9:
                 kept.add(places)
-                columns = tuple(names[place] for place in places)
                 here.append(FoundSet(columns=columns, people=alone, share=alone / people))
         found += sorted(here, key=lambda one: (-one.people, one.columns))
     return found
 
 
-def _coded(table: Table) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Names, codes and numbers of codes of the columns that are or could be published; missing is a value."""
-    roles = table.schema.roles()
-    names = [name for name in table.frame.columns if roles.get(name) in _ROLES]
+def _names(domain: Domain) -> list[str]:
+    """The columns that are or could be published."""
+    roles = domain.schema.roles()
+    names = [name for name in domain.types if roles.get(name) in _ROLES]
     if not names:
         raise ParameterError("There is no column that quasi-identifiers could be found among: give some a role.")
-    codes = np.empty((len(names), table.n), dtype=np.int32)
-    for place, name in enumerate(names):
-        codes[place] = table.codes[name] if name in table.codes else _ranks(table.frame[name])
-    return names, codes, codes.max(axis=1, initial=0).astype(np.int64) + 1
-
-
-def _ranks(values: pl.Series) -> np.ndarray:
-    return values.cast(pl.String).rank("dense").fill_null(0).to_numpy().astype(np.int32)
-
-
-def _alone(table: Table, codes: np.ndarray, cards: np.ndarray) -> int:
-    """People who alone have some combination of values."""
-    ids, first, counts = group_rows(codes, cards)
-    if table.subjects is None:
-        return int((counts == 1).sum())
-    pairs = np.stack([ids, table.subjects])
-    _, met, _ = group_rows(pairs, np.array([first.size, max(table.n_subjects, 1)], dtype=np.int64))
-    owners = np.bincount(ids[met], minlength=first.size)
-    return int(np.unique(table.subjects[first[owners == 1]]).size)
+    return names
 
 
 def _refuse_many(columns: int, most: int) -> None:

@@ -12,30 +12,31 @@ import numpy as np
 from shoal.errors import InputError, SchemaError
 from shoal.params import nearest
 from shoal.results import Risk
-from shoal.risk.classes import Classes
 from shoal.risk.reidentify import counted, estimated
 from shoal.table.coding import code_texts
 from shoal.table.table import Table
 
 
 def household_figures(
-    table: Table, household: str, classes: Classes, risk: np.ndarray, variance: np.ndarray | None
+    table: Table, household: str, ids: np.ndarray, risk: np.ndarray, variance: np.ndarray | None
 ) -> tuple[dict[str, Risk], np.ndarray]:
     """Figures over households, and the household's risk of every row.
 
     Parameters
     ----------
+    ids
+        Class of every row.
     risk, variance
         Risk of each class's records, and its variance where it is an estimate.
     """
     homes, count = _homes(table, household)
-    rows = _members(table, homes, risk[classes.ids])
-    mine, home = risk[classes.ids[rows]], homes[rows]
+    rows = _members(table, homes, risk[ids])
+    mine, home = risk[ids[rows]], homes[rows]
     with np.errstate(divide="ignore"):
         logs = np.bincount(home, weights=np.log1p(-mine), minlength=count)
     found = -np.expm1(logs)
     expected = float(found.sum())
-    spread = 0.0 if variance is None else _spread(classes, rows, home, logs, mine, variance)
+    spread = 0.0 if variance is None else _spread(ids[rows], home, logs, mine, variance)
     worst = float(found.max())
     texts = (
         f"The household at most risk has somebody found with a probability of {worst:.0%}.",
@@ -75,10 +76,10 @@ def _members(table: Table, homes: np.ndarray, risk: np.ndarray) -> np.ndarray:
 
 
 def _spread(
-    classes: Classes, rows: np.ndarray, home: np.ndarray, logs: np.ndarray, mine: np.ndarray, variance: np.ndarray
+    classes: np.ndarray, home: np.ndarray, logs: np.ndarray, mine: np.ndarray, variance: np.ndarray
 ) -> float:
     """Standard deviation of the expected number of households, by the delta method over the classes' 1/F."""
     # Whoever is found for certain has a risk without variance, so what the division gives does not matter there.
     others = np.exp(logs[home] - np.log1p(-np.minimum(mine, 1.0 - 1e-12)))
-    slopes = np.bincount(classes.ids[rows], weights=others, minlength=classes.sizes.size)
+    slopes = np.bincount(classes, weights=others, minlength=variance.size)
     return math.sqrt(float((slopes**2 * variance).sum()))

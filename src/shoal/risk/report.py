@@ -73,6 +73,8 @@ class SudaSummary:
 class RecordRisks:
     """One entry a row, for the publisher alone; None where a figure was not asked for.
 
+    Where an engine keeps the rows, only the thousand at most risk are here, in any order.
+
     Attributes
     ----------
     numbers
@@ -144,7 +146,7 @@ class RiskReport:
         """Places of the rows at most risk: by SUDA score among those equally easy to find, then in row order."""
         one = self.by_record
         risk = one.prosecutor if one.journalist is None else one.journalist
-        score = np.zeros(self.rows) if one.suda is None else one.suda
+        score = np.zeros(risk.size) if one.suda is None else one.suda
         return np.lexsort((one.numbers, -score, -risk))[:count]
 
     def as_dict(self) -> dict[str, Any]:

@@ -24,7 +24,8 @@ from shoal.results import Risk
 from shoal.risk.classes import Classes
 from shoal.risk.individual import Z
 from shoal.risk.report import SudaSummary
-from shoal.table.table import Table
+from shoal.table.domain import Domain
+from shoal.table.rows import Frequency, PeopledRows
 
 MOST_KEYS = 62
 
@@ -51,23 +52,24 @@ class Uniques:
         return np.array(table, dtype=np.float64)[self.sizes]
 
 
-def find_uniques(table: Table, classes: Classes, most: int, progress: Callable[[str], None] | None = None) -> Uniques:
+def find_uniques(
+    rows: PeopledRows, cells: Frequency, most: int, progress: Callable[[str], None] | None = None
+) -> Uniques:
     """Every minimal sample unique of at most ``most`` keys.
 
     People are counted: where there is a subject column, a set of keys singles a person out, whatever the number of
     rows. Missing is a value of its own.
     """
-    columns = table.quasi
+    columns = rows.domain.quasi
     if len(columns) > MOST_KEYS:
         raise ParameterError(
             f"SUDA takes up to {MOST_KEYS} quasi-identifiers, and there are {len(columns)}: use fewer."
         )
     # Keys of many values go to the high bits: below them groups soon have one record left, and the search ends.
     order = np.argsort([column.card for column in columns], kind="stable")
-    codes = np.ascontiguousarray(table.quasi_codes[order][:, classes.first])
+    codes = np.ascontiguousarray(cells.codes[order])
     cards = np.array([columns[key].card for key in order], dtype=np.int64)
-    owner = np.arange(classes.sizes.size, dtype=np.int32) if table.subjects is None else table.subjects[classes.first]
-    owner = np.where(classes.sizes == 1, owner, -1).astype(np.int32)
+    owner = np.where(cells.sizes == 1, _people(rows, cells.sizes.size), -1).astype(np.int32)
     most = min(most, len(columns))
     last, items, masks, earlier, count = new_uniques(owner.size)
     for top in range(len(columns)):
@@ -80,6 +82,16 @@ def find_uniques(table: Table, classes: Classes, most: int, progress: Callable[[
     for bit, key in enumerate(order):
         shuffled |= ((masks[:count] >> bit) & 1) << int(key)
     return Uniques(classes=items[:count], masks=shuffled, keys=len(columns), most=most)
+
+
+def _people(rows: PeopledRows, cells: int) -> np.ndarray:
+    """Somebody of every cell: its person where there is one."""
+    if not rows.domain.by_people:
+        return np.arange(cells)
+    at, _, person = rows.held(None)
+    somebody = np.zeros(cells, dtype=np.int64)
+    somebody[at] = person
+    return somebody
 
 
 def class_scores(found: Uniques, classes: Classes) -> np.ndarray:
@@ -114,19 +126,19 @@ def dis_figure(classes: Classes, fraction: float) -> Risk | None:
     return Risk(value=value, interval=interval, baseline=None, sentence=text)
 
 
-def summarise(found: Uniques, table: Table, classes: Classes) -> SudaSummary:
+def summarise(found: Uniques, domain: Domain, cells: Frequency) -> SudaSummary:
     """Counts and shares fit to be shown."""
     scores = found.scores
     total = float(scores.sum()) or 1.0
     sizes, counts = np.unique(found.sizes, return_counts=True)
-    hit = np.zeros(classes.sizes.size, dtype=bool)
+    hit = np.zeros(cells.rows.size, dtype=bool)
     hit[found.classes] = True
     return SudaSummary(
         most=found.most,
         by_size={int(size): int(count) for size, count in zip(sizes, counts, strict=True)},
-        records=int(hit[classes.ids].sum()),
+        records=int(cells.rows[hit].sum()),
         contributions={
             column.name: float(scores[(found.masks >> key) & 1 == 1].sum() / total)
-            for key, column in enumerate(table.quasi)
+            for key, column in enumerate(domain.quasi)
         },
     )

@@ -11,28 +11,33 @@ from collections.abc import Sequence
 import numpy as np
 
 from shoal.kernels.count.grouping import group_rows
+from shoal.table.rows import PeopledRows
 from shoal.table.stats import Attribute, GroupStats, Histogram, Key
-from shoal.table.table import Table
 
 
 def wildcard_stats(
-    table: Table, ids: np.ndarray, first: np.ndarray, stats: GroupStats, attributes: Sequence[Attribute]
+    rows: PeopledRows, codes: np.ndarray, stats: GroupStats, attributes: Sequence[Attribute]
 ) -> GroupStats | None:
-    """Statistics of everybody each combination could be, None when no quasi-identifier is ever missing."""
-    columns = table.quasi
-    codes = table.quasi_codes[:, first]
+    """Statistics of everybody each combination could be, None when no quasi-identifier is ever missing.
+
+    Parameters
+    ----------
+    codes
+        The combinations, as in the frequency table.
+    """
+    columns, groups = rows.domain.quasi, codes.shape[1]
     gone = codes == np.array([column.missing for column in columns])[:, None]
     if not gone.any():
         return None
     cards = np.array([column.card for column in columns])
     pattern = np.unique(gone, axis=1, return_inverse=True)[1].ravel()
     pairs = _matches(codes, cards, gone, pattern)
-    rows = _sum(pairs, stats.rows, first.size)
-    sizes = rows if table.subjects is None else _people(pairs, ids, table.subjects, first.size)
+    total = _sum(pairs, stats.rows, groups)
+    sizes = _people(pairs, rows, groups) if rows.domain.by_people else total
     found: dict[Key, Histogram] = {}
     for one in attributes:
-        found[one.key] = _histogram(table, one, pairs, ids, stats.histograms[one.key], first.size)
-    return GroupStats(sizes=sizes, rows=rows, histograms=found)
+        found[one.key] = _histogram(rows, one, pairs, stats.histograms[one.key], groups)
+    return GroupStats(sizes=sizes, rows=total, histograms=found)
 
 
 def _matches(
@@ -69,37 +74,31 @@ def _sum(pairs: tuple[np.ndarray, np.ndarray], values: np.ndarray, groups: int) 
 
 
 def _expand(
-    pairs: tuple[np.ndarray, np.ndarray], ids: np.ndarray, groups: int
+    pairs: tuple[np.ndarray, np.ndarray], cells: np.ndarray, groups: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs (combination, row it could be)."""
-    order = np.argsort(ids, kind="stable")
-    counts = np.bincount(ids, minlength=groups)
+    """Pairs (combination, place of somebody it could be), by the ascending cells of these."""
+    counts = np.bincount(cells, minlength=groups)
     starts = np.cumsum(counts) - counts
     repeats = counts[pairs[1]]
     group = np.repeat(pairs[0], repeats)
     within = np.arange(group.size) - np.repeat(np.cumsum(repeats) - repeats, repeats)
-    return group, order[np.repeat(starts[pairs[1]], repeats) + within]
+    return group, np.repeat(starts[pairs[1]], repeats) + within
 
 
-def _people(
-    pairs: tuple[np.ndarray, np.ndarray], ids: np.ndarray, subjects: np.ndarray, groups: int
-) -> np.ndarray:
-    group, row = _expand(pairs, ids, groups)
-    distinct = np.unique(np.stack([group, subjects[row]]), axis=1)
+def _people(pairs: tuple[np.ndarray, np.ndarray], rows: PeopledRows, groups: int) -> np.ndarray:
+    cells, _, people = rows.held(None)
+    group, place = _expand(pairs, cells, groups)
+    distinct = np.unique(np.stack([group, people[place]]), axis=1)
     return np.bincount(distinct[0], minlength=groups)
 
 
 def _histogram(
-    table: Table,
-    one: Attribute,
-    pairs: tuple[np.ndarray, np.ndarray],
-    ids: np.ndarray,
-    own: Histogram,
-    groups: int,
+    rows: PeopledRows, one: Attribute, pairs: tuple[np.ndarray, np.ndarray], own: Histogram, groups: int
 ) -> Histogram:
-    if one.people and table.subjects is not None:
-        group, row = _expand(pairs, ids, groups)
-        triples = np.unique(np.stack([group, table.values(one)[row], table.subjects[row]]), axis=1)
+    if one.people and rows.domain.by_people:
+        cells, values, people = rows.held(one)
+        group, place = _expand(pairs, cells, groups)
+        triples = np.unique(np.stack([group, values[place], people[place]]), axis=1)
         known = np.unique(triples[:, one.unknown[triples[1]] == 0][[0, 2]], axis=1)
         return _compress(
             triples[0], triples[1], np.ones(triples.shape[1]), groups, np.bincount(known[0], minlength=groups)

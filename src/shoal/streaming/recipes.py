@@ -30,7 +30,7 @@ from shoal.pseudonyms.secrets import Secret, SecretKey, by_column
 from shoal.recoding.output import Output
 from shoal.results import Written
 from shoal.streaming.release import MEMORY as MOST_MEMORY
-from shoal.streaming.release import Stream
+from shoal.streaming.release import Judged, Stream
 from shoal.table.domain import Domain
 from shoal.table.keys import Keys
 from shoal.table.schema import ColumnSpec, Schema
@@ -129,6 +129,18 @@ def run_stream(
         if table is not None:
             table.commit()
     return found[0]
+
+
+@contextmanager
+def judged_release(recipe: Recipe, progress: Progress) -> Iterator[tuple[Judged, dict[str, Any]]]:
+    """A release that passed the gate, of which nothing is written, and its manifest."""
+    method = make("algorithm", recipe.algorithm)
+    refuse_unserved(recipe, method)
+    models = [make("model", spec) for spec in recipe.models]
+    keys = Keys.from_seed(recipe.seed)
+    with opened(recipe, keys, progress) as rows:
+        judged = stream_of(recipe, rows, method, models, keys, progress).judged()
+        yield judged, judged.gated(lambda frame: None)[0]
 
 
 def stream_of(
@@ -230,29 +242,39 @@ def _refuse_places(recipe: Recipe, method: Algorithm) -> None:
 def opened(recipe: Recipe, keys: Keys, progress: Progress) -> Iterator[KeptRows]:
     """The rows that a recipe names, coded, in the hands of its engine."""
     refuse_misplaced(recipe)
+    with source_of(recipe) as source, opened_on(recipe, source, keys, progress) as rows:
+        yield rows
+
+
+@contextmanager
+def source_of(recipe: Recipe) -> Iterator[Any]:
+    """Where the rows are, as the engine of a recipe takes them."""
     if recipe.engine.name == CLUSTER:
         from shoal.streaming.spark import spark_source
 
-        with spark_source(recipe) as frame, opened_on(recipe, frame, keys, progress) as rows:
-            yield rows
+        with spark_source(recipe) as frame:
+            yield frame
     else:
-        with opened_on(recipe, _source(recipe, _how(recipe)), keys, progress) as rows:
-            yield rows
+        yield _source(recipe, _how(recipe))
 
 
 @contextmanager
 def opened_on(recipe: Recipe, source: Any, keys: Keys, progress: Progress) -> Iterator[KeptRows]:
     """The same of a source that is open."""
-    settings = recipe.engine
-    engine = load("engine", settings.name)(
-        memory=memory_of(recipe), folder=None if settings.scratch is None else recipe.resolve(settings.scratch)
-    )
     build = _told(recipe, _how(recipe)).table
-    with engine.opened(
+    with engine_of(recipe).opened(
         source, schema_of(recipe), build, keys, missing=recipe.source.missing, name=recipe.source.name or source.name,
         progress=progress,
     ) as rows:  # fmt: skip
         yield rows
+
+
+def engine_of(recipe: Recipe) -> Any:
+    """The engine that a recipe names, as it is set there."""
+    settings = recipe.engine
+    return load("engine", settings.name)(
+        memory=memory_of(recipe), folder=None if settings.scratch is None else recipe.resolve(settings.scratch)
+    )
 
 
 def _how(recipe: Recipe) -> dict[str, Any]:

@@ -81,6 +81,47 @@ class Rows(Protocol):
         ...
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Listed:
+    """Some rows that are in a class.
+
+    Attributes
+    ----------
+    numbers
+        int64, row of the source, from 1; where rows have a key, their place among those that take part.
+    classes
+        Class of each.
+    cells
+        Columns that were asked for, as they were read.
+    subjects
+        Whose row each is, None where rows are people.
+    """
+
+    numbers: np.ndarray
+    classes: np.ndarray
+    cells: pl.DataFrame
+    subjects: np.ndarray | None
+
+
+class PeopledRows(Rows, Protocol):
+    """Rows of which more is asked than sizes and histograms: who stands alone, who has what, and which rows."""
+
+    def singled(self, columns: Sequence[str]) -> int:
+        """People who alone have some combination of values of some columns; missing is a value."""
+        ...
+
+    def held(self, one: Attribute | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Cell of the frequency table, value of an attribute (0 without one) and person, each combination once.
+
+        In ascending order; where people are counted.
+        """
+        ...
+
+    def listed(self, classes: Grouped, columns: Sequence[str]) -> Iterator[Listed]:
+        """The rows that are in a class, in the order of the source, batch by batch."""
+        ...
+
+
 @runtime_checkable
 class CodedRows(Rows, Protocol):
     """Rows whose codes can be had, a column at a time."""

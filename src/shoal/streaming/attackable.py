@@ -1,0 +1,183 @@
+"""A release whose rows an engine keeps, as attackers see it: its classes counted over all rows, and people to attack.
+
+What stays in memory of every released row is its class, whose row it is and the codes of its sensitive values, 4 bytes
+each. The people are a sample that is drawn by key: what is found of them holds for all, within its interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.attacks.candidates import Matcher
+from shoal.attacks.case import AttackCase, View
+from shoal.attacks.run import make_case
+from shoal.attacks.subjects import Subjects
+from shoal.attacks.views import public_view
+from shoal.engines.kept import KeptRows, StoredBatch
+from shoal.engines.stored import StoredRows
+from shoal.errors import ParameterError
+from shoal.kinds.base import Kind
+from shoal.pipeline import Progress
+from shoal.recoding.applied import Released
+from shoal.recoding.labels import publisher_manifest
+from shoal.recoding.publish import Publishing
+from shoal.streaming.release import Judged
+from shoal.table.coding import canonical_text
+from shoal.table.keys import Keys, key_hashes
+
+# Rows of the people that are attacked, where nobody says how many.
+SAMPLE = 10_000
+
+
+def refuse_unattackable(kind: Kind, name: str) -> None:
+    """Refuse releases whose rows are not classes, before anything is read."""
+    if not kind.generalises:
+        raise ParameterError(
+            f"A {kind} release is attacked row by row: use the engine 'memory', or see what 'shoal run' measures of it "
+            f"on the engine '{name}'."
+        )
+
+
+class Sampling:
+    """Some rows of a stream of batches: those with the smallest draws, all of a person or none.
+
+    Parameters
+    ----------
+    most
+        Rows to end with, at most; more only where one person alone has more.
+    """
+
+    def __init__(self, keys: Keys, subject: str | None, most: int) -> None:
+        self._keys, self._subject, self._most = keys, subject, most
+        self._frames: list[pl.DataFrame] = []
+        self._limit: int | None = None
+        self._rows = 0
+
+    def see(self, batch: StoredBatch, classes: np.ndarray) -> None:
+        """Take in a batch, each row in a class or (-1) in none."""
+        whose = self._subject
+        units = batch.keys if whose is None else key_hashes(canonical_text(batch.plain[whose]).fill_null(""))
+        drawn = self._keys.bits("attack sample", units)
+        kept = np.arange(drawn.size) if self._limit is None else np.flatnonzero(drawn < np.uint64(self._limit))
+        # Columns of no source are called so.
+        beside = [
+            pl.Series(" drawn", drawn[kept]), pl.Series(" class", classes[kept].astype(np.int32)),
+            pl.Series(" row", batch.rows[kept]),
+        ]  # fmt: skip
+        self._frames.append(batch.read[kept].with_columns(beside))
+        self._rows += kept.size
+        if self._rows > 2 * self._most:
+            self._cut()
+
+    def _cut(self) -> None:
+        frame = pl.concat(self._frames)
+        drawn, rows = np.unique(frame[" drawn"].to_numpy(), return_counts=True)
+        units = max(int(np.searchsorted(np.cumsum(rows), self._most, side="right")), 1)
+        if units < drawn.size:
+            self._limit = int(drawn[units])
+            frame = frame.filter(pl.col(" drawn") < self._limit)
+        self._frames, self._rows = [frame], frame.height
+
+    def found(self) -> tuple[pl.DataFrame, np.ndarray]:
+        """The rows in the order of the source, and their classes."""
+        self._cut()
+        frame = self._frames[0].sort(" row")
+        return frame.drop(" drawn", " class", " row"), frame[" class"].to_numpy()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Attackable:
+    """What attacks are given.
+
+    Attributes
+    ----------
+    people, rows
+        Rows of the people who are attacked, and rows that there are.
+    """
+
+    case: AttackCase
+    people: int
+    rows: int
+
+    @property
+    def told(self) -> str:
+        """What to know of it."""
+        if self.people == self.rows:
+            return "Everybody is attacked; classes are counted over all rows."
+        drawn = f"Attacked are {self.people:,} of {self.rows:,} rows, drawn by key"
+        return f"{drawn}; classes are counted over all of them."
+
+
+def attackable(
+    judged: Judged,
+    manifest: Mapping[str, Any],
+    keys: Keys,
+    *,
+    most: int = SAMPLE,
+    control: pl.DataFrame | None = None,
+    others: Sequence[tuple[pl.DataFrame, Mapping[str, Any]]] = (),
+    progress: Progress = lambda step: None,
+) -> Attackable:
+    """A generalised release with a sample of its own people; one pass over the rows."""
+    released, rows, domain = judged.released, judged.rows, judged.rows.domain
+    placing = rows.placing(released.classmap)
+    hidden = {*released.written, *released.rewriting}
+    sensitive = {column.name: column for column in domain.sensitive if column.name not in hidden}
+    arrays: dict[str, list[np.ndarray]] = {name: [] for name in ("", *sensitive)}
+    whose: list[pl.Series] = []
+    sampling, subject, seen = Sampling(keys, domain.schema.subject, most), domain.schema.subject, 0
+    # In the order of the release where that can be had: it decides between values that are equally common.
+    for batch in rows.batches(judged.output.order if isinstance(rows, StoredRows) else "kept"):
+        classes = placing(batch)
+        sampling.see(batch, classes)
+        there = np.flatnonzero(classes >= 0)
+        arrays[""].append(classes[there].astype(np.int32))
+        for name in sensitive:
+            arrays[name].append(batch.codes[name][there].astype(np.int32))
+        if subject is not None:
+            whose.append(batch.plain[subject].gather(there))
+        seen += classes.size
+        progress(f"looking at classes: {seen:,} of {domain.n:,} rows")
+    codes = {name: np.concatenate(several) for name, several in arrays.items()}
+    classes = codes.pop("")
+    people, own = sampling.found()
+    view = View(
+        classes=classes, n_classes=released.n_classes, sensitive=sensitive, codes=codes,
+        **_cells(released, rows, manifest, classes),
+        subjects=None if subject is None else Subjects.of(pl.concat(whose)),
+    )  # fmt: skip
+    case = make_case(
+        view, manifest, keys, against=people, control=control, no_control=None if control is not None else _NOBODY,
+        own=own, sampled=people.height < domain.n, others=others,
+    )  # fmt: skip
+    return Attackable(case=case, people=people.height, rows=domain.n)
+
+
+_NOBODY = "Nobody was held out, so there is no control."
+
+
+def _cells(
+    released: Released, rows: KeptRows, manifest: Mapping[str, Any], classes: np.ndarray
+) -> dict[str, Any]:
+    """What the cells of classes cover, by a frame of one row a class."""
+    count = released.n_classes
+    nothing = pl.Series([None] * count, dtype=pl.String)
+    frame = Publishing(released, "drop").frame(np.arange(count), lambda name: nothing)
+    public = public_view(frame, publisher_manifest(manifest, rows.domain))
+    matcher = public.matcher
+    if matcher is None:
+        return {"matcher": None, "class_of": np.empty(0, dtype=np.int32), "left_out": public.left_out}
+    class_of = np.zeros(matcher.sizes.size, dtype=np.int32)
+    class_of[matcher.of_row] = np.arange(count)
+    return {"matcher": _counted(matcher, classes), "class_of": class_of, "left_out": public.left_out}
+
+
+def _counted(matcher: Matcher, classes: np.ndarray) -> Matcher:
+    """The same cells with all rows that have them."""
+    of_row = matcher.of_row[classes]
+    return replace(matcher, of_row=of_row, sizes=np.bincount(of_row, minlength=matcher.sizes.size))
