@@ -23,7 +23,8 @@ NEEDS_SHARED = "needs ../shared"
 LONGEST = [
     f"tests/{name}.py"
     for name in (
-        "test_wheel", "test_soak", "test_interrupts", "contract/test_algorithms", "attacks/test_power", "test_adult",
+        "test_wheel", "engines/test_spark", "engines/test_spark_runs", "test_soak", "test_interrupts",
+        "contract/test_algorithms", "attacks/test_power", "test_adult",
         "algorithms/test_mondrian_exhaustive", "verify/test_attested", "test_published", "io/test_publication",
         "models/test_contract", "algorithms/lattice/test_optimal", "test_recorded", "cli/test_meeting",
     )

@@ -2,6 +2,7 @@
 
     python -m tests.engines.kills duckdb 20 --seed 1
     python -m tests.engines.kills postgres 20 --signal INT
+    python -m tests.engines.kills spark 20
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from tests.engines.server import Server, binaries, running
 
 ROOT = Path(__file__).parents[2]
 HANGS = 300  # seconds that no run takes
-ENGINES = ("memory", "duckdb", "postgres")
+ENGINES = ("memory", "duckdb", "postgres", "spark")
 SIGNALS = {"KILL": signal.SIGKILL, "INT": signal.SIGINT}
 TABLE = "public.killed_release"
 RECIPE = """
@@ -96,6 +97,8 @@ class Killed:
         command = [sys.executable, "-m", "shoal.cli.main", "run", str(self.root / "recipe.toml")]
         path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "papers" / "src")])
         environment = {**os.environ, "PYTHONPATH": path, "TMPDIR": str(self.scratch)}
+        if self.engine == "spark":  # which has temporary files of its own, and should rather begin quickly than go fast
+            environment |= {"TMPDIR": tempfile.gettempdir(), "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}
         return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
     def complete(self) -> None:

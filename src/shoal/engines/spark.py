@@ -283,7 +283,7 @@ class SparkRows(KeptRows):
             ordered = coded.select(*empty.columns).orderBy("b", "r")
             mapped(ordered, Mapped(Each(staging)), staging(empty)).write.parquet((self._folder / "staged").as_uri())
         self._columns = publisher.frame(self.reading.batch(empty), np.zeros(0, dtype=np.int32)).columns
-        yield from self._staged()
+        return self._staged()
 
     def _staged(self) -> Iterator[tuple[StoredBatch, np.ndarray, pl.DataFrame]]:
         for part in self._numbered(self._folder / "staged", None):
