@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,8 +41,20 @@ class Parted:
     def fetched(self, some: np.ndarray | None, attributes: Sequence[Any]) -> MemoryRows:
         return self.rows if some is None else self.rows.part(some, attributes)
 
-    def row_classes(self, classes: Any) -> np.ndarray:
-        return self.rows.ids(classes)
+    def coded(self) -> Iterator[tuple[Any, np.ndarray]]:
+        yield self.rows.table.codes, self.rows.table.row_keys
+
+    def within(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        codes = self.rows.table.quasi_codes
+        outside = (codes < low[:, None]) | (codes > high[:, None])
+        return codes[:, ~outside.any(axis=0)]
+
+    def ranges(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        inside = self.within(low, high)
+        return inside.min(axis=1), inside.max(axis=1)
+
+    def histogram(self, place: int, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.unique(self.within(low, high)[place], return_counts=True)
 
 
 def census(rows: int) -> Table:

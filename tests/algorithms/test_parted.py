@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -12,6 +11,7 @@ import shoal
 from shoal.algorithms.parted import halved
 from shoal.engines.memory import MemoryRows
 from shoal.io.evidence import read_evidence
+from tests.algorithms.test_leftovers import Parted
 from tests.engines.alike import outcome
 from tests.engines.test_duckdb import census
 
@@ -25,14 +25,14 @@ def table(rows: int) -> shoal.Table:
 
 @pytest.mark.parametrize("most", [1, 7, 50, 400, 10_000])
 def test_parts_hold_equal_records_together_and_no_more_rows_than_they_may(most: int) -> None:
-    rows = MemoryRows(table(400))
-    cells = rows.frequency([])
-    part = halved(cells, rows.domain, most)
-    held = np.bincount(part, cells.rows)
-    cells_in = np.bincount(part)
+    rows = Parted(MemoryRows(table(400)))
+    low, high = halved(rows, most)
+    codes = rows.rows.table.quasi_codes.T[:, None, :]
+    inside = ((codes >= low) & (codes <= high)).all(axis=2)
+    assert (inside.sum(axis=1) == 1).all()  # every row is in one part
+    held = inside.sum(axis=0)
     assert (held > 0).all()
-    assert ((held <= most) | (cells_in == 1)).all()
-    assert held.sum() == rows.domain.n
+    assert ((held <= most) | (low == high).all(axis=1)).all()
 
 
 def test_no_part_is_one_outlier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,3 +75,39 @@ def test_several_parts_are_released_and_lose_little_more(
     assert private[1]["search"]["parts"] > 1
     lost = [one["measures"]["lm"]["value"] for one in private]
     assert lost[1] < 1.6 * lost[0]
+
+
+def test_a_frequency_table_that_does_not_fit_is_said_to_need_so_much(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = census(tmp_path, 300)
+    monkeypatch.setattr("shoal.engines.stored.StoredRows.most_cells", lambda rows, memory: 20)
+    code, sentence, _ = outcome(recipe, "duckdb")
+    assert code == 2
+    assert "combinations need 0.0GB" in sentence
+
+
+@pytest.mark.parametrize("algorithm", ["k-members", "mondrian"])
+def test_parts_are_cut_without_a_frequency_table(
+    algorithm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(rows: object) -> None:
+        raise AssertionError("nobody may ask for all combinations")
+
+    monkeypatch.setattr("shoal.engines.stored.StoredRows.most", lambda rows, memory: 200)
+    monkeypatch.setattr("shoal.engines.stored.StoredRows.most_cells", lambda rows, memory: 20)
+    monkeypatch.setattr("shoal.engines.counted.CountedRows._cells", property(none))
+    found = outcome(census(tmp_path, 900, algorithm=algorithm), "duckdb")
+    assert found[0] == 0, found[1]
+    assert read_evidence(tmp_path / "out-duckdb")["search"]["parts"] > 2
+
+
+def test_what_looks_at_all_records_says_how_much_they_need(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = census(tmp_path, 300)
+    text = recipe.read_text().replace('name = "optimal"', 'name = "optimal"\nrepeat = true')
+    recipe.write_text(text)
+    monkeypatch.setattr("shoal.engines.stored.StoredRows.most", lambda rows, memory: 200)
+    code, sentence, _ = outcome(recipe, "duckdb")
+    assert code == 2
+    assert "'optimal' looks at all records at once" in sentence
+    assert "300 of them need" in sentence

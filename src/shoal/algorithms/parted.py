@@ -3,12 +3,12 @@
 The table is halved along medians until every part fits, equal records staying together, and each part is grouped by
 itself as if it were the whole table. Where all records fit, there is one part, and nothing differs from memory.
 
-The parts are those of the frequency table's cells: a cut is looked for in histograms, never in rows.
+A cut is looked for in histograms that the engine counts, never in rows, nor in a frequency table, which may not fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -19,9 +19,7 @@ from shoal.algorithms.grouping import by_rows
 from shoal.algorithms.leftovers import settle_leftovers
 from shoal.errors import InfeasibleError, ParameterError
 from shoal.recoding.recodings import CellGrouping, Grouping
-from shoal.table.classmap import Cells
-from shoal.table.domain import Domain
-from shoal.table.rows import ArrayRows, Frequency, Rows
+from shoal.table.rows import ArrayRows, Rows
 from shoal.table.stats import Attribute
 
 # A side of a cut has at least one row in so many, if any column allows it; never fewer than so many.
@@ -35,8 +33,16 @@ class PartedRows(Rows, Protocol):
         """Some rows by their numbers, or all of them, as arrays; tuples of columns are coded as in the whole."""
         ...
 
-    def row_classes(self, classes: Cells) -> np.ndarray:
-        """int32 class of every row."""
+    def coded(self) -> Iterator[tuple[Mapping[str, np.ndarray], np.ndarray]]:
+        """Codes of all columns, and what random draws are keyed by, batch by batch."""
+        ...
+
+    def ranges(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Lowest and highest code of every quasi-identifier among rows within bounds of all of them."""
+        ...
+
+    def histogram(self, place: int, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Codes of a quasi-identifier, ascending, and their rows, among rows within bounds of all of them."""
         ...
 
 
@@ -51,10 +57,9 @@ def grouped_in_parts(method: Algorithm, problem: Problem, rows: PartedRows, most
     attributes = problem.judge.attributes
     if rows.domain.n <= most:
         return _groups(method, replace(problem, rows=rows.fetched(None, attributes)))
-    parts = halved(rows.frequency([]), rows.domain, most)
-    of = rows.row_classes(Cells(parts, int(parts.max()) + 1))
+    low, high = halved(rows, most)
+    of, count = _parts_of(rows, low, high), low.shape[0]
     ids, groups, notes = np.full(rows.domain.n, -1, dtype=np.int32), 0, []
-    count = int(parts.max()) + 1
     for part in range(count):
         mine = np.flatnonzero(of == part)
         problem.progress(f"grouping part {part + 1} of {count}: {mine.size:,} rows")
@@ -78,38 +83,56 @@ def _groups(method: Algorithm, problem: Problem) -> Grouping:
     return found
 
 
-def halved(cells: Frequency, domain: Domain, most: int) -> np.ndarray:
-    """int32 part of every cell: each is cut at the median of its widest column until it has at most ``most`` rows.
+def halved(rows: PartedRows, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest and highest codes of every part, shape (parts, columns): each is cut until it has at most ``most`` rows.
 
-    A column whose median leaves next to nothing on one side is passed over, since hardly a model holds in a few rows.
+    A cut is at the median of the widest column, by histograms that the engine counts. A column whose median leaves next
+    to nothing on one side is passed over, since hardly a model holds in a few rows.
     """
-    least = min(most // _SHARE, _LEAST)
-    part = np.zeros(cells.rows.size, dtype=np.int32)
-    cards = np.array([max(column.card - 1, 1) for column in domain.quasi], dtype=np.float64)
-    open_parts, count = [np.arange(cells.rows.size)], 1
+    cards = np.array([column.card - 1 for column in rows.domain.quasi], dtype=np.int64)
+    found, open_parts = [], [(np.zeros_like(cards), cards)]
     while open_parts:
-        mine = open_parts.pop()
-        upper = _cut(cells, mine, cards, least) if int(cells.rows[mine].sum()) > most else None
-        if upper is not None:
-            part[mine[upper]] = count
-            count += 1
-            open_parts += [mine[~upper], mine[upper]]
-    return part
+        low, high = rows.ranges(*open_parts.pop())
+        cut = _cut(rows, low, high, most)
+        if cut is None:
+            found.append((low, high))
+            continue
+        place, at = cut
+        lower, upper = high.copy(), low.copy()
+        lower[place], upper[place] = at, at + 1
+        open_parts += [(low, lower), (upper, high)]
+    return np.stack([low for low, _ in found]), np.stack([high for _, high in found])
 
 
-def _cut(cells: Frequency, mine: np.ndarray, cards: np.ndarray, least: int) -> np.ndarray | None:
-    """Which cells go to the upper side, None where no cut leaves at least so many rows on both."""
-    codes, rows = cells.codes[:, mine], cells.rows[mine]
-    width = (codes.max(axis=1) - codes.min(axis=1)) / cards
-    best, found = max(least, 1), None
-    for column in np.argsort(-width, kind="stable")[: np.count_nonzero(width)]:
-        values = codes[column]
-        below = np.cumsum(np.bincount(values, rows))
+def _cut(rows: PartedRows, low: np.ndarray, high: np.ndarray, most: int) -> tuple[int, int] | None:
+    """A column and the last code of the lower side, None where no cut is needed, or leaves enough rows on both."""
+    width = (high - low) / np.array([max(column.card - 1, 1) for column in rows.domain.quasi], dtype=np.float64)
+    best, found = max(min(most // _SHARE, _LEAST), 1), None
+    for place in np.argsort(-width, kind="stable")[: np.count_nonzero(width)].tolist():
+        values, counts = rows.histogram(place, low, high)
+        below = np.cumsum(counts)
+        if below[-1] <= most:
+            return None
         # The cut next to the half of the rows.
-        at = np.argmin(np.abs(below - below[-1] / 2))
+        at = int(np.argmin(np.abs(below - below[-1] / 2)))
         fewer = min(below[at], below[-1] - below[at])
         if fewer >= best:
-            best, found = fewer, values > at
+            best, found = fewer, (place, int(values[at]))
         if fewer * _SHARE >= below[-1]:
-            return values > at
+            return place, int(values[at])
+    return found
+
+
+def _parts_of(rows: PartedRows, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """int32 part of every row."""
+    found = np.full(rows.domain.n, -1, dtype=np.int32)
+    at, quasi = 0, rows.domain.schema.quasi
+    for codes, keys in rows.coded():
+        mine = found[at : at + keys.size]
+        for part, (least, most) in enumerate(zip(low, high, strict=True)):
+            inside = np.ones(keys.size, dtype=bool)
+            for name, first, last in zip(quasi, least.tolist(), most.tolist(), strict=True):
+                inside &= (codes[name] >= first) & (codes[name] <= last)
+            mine[inside] = part
+        at += keys.size
     return found

@@ -78,7 +78,7 @@ class CountedRows:
     def stats(self, classes: ClassMap, attributes: Sequence[Attribute]) -> GroupStats:
         """Sizes and histograms of classes."""
         by_row = isinstance(classes.classes if isinstance(classes, Together) else classes, RowIds)
-        if by_row or self.domain.by_people or isinstance(classes, Split):
+        if by_row or self.domain.by_people or isinstance(classes, Split | Everybody):
             return self._asked(classes, attributes)
         of, cells = self._class_of_cells(classes), self.frequency(attributes)
         rows = _added(of, cells.rows, classes.groups)
@@ -113,6 +113,26 @@ class CountedRows:
         values = np.zeros_like(cells) if one is None else self._codes_of(one, found)
         order = np.lexsort((found["w"], values, cells))
         return cells[order], values[order], found["w"][order]
+
+    def n_cells(self) -> int:
+        """How many combinations of quasi-identifier codes there are, counted without any of them coming here."""
+        if "n cells" not in self._found:
+            self._found["n cells"] = int(self.database.ask(sql.combinations(self._words))["n"][0])
+        count: int = self._found["n cells"]
+        return count
+
+    def ranges(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Lowest and highest code of every quasi-identifier among rows within bounds of all of them."""
+        found = self.database.ask(sql.extremes(self._quasi, sql.within(self._quasi, low, high)))
+        ends = [[found[f"{end}{at}"][0] for at in self._quasi] for end in ("l", "h")]
+        return np.array(ends[0], dtype=np.int64), np.array(ends[1], dtype=np.int64)
+
+    def histogram(self, place: int, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Codes of a quasi-identifier, ascending, and their rows, among rows within bounds of all of them."""
+        where = sql.within(self._quasi, low, high)
+        found = self.database.ask(sql.counted({"v": sql.code(self._quasi[place])}, where=where))
+        order = np.argsort(found["v"])
+        return found["v"][order], found["n"][order]
 
     def people_with(self, name: str) -> np.ndarray:
         """How many people have each value of a column."""
@@ -199,6 +219,9 @@ class CountedRows:
     @contextmanager
     def _beside(self, classes: ClassMap) -> Iterator[tuple[str, dict[str, str]]]:
         """The rows with their classes: where to count, and by what."""
+        if isinstance(classes, Everybody):
+            yield "coded", {"g": "CAST(0 AS BIGINT)"}
+            return
         inner = classes.classes if isinstance(classes, Split) else classes
         by_row = inner.classes if isinstance(inner, Together) else inner
         if isinstance(by_row, RowIds):

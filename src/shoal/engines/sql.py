@@ -7,7 +7,7 @@ The rows of a source are a relation ``coded``: ``r`` numbers them, ``c0``, ``c1`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from shoal.table.packing import Packing
 
@@ -49,6 +49,24 @@ def known(place_codes: dict[str, Sequence[int]]) -> str:
     """Rows whose codes are none of those that count as unknown."""
     parts = [f"{name} NOT IN ({', '.join(map(str, codes))})" for name, codes in place_codes.items() if len(codes)]
     return f" WHERE {' AND '.join(parts)}" if parts else ""
+
+
+def extremes(places: Sequence[int], where: str) -> str:
+    """Lowest and highest codes of some columns."""
+    listed = ", ".join(f"min({code(at)}) AS l{at}, max({code(at)}) AS h{at}" for at in places)
+    return f"SELECT {listed} FROM coded{where}"
+
+
+def within(places: Sequence[int], low: Iterable[int], high: Iterable[int]) -> str:
+    """Rows whose codes lie within bounds, both ends among them."""
+    parts = [f"{code(at)} BETWEEN {int(a)} AND {int(b)}" for at, a, b in zip(places, low, high, strict=True)]
+    return f" WHERE {' AND '.join(parts)}"
+
+
+def combinations(keys: dict[str, str]) -> str:
+    """How many combinations of some expressions there are."""
+    listed = ", ".join(f"{text} AS {name}" for name, text in keys.items())
+    return f"SELECT count(*) AS n FROM (SELECT DISTINCT {listed} FROM coded) t"
 
 
 def alone(columns: Sequence[str], *, people: bool = False) -> str:

@@ -279,6 +279,20 @@ class StoredRows(KeptRows):
         """Bytes in which so many rows can be grouped."""
         return rows * self._bytes / _KERNELS
 
+    def most_cells(self, memory: int) -> int:
+        """Combinations of quasi-identifiers that can be searched in so many bytes."""
+        return max(int(memory * _KERNELS) // self._cell_bytes, 1)
+
+    def cells_needed(self, cells: int) -> float:
+        """Bytes in which so many combinations can be searched."""
+        return cells * self._cell_bytes / _KERNELS
+
+    @property
+    def _cell_bytes(self) -> int:
+        """Words and codes, counts and what they are sorted by, and values that occur with a combination."""
+        quasi, others = len(self.domain.quasi), len(self.domain.sensitive)
+        return 2 * (8 * len(self.packing.words) + 4 * quasi + 24) + 24 * others
+
     @property
     def _bytes(self) -> int:
         return _CELL * len(self.places) + _ROW

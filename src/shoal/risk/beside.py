@@ -59,11 +59,20 @@ def _alike(frame: pl.DataFrame) -> np.ndarray:
     return plain.with_row_index("row").select(pl.first("row").over(plain.columns)).to_series().to_numpy()
 
 
-def counted_before_and_after(released: Released) -> dict[str, dict[str, Risk]]:
-    """The same of a generalised release, by whoever counts its rows."""
+def counted_before_and_after(released: Released, *, cells: bool = True) -> dict[str, dict[str, Risk]]:
+    """The same by whoever counts the rows of a release.
+
+    Parameters
+    ----------
+    cells
+        Whether memory holds the frequency table; without it nothing is known of what was before.
+    """
     rows, names = released.rows, list(released.domain.schema.sensitive)
-    cells = rows.frequency([]).rows.size
-    before = Cells(np.arange(cells, dtype=np.int32), cells)
+    if not cells:
+        told = [name for name in names if name not in released.changed]
+        return {"before": {}, "after": _counted(rows, released.classmap, told) if released.n_classes else {}}
+    count = rows.frequency([]).rows.size
+    before = Cells(np.arange(count, dtype=np.int32), count)
     # Groups have quasi-identifiers as they were read, and no sensitive value beside any of them.
     groups = released.made.has(Trait.GROUPS)
     told = [] if groups else [name for name in names if name not in released.changed]

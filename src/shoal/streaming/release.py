@@ -118,7 +118,8 @@ class Stream:
             return method.run(problem)
         most = rows.most(self.memory)
         # Cells take what rows take, where they are grouped as these are.
-        if method.by_cells(rows.domain) and (not method.in_parts or rows.frequency([]).rows.size <= most):
+        if method.by_cells(rows.domain) and (not method.in_parts or rows.n_cells() <= most):
+            self._refuse_too_many_cells(rows)
             return method.run(problem)
         if method.in_parts:
             return grouped_in_parts(method, problem, rows, most)
@@ -133,6 +134,20 @@ class Stream:
                 f"{what} looks at all records at once as it is set here, and {n:,} of them need "
                 f"{rows.needed(n) / 1e9:.1f}GB: give 'memory' under [engine] as much, or use an algorithm such as "
                 "'optimal' or 'mondrian' and models of class sizes and values."
+            )
+
+    def _holds_cells(self, rows: KeptRows) -> bool:
+        """Whether memory holds the frequency table."""
+        return not isinstance(rows, StoredRows) or rows.n_cells() <= rows.most_cells(self.memory)
+
+    def _refuse_too_many_cells(self, rows: StoredRows) -> None:
+        """Refuse a frequency table that memory does not hold."""
+        count = rows.n_cells()
+        if not self._holds_cells(rows):
+            raise InputError(
+                f"The algorithm '{self.method.name}' searches the frequency table, and its {count:,} combinations need "
+                f"{rows.cells_needed(count) / 1e9:.1f}GB: give 'memory' under [engine] as much, code quasi-identifiers "
+                "more coarsely, or use a method that goes part by part, such as 'mondrian'."
             )
 
     def judged(self) -> Judged:
@@ -166,7 +181,7 @@ class Stream:
             "attacks": list(attacked.measured.figures),
             "attack_notes": [*attacked.measured.notes, *attacked.notes],
             "research": wanted,
-            "risk": counted_before_and_after(released),
+            "risk": counted_before_and_after(released, cells=self._holds_cells(rows)),
             "split_verdicts": split_verdicts(released, judge),
             "other_references": other_references(released, judge),
             "vacuous": [{"model": model.parameters(), "on": list(on or ())} for model, on in empty],
