@@ -53,7 +53,7 @@ suppression_limit = 0.6
 PEOPLE = 'pseudonym = ["person"]\nsubject = "person"'
 
 
-def coded(folder: Path, *, rows: int = 500, **changed: str) -> Path:
+def coded(folder: Path, rows: int = 500, **changed: str) -> Path:
     """A recipe for some of the synthetic census, whose people, dates and sensitive values are coded."""
     shoal.example_census(rows).write_csv(folder / "people.csv")
     given = {"missing": "value", "who": PEOPLE, "algorithm": "optimal", "output": "discard_secret = true"}
@@ -96,6 +96,18 @@ def test_what_undoes_them_is_kept_in_a_vault(tmp_path: Path) -> None:
     held = contents(tmp_path / "the.vault", key)
     assert set(held) == {"first", "second", "people"}
     assert held["first"] == held["second"]
+
+
+@pytest.mark.parametrize("algorithm", ["random", "mapping", "anatomy", "auto"])
+def test_an_engine_that_has_no_records_side_by_side_says_so_before_it_starts(algorithm: str, tmp_path: Path) -> None:
+    recipe = coded(tmp_path, 10, algorithm="optimal")
+    text = recipe.read_text().replace('name = "optimal"\nsuppression_limit = 0.6', f'name = "{algorithm}"')
+    text = text.replace(f'name = "{algorithm}"', 'name = "anatomy"\nl = 2') if algorithm == "anatomy" else text
+    recipe.write_text(text)
+    code, sentence, _ = outcome(recipe, "spark")
+    assert code == 2
+    assert f"The algorithm '{algorithm}' looks at records one by one" in sentence
+    assert "use the engine 'duckdb'" in sentence
 
 
 def test_of_more_rows_than_memory_holds_a_sample_is_attacked_and_that_is_said(

@@ -217,7 +217,8 @@ def _refuse_places(recipe: Recipe, method: Algorithm) -> None:
     """Refuse what needs rows in an order, or records side by side, where an engine has neither."""
     engine, name = load("engine", recipe.engine.name), recipe.engine.name
     from_cells = method.by_cells(Domain(schema=schema_of(recipe), columns={}, n=0))
-    if not getattr(engine, "in_parts", True) and not from_cells:
+    # Attacks that a kind of release has to tell of look at records side by side, too.
+    if not getattr(engine, "in_parts", True) and (not from_cells or method.kind.attack is not None):
         raise RecipeError(
             f"The algorithm '{method.name}' looks at records one by one as it is set here, which the engine '{name}' "
             "does not serve: use the engine 'duckdb', or an algorithm such as 'optimal'."
