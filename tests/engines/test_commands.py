@@ -174,7 +174,8 @@ def test_a_written_release_is_assessed_as_in_memory(
     (tmp_path / there).write_text(f"{text}\n[output]\n{output}\n", encoding="utf-8")
     said("run", there)
     assert said("verify", "out")["passed"]
-    assert told(said("risk", "out", "--engine", "duckdb")) == told(said("risk", "out"))
+    for command in ("risk", "audit"):
+        assert told(said(command, "out", "--engine", "duckdb")) == told(said(command, "out"))
 
 
 def test_a_table_of_a_database_is_audited_and_assessed_there(
@@ -205,6 +206,7 @@ def test_what_an_engine_cannot_do_is_said_before_any_data_is_read(
         ("audit", "none.csv", "--engine", "duck"): "Did you mean 'duckdb'?",
         ("audit", "none.csv", "--engine", "duckdb", "--memory", "much"): "memory",
         ("audit", "none.csv", "--engine", "duckdb", "--scratch", "nowhere"): "There is no file 'none.csv'",
+        ("audit", ".", "--quasi", "a"): "is a folder of files: read them as one by --engine duckdb",
         ("audit", "none.csv", "--engine", "postgres"): "The engine 'postgres' reads from a database",
         ("audit", url, "--quasi", "a"): "needs either a 'table' or a 'query'",
         ("audit", url, "--table", "t", "--engine", "memory"): "which the engine 'postgres' reads and no other",

@@ -58,12 +58,14 @@ def audit(
             markers=missing_markers or (),
         )  # fmt: skip
         keeping = Keeping(engine=engine, memory=memory, scratch=scratch, table=table, query=query, key=key)
-        with open_target(file, roles, reading, keeping, step=step) as (rows, _):
+        with open_target(file, roles, reading, keeping, step=step) as (rows, notes):
             found = audit_rows(rows, step)
         name = called(file)
     if as_json:
-        show_json({"file": name, **found.as_dict()})
+        show_json({"file": name, "notes": notes, **found.as_dict()})
     else:
+        for note in notes:
+            say(f"Note: {note}")
         _show(found, Path(name).name)
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import ParameterError, SchemaError
+from shoal.errors import InputError, ParameterError, SchemaError
 from shoal.params import nearest
 
 if TYPE_CHECKING:
@@ -150,6 +150,8 @@ def open_target(
             yield kept, []
         return
     released = path.is_dir() and (is_release(path) or not keeping.given)
+    if released and roles.quasi and not is_release(path):
+        raise InputError(f"'{target}' is a folder of files: read them as one by --engine duckdb, or name one of them.")
     if released:
         _refuse_options("release", roles, reading)
     if not keeps_rows(recipe := keeping.recipe(target, reading)):
