@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.errors import InfeasibleError, ParameterError, RefusalError
+from shoal.errors import InfeasibleError, ParameterError, RefusalError, SchemaError
 from shoal.table.keys import Keys
 from shoal.table.table import Table
 
@@ -258,3 +258,11 @@ def test_the_manifest_holds_no_secret_no_parameter_and_no_timing() -> None:
     text = str(dict(release.manifest))
     for word in ("seed", "secret", "seconds", "suppression", "Person", "dropped", "measures"):
         assert word not in text
+
+
+def test_a_flat_quasi_identifier_of_a_million_values_is_refused_in_a_sentence() -> None:
+    rows = 1_000_000
+    frame = pl.DataFrame({"code": pl.Series(range(rows)).cast(pl.String), "age": pl.Series(range(rows)) % 90})
+    given = shoal.read(frame, quasi=["code", "age"], settings={"code": {"type": "categorical"}})
+    with pytest.raises(SchemaError, match="'code' has 1,000,000 different values and no hierarchy"):
+        shoal.anonymize(given, algorithm=shoal.Mondrian(k=10))

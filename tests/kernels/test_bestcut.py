@@ -12,20 +12,22 @@ from shoal.algorithms.prices import prices_of
 from shoal.io.source import read
 from shoal.kernels.compiled import kernel
 from shoal.kernels.partition.bestcut import best_cuts
+from shoal.kernels.partition.mondrian import ranges
 from shoal.kernels.price.cells import Prices
 from tests.measures.naive import NaiveColumn, record_price
-from tests.table.random_tables import Case, cases
+from tests.table.random_tables import ORDER, Case, cases
 
 
 @kernel
 def cuts(codes: np.ndarray, lo: int, hi: int, p: Prices, k: int, weights: np.ndarray | None) -> tuple:
     """All cuts."""
-    return best_cuts(codes, lo, hi, p, k, weights)
+    low, high = np.empty(codes.shape[1], dtype=np.int32), np.empty(codes.shape[1], dtype=np.int32)
+    ranges(codes, lo, hi, low, high)
+    return best_cuts(codes, np.empty_like(codes), lo, hi, (low, high), p, k, weights)
 
 
-@settings(max_examples=60)
-@given(cases(rows=(1, 14), sensitive=(0, 0)), st.integers(1, 4))
-def test_best_cuts_price_every_cut_between_two_values(case: Case, k: int) -> None:
+def assert_priced(case: Case, k: int) -> None:
+    """Every cut that leaves k rows on both sides costs what a plain reference says of both."""
     table = case.table()
     p = prices_of(table.domain)
     columns = [NaiveColumn(case, name) for name in case.quasi]
@@ -46,6 +48,12 @@ def test_best_cuts_price_every_cut_between_two_values(case: Case, k: int) -> Non
         (int(a), int(value)): float(loss) / p.one * whole for loss, a, value in zip(losses, found, values, strict=True)
     }
     assert allowed == pytest.approx(expected, abs=1e-9)
+
+
+@settings(max_examples=60)
+@given(cases(rows=(1, 14), sensitive=(0, 0)), st.integers(1, 4))
+def test_best_cuts_price_every_cut_between_two_values(case: Case, k: int) -> None:
+    assert_priced(case, k)
 
 
 @settings(max_examples=60)
@@ -73,3 +81,21 @@ def test_best_cuts_of_a_wide_column() -> None:
     # Two rows on one side and three on the other, each priced by the ranges of both columns.
     (loss,) = losses[allowed & (values == 5)]
     assert loss / p.one == pytest.approx((2 * (5 / 1999 + 5 / 6) + 3 * (1099 / 1999)) / 2)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_columns_of_more_values_than_a_word_has_bits(missing: bool) -> None:
+    rng = np.random.default_rng(3)
+    leaves = [f"{place // 10}.{place}" for place in range(90)]
+    choices = {
+        "integer": [*range(0, 200, 2)], "flat": [f"v{place:03}" for place in range(80)], "tree": leaves,
+        "ordinal": ORDER,
+    }  # fmt: skip
+    data = {
+        f"q{place}": [values[at] for at in rng.integers(0, len(values), 240)] + [None if missing else values[0]] * 2
+        for place, values in enumerate(choices.values())
+    }
+    kinds = dict(zip(data, choices, strict=True))
+    paths = {"q2": [[leaf, leaf.partition(".")[0], "*"] for leaf in leaves]}
+    case = Case(data=data, kinds=kinds, quasi=list(data), sensitive=[], hierarchies=paths, weights={"q1": 2.0})
+    assert_priced(case, 5)

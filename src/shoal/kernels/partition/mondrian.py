@@ -230,12 +230,12 @@ def _median_cut(work: Work, lo: int, hi: int, a: int, limits: tuple, relaxed: bo
 
 @_inlined
 def _candidates(
-    work: Work, lo: int, hi: int, p: Prices, k: int, best: bool | None, aim: Aim | None
+    work: Work, lo: int, hi: int, limits: tuple, p: Prices, k: int, best: bool | None, aim: Aim | None
 ) -> tuple:
     """Scores, losses, columns and last left values of all cuts between values, none where they are not asked for."""
     losses, columns, values = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
     if best is not None:
-        losses, columns, values = best_cuts(work.codes, lo, hi, p, k, work.weights)
+        losses, columns, values = best_cuts(work.codes, work.spare, lo, hi, limits, p, k, work.weights)
     scores = np.zeros(losses.size, dtype=np.int64)
     if aim is not None:
         scores = aim_scores(work, lo, hi, aim, columns, values)
@@ -260,7 +260,7 @@ def _cut(
     freed = np.zeros(0, dtype=np.uint8)
     if judged is not None:
         freed = _freed(work, lo, hi, judged)
-    scores, losses, columns, values = _candidates(work, lo, hi, p, options.k, best, aim)
+    scores, losses, columns, values = _candidates(work, lo, hi, (low, high), p, options.k, best, aim)
     widths = np.zeros(m, dtype=np.int64)
     if best is None or options.relaxed:
         widths = widths_of(work.codes, lo, hi, p, low, high)

@@ -70,20 +70,6 @@ def extend_all(p: Prices, ext: Extents, g: int, codes: np.ndarray, i: int) -> No
 
 
 @helper
-def extend_each(p: Prices, ext: Extents, codes: np.ndarray, first: int, groups: np.ndarray) -> None:
-    """Make room in their groups for the rows of ``codes`` (rows, columns) from ``first`` on, all known."""
-    kind, word_at, low, high, bits = p.kind, p.word_at, ext.low, ext.high, ext.bits
-    for i in range(groups.size):
-        g = groups[i]
-        for a in range(kind.size):
-            x = codes[first + i, a]
-            low[a, g] = min(low[a, g], x)
-            high[a, g] = max(high[a, g], x)
-            if kind[a] == FLAT:
-                bits[word_at[a] + (x >> 6), g] |= np.uint64(1) << np.uint64(x & 63)
-
-
-@helper
 def open_group(p: Prices, ext: Extents, g: int, codes: np.ndarray, i: int, now: np.ndarray) -> None:
     """Make a group that of one record alone; ``now`` are the ticks of its cells."""
     for w in range(ext.bits.shape[0]):
