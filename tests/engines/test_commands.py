@@ -359,3 +359,13 @@ def test_evaluations_of_rows_that_are_kept_name_what_can_be_done(
     (tmp_path / "recipe.toml").write_text('[source]\npath = "none.csv"\n[engine]\nname = "duckdb"\n', "utf-8")
     assert execute(["measure", "recipe.toml", "--evaluate", "all"]) == 2
     assert "run the recipe and evaluate its folder by --against" in capsys.readouterr().err
+
+
+def test_rows_of_many_batches_are_placed_while_they_come(
+    people: pl.DataFrame, said: Said, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first look at their classes asked the database, which was giving the rows away."""
+    monkeypatch.setattr("shoal.engines.duckdb._BATCH", 7)
+    _, there = both(tmp_path, "rows")
+    said("run", there)
+    assert said("verify", "out")["passed"]

@@ -13,7 +13,7 @@ import polars as pl
 from shoal.engines.counted import CountedRows, Database
 from shoal.recoding.publish import Publishing
 from shoal.recoding.rewriting import Rewriting, rewritten
-from shoal.table.classmap import Grouped
+from shoal.table.classmap import Grouped, RowIds
 from shoal.table.coding import canonical_text, categories_as_text
 from shoal.table.column import Column
 from shoal.table.dates import as_declared
@@ -251,6 +251,8 @@ class KeptRows(CountedRows):
     def placing(self, classes: Grouped) -> Callable[[StoredBatch], np.ndarray]:
         """Who tells the class of every row of a batch."""
         quasi = self.domain.schema.quasi
+        if not isinstance(classes, RowIds):
+            self._class_of_cells(classes)  # asked now: a database that gives rows away answers nothing meanwhile
         return lambda batch: self.class_of(classes, batch.rows, [batch.codes[name] for name in quasi])
 
     def published(self, publisher: Publisher, order: str) -> Iterator[tuple[StoredBatch, np.ndarray, pl.DataFrame]]:

@@ -19,7 +19,6 @@ from shoal.attacks.run import make_case
 from shoal.attacks.subjects import Subjects
 from shoal.attacks.views import public_view
 from shoal.engines.kept import KeptRows, StoredBatch
-from shoal.engines.stored import StoredRows
 from shoal.errors import ParameterError
 from shoal.kinds.base import Kind
 from shoal.pipeline import Progress
@@ -65,10 +64,7 @@ class Sampling:
         drawn = self._keys.bits("attack sample", units)
         kept = np.arange(drawn.size) if self._limit is None else np.flatnonzero(drawn < np.uint64(self._limit))
         # Columns of no source are called so.
-        beside = [
-            pl.Series(" drawn", drawn[kept]), pl.Series(" class", classes[kept].astype(np.int32)),
-            pl.Series(" row", batch.rows[kept]),
-        ]  # fmt: skip
+        beside = [pl.Series(" drawn", drawn[kept]), pl.Series(" class", classes[kept].astype(np.int32))]
         self._frames.append(batch.read[kept].with_columns(beside))
         self._rows += kept.size
         if self._rows > 2 * self._most:
@@ -86,8 +82,8 @@ class Sampling:
     def found(self) -> tuple[pl.DataFrame, np.ndarray]:
         """The rows in the order of the source, and their classes."""
         self._cut()
-        frame = self._frames[0].sort(" row")
-        return frame.drop(" drawn", " class", " row"), frame[" class"].to_numpy()
+        (frame,) = self._frames
+        return frame.drop(" drawn", " class"), frame[" class"].to_numpy()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -131,8 +127,7 @@ def attackable(
     arrays: dict[str, list[np.ndarray]] = {name: [] for name in ("", *sensitive)}
     whose: list[pl.Series] = []
     sampling, subject, seen = Sampling(keys, domain.schema.subject, most), domain.schema.subject, 0
-    # In the order of the release where that can be had: it decides between values that are equally common.
-    for batch in rows.batches(judged.output.order if isinstance(rows, StoredRows) else "kept"):
+    for batch in rows.batches("kept"):
         classes = placing(batch)
         sampling.see(batch, classes)
         there = np.flatnonzero(classes >= 0)
