@@ -18,7 +18,8 @@ from shoal.catalogue import load, make
 from shoal.errors import RecipeError
 from shoal.io.formulas import count_formulas
 from shoal.io.output import check_output, read_release, write_release
-from shoal.io.publication import Holder, resume
+from shoal.io.publication import Holder
+from shoal.io.publication import resume as settle
 from shoal.io.recipes import Recipe, dump_recipe, load_recipe, parse_recipe
 from shoal.io.source import read
 from shoal.io.vouching import bring_vouched
@@ -29,7 +30,7 @@ from shoal.pseudonyms.secrets import Secret, SecretKey
 from shoal.pseudonyms.tokens import KEY_BYTES
 from shoal.reports.release import release_html
 from shoal.results import Release, Written
-from shoal.streaming.recipes import Secrecy, keeps_rows, opened, run_stream
+from shoal.streaming.recipes import Secrecy, keeps_rows, opened, refuse_unresumed, run_stream
 from shoal.table.history import History
 from shoal.table.keys import Keys
 from shoal.table.rows import PeopledRows
@@ -50,6 +51,7 @@ def run(
     recipe: Recipe | Mapping[str, Any] | str | Path,
     *,
     replace: bool = False,
+    resume: bool = False,
     key: Key | None = None,
     progress: Progress = lambda step: None,
 ) -> Release | Written:
@@ -63,14 +65,20 @@ def run(
         A file, or its tables as nested mappings, whose paths are then as seen from the working folder.
     replace
         Swap an earlier release, and its entry in the vault, for this one.
+    resume
+        Keep what is read of the source in the scratch folder until a run succeeds, and take up what an earlier one
+        has kept there (engine ``duckdb``).
     key
         What opens the vault and the registry that the recipe names (`shoal.vault.Key`).
     """
     recipe = as_recipe(recipe)
     folder = recipe.resolve(recipe.output.folder)
-    resume(folder.resolve())
+    settle(folder.resolve())
+    if resume:
+        refuse_unresumed(recipe)
     if keeps_rows(recipe):
-        return run_stream(recipe, replace=replace, secrecy=_secrecy(recipe, key, replace), progress=progress)
+        secrecy = _secrecy(recipe, key, replace)
+        return run_stream(recipe, replace=replace, resume=resume, secrecy=secrecy, progress=progress)
     check_output(folder, recipe.resolve(recipe.source.file), replace=replace)
     keeper = _keeper(recipe, key, replace)
     memory = remembered(recipe, key)

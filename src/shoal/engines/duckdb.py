@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
 
+from shoal.engines import resumed
 from shoal.engines.ahead import ahead
 from shoal.engines.kept import Reading
 from shoal.engines.scratch import scratch
@@ -36,6 +37,8 @@ class Readable(Protocol):
     @property
     def names(self) -> list[str]: ...
 
+    def stamp(self) -> dict[str, Any]: ...
+
     def frames(self, wanted: Sequence[str] | None = None) -> Iterator[pl.DataFrame]: ...
 
 
@@ -48,11 +51,14 @@ class DuckDBEngine:
         Bytes that a run may take.
     folder
         Where scratch files go; by default the system's temporary folder.
+    resume
+        Whether to keep what was read in that folder until a run succeeds, and to take up what is kept there.
     """
 
-    def __init__(self, *, memory: int = 4 << 30, folder: Path | None = None) -> None:
+    def __init__(self, *, memory: int = 4 << 30, folder: Path | None = None, resume: bool = False) -> None:
         self.memory = memory
         self.folder = folder
+        self.resume = resume
 
     @contextmanager
     def opened(
@@ -69,12 +75,11 @@ class DuckDBEngine:
         """The rows of a source, until they are no longer needed."""
         driver = _driver()
         schema.check(source.names)
-        with scratch(self.folder) as folder:
-            store, gathering = Store(folder, schema), Gathering(schema, missing)
-            wanted = [column for column in source.names if column not in schema.drop]
-            for frame in ahead(source.frames(wanted)):
-                store.gather(gathering, frame)
-                progress(f"reading: {gathering.n_read:,} rows")
+        with ExitStack() as places:
+            kept = self._kept(places, source, schema, missing)
+            folder = places.enter_context(scratch(self.folder))
+            store, gathering = Store(folder, schema, kept), Gathering(schema, missing)
+            _read(source, schema, gathering, store, kept, progress)
             known = dictionaries(gathering, schema, build, name or source.name)
             store.code(known, keys, progress)
             with _connection(driver, folder, store, self.memory) as database:
@@ -82,6 +87,37 @@ class DuckDBEngine:
                     _refuse_repeated(database, f"o{store.others.index(schema.key)}", schema.key)
                 reading = Reading(known=known, places=store.places, others=store.others, kinds=store.kinds)
                 yield StoredRows(reading, store, database, database.ordered)
+
+    def _kept(self, places: ExitStack, source: Readable, schema: Schema, missing: str) -> Path | None:
+        """Where a reading is kept, if it is."""
+        if not self.resume or self.folder is None:
+            return None
+        return places.enter_context(resumed.kept(self.folder, resumed.digest_of(source.stamp(), schema, missing)))
+
+
+def _read(
+    source: Readable,
+    schema: Schema,
+    gathering: Gathering,
+    store: Store,
+    kept: Path | None,
+    progress: Callable[[str], None],
+) -> None:
+    """Read a source, or take up what a run before has read of it."""
+    if kept is not None and resumed.is_whole(kept):
+        resumed.restore(kept, gathering, store)
+        progress(f"taking up: {gathering.n_read:,} rows")
+        return
+    before = source.stamp()
+    wanted = [column for column in source.names if column not in schema.drop]
+    for frame in ahead(source.frames(wanted)):
+        store.gather(gathering, frame)
+        progress(f"reading: {gathering.n_read:,} rows")
+    if source.stamp() != before:
+        raise InputError("A file of the source was changed while it was read: wait until it is whole, and run again.")
+    if kept is not None:
+        gathering.refuse()
+        resumed.save(kept, gathering, store)
 
 
 class DuckDatabase:

@@ -18,17 +18,15 @@ try:
 except ImportError:  # Windows has no flock: nobody can tell whether a folder is in use, so none is cleared there
     fcntl = None  # type: ignore[assignment]
 
-_PREFIX, _NEW, _LOCK = ".shoal-scratch-", ".shoal-new-scratch-", "lock"
+_PREFIX, _NEW, _KEPT, _LOCK = ".shoal-scratch-", ".shoal-new-scratch-", ".shoal-kept-", "lock"
 
 
 @contextmanager
 def scratch(parent: Path | None = None) -> Iterator[Path]:
     """A new folder, readable by its owner alone, below ``parent`` or the system's temporary folder."""
-    parent = Path(tempfile.gettempdir()) if parent is None else parent
-    if not parent.is_dir():
-        raise InputError(f"There is no folder '{parent}' for scratch files: make it, or name another one.")
+    parent = _there(Path(tempfile.gettempdir()) if parent is None else parent)
     clear(parent)
-    folder, held = _made(parent)
+    folder, lock = _made(parent)
     try:
         yield folder
     except OSError as error:
@@ -37,7 +35,44 @@ def scratch(parent: Path | None = None) -> Iterator[Path]:
         raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-        os.close(held)
+        os.close(lock)
+
+
+@contextmanager
+def held(parent: Path, name: str) -> Iterator[Path]:
+    """A folder that stays where it is, until a run without it begins, with nobody else in it meanwhile."""
+    folder = _there(parent) / f"{_KEPT}{name}"
+    try:
+        lock = _locked(folder)
+    except BlockingIOError:
+        raise InputError(f"Another run is at work with the same source in '{parent}': wait for its end.") from None
+    except OSError as error:
+        raise _impossible(parent, error) from None
+    try:
+        yield folder
+    finally:
+        os.close(lock)
+
+
+def _locked(folder: Path) -> int:
+    while True:
+        folder.mkdir(0o700, exist_ok=True)
+        lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            if fcntl is not None:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if (folder / _LOCK).exists():  # or somebody has cleared it meanwhile
+                return lock
+        except BaseException:
+            os.close(lock)
+            raise
+        os.close(lock)
+
+
+def _there(parent: Path) -> Path:
+    if not parent.is_dir():
+        raise InputError(f"There is no folder '{parent}' for scratch files: make it, or name another one.")
+    return parent
 
 
 def _made(parent: Path) -> tuple[Path, int]:
@@ -75,7 +110,7 @@ def clear(parent: Path) -> None:
     """Remove scratch folders of ours whose runs are over, however they ended."""
     if fcntl is None:
         return
-    for folder in [*parent.glob(f"{_PREFIX}*"), *parent.glob(f"{_NEW}*")]:
+    for folder in [path for prefix in (_PREFIX, _NEW, _KEPT) for path in parent.glob(f"{prefix}*")]:
         with suppress(OSError):
             if folder.lstat().st_uid == os.getuid():
                 _clear(folder)

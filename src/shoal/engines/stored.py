@@ -88,14 +88,19 @@ class Store:
     ----------
     folder
         A private folder.
+    kept
+        Another one, where the numbers stay; by default they go as they are coded.
     """
 
-    def __init__(self, folder: Path, schema: Schema) -> None:
+    READ = "read"
+
+    def __init__(self, folder: Path, schema: Schema, kept: Path | None = None) -> None:
         self.schema = schema
-        self._read, self.coded = folder / "read", folder / "coded"
+        self._kept = kept is not None
+        self._read, self.coded = (kept or folder) / self.READ, folder / "coded"
         for one in (self._read, self.coded):
-            one.mkdir(0o700)
-        self._parts = 0
+            one.mkdir(0o700, exist_ok=True)
+        self.n_parts = 0
         self.places = {name: at for at, name in enumerate([*schema.quasi, *schema.sensitive])}
         self.others: list[str] = []
         self.kinds: dict[str, pl.DataType] = {}
@@ -103,8 +108,7 @@ class Store:
     def gather(self, gathering: Gathering, frame: pl.DataFrame) -> None:
         """Take in a batch as it was read."""
         batch = gathering.see(frame)
-        self.others = batch.others.columns
-        self.kinds = {name: kind for name, kind in batch.others.schema.items() if _changes(kind)}
+        self._learn(batch.others)
         if not batch.positions.size:
             return
         numbers = {f"i{at}": batch.ids[name] for name, at in self.places.items()}
@@ -113,13 +117,22 @@ class Store:
         others = [_unchanging(column).alias(f"o{at}") for at, column in enumerate(batch.others.get_columns())]
         part = pl.DataFrame({"p": batch.positions, **numbers}).hstack(others)
         with spilling():
-            part.write_parquet(self._read / _part(self._parts), compression="lz4", statistics=False)
-        self._parts += 1
+            part.write_parquet(self._read / _part(self.n_parts), compression="lz4", statistics=False)
+        self.n_parts += 1
+
+    def take_up(self, gathering: Gathering, parts: int) -> None:
+        """Take over what was gathered before, in the same folder."""
+        self._learn(gathering.sample.drop(gathering.columns))
+        self.n_parts = parts
+
+    def _learn(self, others: pl.DataFrame) -> None:
+        self.others = others.columns
+        self.kinds = {name: kind for name, kind in others.schema.items() if _changes(kind)}
 
     def code(self, known: Dictionaries, keys: Keys, progress: Callable[[str], None]) -> None:
         """Write codes in the place of values, and where each row goes in a release."""
         row = 0
-        for number in range(self._parts):
+        for number in range(self.n_parts):
             path = self._read / _part(number)
             part = pl.read_parquet(path, glob=False, hive_partitioning=False)
             found: dict[str, np.ndarray | pl.Series] = {"r": np.arange(row, row + part.height, dtype=np.int64)}
@@ -132,7 +145,8 @@ class Store:
                 found["s"] = part["s"]
             coded = pl.DataFrame(found).hstack(part.select(f"o{at}" for at in range(len(self.others))))
             self._keep(number, coded, part["p"], keys)
-            path.unlink()
+            if not self._kept:
+                path.unlink()
             row += part.height
             progress(f"coding the rows: {row:,}")
 
@@ -141,8 +155,8 @@ class Store:
         codes = {at: part[f"c{at}"].to_numpy().astype(_narrow(known.domain.columns[name].card))
                  for name, at in self.places.items()}  # fmt: skip
         narrow = [pl.Series(f"c{at}", mine) for at, mine in codes.items()]
-        self._keep(self._parts, part.with_columns(narrow), part["r"], keys)
-        self._parts += 1
+        self._keep(self.n_parts, part.with_columns(narrow), part["r"], keys)
+        self.n_parts += 1
 
     def _keep(self, number: int, coded: pl.DataFrame, positions: pl.Series, keys: Keys) -> None:
         """Write coded rows, and where each goes in a release."""
@@ -157,7 +171,7 @@ class Store:
 
     def parts(self, columns: list[str] | None = None) -> Iterator[pl.DataFrame]:
         """The coded rows in the order of the source, or some columns of them."""
-        for number in range(self._parts):
+        for number in range(self.n_parts):
             yield pl.read_parquet(self.coded / _part(number), columns=columns, glob=False, hive_partitioning=False)
 
 

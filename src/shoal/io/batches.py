@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -51,6 +52,14 @@ class Batches:
     def name(self) -> str:
         """What the table is called where nobody said."""
         return self.paths[0].stem
+
+    def stamp(self) -> dict[str, Any]:
+        """What tells another state of the files, or another way to read them, from this one."""
+        found = [(path.resolve(), path.stat()) for path in self.paths]
+        return {
+            "files": [[str(path), told.st_size, told.st_mtime_ns] for path, told in found],
+            "how": [self.columns, self.separator, self.encoding, list(self.missing_markers)],
+        }
 
     @cached_property
     def names(self) -> list[str]:

@@ -20,7 +20,8 @@ from shoal.io.batches import Batches, open_batches
 from shoal.io.entries import memory_bytes
 from shoal.io.evidence import write_evidence
 from shoal.io.output import check_output, told
-from shoal.io.publication import BOUND, Holder, publish, resume
+from shoal.io.publication import BOUND, Holder, publish
+from shoal.io.publication import resume as settle
 from shoal.io.recipes import Recipe, dump_recipe
 from shoal.io.relations import Relation, no_file
 from shoal.io.source import Told, read_population
@@ -66,6 +67,7 @@ class Secrecy:
 
 OPEN = Secrecy()
 MEMORY = "memory"
+RESUMING = "duckdb"  # the engine that keeps what it has read
 DATABASE = "postgres"  # the engine that reads from a database
 CLUSTER = "spark"  # the engine that knows tables of its own
 
@@ -81,6 +83,7 @@ def run_stream(
     *,
     replace: bool = False,
     dry_run: bool = False,
+    resume: bool = False,
     secrecy: Secrecy = OPEN,
     progress: Progress = lambda step: None,
 ) -> Written:
@@ -88,6 +91,8 @@ def run_stream(
 
     Parameters
     ----------
+    resume
+        Whether to keep what is read until a run succeeds, and to take up what is kept.
     secrecy
         What codes the release, and what becomes of the secrets behind it.
     """
@@ -96,10 +101,10 @@ def run_stream(
     models = [make("model", spec) for spec in recipe.models]
     folder = recipe.resolve(recipe.output.folder).resolve()
     if not dry_run:
-        resume(folder)
+        settle(folder)
         check_output(folder, _path(recipe), replace=replace)
     keys = Keys.from_seed(recipe.seed)
-    with opened(recipe, keys, progress) as rows:
+    with opened(recipe, keys, progress, resume=resume) as rows:
         table = _table(recipe, rows)
         judged = stream_of(recipe, rows, method, models, keys, progress, secrecy).judged()
         how = {"format": recipe.output.format, "formulas": recipe.output.formulas}
@@ -198,6 +203,15 @@ def refuse_unserved(recipe: Recipe, method: Algorithm) -> None:
             raise RecipeError(f"The engine '{name}' does not serve {what}: {advice}, or leave that out.")
 
 
+def refuse_unresumed(recipe: Recipe) -> None:
+    """Refuse to resume where nothing is kept."""
+    if recipe.engine.name != RESUMING or recipe.engine.scratch is None:
+        raise RecipeError(
+            f"A run is resumed by the engine '{RESUMING}' alone, from what it kept in a folder of yours: name both "
+            "under [engine], as 'name' and 'scratch'."
+        )
+
+
 def refuse_misplaced(recipe: Recipe) -> None:
     """Refuse a source that its engine does not read."""
     name, source = recipe.engine.name, recipe.source
@@ -240,10 +254,10 @@ def _refuse_places(recipe: Recipe, method: Algorithm) -> None:
 
 
 @contextmanager
-def opened(recipe: Recipe, keys: Keys, progress: Progress) -> Iterator[KeptRows]:
+def opened(recipe: Recipe, keys: Keys, progress: Progress, *, resume: bool = False) -> Iterator[KeptRows]:
     """The rows that a recipe names, coded, in the hands of its engine."""
     refuse_misplaced(recipe)
-    with source_of(recipe) as source, opened_on(recipe, source, keys, progress) as rows:
+    with source_of(recipe) as source, opened_on(recipe, source, keys, progress, resume=resume) as rows:
         yield rows
 
 
@@ -260,22 +274,25 @@ def source_of(recipe: Recipe) -> Iterator[Any]:
 
 
 @contextmanager
-def opened_on(recipe: Recipe, source: Any, keys: Keys, progress: Progress) -> Iterator[KeptRows]:
+def opened_on(
+    recipe: Recipe, source: Any, keys: Keys, progress: Progress, *, resume: bool = False
+) -> Iterator[KeptRows]:
     """The same of a source that is open."""
     build = _told(recipe, _how(recipe)).table
-    with engine_of(recipe).opened(
+    with engine_of(recipe, resume=resume).opened(
         source, schema_of(recipe), build, keys, missing=recipe.source.missing, name=recipe.source.name or source.name,
         progress=progress,
     ) as rows:  # fmt: skip
         yield rows
 
 
-def engine_of(recipe: Recipe) -> Any:
+def engine_of(recipe: Recipe, *, resume: bool = False) -> Any:
     """The engine that a recipe names, as it is set there."""
     settings = recipe.engine
     return load("engine", settings.name)(
-        memory=memory_of(recipe), folder=None if settings.scratch is None else recipe.resolve(settings.scratch)
-    )
+        memory=memory_of(recipe), folder=None if settings.scratch is None else recipe.resolve(settings.scratch),
+        **({"resume": True} if resume else {}),
+    )  # fmt: skip
 
 
 def _how(recipe: Recipe) -> dict[str, Any]:

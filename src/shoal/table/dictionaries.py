@@ -33,7 +33,9 @@ def code_column(name: str, schema: Schema, series: pl.Series, source: Any) -> Co
     order = [str(value) for value in spec.order] if spec.order else None
     codes, values = code_texts(name, series, order)
     kind = INTERVAL if kind_of_data == "ordinal" else FLAT
-    return _finish(name, role, kind_of_data, kind, codes, values, None, None, spec)
+    return _finish(
+        codes, values, name=name, role=role, type=kind_of_data, kind=kind, numbers=None, hierarchy=None, spec=spec
+    )
 
 
 def _number_column(
@@ -42,8 +44,9 @@ def _number_column(
     codes, numbers = code_numbers(name, series) if kind == "numeric" else code_dates(name, series, spec)
     declared = _declared(name, kind, spec, numbers)
     return _finish(
-        name, role, kind, INTERVAL, codes, number_texts(kind, numbers), numbers, hierarchy, spec, declared
-    )
+        codes, number_texts(kind, numbers), name=name, role=role, type=kind, kind=INTERVAL, numbers=numbers,
+        hierarchy=hierarchy, spec=spec, declared=declared,
+    )  # fmt: skip
 
 
 def number_texts(kind: str, numbers: np.ndarray) -> pl.Series:
@@ -151,34 +154,12 @@ def _leaf_numbers(kind: str, leaves: Sequence[str], role: str) -> np.ndarray | N
     return numbers if np.array_equal(codes, np.arange(len(leaves))) else None
 
 
-def _finish(
-    name: str,
-    role: str,
-    kind_of_data: str,
-    kind: str,
-    codes: np.ndarray,
-    values: Sequence[str] | pl.Series,
-    numbers: np.ndarray | None,
-    hierarchy: Hierarchy | None,
-    spec: ColumnSpec,
-    declared: Any = None,
-) -> Coded:
+def _finish(codes: np.ndarray, values: Sequence[str] | pl.Series, *, name: str, **known: Any) -> Coded:
     """Append the missing value as the last code where it occurs."""
     texts = pl.Series(values, dtype=pl.String) if not isinstance(values, pl.Series) else values
     missing = texts.len() if (codes == texts.len()).any() else -1
     if missing >= 0:
         texts = pl.concat([texts, pl.Series([MISSING])])
-    column = Column(
-        name=name,
-        role=role,
-        type=kind_of_data,
-        kind=kind,
-        frequencies=counted(codes, texts.len()),
-        texts=texts.alias(name),
-        numbers=numbers,
-        missing=missing,
-        hierarchy=hierarchy,
-        spec=spec,
-        declared=declared,
-    )
+    frequencies = counted(codes, texts.len())
+    column = Column(name=name, frequencies=frequencies, texts=texts.alias(name), missing=missing, **known)
     return column, np.ascontiguousarray(codes, dtype=np.int32)

@@ -143,7 +143,7 @@ class Gathering:
         nulls: Mapping[str, int],
         dropped: Mapping[str, pl.Series],
     ) -> None:
-        """Take over what a database counted, in the place of every row.
+        """Take over what a database or an earlier reading counted, in the place of every row.
 
         Parameters
         ----------
@@ -162,6 +162,16 @@ class Gathering:
         self.columns, self.dropped = dict(columns), dict(dropped)
         self.n_read, self.n = n_read, n
         self._nulls = {name: nulls[name] for name in self._nulls}
+
+    @property
+    def sample(self) -> pl.DataFrame:
+        """The first rows that take part."""
+        return pl.concat(self._sample)
+
+    @property
+    def nulls(self) -> dict[str, int]:
+        """Missing cells of every column that is published, or in which none may be missing."""
+        return dict(self._nulls)
 
     def _note_dropped(self, frame: pl.DataFrame) -> None:
         """Values of rows that are left out, which nothing published may tell about either."""
@@ -196,7 +206,7 @@ class Gathering:
         Its first rows are the values in the order of their numbers; columns that are not coded come from the first rows
         of the source.
         """
-        sample = pl.concat(self._sample)
+        sample = self.sample
         height = max([LEAST, *(self.columns[name].card for name in names if name in self.columns)])
         found = []
         for name in names:
