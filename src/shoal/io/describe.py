@@ -255,6 +255,8 @@ def _standing(
     """What stands in the cells of a column, as labels of its hierarchy are written; None where nothing is known."""
     if released is None:
         return None
+    if name in released.coded:
+        return set()  # nothing is told of codes, and there may be as many as people
     column = released.domain.columns.get(name)
     if column is not None and column.role == "sensitive" and name not in released.changed:
         return set(column.texts.gather(np.unique(released.price_stats().counts(name)[1].codes)).to_list())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -33,12 +33,16 @@ class Randomised:
         Quasi-identifiers redrawn in every record, the paper's lambda.
     after
         int32, shape (m, n): codes of the quasi-identifiers as they are released, row by row of the input.
+    counts
+        Column to how often each of its codes is among what values are drawn from; by default the table's own rows, of
+        which there may be fewer.
     """
 
     table: Table
     p: np.ndarray
     redraw: int
     after: np.ndarray
+    counts: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def domain(self) -> Domain:
@@ -95,7 +99,8 @@ class Randomised:
     @cached_property
     def shares(self) -> list[np.ndarray]:
         """Share of rows of every code, a column after another: what values are drawn from."""
-        return [column.frequencies / max(self.table.n, 1) for column in self.columns]
+        counts = [self.counts.get(column.name, column.frequencies) for column in self.columns]
+        return [one / max(int(one.sum()), 1) for one in counts]
 
     @cached_property
     def drawn(self) -> np.ndarray:
@@ -125,6 +130,7 @@ def describe_randomised(table: Table, recoding: Redrawn) -> Randomised:
         p=np.array([recoding.chances[name] for name in names], dtype=np.float64),
         redraw=recoding.redraw,
         after=np.stack([recoding.quasi[name] for name in names]),
+        counts=dict(zip(recoding.redrawing.drawn, recoding.redrawing.counts, strict=True)),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -61,16 +62,26 @@ def attack_stream(released: Released, rows: KeptRows, keys: Keys, most: int) -> 
     if released.made.attack is None and not (schema.pseudonym or schema.shifted or schema.coded):
         return Attacked(Measured(), released)
     n = released.domain.n
-    twin = in_memory(released, rows, None if n <= most else _chosen(released, keys, most / n))
+    twin = in_memory(released, rows, None if n <= most else _chosen(released, keys, _share(most / n)))
     found = attack_release(twin, keys)
     noise = released.made.has(Trait.NOISE)
     if n <= most:
         return Attacked(found, twin if noise else released)
-    told = f"Measured on a sample of {twin.table.n:,} of the {n:,} records."
+    told = f"Measured on a sample of {_kept(twin):,} of the {_kept(released):,} records."
     figures = [_counted(one, released, rows) if one.name in _COUNTED else _said(one, told) for one in found.figures]
     telling = {code: f"{sentence} {told}" for code, sentence in found.telling.items()}
     measured = replace(found, figures=figures, telling=telling)
     return Attacked(measured, twin, [f"Measures: {told}"]) if noise else Attacked(measured, released)
+
+
+def _share(most: float) -> float:
+    """A share of so much at most: a half, a quarter, ..., or it would tell by how many are in it how many were read."""
+    return 2.0 ** math.floor(math.log2(most))
+
+
+def _kept(released: Released) -> int:
+    """Released rows, since anybody who knows those that were read can tell how many are suppressed."""
+    return released.domain.n - released.n_suppressed
 
 
 def _said(one: AttackFigure, told: str) -> AttackFigure:
