@@ -339,6 +339,16 @@ def test_points_are_compared_as_in_memory(people: pl.DataFrame, said: Said, tmp_
     assert (again["reused"], points(again)) == (4, points(there))
 
 
+@pytest.mark.parametrize("given", [[], ["W-NEUTRAL"]])
+def test_a_comparison_acknowledges_what_it_is_told_to(people: pl.DataFrame, tmp_path: Path, given: list[str]) -> None:
+    for name in both(tmp_path, "rows"):
+        path = tmp_path / name
+        if given:
+            path.write_text(path.read_text("utf-8").replace('acknowledge = ["W-NEUTRAL"]', "acknowledge = []"), "utf-8")
+        found = shoal.compare(path, acknowledge=given, processes=1)
+        assert [one.outcome.status for one in found.entries] == ["done" if given else "refused"]
+
+
 def test_only_points_that_need_rows_are_made_of_a_sample(
     people: pl.DataFrame, said: Said, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -250,6 +250,20 @@ def test_a_table_is_its_own_population(made: tuple[pl.DataFrame, dict[str, Any]]
     assert found["population-unique"] == found["sample-unique"]
 
 
+def test_a_population_that_tells_more_apart_counts_nobody_twice() -> None:
+    """Ann has two homes and is one of the two people of her class; whoever has one row is counted as ever."""
+    world = pl.DataFrame({
+        "age": ["30", "30", "30"], "sex": ["f", "f", "f"], "home": ["a", "b", "a"], "who": ["ann", "ann", "eve"],
+    })  # fmt: skip
+    sample = table(world.filter(pl.col("home") == "b"), sensitive=[])
+    everybody = table(world, quasi=["home", "age", "sex"], sensitive=[], subject="who")
+    found = assess(sample, population=everybody)
+    assert found.population_size == 2
+    assert found.figures["journalist-mean"].value == 1 / 2
+    by_rows = table(world, quasi=["home", "age", "sex"], sensitive=[])
+    assert assess(sample, population=by_rows).population_size == 3
+
+
 def test_a_population_coded_otherwise_is_compared_by_its_texts() -> None:
     sample = shoal.read(pl.DataFrame({"age": [30, 41]}), quasi=["age"])
     world = shoal.read(pl.DataFrame({"age": ["41", "30", "30", "7"]}), quasi=["age"])

@@ -146,7 +146,9 @@ class Kept:
 
     def _made(self, point: Point, task: Task, keys: Keys, started: float) -> Outcome:
         method, models = make("algorithm", point.algorithm), [make("model", spec) for spec in point.models]
-        stream = stream_of(self.recipe, self.rows, method, models, keys, self.step)
+        # What a comparison acknowledges goes before what its recipe does, as for points in memory.
+        recipe = self.recipe.model_copy(update={"acknowledge": list(task.settings["acknowledge"])})
+        stream = stream_of(recipe, self.rows, method, models, keys, self.step)
         judged = stream.judged()
         manifest, _ = judged.gated(lambda frame: None)
         seconds = time.perf_counter() - started

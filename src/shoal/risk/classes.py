@@ -88,7 +88,11 @@ def population_sizes(domain: Domain, cells: Frequency, population: Rows) -> tupl
     ids, _, _ = group_rows(codes, np.array([card for _, card in joint], dtype=np.int64))
     here, there = ids[: sizes.size], ids[sizes.size :]
     counts = np.zeros(int(ids.max()) + 1, dtype=np.int64)
-    np.add.at(counts, there, everybody.sizes)
+    if population.domain.by_people:  # who do not add up, where a population tells more apart than the table does
+        met, of = np.unique(there, return_inverse=True)
+        counts[met] = population.stats(Cells(of.astype(np.int32), met.size), []).sizes
+    else:
+        np.add.at(counts, there, everybody.rows)
     found = counts[here]
     short = sizes > found
     if short.any():
