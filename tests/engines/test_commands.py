@@ -288,6 +288,20 @@ def test_attacks_on_everybody_find_what_they_find_in_memory(
     assert "all rows in memory (the engine 'memory')" in notes["downcoding"]
 
 
+def test_codes_of_sensitive_values_are_taken_to_be_read_there_too(
+    people: pl.DataFrame, said: Said, tmp_path: Path
+) -> None:
+    for name in both(tmp_path, "rows"):
+        text = (tmp_path / name).read_text("utf-8").replace('"W-NEUTRAL"', '"W-NEUTRAL", "W-PP-REV"')
+        text += '[columns.diagnosis]\ncode = "mapping"\n[output]\ndiscard_secret = true\n'
+        (tmp_path / name).write_text(text, "utf-8")
+    here, there = said("attack", "memory.toml", "--hold-out", "0"), said("attack", "duckdb.toml")
+    found, expected = shares(there), shares(here, but=("minimality", "downcoding", "frequency-matching"))
+    assert set(found) == set(expected)
+    assert "linkage:diagnosis" in found
+    assert found["homogeneity:diagnosis"] == pytest.approx(expected["homogeneity:diagnosis"])
+
+
 def test_a_sample_is_attacked_in_classes_of_all_rows(people: pl.DataFrame, said: Said, tmp_path: Path) -> None:
     """Classes of a sample alone would be smaller, and its people found more often."""
     _, there = both(tmp_path, "people")

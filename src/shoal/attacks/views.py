@@ -16,12 +16,14 @@ from shoal.errors import InputError
 from shoal.hierarchy.hierarchy import MISSING, ROOT, Hierarchy
 from shoal.kinds.base import Trait, either_has
 from shoal.kinds.codings import CODINGS
+from shoal.recoding.applied import Released
 from shoal.recoding.cover import Cover, cover_column, not_suppressed
 from shoal.recoding.labels import publisher_manifest
 from shoal.results import Release
 from shoal.table.building import build_table
 from shoal.table.coding import canonical_text
 from shoal.table.column import Column
+from shoal.table.domain import Domain
 from shoal.table.policies import given_policy, set_policies
 from shoal.table.schema import ColumnSpec, Schema
 from shoal.table.stats import unknown_flags, value_text
@@ -103,8 +105,7 @@ def release_view(release: Release) -> View:
     rows = release.source[release.released.classes[release.source] >= 0]
     table = take_rows(release.table, rows)
     classes = release.released.classes[rows]
-    hidden = [name for name in release.released.written if name not in _read_codes(release)]
-    sensitive = {column.name: column for column in table.sensitive if column.name not in hidden}
+    sensitive = attacked_columns(release.released, table.domain)
     frame, count, subject = _polars(release.frame), release.released.n_classes, table.schema.subject
     public = public_view(frame, publisher_manifest(release.manifest, release.table), _group_numbers(release))
     return View(
@@ -116,11 +117,14 @@ def release_view(release: Release) -> View:
     )  # fmt: skip
 
 
-def _read_codes(release: Release) -> list[str]:
-    """Columns whose codes stand for values, beside quasi-identifiers that are not as they were."""
-    released = release.released
+def attacked_columns(released: Released, domain: Domain) -> dict[str, Column]:
+    """Sensitive columns whose values are published, or codes that stand for them.
+
+    The latter beside quasi-identifiers that are not as they were.
+    """
     coded = [name for name, how in released.coded.items() if CODINGS[how].of_values]
-    return [] if released.made.has(Trait.CODES) else coded
+    hidden = released.changed - set([] if released.made.has(Trait.CODES) else coded)
+    return {column.name: column for column in domain.sensitive if column.name not in hidden}
 
 
 def own_people(view: View) -> People:

@@ -17,7 +17,7 @@ from shoal.attacks.candidates import Matcher
 from shoal.attacks.case import AttackCase, View
 from shoal.attacks.run import make_case
 from shoal.attacks.subjects import Subjects
-from shoal.attacks.views import public_view
+from shoal.attacks.views import attacked_columns, public_view
 from shoal.engines.kept import KeptRows, StoredBatch
 from shoal.errors import ParameterError
 from shoal.kinds.base import Kind
@@ -122,8 +122,7 @@ def attackable(
     """A generalised release with a sample of its own people; one pass over the rows."""
     released, rows, domain = judged.released, judged.rows, judged.rows.domain
     placing = rows.placing(released.classmap)
-    hidden = {*released.written, *released.rewriting}
-    sensitive = {column.name: column for column in domain.sensitive if column.name not in hidden}
+    sensitive = attacked_columns(released, domain)
     arrays: dict[str, list[np.ndarray]] = {name: [] for name in ("", *sensitive)}
     whose: list[pl.Series] = []
     sampling, subject, seen = Sampling(keys, domain.schema.subject, most), domain.schema.subject, 0
