@@ -27,6 +27,7 @@ from shoal.recoding.labels import publisher_manifest
 from shoal.recoding.publish import Publishing
 from shoal.streaming.release import Judged
 from shoal.table.coding import canonical_text
+from shoal.table.column import counted
 from shoal.table.keys import Keys, key_hashes
 
 # Rows of the people that are attacked, where nobody says how many.
@@ -139,6 +140,11 @@ def attackable(
         progress(f"looking at classes: {seen:,} of {domain.n:,} rows")
     codes = {name: np.concatenate(several) for name, several in arrays.items()}
     classes = codes.pop("")
+    # How common a value is, attackers count in the release.
+    sensitive = {
+        name: replace(column, frequencies=counted(codes[name], column.card))
+        for name, column in sensitive.items()
+    }
     people, own = sampling.found()
     view = View(
         classes=classes, n_classes=released.n_classes, sensitive=sensitive, codes=codes,
