@@ -7,12 +7,14 @@ import stat
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 import shoal
 from shoal.cli.main import execute
+from shoal.engines import duckdb
 from shoal.errors import InputError, RecipeError
 from tests.engines.alike import outcome
 from tests.engines.test_columns import COLUMNS, people, written
@@ -113,6 +115,16 @@ def touched(root: Path) -> None:
     os.utime(root / "people.csv", (time.time(), time.time() + 5))
 
 
+def replaced(root: Path) -> None:
+    """By as many bytes, and with the time that it had."""
+    path = root / "people.csv"
+    before, text = path.stat(), path.read_text()
+    first, second, *rest = text.splitlines(keepends=True)
+    path.write_text("".join([first, *rest, second]))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert (path.stat().st_size, path.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+
+
 def grown(root: Path) -> None:
     with (root / "people.csv").open("a") as file:
         file.write((root / "people.csv").read_text().splitlines()[1] + "\n")
@@ -140,7 +152,7 @@ def other_missing(root: Path) -> None:
     recipe.write_text(recipe.read_text().replace('missing = "value"', 'missing = "drop"'))
 
 
-@pytest.mark.parametrize("change", [touched, grown, damaged, lacking, other_role, other_missing])
+@pytest.mark.parametrize("change", [touched, replaced, grown, damaged, lacking, other_role, other_missing])
 def test_whatever_differs_is_read_anew(change: Callable[[Path], None], tmp_path: Path) -> None:
     mine = placed(census(tmp_path))
     stopped(mine)
@@ -171,6 +183,46 @@ def test_a_source_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> No
     with pytest.raises(InputError, match="was changed while it was read"):
         shoal.run(mine, progress=lambda step: touched(tmp_path) if step.startswith("reading: ") else None)
     assert list((tmp_path / "scratch").iterdir()) == []
+    assert not (tmp_path / "out-duckdb").exists()
+
+
+def test_a_source_that_changes_before_it_is_read_is_not_kept_under_what_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, real = placed(census(tmp_path)), duckdb.scratch
+
+    def meanwhile(folder: Path) -> Any:
+        touched(tmp_path)
+        return real(folder)
+
+    monkeypatch.setattr(duckdb, "scratch", meanwhile)
+    with pytest.raises(InputError, match="was changed while it was read"):
+        shoal.run(mine, resume=True)
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
+def readable(folder: Path) -> None:
+    folder.chmod(0o750)
+
+
+def elsewhere(folder: Path) -> None:
+    folder.rename(folder.parents[1] / "other")
+    folder.symlink_to(folder.parents[1] / "other", target_is_directory=True)
+
+
+def of_another(folder: Path) -> None:
+    if os.getuid():
+        pytest.skip("needs the right to give a folder away")
+    os.chown(folder, 1, -1)
+
+
+@pytest.mark.parametrize("change", [readable, elsewhere, of_another])
+def test_nothing_is_taken_up_or_kept_where_others_may_be(change: Callable[[Path], None], tmp_path: Path) -> None:
+    mine = placed(census(tmp_path))
+    (left,) = stopped(mine)
+    change(left)
+    with pytest.raises(InputError, match="Others may have made"):
+        shoal.run(mine, resume=True)
     assert not (tmp_path / "out-duckdb").exists()
 
 

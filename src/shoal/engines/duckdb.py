@@ -76,10 +76,11 @@ class DuckDBEngine:
         driver = _driver()
         schema.check(source.names)
         with ExitStack() as places:
-            kept = self._kept(places, source, schema, missing)
+            stamp = source.stamp()
+            kept = self._kept(places, resumed.digest_of(stamp, schema, missing))
             folder = places.enter_context(scratch(self.folder))
             store, gathering = Store(folder, schema, kept), Gathering(schema, missing)
-            _read(source, schema, gathering, store, kept, progress)
+            _read(source, stamp, schema, gathering, store, kept, progress)
             known = dictionaries(gathering, schema, build, name or source.name)
             store.code(known, keys, progress)
             with _connection(driver, folder, store, self.memory) as database:
@@ -88,15 +89,16 @@ class DuckDBEngine:
                 reading = Reading(known=known, places=store.places, others=store.others, kinds=store.kinds)
                 yield StoredRows(reading, store, database, database.ordered)
 
-    def _kept(self, places: ExitStack, source: Readable, schema: Schema, missing: str) -> Path | None:
+    def _kept(self, places: ExitStack, digest: str) -> Path | None:
         """Where a reading is kept, if it is."""
         if not self.resume or self.folder is None:
             return None
-        return places.enter_context(resumed.kept(self.folder, resumed.digest_of(source.stamp(), schema, missing)))
+        return places.enter_context(resumed.kept(self.folder, digest))
 
 
 def _read(
     source: Readable,
+    stamp: Mapping[str, Any],
     schema: Schema,
     gathering: Gathering,
     store: Store,
@@ -108,12 +110,11 @@ def _read(
         resumed.restore(kept, gathering, store)
         progress(f"taking up: {gathering.n_read:,} rows")
         return
-    before = source.stamp()
     wanted = [column for column in source.names if column not in schema.drop]
     for frame in ahead(source.frames(wanted)):
         store.gather(gathering, frame)
         progress(f"reading: {gathering.n_read:,} rows")
-    if source.stamp() != before:
+    if source.stamp() != stamp:
         raise InputError("A file of the source was changed while it was read: wait until it is whole, and run again.")
     if kept is not None:
         gathering.refuse()

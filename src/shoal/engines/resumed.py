@@ -18,7 +18,7 @@ from typing import Any
 
 import polars as pl
 
-from shoal.engines.scratch import held
+from shoal.engines.scratch import held, remove
 from shoal.engines.stored import Store
 from shoal.table.gathering import Gathering, Numbered
 from shoal.table.schema import Schema
@@ -45,9 +45,9 @@ def kept(parent: Path, digest: str) -> Iterator[Path]:
             yield folder
         except BaseException:
             if not is_whole(folder):
-                shutil.rmtree(folder, ignore_errors=True)
+                remove(folder)
             raise
-        shutil.rmtree(folder, ignore_errors=True)
+        remove(folder)
 
 
 def is_whole(folder: Path) -> bool:

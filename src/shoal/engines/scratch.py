@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -57,16 +58,47 @@ def held(parent: Path, name: str) -> Iterator[Path]:
 def _locked(folder: Path) -> int:
     while True:
         folder.mkdir(0o700, exist_ok=True)
-        lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            _refuse_foreign(folder)
+            lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        except FileNotFoundError:  # somebody has cleared it just now
+            continue
         try:
             if fcntl is not None:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if (folder / _LOCK).exists():  # or somebody has cleared it meanwhile
+            if _is_of(lock, folder):
                 return lock
         except BaseException:
             os.close(lock)
             raise
         os.close(lock)
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """Refuse a folder of a name that anybody can work out, where others may have made it or may look into it."""
+    found = folder.lstat()
+    if fcntl is None:
+        return
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077:
+        raise InputError(f"Others may have made '{folder}' or may look into it: remove it, or name another folder.")
+
+
+def _is_of(lock: int, folder: Path) -> bool:
+    """Whether a lock is the one that a folder has now: it may have been cleared, and made anew, meanwhile."""
+    try:
+        return os.path.samestat(os.fstat(lock), (folder / _LOCK).lstat())
+    except FileNotFoundError:
+        return False
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder that is held, under another name: a run that begins meanwhile has one of its own.
+
+    What a kill leaves of it is cleared whatever it still holds.
+    """
+    with suppress(OSError):
+        folder = folder.rename(folder.with_name(f"{_PREFIX}{secrets.token_hex(8)}"))
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _there(parent: Path) -> Path:
@@ -128,6 +160,7 @@ def _clear(folder: Path) -> None:
         return
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        shutil.rmtree(folder, ignore_errors=True)
+        if _is_of(held, folder):
+            remove(folder)
     finally:
         os.close(held)

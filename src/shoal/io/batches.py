@@ -57,7 +57,8 @@ class Batches:
         """What tells another state of the files, or another way to read them, from this one."""
         found = [(path.resolve(), path.stat()) for path in self.paths]
         return {
-            "files": [[str(path), told.st_size, told.st_mtime_ns] for path, told in found],
+            # The last is no user's to set, as by a copy that keeps the time of another file.
+            "files": [[str(path), told.st_size, told.st_mtime_ns, told.st_ctime_ns] for path, told in found],
             "how": [self.columns, self.separator, self.encoding, list(self.missing_markers)],
         }
 
