@@ -121,6 +121,10 @@ def test_of_more_rows_than_memory_holds_a_sample_is_attacked_and_that_is_said(
     recipe.write_text(bare[: bare.index("[[models]]")] + bare[bare.index("[algorithm]") :])
     whole = json.loads(outcome(recipe, "memory")[2]["manifest.json"])["measured"]
     monkeypatch.setattr(StoredRows, "most", lambda rows, memory: 300)
+    accepted = recipe.read_text()
+    recipe.write_text(accepted.replace('"W-PP-REV", ', ""))
+    assert whole[0]["sentence"] in outcome(recipe, "duckdb")[1]  # why it is refused
+    recipe.write_text(accepted)
     code, sentence, files = outcome(recipe, "duckdb")
     assert code == 0, sentence
     sampled = json.loads(files["manifest.json"])["measured"]

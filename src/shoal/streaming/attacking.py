@@ -68,8 +68,11 @@ def attack_stream(released: Released, rows: KeptRows, keys: Keys, most: int) -> 
     if n <= most:
         return Attacked(found, twin if noise else released)
     told = f"Measured on a sample of {_kept(twin):,} of the {_kept(released):,} records."
-    figures = [_counted(one, released, rows) if one.name in _COUNTED else _said(one, told) for one in found.figures]
+    counted = {one.sentence: _counted(one, released, rows) for one in found.figures if one.name in _COUNTED}
+    figures = [counted[one.sentence] if one.name in _COUNTED else _said(one, told) for one in found.figures]
     telling = {code: f"{sentence} {told}" for code, sentence in found.telling.items()}
+    for before, one in counted.items():
+        telling = {code: sentence.replace(before, one.sentence, 1) for code, sentence in telling.items()}
     measured = replace(found, figures=figures, telling=telling)
     return Attacked(measured, twin, [f"Measures: {told}"]) if noise else Attacked(measured, released)
 
