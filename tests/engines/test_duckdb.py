@@ -36,14 +36,14 @@ def census(folder: Path, rows: int = 600, **changed: str) -> Path:
     return recipe
 
 
-@pytest.mark.parametrize("seed", every_method(2))
+@pytest.mark.parametrize("seed", every_method(0))
 def test_generated_tables_give_the_same_files_or_the_same_sentence(seed: int, tmp_path: Path) -> None:
     recipe = make(seed).write(tmp_path)
     assert outcome(recipe, "duckdb") == outcome(recipe, "memory")
 
 
 def test_most_of_them_are_released(tmp_path: Path) -> None:
-    cases = every_method(1)[:6]
+    cases = every_method(0)[:6]
     assert sum(outcome(make(seed).write(tmp_path / str(seed)), "duckdb")[0] == 0 for seed in cases) >= 3
 
 
