@@ -6,11 +6,15 @@ import json
 import re
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import shoal
+from shoal.engines.kept import _dates
 from shoal.engines.stored import StoredRows
+from shoal.errors import InputError
 from shoal.streaming.showing import Showing
+from shoal.table.schema import ColumnSpec, Schema
 from shoal.vault.files import contents
 from shoal.vault.seal import Key
 from tests.engines.alike import outcome
@@ -177,3 +181,11 @@ def test_codes_that_are_not_described_are_not_gathered(tmp_path: Path, monkeypat
     monkeypatch.setattr(Showing, "texts", refused)
     code, sentence, _ = outcome(coded(tmp_path), "duckdb")
     assert code == 0, sentence
+
+
+def test_a_cell_that_is_no_date_is_refused_without_being_quoted() -> None:
+    spec = ColumnSpec(format="%d/%m/%Y", shift={"days": 30})
+    schema = Schema(quasi=("age",), neutral=("day",), subject="id", specs={"day": spec})
+    with pytest.raises(InputError, match="not dates of the form") as found:
+        _dates(schema, pl.DataFrame({"day": ["01/02/2020", None, "hidden"]}))
+    assert "hidden" not in str(found.value)

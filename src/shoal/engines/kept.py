@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from shoal.engines.counted import CountedRows, Database
+from shoal.errors import InputError
 from shoal.recoding.publish import Publishing
 from shoal.recoding.rewriting import Rewriting, rewritten
 from shoal.table.classmap import Grouped, RowIds
@@ -301,14 +302,20 @@ class KeptRows(CountedRows):
         return np.concatenate(found)
 
 
-def _dates(schema: Schema, others: pl.DataFrame) -> list[pl.Expr]:
+def _dates(schema: Schema, others: pl.DataFrame) -> list[pl.Series]:
     """Dates of another format that are to be moved, parsed, so that anybody can compare them."""
     given = {name: schema.spec(name).format for name in schema.shifted if name in others.columns}
-    return [
-        pl.col(name).str.to_date(format)
-        for name, format in given.items()
-        if format is not None and others[name].dtype == pl.String
-    ]
+    found = []
+    for name, format in given.items():
+        if format is not None and others[name].dtype == pl.String:
+            dates = others[name].str.to_date(format, strict=False)  # else the error quotes cells, in logs of executors
+            if dates.null_count() > others[name].null_count():
+                raise InputError(
+                    f"Column '{name}' is a date column but has cells that are not dates of the form {format}: "
+                    "correct them, or give its 'format'."
+                )
+            found.append(dates)
+    return found
 
 
 def _specs(schema: Schema, frame: pl.DataFrame) -> dict[str, ColumnSpec]:
