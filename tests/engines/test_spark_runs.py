@@ -57,6 +57,28 @@ def test_java_is_asked_for_its_version(
         cluster.need_java()
 
 
+@pytest.mark.parametrize("given", [{}, {"spark.ui.enabled": "true", "spark.driver.bindAddress": "10.0.0.1"}])
+def test_a_session_of_its_own_is_reached_by_nobody_else_unless_that_is_asked_for(
+    given: dict[str, str], tmp_path: Path
+) -> None:
+    class Builder(dict[str, str]):
+        def config(self, name: str, value: str) -> Builder:
+            return Builder({**self, name: value})
+
+        def appName(self, name: str) -> Builder:
+            return self
+
+        def getOrCreate(self) -> Builder:
+            return self
+
+    conf = pyspark.SparkConf(loadDefaults=False).setMaster("local[1]").setAll(list(given.items()))
+    made = cluster._started(conf, Builder(), tmp_path)
+    expected = {
+        "spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"
+    }  # fmt: skip
+    assert {name: made.get(name, given.get(name)) for name in expected} == expected | given
+
+
 @pytest.mark.parametrize("lacking", ["java", "pyspark", "a new pyspark"])
 def test_what_is_missing_is_said_before_anything_is_read(
     lacking: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

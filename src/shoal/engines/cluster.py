@@ -71,13 +71,16 @@ def session(folder: Path | None = None) -> Iterator[Any]:
 
 
 def _started(given: Any, builder: Any, folder: Path) -> Any:
-    """A session as the configuration says; on this machine alone, what it spills goes where we clear it."""
+    """A session as the configuration says; on this machine alone, nobody else reaches it."""
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)  # which is not used
     builder = builder.appName("shoal").config("spark.ui.showConsoleProgress", "false")
     if given.get("spark.master", "").startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        if not given.contains("spark.local.dir"):
-            builder = builder.config("spark.local.dir", str(folder.resolve()))
+        ours = {"spark.local.dir": str(folder.resolve()), "spark.ui.enabled": "false"}
+        ours |= dict.fromkeys(("spark.driver.host", "spark.driver.bindAddress"), "127.0.0.1")
+        for name, value in ours.items():
+            if not given.contains(name):
+                builder = builder.config(name, value)
     return builder.getOrCreate()
 
 
