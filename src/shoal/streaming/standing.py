@@ -45,6 +45,10 @@ class Released:
         """What it is called."""
         return self.folder.resolve().stem
 
+    def stamp(self) -> dict[str, Any]:
+        """What tells another release from this one: the manifest, which has the hash of all that is read."""
+        return {"manifest": (self.folder / "manifest.json").read_text("utf-8")}
+
     @cached_property
     def names(self) -> list[str]:
         """The columns of its data: some may be in a table of their own."""
