@@ -62,3 +62,8 @@ def test_combinations_are_found_where_they_stand(cards: tuple[int, ...]) -> None
     expected = {tuple(key): at for at, key in enumerate(known.T.tolist())}
     assert place.tolist() == [expected.get(tuple(key), -1) for key in some.T.tolist()]
     assert Places(known[:, :0]).of(some).tolist() == [-1] * some.shape[1]
+
+
+def test_a_combination_that_is_unknown_has_nobodys_entry() -> None:
+    places = Places(np.array([[4, 7]]))
+    assert places.looked_up(np.array([0, 5], dtype=np.int32), np.array([[7, 1, 4]])).tolist() == [5, -1, 0]

@@ -147,14 +147,18 @@ class CountedRows:
         """int32 class of some rows, given their numbers and quasi-identifier codes, negative for none."""
         if isinstance(classes, RowIds):
             return classes.ids[rows]
-        return self._class_of_cells(classes)[self.cell_of(codes)]
+        return self._places.looked_up(self._class_of_cells(classes), self.packing.pack(codes))
 
     def cell_of(self, codes: Sequence[np.ndarray]) -> np.ndarray:
         """Places in the frequency table of some quasi-identifier codes."""
+        return self._places.of(self.packing.pack(codes))
+
+    @property
+    def _places(self) -> Places:
         if "places" not in self._found:
             self._found["places"] = Places(self._cells[0])
         places: Places = self._found["places"]
-        return places.of(self.packing.pack(codes))
+        return places
 
     def _class_of_cells(self, classes: ClassMap) -> np.ndarray:
         """int32 class of every cell of the frequency table."""

@@ -164,7 +164,7 @@ class InCells:
 
     def __call__(self, batch: StoredBatch) -> np.ndarray:
         """int32 class of every row, negative for none."""
-        return self.of[self.places.of(self.packing.pack([batch.codes[name] for name in self.quasi]))]
+        return self.places.looked_up(self.of, self.packing.pack([batch.codes[name] for name in self.quasi]))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

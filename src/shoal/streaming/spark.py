@@ -158,7 +158,7 @@ class SparkRelease:
     Attributes
     ----------
     frame
-        What may be published, in the order of the draws.
+        What may be published, in no order of the source.
     manifest
         Its public description.
     verdict, checks, evidence

@@ -91,6 +91,10 @@ class Places:
         )
         return found
 
+    def looked_up(self, entries: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+        """Of one entry a known combination, those of the wanted ones; -1 where it is none of them, never another's."""
+        return np.append(entries, entries.dtype.type(-1))[self.of(wanted)]
+
 
 def _plain(words: np.ndarray) -> np.ndarray:
     """The one form of array that kernels are compiled for."""
