@@ -17,9 +17,9 @@ from tomlkit.items import AoT, Item
 
 from shoal.errors import RecipeError
 from shoal.io import entries
+from shoal.io.findings import sentence
 from shoal.io.relations import check_place, check_target, check_url, no_file, relation_name, without_password
 from shoal.io.text import UNPACK_LIMIT
-from shoal.params import nearest
 
 Text = Annotated[str, BeforeValidator(entries.as_text)]
 Named = Annotated[dict[str, Any], BeforeValidator(entries.check_named)]
@@ -242,7 +242,7 @@ def parse_recipe(text: str, base: Path = Path()) -> Recipe:
     except ValidationError as error:
         # A misspelt entry often leaves another one lacking, so it is the one to name.
         found = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
-        raise RecipeError(_sentence(found[0])) from None
+        raise RecipeError(sentence(found[0], _SECTIONS, Recipe)) from None
     check_target(recipe.source.url, recipe.output.table)
     recipe._base = base
     return recipe
@@ -353,47 +353,3 @@ _SECTIONS: dict[str, type[_Section]] = {
     "output": Output,
     "compare": Compare,
 }
-_KINDS = {
-    "string_type": "text",
-    "int_type": "a whole number",
-    "float_type": "a number",
-    "finite_number": "a finite number",
-    "bool_type": "true or false",
-    "list_type": "a list",
-    "dict_type": "a table",
-    "model_type": "a table",
-    "greater_than": "above 0",
-}
-
-
-def _sentence(error: Mapping[str, Any]) -> str:
-    """One finding of pydantic as one sentence that names the entry and its table."""
-    table, key, below = _address(error["loc"])
-    entry = f"Entry {below[0] + 1} of '{key}'" if below and isinstance(below[0], int) else f"The '{key}'"
-    kind = error["type"]
-    if kind == "extra_forbidden":
-        section = _SECTIONS[str(error["loc"][0])] if len(error["loc"]) > 1 else Recipe
-        known = [field.alias or name for name, field in section.model_fields.items()]
-        return f"There is no entry '{key}' in {table}. {_hint(key, known)}"
-    if kind == "missing":
-        return f"The entry '{key}' is missing from {table}: add it."
-    if kind == "literal_error":
-        options = re.findall(r"'([^']*)'", error["ctx"]["expected"])
-        return f"{entry} in {table} must be {error['ctx']['expected']}. {_hint(str(error['input']), options)}"
-    if kind == "value_error":
-        return f"{entry} in {table} {error['ctx']['error']}."
-    return f"{entry} in {table} must be {_KINDS.get(kind, 'of another kind')}."
-
-
-def _address(place: tuple[Any, ...]) -> tuple[str, str, tuple[Any, ...]]:
-    """The table an entry stands in, its key, and what lies below it."""
-    if len(place) == 1 or place[0] == "models":
-        return "the recipe", str(place[0]), place[1:]
-    if place[0] in ("columns", "policies") and len(place) > 2:
-        return f"[{place[0]}.{place[1]}]", str(place[2]), place[3:]
-    return f"[{place[0]}]", str(place[1]), place[2:]
-
-
-def _hint(word: str, options: list[str]) -> str:
-    near = nearest(word, options)
-    return f"Did you mean '{near}'?" if near else f"Possible are: {', '.join(options)}."
