@@ -6,10 +6,10 @@ import csv
 import dataclasses
 import shlex
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from shoal.catalogue import load
+from shoal.catalogue import load, make
 from shoal.errors import ParameterError
 
 
@@ -114,6 +114,31 @@ def parse_evaluation(text: str) -> dict[str, Any]:
     {'name': 'rules', 'support_of': 'antecedent', 'support': 0.08}
     """
     return _parse("evaluation", text)
+
+
+def as_made(kind: str, given: Any) -> Any:
+    """A model, algorithm or the like, however it is given: made already, as a recipe's table, or as text.
+
+    Examples
+    --------
+    >>> as_made("model", "k=5"), as_made("model", {"name": "k", "k": 5})
+    (KAnonymity(k=5), KAnonymity(k=5))
+    """
+    if isinstance(given, str):
+        return make(kind, _parse(kind, given))
+    if isinstance(given, Mapping):
+        return make(kind, given)
+    if not hasattr(given, "parameters") or isinstance(given, type):
+        raise ParameterError(
+            f"A {kind} is given as text, as a mapping with its 'name', or made. Got a {type(given).__name__}."
+        )
+    return given
+
+
+def as_list(kind: str, given: Any) -> list[Any]:
+    """Several of them, or one that stands alone."""
+    several = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
+    return [as_made(kind, one) for one in (given if several else [given])]
 
 
 def _parse(kind: str, text: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from shoal.catalogue import load
 from shoal.engines.base import Engine
 from shoal.evaluation.research import with_research
 from shoal.evaluation.workload import preference_facts, with_preferences
+from shoal.grammar import as_list, as_made
 from shoal.io.describe import describe
 from shoal.io.evidence import frame_stamp
 from shoal.io.gating import pass_gate, with_verdicts
@@ -53,14 +54,16 @@ from shoal.table.rows import Rows
 from shoal.table.table import Table, with_crowd
 from shoal.version import VERSION
 
+T = TypeVar("T")
+Given: TypeAlias = T | Mapping[str, Any] | str
 Progress = Callable[[str], None]
 
 
 def anonymize(
     table: Table,
     *,
-    algorithm: Algorithm | str = "mondrian",
-    models: Sequence[Model] = (),
+    algorithm: Given[Algorithm] = "mondrian",
+    models: Given[Model] | Sequence[Given[Model]] = (),
     seed: int | None = None,
     acknowledge: Collection[str] = (),
     suppressed: str = "drop",
@@ -79,9 +82,9 @@ def anonymize(
     Parameters
     ----------
     algorithm
-        A configured algorithm, or the name of one to run with its defaults.
+        A configured algorithm, its name, or a mapping as a recipe has it: ``{"name": "optimal", "measure": "ncp"}``.
     models
-        What every class must satisfy; an algorithm's shorthand such as ``k`` adds to them.
+        What every class must satisfy, one or several: ``KAnonymity(5)``, ``"k=5"``, or ``{"name": "k", "k": 5}``.
     seed
         Only for tests and papers; by default a fresh secret is drawn and kept in the evidence.
     acknowledge
@@ -96,15 +99,15 @@ def anonymize(
         What manifest and report are dated with; without one, a table and a secret give the same bytes on any day.
     """
     output = Output(
-        suppressed=suppressed, order=order, acknowledged=acknowledge, neutral_limit=neutral_limit,
-        joinable=token_key is not None, same_codes=bool(codes), date=date,
+        suppressed=suppressed, order=order, acknowledged=acknowledge, neutral_limit=neutral_limit, date=date,
+        joinable=token_key is not None, same_codes=bool(codes),
     )  # fmt: skip
-    method = load("algorithm", algorithm)() if isinstance(algorithm, str) else algorithm
+    method: Algorithm = as_made("algorithm", algorithm)
     refuse_unknown_codes(acknowledge)
     table = table if history is None else table.remembering(history)
     given = table.domain.research
     table = with_research(table, method.research, method.kind)
-    wanted = all_models(table.domain, models, method)
+    wanted = all_models(table.domain, as_list("model", models), method)
     bring_terms(model.name for model in wanted)
     table = with_crowd(table, smallest_class(wanted))
     refuse_idle_key(table.schema, token_key)

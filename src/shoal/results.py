@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.catalogue import load
 from shoal.pseudonyms.secrets import MappingTable as MappingTable
 from shoal.pseudonyms.secrets import Secret
+from shoal.table.shown import html_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from shoal.recoding.overlaps import Overlap
     from shoal.table.table import Table
     from shoal.verify.types import Check, Verdict
+
+
+# Rows of a release that a notebook shows.
+_FIRST = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +110,7 @@ class Gated:
         return None if frame is None else load("io", "native")(frame.clone(), backend)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Release:
     """A gated release, not yet written.
 
@@ -153,6 +158,15 @@ class Release:
         found: dict[str, Any] = json.loads(self.gated.manifest)
         return found
 
+    def __repr__(self) -> str:
+        return f"Release({self.gated.tables['release'].height:,} rows: {self.manifest['statement']})"
+
+    def _repr_html_(self) -> str:
+        """What it promises, and its first rows."""
+        frame = self.gated.tables["release"]
+        first = html_table(frame.columns, frame.head(_FIRST).rows())
+        return f"<p><b>Release</b>, {frame.height:,} rows</p>{_verdicts_html(self.verdict)}{first}"
+
     def measure(self, name: str, **parameters: Any) -> Score:
         """Price the release by one measure, for example ``release.measure("ncp")``."""
         return load("measure", name)(**parameters).score(self.released.price_stats())
@@ -174,7 +188,7 @@ class Release:
         return load("io", "write-release")(self, Path(folder), replace=replace, format=format, formulas=formulas)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Written:
     """A gated release that went to disk batch by batch, so that nobody holds its rows.
 
@@ -193,6 +207,28 @@ class Written:
     checks: Sequence[Check]
     evidence: Mapping[str, Any] = field(repr=False)
     types: Sequence[pl.DataType] = ()
+
+    def __repr__(self) -> str:
+        return f"Written({self.manifest['rows']:,} rows: {self.manifest['statement']})"
+
+    def _repr_html_(self) -> str:
+        """What it promises."""
+        return f"<p><b>Release</b>, {self.manifest['rows']:,} rows, written</p>{_verdicts_html(self.verdict)}"
+
+
+def _verdicts_html(verdicts: Sequence[Verdict]) -> str:
+    """What was promised of which column, and what was found."""
+    return html_table(
+        ["Model", "Column", "Found", "Limit", "Holds"],
+        (
+            (
+                " ".join(str(part) for key, part in one.model.items() if key in ("name", "distance")), one.on,
+                None if one.value is None else f"{one.value:.4g}", None if one.limit is None else f"{one.limit:.4g}",
+                "yes" if one.holds else "no",
+            )
+            for one in verdicts
+        ),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

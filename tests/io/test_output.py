@@ -20,8 +20,9 @@ from polars.testing import assert_frame_equal
 from shoal.errors import GateError, InputError, ParameterError, VerificationError
 from shoal.io.evidence import evidence_folder, frame_stamp, input_hash, read_evidence
 from shoal.io.files import write_frame
-from shoal.io.frames import Backend, from_polars, to_polars
+from shoal.io.frames import to_polars
 from shoal.io.manifest import manifest_bytes
+from shoal.io.native import Backend, native
 from shoal.io.output import aligned, read_release, write_release
 from shoal.results import Gated
 from shoal.table.domain import Domain
@@ -145,7 +146,7 @@ def test_equal_releases_give_equal_bytes(tmp_path: Path, format: str) -> None:
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 def test_every_library_gives_the_same_file(tmp_path: Path, library: str) -> None:
     frame = FRAME.with_columns(hours=pl.Series([1, None]), on=pl.Series([True, None]))
-    write_release(release(from_polars(frame, Backend(library))), tmp_path / "out")
+    write_release(release(native(frame, Backend(library=library))), tmp_path / "out")
     assert (tmp_path / "out" / "release.csv").read_text() == (
         'age,sex,hours,on\n"[31,35]",F,1,true\n"[31,35]",<missing>,<missing>,<missing>\n'
     )
@@ -349,13 +350,13 @@ def test_aligned_is_in_input_order() -> None:
 
 def test_aligned_in_other_libraries() -> None:
     frame = pl.DataFrame({"age": ["second", "first"], "n": [2, 1]})
-    given = release(from_polars(frame, Backend("pandas")))
-    given.table.backend = Backend("pandas", pd.Index(["x", "y", "z"]))
+    given = release(native(frame, Backend(library="pandas")))
+    given.table.backend = Backend(library="pandas", index=pd.Index(["x", "y", "z"]))
     found = aligned(given)
     assert list(found.index) == ["x", "y", "z"]
     assert found.loc["y", "age"] == "second"
     assert found.loc["z"].isna().all()
-    given.table.backend = Backend("pandas", pd.Index(["too", "many", "labels", "here"]))
+    given.table.backend = Backend(library="pandas", index=pd.Index(["too", "many", "labels", "here"]))
     assert list(aligned(given).index) == [0, 1, 2]
     table = aligned(release(frame.to_arrow()))
     assert isinstance(table, pa.Table)

@@ -25,10 +25,12 @@ from shoal.comparing.sources import open_source
 from shoal.comparing.sweep import Progress, Scene, sweep
 from shoal.comparing.work import Work, open_work
 from shoal.errors import ParameterError
+from shoal.grammar import as_list
 from shoal.io.recipes import Compare, Recipe, load_recipe
 from shoal.judging.beforehand import all_models
 from shoal.models.base import Model
 from shoal.params import real, whole
+from shoal.pipeline import Given
 from shoal.table.domain import Domain
 from shoal.table.table import Table
 
@@ -164,7 +166,7 @@ def compare(
     *,
     algorithms: Sequence[Algorithm | Mapping[str, Any] | str] | None = None,
     grid: Mapping[str, Sequence[Any]] | None = None,
-    models: Sequence[Model | Mapping[str, Any]] | None = None,
+    models: Given[Model] | Sequence[Given[Model]] | None = None,
     utility: str | None = None,
     protection: str | None = None,
     risk: str | None = None,
@@ -341,9 +343,9 @@ def _algorithms(source: Recipe | Table, named: Sequence[Mapping[str, Any]]) -> l
     return [{**(own if spec["name"] == own["name"] else shared), **spec} for spec in named or [own]]
 
 
-def _models(source: Recipe | Table, given: Sequence[Model | Mapping[str, Any]] | None) -> list[dict[str, Any]]:
+def _models(source: Recipe | Table, given: Any) -> list[dict[str, Any]]:
     if given is not None:
-        return [dict(one.parameters() if isinstance(one, Model) else one) for one in given]
+        return [one.parameters() for one in as_list("model", given)]
     return [] if isinstance(source, Table) else [dict(spec) for spec in source.models]
 
 

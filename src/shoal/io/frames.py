@@ -1,47 +1,31 @@
-"""Frames of pandas, Polars and PyArrow in, the same kind out, through narwhals."""
+"""Frames of pandas, Polars and PyArrow in, through narwhals; `shoal.io.native` hands the same kind out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import narwhals as nw
 import polars as pl
 
-from shoal.errors import InputError, MissingExtraError
+from shoal.errors import InputError
+from shoal.io.native import Backend, backend_of, named, require_pyarrow
 from shoal.io.normal import check_names
 
 _LIBRARIES = ("pandas", "polars", "pyarrow")
 _ADVICE = "convert it to text, numbers or dates"
 
 
-@dataclass(frozen=True)
-class Backend:
-    """Where a frame came from.
-
-    Attributes
-    ----------
-    library
-        ``"pandas"``, ``"polars"`` or ``"pyarrow"``.
-    index
-        Row labels of a pandas frame, for the publisher's own side only; None for every other library.
-    """
-
-    library: str = "polars"
-    index: Any = field(default=None, repr=False, compare=False)
-
-
 def to_polars(frame: Any) -> tuple[pl.DataFrame, Backend]:
     """Convert a frame of any supported library.
 
     Category columns become text, so that levels without rows go; NaN in pandas means missing; the index of a
-    pandas frame is no column.
+    pandas frame is no column; whole numbers as names become text.
 
     Returns
     -------
     tuple of polars.DataFrame and Backend
-        The rows, and what :func:`from_polars` needs to hand the same kind of frame back.
+        The rows, and what :func:`shoal.io.native.native` needs to hand the same kind of frame back.
     """
     try:
         wrapped = nw.from_native(frame)
@@ -53,29 +37,14 @@ def to_polars(frame: Any) -> tuple[pl.DataFrame, Backend]:
     library = wrapped.implementation.value
     if library not in _LIBRARIES:
         raise InputError(f"Frames of {library} are not read directly: convert it to Polars or pandas.")
-    native = wrapped.to_native()
-    if isinstance(native, pl.LazyFrame):
+    native, names = named(frame) if library == "pandas" else (wrapped.to_native(), {})
+    lazy = isinstance(native, pl.LazyFrame)
+    if lazy:
         native = _collected(native)
-    else:
-        _check_names(wrapped.columns)
-    if library == "polars":
-        return clean(native, "the frame"), Backend("polars")
-    converted = _converted(native, library)
-    return clean(converted, "the frame"), Backend(library, native.index if library == "pandas" else None)
-
-
-def from_polars(frame: pl.DataFrame, backend: Backend) -> Any:
-    """Convert to the library that ``backend`` names: fresh index, no categories, no metadata."""
-    if backend.library == "pandas":
-        return _to_pandas(frame)
-    if backend.library == "pyarrow":
-        return frame.to_arrow()
-    return frame
-
-
-def native(frame: pl.DataFrame, backend: Backend | None) -> Any:
-    """The same where a table did not come as a frame: without a backend it is Polars'."""
-    return frame if backend is None else from_polars(frame, backend)
+    _check_names(list(getattr(native, "column_names", native.columns)))
+    converted = native if library == "polars" else _converted(native, library)
+    cleaned = clean(converted, "the frame")
+    return cleaned, backend_of(native, library, lazy=lazy, names=names, read=cleaned)
 
 
 def clean(frame: pl.DataFrame, where: str) -> pl.DataFrame:
@@ -149,7 +118,7 @@ def _collected(lazy: pl.LazyFrame) -> pl.DataFrame:
 
 def _converted(native: Any, library: str) -> pl.DataFrame:
     convert: Any = pl.from_pandas if library == "pandas" else pl.from_arrow
-    _require_pyarrow()
+    require_pyarrow()
     try:
         converted: pl.DataFrame = convert(native)
         return converted
@@ -164,25 +133,3 @@ def _converted(native: Any, library: str) -> pl.DataFrame:
                 f"Column '{name}' of the frame holds mixed or unknown types: {_ADVICE}."
             ) from None
     raise InputError("The frame cannot be converted: give it as a Polars frame.")
-
-
-def _to_pandas(frame: pl.DataFrame) -> Any:
-    _require_pyarrow()
-    import pandas as pd
-
-    result = frame.to_pandas(date_as_object=True)
-    for name, dtype in frame.schema.items():
-        column = frame[name]
-        # pandas would turn whole numbers with gaps into floats, so that 1 is published as 1.0.
-        if column.null_count() and (dtype.is_integer() or dtype == pl.Boolean):
-            array = pd.arrays.BooleanArray if dtype == pl.Boolean else pd.arrays.IntegerArray
-            values = column.fill_null(False if dtype == pl.Boolean else 0).to_numpy(writable=True)
-            result[name] = array(values, column.is_null().to_numpy(writable=True))
-    return result
-
-
-def _require_pyarrow() -> None:
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("A pandas frame", "pyarrow", "arrow") from None

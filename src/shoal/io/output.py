@@ -17,8 +17,8 @@ import polars as pl
 from shoal.errors import GateError, InputError
 from shoal.io.evidence import FACTS, RECIPE, SECRET, evidence_folder, frame_stamp, input_hash, write_evidence
 from shoal.io.files import FORMATS, FORMULAS, write_frame
-from shoal.io.frames import native
 from shoal.io.manifest import manifest_bytes
+from shoal.io.native import native
 from shoal.io.publication import BOUND, Holder, publish, resume
 from shoal.io.sayable import read_columns, sayable
 from shoal.params import choice

@@ -17,6 +17,7 @@ from shoal.hierarchy.hierarchy import Hierarchy
 from shoal.hierarchy.values import format_number
 from shoal.io.files import read_frame
 from shoal.io.frames import to_polars
+from shoal.io.native import numbers_as_names
 from shoal.io.normal import normalise
 from shoal.io.policies import load_policy
 from shoal.io.text import UNPACK_LIMIT
@@ -27,13 +28,14 @@ from shoal.table.coding import canonical_text
 from shoal.table.dates import as_declared, refuse_undeclared_dates
 from shoal.table.policies import set_policies
 from shoal.table.population import check_population, wider, with_population
-from shoal.table.schema import ColumnSpec, Schema
+from shoal.table.schema import ColumnSpec, Schema, column_spec
 from shoal.table.table import Table
 from shoal.table.workload import Workload, set_workload
 
 _RESEARCH = ("values", "rules", "weights", "normalise", "rv")
 
 
+@numbers_as_names
 def read(
     source: Any,
     *,
@@ -80,7 +82,8 @@ def read(
     missing
         ``"error"``, ``"drop"`` (leave such rows out) or ``"value"`` (missing is a value of its own).
     settings
-        Per column: type, format, order, domain, snap, use, non_answers.
+        Per column a :class:`shoal.ColumnSpec`, or its entries as a mapping: ``{"admitted": {"type": "date", "format":
+        "%d.%m.%Y"}, "stage": {"type": "ordinal", "order": ["I", "II", "III"]}}``.
     hierarchies
         Per column: a file, a `Hierarchy`, its rows, or a builder such as ``{"prefix": [4, 3]}``.
     weights
@@ -105,7 +108,7 @@ def read(
         frame, backend = to_polars(source)
         frame = normalise(frame, "the frame", missing_markers)
     specs = {
-        column: spec if isinstance(spec, ColumnSpec) else ColumnSpec(**spec)
+        column: spec if isinstance(spec, ColumnSpec) else column_spec(column, spec)
         for column, spec in (settings or {}).items()
     }
     schema = Schema(

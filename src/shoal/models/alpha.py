@@ -21,7 +21,7 @@ from shoal.table.stats import Attribute, value_text
 class _AlphaK(Model):
     main: ClassVar[str] = "alpha"
     identity: ClassVar[bool] = True
-    alpha: Any
+    alpha: Any = field(kw_only=False)
     k: int
     on: str | Sequence[str] | None = None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -40,7 +40,7 @@ class TCloseness(Model):
     main: ClassVar[str] = "t"
     words: ClassVar[str] = "{t:g}-close"
     compares: ClassVar[bool] = True
-    t: float
+    t: float = field(kw_only=False)
     distance: str | None = None
     reference: str = INPUT
     on: str | Sequence[str] | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from shoal.kernels.judge import rules as kernel
@@ -22,7 +22,7 @@ class DistinctL(Model):
     main: ClassVar[str] = "l"
     words: ClassVar[str] = "distinct {l}-diverse"
     inherited: ClassVar[bool] = True
-    l: int  # noqa: E741
+    l: int = field(kw_only=False)  # noqa: E741
     on: str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
@@ -45,7 +45,7 @@ class EntropyL(Model):
     name: ClassVar[str] = "entropy-l"
     main: ClassVar[str] = "l"
     words: ClassVar[str] = "entropy {l:g}-diverse"
-    l: float  # noqa: E741
+    l: float = field(kw_only=False)  # noqa: E741
     on: str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
@@ -70,7 +70,7 @@ class RecursiveCL(Model):
     main: ClassVar[str] = "l"
     words: ClassVar[str] = "recursive ({c:g},{l})-diverse"
     c: float
-    l: int  # noqa: E741
+    l: int = field(kw_only=False)  # noqa: E741
     on: str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
@@ -99,7 +99,7 @@ class PSensitive(Model):
     group_words: ClassVar[str | None] = "at least {p} values in groups of at least {k} records"
     identity: ClassVar[bool] = True
     inherited: ClassVar[bool] = True
-    p: int
+    p: int = field(kw_only=False)
     k: int
     on: str | Sequence[str] | None = None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from shoal.errors import ParameterError
@@ -36,7 +36,7 @@ class MInvariance(Model):
     identity: ClassVar[bool] = True
     remembers: ClassVar[bool] = True
     monotone: ClassVar[str] = "none"
-    m: int
+    m: int = field(kw_only=False)
     on: str | None = None
 
     def __post_init__(self) -> None:

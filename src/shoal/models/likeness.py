@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -54,7 +54,7 @@ class BetaLikeness(_Gain):
     name: ClassVar[str] = "beta-likeness"
     main: ClassVar[str] = "beta"
     words: ClassVar[str] = "{variant} {beta:g}-like"
-    beta: float
+    beta: float = field(kw_only=False)
     variant: str = BASIC
 
     def __post_init__(self) -> None:
@@ -84,7 +84,7 @@ class DeltaDisclosure(_Gain):
     name: ClassVar[str] = "delta-disclosure"
     main: ClassVar[str] = "delta"
     words: ClassVar[str] = "{delta:g}-disclosure private"
-    delta: float
+    delta: float = field(kw_only=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()

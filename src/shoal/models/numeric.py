@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from shoal.kernels.judge import rules as kernel
@@ -26,7 +26,7 @@ class KE(Model):
     inherited: ClassVar[bool] = True
     numeric: ClassVar[bool] = True
     k: int
-    e: float
+    e: float = field(kw_only=False)
     on: str | None = None
 
     def __post_init__(self) -> None:
@@ -73,7 +73,7 @@ class Variance(Model):
     main: ClassVar[str] = "v"
     words: ClassVar[str] = "of variance at least {v:g}"
     numeric: ClassVar[bool] = True
-    v: float
+    v: float = field(kw_only=False)
     on: str | None = None
 
     def __post_init__(self) -> None:
@@ -111,7 +111,7 @@ class EpsM(Model):
     monotone: ClassVar[str] = "none"
     numeric: ClassVar[bool] = True
     eps: float
-    m: int
+    m: int = field(kw_only=False)
     relative: bool = False
     on: str | None = None
 
@@ -167,7 +167,7 @@ class MaxRange(Model):
         "What lies between the extremes of '{}': one value may be all but certain in a class that spans it."
     )
     together: ClassVar[bool] = True
-    limit: float
+    limit: float = field(kw_only=False)
     on: str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:

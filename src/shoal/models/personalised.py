@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from shoal.errors import ParameterError
@@ -42,7 +42,7 @@ class Personalised(Model):
     )
     of_nodes: ClassVar[bool] = True
     monotone: ClassVar[str] = "none"
-    p: float
+    p: float = field(kw_only=False)
     guard_level: int | None = None
     on: str | None = None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from shoal.errors import InfeasibleError, ParameterError
@@ -39,7 +39,7 @@ class KMap(Model):
     identity: ClassVar[bool] = True
     valued: ClassVar[bool] = False
     of_cells: ClassVar[bool] = True
-    k: int
+    k: int = field(kw_only=False)
     fraction: float | None = None
     significance: float | None = None
 
@@ -103,7 +103,7 @@ class DeltaPresence(Model):
     of_cells: ClassVar[bool] = True
     membership: ClassVar[bool] = True
     monotone: ClassVar[str] = "none"
-    delta_max: float
+    delta_max: float = field(kw_only=False)
     delta_min: float = 0.0
 
     def __post_init__(self) -> None:

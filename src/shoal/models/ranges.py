@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from shoal.errors import ParameterError
@@ -46,7 +46,7 @@ class RangeDiversity(Model):
     )
     closed_by: ClassVar[tuple[str, ...]] = ("range-confidence",)
     ranged: ClassVar[bool] = True
-    p: float
+    p: float = field(kw_only=False)
     on: str | None = None
 
     def __post_init__(self) -> None:
@@ -95,7 +95,7 @@ class RangeConfidence(Model):
     main: ClassVar[str] = "p"
     words: ClassVar[str] = "of range confidence at most {p:g}"
     ranged: ClassVar[bool] = True
-    p: float
+    p: float = field(kw_only=False)
     on: str | None = None
 
     def __post_init__(self) -> None:
@@ -137,7 +137,7 @@ class WorstGroupUtility(Model):
     valued: ClassVar[bool] = False
     of_cells: ClassVar[bool] = True
     monotone: ClassVar[str] = "down"
-    u: float
+    u: float = field(kw_only=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()

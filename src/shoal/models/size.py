@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from shoal.models.base import Model
@@ -28,7 +28,7 @@ class KAnonymity(Model):
     identity: ClassVar[bool] = True
     valued: ClassVar[bool] = False
     inherited: ClassVar[bool] = True
-    k: int
+    k: int = field(kw_only=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()

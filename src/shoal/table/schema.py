@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from shoal.errors import ParameterError, SchemaError
@@ -83,6 +83,14 @@ class ColumnSpec:
             object.__setattr__(self, "order", _as_read("order", self.order))
         if self.type == "ordinal" and not self.order:
             raise ParameterError("An ordinal column needs its 'order': the list of its values, lowest first.")
+
+
+def column_spec(name: str, given: Mapping[str, Any]) -> ColumnSpec:
+    """Settings of a column from a mapping; an unknown entry proposes the nearest one."""
+    known = [one.name for one in fields(ColumnSpec)]
+    for key in given:
+        choice(f"column '{name}'", "setting", key, known)
+    return ColumnSpec(**given)
 
 
 @dataclass(frozen=True, kw_only=True)

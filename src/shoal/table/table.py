@@ -15,6 +15,7 @@ from shoal.table.distinct import distinct
 from shoal.table.domain import Domain, Joint
 from shoal.table.history import History
 from shoal.table.schema import Schema
+from shoal.table.shown import html_table
 from shoal.table.stats import Attribute, attribute, unknown_flags
 
 
@@ -146,6 +147,19 @@ class Table:
         return (
             f"Table({self.n} rows, quasi={list(self.schema.quasi)}, sensitive={list(self.schema.sensitive)})"
         )
+
+    def _repr_html_(self) -> str:
+        """Columns and what is known of them, without any of their values."""
+        return f"<p><b>Table</b>, {self.n:,} rows</p>" + html_table(
+            ["Column", "Role", "Type", "Different values", "Missing", "Levels"], map(self._shown, self.frame.columns)
+        )
+
+    def _shown(self, name: str) -> tuple[Any, ...]:
+        column, missing = self.columns.get(name), self.frame[name].null_count()
+        if column is None:
+            return name, self.schema.role(name), None, None, missing, None
+        levels = None if column.hierarchy is None else len(column.hierarchy.ancestors)
+        return name, self.schema.role(name), column.type, column.card, missing, levels
 
 
 def take_rows(table: Table, rows: np.ndarray) -> Table:
