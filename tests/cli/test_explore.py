@@ -205,7 +205,6 @@ def test_places_that_are_refused(shoal, recipe, tmp_path: Path, name: str, expec
 @pytest.mark.parametrize(
     "changes, flags, code, expected",
     [
-        ({"hierarchies": {"sex": None}}, [], 2, ["'sex' has no hierarchy", "hierarchies"]),
         ({}, ["--measure", "lmm"], 2, ["'measure'", "Did you mean 'lm'?"]),
         ({}, ["--measure", "um"], 2, ["'measure'", "one of lm"]),
         ({}, ["--max-nodes", "0"], 2, ["--max-nodes"]),

@@ -24,6 +24,7 @@ from shoal.cli.data import data
 from shoal.cli.demo import demo
 from shoal.cli.estimate import estimate
 from shoal.cli.explore import explore
+from shoal.cli.hierarchy import app as hierarchy
 from shoal.cli.listing import list_names
 from shoal.cli.measure import measure
 from shoal.cli.registry import app as registry
@@ -59,6 +60,7 @@ _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
 for panel, commands in _PANELS.items():
     for command in commands:
         app.command(rich_help_panel=panel)(command)
+app.add_typer(hierarchy, name="hierarchy", rich_help_panel=MAKE)
 app.add_typer(vault, name="vault", rich_help_panel=KEEP)
 app.add_typer(registry, name="registry", rich_help_panel=KEEP)
 for command in (reproduce, data, warm):

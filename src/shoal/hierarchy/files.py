@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 from shoal.errors import HierarchyError
 from shoal.hierarchy import builders, rare
 from shoal.hierarchy.hierarchy import MISSING, ROOT, Hierarchy
+from shoal.hierarchy.values import normal_text
 from shoal.params import nearest
 
 # Each way to describe a hierarchy, with the further keys that may stand beside it.
@@ -26,15 +28,24 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
     "nested": ("public",),
     "rare": (),
 }
+# What a first line that names the levels calls the values.
+_LEAF_WORDS = {"value", "values", "leaf", "leaves", "level0", "level1", "original", "originalvalue", "code", "label"}
 # What outliers can be recoded beside.
 _BESIDE_RARE = ("path", "prefix", "intervals", "widths", "nested")
 
 
 def read_csv(path: str | Path, name: str, separator: str = ";") -> Hierarchy:
-    """Read a hierarchy: one line a leaf, ``leaf;level 1;...;*``, UTF-8, no header.
+    """Read a hierarchy: one line a leaf, ``leaf;level 1;...;*``, UTF-8.
 
-    Blank lines are skipped, short lines are padded after the leaf and labels may be quoted.
+    Blank lines are skipped, short lines are padded after the leaf and labels may be quoted. A first line that names the
+    levels is recognised (:func:`header_of`).
     """
+    rows = read_rows(path, name, separator)
+    return Hierarchy.from_rows(name, rows if header_of(name, rows) is None else rows[1:])
+
+
+def read_rows(path: str | Path, name: str, separator: str = ";") -> list[list[str]]:
+    """The lines of a hierarchy file as they are, a header among them."""
     if not isinstance(separator, str) or len(separator) != 1:
         raise HierarchyError(f"The 'separator' of the hierarchy of '{name}' must be one character: got {separator!r}.")
     rows = []
@@ -63,7 +74,31 @@ def read_csv(path: str | Path, name: str, separator: str = ";") -> Hierarchy:
             f"Line {reader.line_num} of '{path}', the hierarchy of '{name}', is malformed ({error}): check its quotes."
         ) from error
     _check_separator(path, name, separator, rows)
-    return Hierarchy.from_rows(name, rows)
+    return rows
+
+
+def header_of(name: str, rows: Sequence[Sequence[str]]) -> Sequence[str] | None:
+    """The first line where it names the levels of a hierarchy instead of a value, else None.
+
+    Its labels stand nowhere else, and either it begins with the column's name or a word such as ``value``, or all other
+    lines end in one root and it does not.
+
+    Examples
+    --------
+    >>> header_of("pet", [["pet", "kind", "all"], ["cat", "mammal", "*"], ["carp", "fish", "*"]])
+    ['pet', 'kind', 'all']
+    >>> header_of("pet", [["cat", "mammal", "*"], ["carp", "fish", "*"]]) is None
+    True
+    """
+    if len(rows) < 2 or len(set(rows[0])) < len(rows[0]):
+        return None
+    first, others = {normal_text(label) for label in rows[0]}, rows[1:]
+    if any(normal_text(label) in first for row in others for label in row):
+        return None
+    word = re.sub(r"[ _-]", "", normal_text(rows[0][0]).casefold())
+    named = word in _LEAF_WORDS or word == re.sub(r"[ _-]", "", name.casefold())
+    roots = {row[-1] for row in others}
+    return rows[0] if named or (len(others) > 1 and roots == {ROOT}) else None
 
 
 def write_csv(hierarchy: Hierarchy, path: str | Path) -> None:

@@ -239,7 +239,7 @@ def _hierarchy(
         entry = str(_under(base, entry))
     elif isinstance(entry, Mapping) and "path" in entry:
         entry = {**entry, "path": str(_under(base, entry["path"]))}
-    if isinstance(entry, Mapping) and "rare" in entry and column in frame.columns:
+    if isinstance(entry, Mapping) and {"rare", "quantiles"} & set(entry) and column in frame.columns:
         found = Counter(canonical_text(frame[column]).drop_nulls().to_list()) if often is None else often
         return lambda values: build(column, entry, values, counts=_counts(values, found))
     return lambda values: build(column, entry, values)

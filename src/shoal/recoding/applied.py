@@ -231,7 +231,7 @@ def generalised(rows: Rows, recoding: Grouping | CellGrouping | FullDomain | Sub
         return _released(rows, found, [cells.take(mine) for (cells, _), mine in pairs], None)
     if isinstance(recoding, Subtree):
         found = _by_nodes(rows, {column.name: _checked_nodes(column, recoding) for column in columns})
-        trees = [TreeCells.at_nodes(column, nodes) for column, nodes in zip(columns, found.keys, strict=True)]
+        trees = [_node_cells(column, nodes) for column, nodes in zip(columns, found.keys, strict=True)]
         lifted = {name: _labels(rows.domain, name, nodes) for name, nodes in recoding.sensitive.items()}
         released = _released(rows, found, trees, None)
         if isinstance(rows, ArrayRows):
@@ -318,14 +318,26 @@ def _checked_level(column: Column, recoding: FullDomain) -> int:
 def _checked_nodes(column: Column, recoding: Subtree) -> np.ndarray:
     """Node of every leaf code, after checking that each is above its leaf and takes all leaves below it."""
     nodes, tree = recoding.nodes.get(column.name), column.hierarchy
-    if nodes is None or tree is None or column.kind != TREE or nodes.shape != (column.card,):
-        raise ParameterError(f"A subtree recoding needs a hierarchy of '{column.name}' and a node for each value.")
+    if nodes is None or nodes.shape != (column.card,):
+        raise ParameterError(f"A subtree recoding needs a node for each value of '{column.name}'.")
+    if tree is None or column.kind != TREE:
+        if not (nodes == np.arange(column.card)).all() and not (nodes == column.card).all():
+            raise ParameterError(f"The values of '{column.name}', which has no hierarchy, must all stay, or none.")
+        return nodes
     first, after = tree.node_first[nodes], tree.node_first[nodes] + tree.node_leaves[nodes]
     leaves = np.arange(column.card)
     whole = np.bincount(nodes)[nodes] == tree.node_leaves[nodes]
     if not ((first <= leaves) & (leaves < after) & whole).all():
         raise ParameterError(f"The nodes of '{column.name}' are not above their values, or one is below another.")
     return nodes
+
+
+def _node_cells(column: Column, nodes: np.ndarray) -> CellColumn:
+    """Cells of nodes by their ids; without a hierarchy they are values, or, beyond them, everything."""
+    if column.kind == TREE:
+        return TreeCells.at_nodes(column, nodes)
+    starred = nodes.size > 0 and int(nodes[0]) == column.card
+    return level_cells(column, np.zeros_like(nodes) if starred else nodes, int(starred))
 
 
 def _nodes_at(column: Column, level: int) -> np.ndarray:

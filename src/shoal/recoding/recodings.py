@@ -141,7 +141,8 @@ class Subtree(Recoding):
     Attributes
     ----------
     nodes
-        Column to int64 node ids of its hierarchy, one a leaf code.
+        Column to int64 node ids of its hierarchy, one a leaf code. Without a hierarchy: the codes themselves, or for
+        all of them the number beyond, which is everything.
     sensitive
         Sensitive columns released as nodes: column to int64 node ids of its hierarchy, one a row.
     """

@@ -11,11 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.algorithms.base import Problem
-from shoal.algorithms.lattice.checker import Checker
 from shoal.algorithms.lattice.optimal import MEASURES, Optimal
 from shoal.algorithms.lattice.survey import survey
 from shoal.catalogue import load
-from shoal.errors import SchemaError
 from shoal.io.source import read
 from shoal.results import Survey
 from shoal.table.keys import Keys
@@ -152,10 +150,9 @@ def test_levels_are_described() -> None:
     assert found.level_names == [["as it is, 3 values", "2 groups such as ab", "everything is *"]]
 
 
-def test_a_column_without_hierarchy_is_refused_as_by_optimal() -> None:
+def test_a_column_without_hierarchy_has_two_levels() -> None:
     problem = Case(read(pl.DataFrame({"sex": list("fmfm")}), quasi=["sex"]), [K2]).problem()
-    with pytest.raises(SchemaError, match="'sex' has no hierarchy") as ours:
-        surveyed(problem, measure="lm", limit=0.0, max_nodes=9)
-    with pytest.raises(SchemaError) as theirs:
-        Checker(problem)
-    assert str(ours.value) == str(theirs.value)
+    found = surveyed(problem, measure="lm", limit=0.0, max_nodes=9)
+    assert list(found.heights) == [1]
+    assert found.level_names == [["as it is, 2 values", "everything is *"]]
+    assert [(node.levels, node.verdict) for node in found.nodes] == [((0,), "allowed"), ((1,), "allowed")]

@@ -17,7 +17,7 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.subtree.topdown import MEASURES, Cut, TopDownSubtree
 from shoal.catalogue import load
 from shoal.engines.memory import MemoryRows
-from shoal.errors import InfeasibleError, ParameterError, SchemaError
+from shoal.errors import InfeasibleError, ParameterError
 from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.recodings import Subtree
 from shoal.table.classmap import RowIds
@@ -141,9 +141,13 @@ def test_only_what_is_rare_stays_coarse() -> None:
     }  # fmt: skip
 
 
-def test_a_column_without_a_hierarchy_is_named() -> None:
-    with pytest.raises(SchemaError, match="The quasi-identifier 'town' has no hierarchy.*add one under 'hierarchies'"):
-        TopDownSubtree().run(towns({}))
+def test_a_column_without_a_hierarchy_stays_or_is_starred() -> None:
+    problem = towns({})
+    released = apply_recoding(MemoryRows(problem.table), TopDownSubtree().run(problem))
+    assert released.cells["town"].texts().to_list() == ["*"]  # some towns have fewer people than k
+    lone = Subtree(nodes={"town": np.where(np.arange(problem.table.quasi[0].card) > 0, 0, 1)})
+    with pytest.raises(ParameterError, match="'town', which has no hierarchy, must all stay, or none"):
+        apply_recoding(MemoryRows(problem.table), lone)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import numpy as np
 from shoal.algorithms.base import Problem
 from shoal.algorithms.lattice.prices import PriceTable
 from shoal.algorithms.lattice.verdicts import Verdicts
-from shoal.errors import SchemaError
 from shoal.judging.settle import settled
 from shoal.kernels.count.grouping import group_rows
 from shoal.kernels.count.histograms import bucket_rows
@@ -88,16 +87,12 @@ class Checker:
     Parameters
     ----------
     problem
-        Rows and models. Every quasi-identifier needs a hierarchy.
-    flat
-        Let a column without one have two levels, as it is and everything.
+        Rows and models. A quasi-identifier without a hierarchy has two levels, as it is and everything.
     """
 
-    def __init__(self, problem: Problem, *, flat: bool = False) -> None:
+    def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.columns = problem.domain.quasi
-        if not flat:
-            refuse_flat(self.columns)
         self.lattice = Lattice(tuple(top_level(column) for column in self.columns))
         self.checked = 0
         self._combine()
@@ -309,17 +304,6 @@ class Checker:
 
 def _known(histogram: tuple[np.ndarray, np.ndarray, np.ndarray]) -> np.ndarray:
     return np.zeros(int(histogram[1].max(initial=-1)) + 1, dtype=np.uint8)
-
-
-def refuse_flat(columns: Sequence[Column]) -> None:
-    """Say which quasi-identifier has no hierarchy to generalise along, and how to give it one."""
-    for column in columns:
-        if column.kind != TREE:
-            how = "{ widths = [5, 10, 20] }" if column.type == "numeric" else f'"{column.name}.csv"'
-            raise SchemaError(
-                f"The quasi-identifier '{column.name}' has no hierarchy, which this algorithm needs: add one "
-                f"under 'hierarchies', for example {column.name} = {how}."
-            )
 
 
 def _level_codes(column: Column) -> list[np.ndarray]:

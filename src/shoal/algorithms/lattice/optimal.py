@@ -105,7 +105,7 @@ class Optimal(Polishable, Researched):
 
     def run(self, problem: Problem) -> FullDomain | Grouping:
         """The best node, or the groups of repeated searches."""
-        checker = Checker(problem, flat=self.measure == "rv")
+        checker = Checker(problem)
         if self.node is not None:
             return _chosen(checker, self.node)
         allowed = self.rows_allowed(problem.domain.n)

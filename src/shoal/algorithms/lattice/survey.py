@@ -12,10 +12,10 @@ from shoal.algorithms.lattice.checker import Checker, NodeCheck
 from shoal.algorithms.lattice.objective import Objective, Rank
 from shoal.algorithms.lattice.prices import PriceTable
 from shoal.algorithms.lattice.sweep import best_node
-from shoal.hierarchy.hierarchy import MISSING
+from shoal.hierarchy.hierarchy import MISSING, ROOT
 from shoal.measures.base import Measure
 from shoal.results import Survey, SurveyNode
-from shoal.table.column import Column
+from shoal.table.column import TREE, Column
 from shoal.table.rows import with_tuples
 
 Levels = tuple[int, ...]
@@ -192,7 +192,9 @@ def _sample(generator: np.random.Generator, heights: Sequence[int], wanted: int)
 def _level_names(column: Column) -> list[str]:
     """What each level of a column's hierarchy means, in a few words."""
     tree = column.hierarchy
-    assert tree is not None  # the checker refuses columns without one
+    if tree is None or column.kind != TREE:
+        count = column.card - (column.missing >= 0)
+        return [f"as it is, {count:,} value{'s' if count != 1 else ''}", f"everything is {ROOT}"]
     names = []
     for level, labels in enumerate(tree.labels):
         count = len(labels) - (MISSING in labels)

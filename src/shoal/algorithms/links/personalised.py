@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.algorithms.lattice.checker import refuse_flat
 from shoal.algorithms.subtree.topdown import Cut, Node, Step
 from shoal.catalogue import load
 from shoal.errors import InfeasibleError, ParameterError
@@ -64,7 +63,6 @@ class PersonalisedAnonymity(Algorithm):
 
     def run(self, problem: Problem) -> Subtree:
         """Specialise until nothing gains, then lift sensitive values."""
-        refuse_flat(problem.table.quasi)
         guards, p = _guards(problem)
         allowed = self.rows_allowed(problem.table.n)
         cut = GuardedCut(problem, guards, p, min(allowed, problem.table.n - 1))

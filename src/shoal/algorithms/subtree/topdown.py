@@ -10,16 +10,16 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.algorithms.base import Algorithm, Problem
-from shoal.algorithms.lattice.checker import refuse_flat
 from shoal.algorithms.lattice.pruning import infeasible, suppression_is_monotone
 from shoal.catalogue import load
+from shoal.hierarchy.hierarchy import ROOT, Hierarchy
 from shoal.kernels.count.grouping import group_rows
 from shoal.measures.base import search_prices
 from shoal.models.base import Model
 from shoal.params import choice
 from shoal.recoding.recodings import Subtree
 from shoal.table.classmap import Cells
-from shoal.table.column import Column
+from shoal.table.column import TREE, Column
 
 MEASURES = ("lm", "ncp", "entropy")
 # Shares of the whole loss below this are rounding errors; scores that agree to so many digits are a tie.
@@ -68,7 +68,6 @@ class TopDownSubtree(Algorithm):
 
     def run(self, problem: Problem) -> Subtree:
         """Specialise until nothing can be."""
-        refuse_flat(problem.domain.quasi)
         allowed = self.rows_allowed(problem.domain.n)
         cut = Cut(problem, self.measure, min(allowed, problem.domain.n - 1))
         steps = 0
@@ -127,6 +126,7 @@ class Cut:
     def __init__(self, problem: Problem, measure: str, allowed: int) -> None:
         self.problem, self.allowed = problem, allowed
         self.columns = problem.domain.quasi
+        self.trees = [_tree_of(column) for column in self.columns]
         frequency = problem.rows.frequency([])
         self.codes, size = frequency.codes, frequency.rows.size
         self.weight = frequency.rows.astype(np.float64)
@@ -136,7 +136,7 @@ class Cut:
         self.full = sum(full[codes] for (_, full), codes in zip(self._prices[0], self.codes, strict=True))
         self.price = sum(leaf[-1, codes] for (leaf, _), codes in zip(self._prices[0], self.codes, strict=True))
         self.classes = np.zeros(size, dtype=np.int32)
-        self.spread = _mean_spreads(self.columns, self.codes)
+        self.spread = _mean_spreads(self.trees, self.codes)
         self.judged = 0
         self.bad = np.zeros(size, dtype=bool)
         if not self._judge(self.classes, 1, self.spread)[0]:
@@ -151,10 +151,8 @@ class Cut:
         """Column to the id of the node in use for every leaf, on the lowest level where it stands."""
         found = {column.name: np.empty(column.card, dtype=np.int64) for column in self.columns}
         for place, first, after in [*self.closed, *((node.column, node.first, node.after) for node in self.open)]:
-            column = self.columns[place]
-            tree = column.hierarchy
-            assert tree is not None
-            found[column.name][first:after] = tree.node_id(_level(column, first, after), np.array([first]))
+            tree = self.trees[place]
+            found[self.columns[place].name][first:after] = tree.node_id(_level(tree, first, after), np.array([first]))
         return found
 
     def best_step(self) -> Step | None:
@@ -186,18 +184,14 @@ class Cut:
         self.bad[node.rows] = step.bad
         self.suppressed = step.suppressed
         self.open.remove(node)
-        tree = self.columns[node.column].hierarchy
-        assert tree is not None
-        above = tree.ancestors[node.level]
+        above = self.trees[node.column].ancestors[node.level]
         starts = np.flatnonzero(np.diff(above[node.first : node.after], prepend=-1)) + node.first
         mine = above[self.codes[node.column, node.rows]]
         for first, after in zip(starts.tolist(), [*starts[1:].tolist(), node.after], strict=True):
             self._add(node.column, first, after, node.rows[mine == above[first]])
 
     def _try(self, node: Node) -> Step:
-        tree = self.columns[node.column].hierarchy
-        assert tree is not None
-        above = tree.ancestors[node.level]
+        above = self.trees[node.column].ancestors[node.level]
         child = above[self.codes[node.column, node.rows]] - above[node.first]
         pair = np.stack([self.classes[node.rows], child.astype(np.int32)])
         classes, first, _ = group_rows(pair, pair.max(axis=1) + 1)
@@ -227,12 +221,12 @@ class Cut:
 
     def _add(self, place: int, first: int, after: int, rows: np.ndarray) -> None:
         """Put a node into the cut; it stays open when it has children and records."""
-        level = _level(self.columns[place], first, after) - 1
+        level = _level(self.trees[place], first, after) - 1
         if level < 0 or not rows.size:
             self.closed.append((place, first, after))
             return
         codes, weight = self.codes[place, rows], self.weight[rows]
-        above, below = (_spread_at(self.columns[place], one, codes) for one in (level + 1, level))
+        above, below = (_spread_at(self.trees[place], one, codes) for one in (level + 1, level))
         gain, loss = ((leaf[level + 1] - leaf[level])[codes] for leaf, _ in (prices[place] for prices in self._prices))
         narrower = (above - below) / len(self.columns)
         self.open.append(Node(place, first, after, level, rows, gain, float(loss @ weight), narrower))
@@ -246,21 +240,27 @@ def _rounded(score: float) -> float:
     return float(f"{score:.{_DIGITS}g}")
 
 
-def _level(column: Column, first: int, after: int) -> int:
+def _tree_of(column: Column) -> Hierarchy:
+    """A column's hierarchy; where it has none, its values under a root, as which it is published or starred."""
+    if column.kind == TREE and column.hierarchy is not None:
+        return column.hierarchy
+    ancestors = np.stack([np.arange(column.card), np.zeros(column.card)]).astype(np.int32)
+    return Hierarchy(column.name, (tuple(column.texts.to_list()), (ROOT,)), ancestors)
+
+
+def _level(tree: Hierarchy, first: int, after: int) -> int:
     """The lowest level on which a run of leaves is one node; on the one below it are its children."""
-    assert column.hierarchy is not None
-    return int(column.hierarchy.common_level(np.array(first), np.array(after - 1)))
+    return int(tree.common_level(np.array(first), np.array(after - 1)))
 
 
-def _spread_at(column: Column, level: int, codes: np.ndarray) -> np.ndarray:
+def _spread_at(tree: Hierarchy, level: int, codes: np.ndarray) -> np.ndarray:
     """Q-diversity of the nodes above some leaves on one level."""
-    assert column.hierarchy is not None
-    return (column.hierarchy.leaf_counts[level, codes] - 1.0) / max(column.card - 1.0, 1.0)
+    return (tree.leaf_counts[level, codes] - 1.0) / max(tree.n_leaves - 1.0, 1.0)
 
 
-def _mean_spreads(columns: Sequence[Column], codes: np.ndarray) -> np.ndarray:
+def _mean_spreads(trees: Sequence[Hierarchy], codes: np.ndarray) -> np.ndarray:
     """Mean Q-diversity of every combination with all columns at their roots."""
-    return np.mean([_spread_at(column, -1, mine) for column, mine in zip(columns, codes, strict=True)], axis=0)
+    return np.mean([_spread_at(tree, -1, mine) for tree, mine in zip(trees, codes, strict=True)], axis=0)
 
 
 def _leaf_prices(problem: Problem, measure: str) -> list[tuple[np.ndarray, np.ndarray]]:

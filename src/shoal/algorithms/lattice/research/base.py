@@ -60,7 +60,7 @@ class ResearchSearch(Researched):
 
     def run(self, problem: Problem) -> FullDomain:
         """The best string found, with the other successful ones in the notes."""
-        checker = Checker(problem, flat=True)
+        checker = Checker(problem)
         measure, domain = self.valued(problem.rows)
         levels = measure.level_values(domain.quasi, domain.quasi_weights, domain.joint)
         values = [mine * kept_by_tolls(one, domain.cuts) for mine, one in zip(levels, domain.quasi, strict=True)]
