@@ -9,6 +9,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import shoal
+
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "```python" in page.read_text("utf-8"))
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -50,3 +52,12 @@ def test_examples_run_and_print_what_they_say(page: Path) -> None:
         said = PRINTED.search(line)
         if said and [one for one, _ in seen].count(line) == 1:
             assert said[1].startswith(printed), line
+
+
+def test_the_reference_has_every_public_name() -> None:
+    page = (DOCS / "api.md").read_text("utf-8")
+    assert [name for name in shoal._HOMES if f"### `shoal.{name}`\n" not in page] == []
+    told = re.findall(r"^### `shoal\.(\w+)`\n\n::: (\S+)$", page, re.MULTILINE)
+    for name, place in told:
+        home, _, attribute = shoal._HOMES[name].partition(":")
+        assert place == f"{home}.{attribute or name}"
