@@ -87,7 +87,7 @@ ONLY_IN = {
     "psycopg": {"engines/postgres.py"},
     "adbc_driver_postgresql": {"engines/postgres.py"},
     "pyspark": {"engines/cluster.py"},
-    "cryptography": {"vault/seal.py"},
+    "cryptography": {"vault/seal.py", "vault/signing.py"},
     "argon2": {"vault/seal.py"},
     "matplotlib": {"papers/plots.py"},
 }

@@ -17,6 +17,7 @@ from shoal.attacks.limits import RISKS, known_limits, refuse_over_limits
 from shoal.catalogue import load, make
 from shoal.errors import RecipeError
 from shoal.io.formulas import count_formulas
+from shoal.io.journal import check_journal, log_release, read_journal
 from shoal.io.output import check_output, read_release, write_release
 from shoal.io.publication import Holder
 from shoal.io.publication import resume as settle
@@ -74,6 +75,17 @@ def run(
     recipe = as_recipe(recipe)
     folder = recipe.resolve(recipe.output.folder)
     settle(folder.resolve())
+    refuse_unlogged(recipe)
+    made = _carry_out(recipe, folder, replace=replace, resume=resume, key=key, progress=progress)
+    if recipe.output.log is not None:
+        log_release(recipe.resolve(recipe.output.log), folder)
+    return made
+
+
+def _carry_out(
+    recipe: Recipe, folder: Path, *, replace: bool, resume: bool, key: Key | None, progress: Progress
+) -> Release | Written:
+    """Read, anonymise, gate and write."""
     if resume:
         refuse_unresumed(recipe)
     if keeps_rows(recipe):
@@ -102,6 +114,15 @@ def as_recipe(given: Recipe | Mapping[str, Any] | str | Path, base: Path = Path(
     if isinstance(given, Recipe):
         return given
     return parse_recipe(tomlkit.dumps(given), base) if isinstance(given, Mapping) else load_recipe(Path(given))
+
+
+def refuse_unlogged(recipe: Recipe) -> None:
+    """Refuse, before any work, a log that no line can be added to, or that somebody changed."""
+    if recipe.output.log is None:
+        return
+    place = check_journal(recipe.resolve(recipe.output.log), release=recipe.resolve(recipe.output.folder))
+    if place.exists():
+        read_journal(place)
 
 
 def _keeper(recipe: Recipe, key: Key | None, replace: bool) -> Keeper | None:

@@ -142,7 +142,7 @@ def _told(problems: list[ShoalError]) -> dict[str, Any]:
 def _try_places(recipe: Recipe, replace: bool, tried: Callable[[Callable[[], Any]], Any]) -> None:
     """Whether what a run writes and keeps has its place."""
     from shoal.io.output import check_output
-    from shoal.running import refuse_unkept
+    from shoal.running import refuse_unkept, refuse_unlogged
     from shoal.vault.remembering import refuse_unremembered
 
     folder, path = recipe.resolve(recipe.output.folder), recipe.source.path
@@ -150,6 +150,7 @@ def _try_places(recipe: Recipe, replace: bool, tried: Callable[[Callable[[], Any
     tried(lambda: _private_places(recipe))
     tried(lambda: check_output(folder, source, replace=replace))
     tried(lambda: refuse_unkept(recipe))
+    tried(lambda: refuse_unlogged(recipe))
     tried(lambda: refuse_unremembered(recipe))
 
 

@@ -26,12 +26,14 @@ from shoal.cli.estimate import estimate
 from shoal.cli.explore import explore
 from shoal.cli.hierarchy import app as hierarchy
 from shoal.cli.listing import list_names
+from shoal.cli.log import app as log
 from shoal.cli.measure import measure
 from shoal.cli.registry import app as registry
 from shoal.cli.reproduce import reproduce
 from shoal.cli.risk import risk
 from shoal.cli.run import run
 from shoal.cli.show import error_data, show_error, show_json, show_warning
+from shoal.cli.sign import sign
 from shoal.cli.values import values
 from shoal.cli.vault import app as vault
 from shoal.cli.verify import verify
@@ -40,7 +42,7 @@ from shoal.errors import ShoalError
 from shoal.version import VERSION
 
 MAKE, LOOK, FIND = "Make a release", "Look at one", "Find out what there is"
-KEEP = "Keep what undoes one"
+KEEP = "Keep what undoes one, and what was done"
 _EPILOG = (
     "Exit codes: 0 done, 1 our fault, 2 bad input or recipe, 3 no release can satisfy the models, "
     "4 gate, verification or a claim failed."
@@ -55,7 +57,7 @@ app = typer.Typer(
 )
 _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     MAKE: (demo, check, explore, values, run, anonymize),
-    LOOK: (verify, audit, risk, measure, estimate, attack, compare),
+    LOOK: (verify, sign, audit, risk, measure, estimate, attack, compare),
 }
 for panel, commands in _PANELS.items():
     for command in commands:
@@ -63,6 +65,7 @@ for panel, commands in _PANELS.items():
 app.add_typer(hierarchy, name="hierarchy", rich_help_panel=MAKE)
 app.add_typer(vault, name="vault", rich_help_panel=KEEP)
 app.add_typer(registry, name="registry", rich_help_panel=KEEP)
+app.add_typer(log, name="log", rich_help_panel=KEEP)
 for command in (reproduce, data, warm):
     app.command(rich_help_panel=FIND)(command)
 app.command(name="list", rich_help_panel=FIND)(list_names)

@@ -9,9 +9,10 @@ import typer
 
 from shoal.cli.options import Json
 from shoal.cli.show import error_data, say, show_error, show_json, show_table, steps, verdict_rows
-from shoal.errors import VerificationError
+from shoal.errors import InputError, VerificationError
 
 if TYPE_CHECKING:
+    from shoal.vault.signing import Signed
     from shoal.verify.types import GateReport
 
 
@@ -19,21 +20,40 @@ def verify(
     folder: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="The folder of a release.", show_default=False)
     ],
+    signature: Annotated[
+        Path | None, typer.Option(metavar="FILE.sig", help="Check this signature too.", show_default=False)
+    ] = None,
+    public_key: Annotated[
+        Path | None, typer.Option(metavar="FILE.pub", help="Whose signature it has to be.", show_default=False)
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check a release against its manifest, without the input."""
+    """Check a release against its manifest, without the input: 'shoal verify out --signature out.sig'."""
+    if public_key is not None and signature is None:
+        raise InputError("A --public-key is what a signature is checked with: give the --signature too.")
     with steps() as step:
         step("loading")
         from shoal.running import verify_release
 
+        signed = None if signature is None else _signed(folder, signature, public_key)
         step("deriving every verdict again")
         report = verify_release(folder, progress=step)
     if as_json:
-        show_json(_data(report, folder))
+        show_json(_data(report, folder) | {"signature": signed})
     else:
         _show(report, folder)
+        if signed is not None and report.passed:
+            say(f"Signed by the key {signed.fingerprint}.")
+            if not signed.expected:
+                say("Whose key that is nobody said: compare it, or give their --public-key.")
     if not report.passed:
         raise typer.Exit(VerificationError.exit_code)
+
+
+def _signed(folder: Path, signature: Path, public_key: Path | None) -> Signed:
+    from shoal.vault.signing import check_signature
+
+    return check_signature(folder, signature, public_key)
 
 
 def _data(report: GateReport, folder: Path) -> dict[str, Any]:

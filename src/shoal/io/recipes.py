@@ -134,6 +134,7 @@ class Output(_Section):
     token_key: str | None = None
     codes: str | None = None
     discard_secret: bool = False
+    log: str | None = None
 
 
 class RegistrySettings(_Section):

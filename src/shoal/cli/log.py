@@ -1,0 +1,77 @@
+"""``shoal log``: who released what, and when, in a file that is only ever added to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shoal.cli.options import Json
+from shoal.cli.show import say, show_json, show_table
+
+app = typer.Typer(help="Keep, and check, a log of releases whose lines cannot be changed unnoticed.")
+
+_File = Annotated[Path, typer.Argument(metavar="FILE.log", help="The log.", show_default=False)]
+
+
+@app.callback(invoke_without_command=True)
+def _start(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@app.command()
+def show(log: _File, as_json: Json = False) -> None:
+    """List its releases, after checking every line: 'shoal log show releases.log'."""
+    from shoal.io.journal import read_journal
+
+    found = read_journal(log)
+    if as_json:
+        show_json({"file": str(log), "entries": found.entries, "head": found.head})
+        return
+    rows = []
+    for one in found.entries:
+        made = one["release"]
+        when = one["time"][:16].replace("T", " ")
+        name = Path(made["folder"]).name
+        rows.append((str(one["entry"]), when, one["who"], one["event"], name, f"{made['rows']:,}", made["statement"]))
+    show_table([">", "when (UTC)", "who", "what", "release", ">rows", "statement"], rows)
+    say(f"Head: {found.head}")
+
+
+@app.command()
+def verify(
+    log: _File,
+    head: Annotated[
+        str | None, typer.Option(metavar="HASH", help="A hash that it must hold, kept elsewhere.", show_default=False)
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Check that no line was changed, dropped, inserted or moved (exit 4): 'shoal log verify releases.log'."""
+    from shoal.io.journal import read_journal
+
+    found = read_journal(log, head=head)
+    if as_json:
+        show_json({"file": str(log), "entries": len(found.entries), "head": found.head, "passed": True})
+        return
+    say(f"The chain of {len(found.entries):,} lines holds.", f"Head: {found.head}")
+    if head is None:
+        say("Lines dropped at its end would not show: keep the head elsewhere, and give it as --head.")
+
+
+@app.command()
+def add(
+    log: _File,
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a release.", show_default=False)],
+    event: Annotated[str, typer.Option(metavar="WORD", help="What was done with it.")] = "released",
+    as_json: Json = False,
+) -> None:
+    """Add a line by hand, such as 'shoal log add releases.log out --event withdrawn'."""
+    from shoal.io.journal import log_release
+
+    entry = log_release(log, folder, event=event)
+    if as_json:
+        show_json({"file": str(log), "entry": entry, "head": entry["hash"]})
+    else:
+        say(f"Line {entry['entry']:,} of {log}: {entry['event']} {folder}", f"Head: {entry['hash']}")
