@@ -33,8 +33,8 @@ install_postgres() {
     fi
 }
 
-# install EXTRAS: install the checkout with the given extras ("" for none) into .venv and compile its kernels, unless
-# that was done; with "dev" the papers, too.
+# install EXTRAS: install the checkout with the given extras ("" for none) into .venv, unless that was done; with "dev"
+# the papers, too.
 install() {
     if ! usable .venv/bin/python || ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
         python=$(find_python)
@@ -53,7 +53,10 @@ install() {
             -c constraints.txt -e ".${1:+[$1]}" $papers
         echo "$wanted" >"$stamp"
     fi
-    # Kernels are compiled for good, and anew only where their code has changed.
+}
+
+# Compile the kernels of an installed checkout, for good, and anew only where their code has changed.
+compile() {
     kernels=$({
         find src/shoal/kernels src/shoal/warming.py -name '*.py' | LC_ALL=C sort | xargs cat
         grep '^numba==' constraints.txt

@@ -59,7 +59,7 @@ def drawn(data: st.DataObject) -> tuple[Case, dict[str, Any], Aim, Any, Target]:
     return case, blocks, aim, table, Target(problem_of(table, K2), aim, np.arange(case.n))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(data=st.data(), many=st.booleans())
 def test_groups_cost_loss_and_what_they_tell(data: st.DataObject, many: bool) -> None:
     case, blocks, aim, table, target = drawn(data)
@@ -106,7 +106,7 @@ def test_a_group_tells_no_less_than_its_bound(data: st.DataObject, many: bool) -
             assert least <= told
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(data=st.data(), k=st.integers(2, 4))
 def test_growing_counts_what_groups_tell(data: st.DataObject, k: int) -> None:
     case, blocks, aim, table, target = drawn(data)

@@ -17,7 +17,7 @@ from shoal.vault.registry import Registry
 COUNTS = st.lists(st.integers(0, 40), min_size=1, max_size=9).map(np.array)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(counts=COUNTS, m=st.integers(2, 5))
 def test_buckets_take_everybody_who_is_eligible(counts: np.ndarray, m: int) -> None:
     kept = eligible(counts, m)

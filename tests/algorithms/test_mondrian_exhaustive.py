@@ -1,4 +1,4 @@
-"""Every table of up to 6 rows, 2 quasi-identifiers and 3 values, for k and distinct-l.
+"""Every table of up to 6 rows, 2 quasi-identifiers and 3 values for k, and of up to 5 for distinct-l.
 
 Those of more than three rows up to the names of their categories and sensitive values, and those of six up to the end
 that their numbers are counted from, too: a median is no middle, so that smaller ones are tried from both.
@@ -113,7 +113,7 @@ def test_k(rows: int, mode: str, cut: str) -> None:
             check(table, [KAnonymity(k=k)], algorithm, k, 1)
 
 
-@pytest.mark.parametrize("rows", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("mode", ["strict", "relaxed"])
 def test_distinct_l(rows: int, mode: str) -> None:
     algorithm = Mondrian(mode=mode)

@@ -74,7 +74,7 @@ def _cells(problem: Problem, grouping: Grouping) -> list[Any]:
     return [cells.take(released.classes[rows]) for cells in released.cells.values()]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     seed=st.integers(0, 10_000), n=st.integers(4, 90), models=st.sampled_from(MODELS), zone=st.integers(1, 6),
     subjects=st.booleans(), measure=st.sampled_from(POLISHED), rounds=st.integers(1, 4), flat=st.booleans(),

@@ -126,7 +126,7 @@ def test_deduced_splits_hold_in_every_table_that_leads_to_the_release() -> None:
     assert deduced > 100
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(2, 6), st.integers(1, 3)), min_size=1, max_size=3),
     st.integers(2, 3),

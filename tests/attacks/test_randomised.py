@@ -33,7 +33,7 @@ def by_name(figures: list[AttackFigure]) -> dict[str, AttackFigure]:
     return {one.name: one for one in figures}
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(releases())
 def test_linkage_is_the_sum_over_released_records(described: Randomised) -> None:
     naive, values = Naive(described), described.table.frame["s"].to_list()

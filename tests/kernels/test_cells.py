@@ -43,7 +43,7 @@ def exact_ticks(columns: list[NaiveColumn], rows: list[int], p: Prices) -> Fract
     return p.one * sum((w * s for w, s in zip(weights, spreads, strict=True)), Fraction(0)) / sum(weights)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(cases(sensitive=(0, 0), missing=False))
 def test_tree_prices_follow_the_lowest_common_ancestor(case: Case) -> None:
     table = case.table()

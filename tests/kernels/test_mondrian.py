@@ -148,7 +148,7 @@ SPECS: dict[str, dict[str, Any]] = {
 }
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(
     case=cases(rows=(1, 14), sensitive=(1, 1), sensitive_kinds=["integer"], non_answers=False),
     k=st.integers(2, 4),

@@ -27,7 +27,7 @@ def within(counts: np.ndarray, shares: np.ndarray, t: float) -> bool:
     return float(np.abs(counts / counts.sum() - shares).sum()) / 2 <= t + 1e-9
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(SEEDS)
 def test_no_part_of_a_class_that_is_near_enough_is_larger(seed: int) -> None:
     """Of all parts of a class; and were rows divisible, one part as large would be near enough."""

@@ -152,7 +152,7 @@ def test_max_range_figures_are_the_verifiers(data: st.DataObject, limit: float, 
     compare(case.table(), data.draw(groupings(case.n)), {"name": "max-range", "limit": limit})
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.data(), st.sampled_from([0.5, 0.8]))
 def test_max_range_figures_are_the_verifiers_where_all_is_known(data: st.DataObject, limit: float) -> None:
     case = data.draw(case_for("max-range", missing=False, non_answers=False))

@@ -167,7 +167,7 @@ def test_the_size_that_speaks_for_k_people(k: int, fraction: float, size: int) -
     assert too_few(size, model) == pytest.approx(beyond[1], abs=1e-9)
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(st.integers(2, 60), st.floats(0.01, 1.0), st.floats(0.001, 0.5))
 def test_both_estimate_the_same_size(k: int, fraction: float, significance: float) -> None:
     model = {"name": "k-map", "k": k, "fraction": fraction, "significance": significance}

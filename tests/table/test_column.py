@@ -75,7 +75,7 @@ def test_the_domain_of_whole_numbers_is_what_lies_between() -> None:
     assert column(["x", "y"]).domain_size == 2
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.data(), hierarchy_rows())
 def test_tree_columns_are_coded_by_depth_first_order(data: st.DataObject, rows: list[list[str]]) -> None:
     values = data.draw(st.lists(st.sampled_from([*LEAVES, None]), min_size=1, max_size=12))

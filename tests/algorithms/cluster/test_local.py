@@ -21,7 +21,7 @@ from tests.table.random_tables import Case, cases
 from tests.test_adult import flat  # noqa: F401
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(case=cases(rows=(2, 22), sensitive=(0, 0)), k=st.integers(2, 4))
 def test_bottom_up_equals_the_reference(case: Case, k: int) -> None:
     k = min(k, case.n)
@@ -40,7 +40,7 @@ def test_bottom_up_equals_the_reference(case: Case, k: int) -> None:
     assert all(k <= len(group) <= 2 * k - 1 for group in found)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(case=cases(rows=(2, 22), sensitive=(0, 0)), k=st.integers(2, 4), seed=st.integers(0, 3))
 def test_top_down_equals_the_reference(case: Case, k: int, seed: int) -> None:
     k = min(k, case.n)

@@ -123,7 +123,7 @@ def test_releases_verify(case: Any, spec: Any, size: Any, seed: int, alpha: floa
     assert report.passed, [check for check in report.checks if not check.passed]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(case=cases(rows=(1, 14), sensitive=(0, 0)), cuts=st.lists(st.integers(1, 13), max_size=3, unique=True))
 def test_each_part_numbers_its_own_records_and_values(case: Case, cuts: list[int]) -> None:
     table = case.table()

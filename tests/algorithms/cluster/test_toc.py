@@ -27,7 +27,7 @@ def groups_of(ids: np.ndarray) -> list[list[int]]:
     return sorted(np.flatnonzero(ids == group).tolist() for group in range(ids.max(initial=-1) + 1))
 
 
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(
     case=cases(rows=(2, 24), sensitive=(0, 2), subjects=True),
     people=st.booleans(),

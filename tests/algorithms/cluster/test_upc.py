@@ -48,7 +48,7 @@ def models_of(spec: UPC) -> list[dict[str, Any]]:
     return [model.parameters() for model in spec.models()]
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     case=cases(rows=(3, 24), sensitive=(1, 2)),
     k=st.integers(2, 4),

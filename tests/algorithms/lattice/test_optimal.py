@@ -39,7 +39,7 @@ def assert_optimum(found: Found, expected: Node | None) -> None:
     assert (found.best.levels, found.best.suppressed) == (expected.levels, expected.suppressed)
 
 
-@settings(max_examples=70)
+@settings(max_examples=35)
 @given(cases())
 def test_optimal_equals_exhaustive_enumeration(case: Case) -> None:
     """Every measure and suppression limit, on one random lattice and set of models after another."""

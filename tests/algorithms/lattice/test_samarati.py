@@ -41,13 +41,13 @@ def assert_lowest(case: Case, limit: float, prefer: str) -> None:
     assert listed == [(levels, suppressed[levels]) for levels in minimal([node.levels for node in good])]
 
 
-@settings(max_examples=70)
+@settings(max_examples=35)
 @given(cases(lattices.INHERITED, unknown=False, people=False), LIMIT, PREFER)
 def test_its_height_is_the_minimum(case: Case, limit: float, prefer: str) -> None:
     assert_lowest(case, limit, prefer)
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(cases(lattices.UP, unknown=False, people=False), PREFER)
 def test_its_height_is_the_minimum_without_suppression(case: Case, prefer: str) -> None:
     assert_lowest(case, 0.0, prefer)

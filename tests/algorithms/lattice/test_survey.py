@@ -42,7 +42,7 @@ def without_repeats(found: Survey) -> set[tuple[int, ...]]:
     return nodes
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(cases(), st.sampled_from(MEASURES), st.sampled_from(LIMITS))
 def test_every_node_has_the_figures_of_its_release(case: Case, measure: str, limit: float) -> None:
     problem = case.problem()

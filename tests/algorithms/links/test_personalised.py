@@ -108,7 +108,7 @@ def guarded(draw: st.DrawFn, people: bool | None = None) -> tuple[Table, pl.Seri
     return read(frame, hierarchies=trees, missing="value", **roles), frame["guard"].replace("", None)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(guarded(), st.sampled_from([0.2, 0.34, 0.5, 0.75, 1.0]), st.sampled_from([1, 2, 3]))
 def test_no_breach_is_likelier_than_p(case: tuple[Table, pl.Series], p: float, k: int) -> None:
     table, guards = case

@@ -69,7 +69,7 @@ def score(problem: Problem, measure: str, nodes: Nodes, finer: Nodes) -> tuple[f
     return gained / added if added else math.inf if gained > 1e-12 else 0.0, left.n_suppressed, gained
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(cases(rows=25), st.sampled_from(LIMITS), st.sampled_from(MEASURES))
 def test_every_step_is_the_best_and_the_last_cut_has_none(case: Case, limit: float, measure: str) -> None:
     problem = case.problem()
