@@ -182,10 +182,18 @@ class Release:
         return load("io", "aligned")(self)
 
     def write(
-        self, folder: str | Path, *, replace: bool = False, format: str = "csv", formulas: str = "keep"
+        self,
+        folder: str | Path,
+        *,
+        replace: bool = False,
+        format: str = "csv",
+        formulas: str = "keep",
+        copies: Sequence[str] = (),
     ) -> Path:
         """Write data, manifest and report to ``folder`` and the evidence beside it, whole or not at all."""
-        return load("io", "write-release")(self, Path(folder), replace=replace, format=format, formulas=formulas)
+        return load("io", "write-release")(
+            self, Path(folder), replace=replace, format=format, formulas=formulas, copies=copies
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -18,6 +18,7 @@ from shoal.catalogue import load, make
 from shoal.errors import RecipeError
 from shoal.io.formulas import count_formulas
 from shoal.io.journal import check_journal, log_release, read_journal
+from shoal.io.labelled import read_labels
 from shoal.io.output import check_output, read_release, write_release
 from shoal.io.publication import Holder
 from shoal.io.publication import resume as settle
@@ -104,8 +105,9 @@ def _carry_out(
     release = dataclasses.replace(release, evidence={**release.evidence, "vault": keeper and keeper.facts()})
     holders: list[Holder] = [holder for holder in (keeper, memory) if holder is not None]
     write_release(
-        release, folder, replace=replace, format=recipe.output.format, formulas=recipe.output.formulas, holders=holders
-    )
+        release, folder, replace=replace, format=recipe.output.format, formulas=recipe.output.formulas, holders=holders,
+        copies=recipe.output.copies, labels=read_labels(recipe.resolve(recipe.source.file)),
+    )  # fmt: skip
     return release
 
 
@@ -300,7 +302,10 @@ def read_recipe_source(recipe: Recipe) -> Table:
         name=source.name,
         columns=source.columns,
         separator=source.separator,
+        sheet=source.sheet,
         encoding=source.encoding,
+        decimal=source.decimal,
+        thousands=source.thousands,
         unpack_limit=source.unpack_limit,
         missing_markers=source.missing_markers,
         missing=source.missing,

@@ -83,7 +83,7 @@ def test_a_byte_order_mark_without_header(tmp_path: Path) -> None:
         ("x.csv.gz", b"a,b\n1,2\n", {}, "gzip"),
         ("x.csv.gz", gzip.compress(b"a,b\n1,2\n", mtime=0)[:-9], {}, "gzip"),
         ("x.parquet", b"a,b\n1,2\n", {}, "Parquet"),
-        ("x.xlsx", b"a", {}, ".parquet"),
+        ("x.odt", b"a", {}, ".parquet"),
         ("x", b"a", {}, ".parquet"),
         ("x.parquet.gz", b"a", {}, ".parquet"),
     ],

@@ -13,8 +13,10 @@ from shoal.hierarchy.values import normal_text
 from shoal.io.delimited import parse
 from shoal.io.formulas import escape_formulas
 from shoal.io.frames import clean
+from shoal.io.labelled import is_labelled, read_labelled
 from shoal.io.normal import MISSING, normalise
 from shoal.io.text import UNPACK_LIMIT, Text, too_large
+from shoal.io.workbook import is_workbook, read_workbook
 from shoal.params import choice, whole
 
 TEXT_EXTENSIONS = (".csv", ".tsv", ".txt", ".data")
@@ -28,6 +30,7 @@ def read_frame(
     *,
     columns: Sequence[str] | None = None,
     separator: str | None = None,
+    sheet: str | None = None,
     encoding: str = "utf-8",
     missing_markers: Sequence[str] = (),
     unpack_limit: int = UNPACK_LIMIT,
@@ -37,11 +40,14 @@ def read_frame(
     Parameters
     ----------
     path
-        A ``.csv``, ``.tsv``, ``.txt`` or ``.data`` file, also with ``.gz`` behind it, or a ``.parquet`` file.
+        A ``.csv``, ``.tsv``, ``.txt`` or ``.data`` file, also with ``.gz`` behind it, a ``.parquet`` file, a workbook
+        (``.xlsx``), or a file of SPSS (``.sav``), Stata (``.dta``) or SAS (``.sas7bdat``, ``.xpt``).
     columns
         Names of the columns, for a text file without a header.
     separator
         One character; by default a tab for ``.tsv`` and a comma otherwise.
+    sheet
+        Which sheet of a workbook; it may be left out where there is one.
     encoding
         Encoding of a text file.
     missing_markers
@@ -52,24 +58,16 @@ def read_frame(
     Returns
     -------
     polars.DataFrame
-        From text: text columns. From Parquet: typed columns. Text is normalised (:mod:`shoal.io.normal`).
+        From text: text columns. From other files: typed columns. Text is normalised (:mod:`shoal.io.normal`).
     """
-    path = Path(path)
+    path = _checked(Path(path))
     whole("the source", "unpack_limit", unpack_limit, least=1)
-    if "\0" in str(path):
-        raise InputError("The path of the source has a zero byte in it, which no file name can: check the path.")
-    if path.is_dir():
-        raise InputError(f"'{path}' is a folder: name the file in it.")
-    if not path.exists():
-        raise InputError(f"There is no file '{path}': check the path.")
-    extension = extension_of(path)
-    if extension == ".parquet":
-        if columns is not None:
-            raise ParameterError(
-                f"'{path.name}' is Parquet and names its columns itself: leave 'columns' out."
-            )
-        frame = normalise(_read_parquet(path, unpack_limit), f"'{path.name}'", missing_markers)
+    if sheet is not None and not is_workbook(path):
+        raise ParameterError(f"'{path.name}' is no workbook, so it has no sheet '{sheet}': leave 'sheet' out.")
+    if is_typed(path):
+        frame = normalise(_read_typed(path, columns, sheet, unpack_limit), f"'{path.name}'", missing_markers)
     else:
+        extension = extension_of(path)
         markers = [MISSING, *map(normal_text, missing_markers)]
         fallback = "\t" if extension == ".tsv" else ","
         text = Text.open(path, encoding, unpack_limit)
@@ -83,6 +81,17 @@ def read_frame(
     for place in range(frame.width):  # one after another, so that none but one is there twice
         frame.replace_column(place, frame.to_series(place).rechunk())
     return frame
+
+
+def _checked(path: Path) -> Path:
+    """A path that names a file."""
+    if "\0" in str(path):
+        raise InputError("The path of the source has a zero byte in it, which no file name can: check the path.")
+    if path.is_dir():
+        raise InputError(f"'{path}' is a folder: name the file in it.")
+    if not path.exists():
+        raise InputError(f"There is no file '{path}': check the path.")
+    return path
 
 
 def write_frame(
@@ -101,6 +110,17 @@ def write_frame(
         frame.rechunk().write_parquet(path)
 
 
+def is_typed(path: Path) -> bool:
+    """Whether a file, by its name, says itself what types its columns have."""
+    return path.suffix.lower() == ".parquet" or is_workbook(path) or is_labelled(path)
+
+
+def is_data(path: Path) -> bool:
+    """Whether a file is data by its name, so that it can be no recipe; of ``.txt`` files that is not certain."""
+    name = path.name.lower()
+    return is_typed(path) or name.removesuffix(".gz").endswith((".csv", ".tsv", ".data"))
+
+
 def extension_of(path: Path) -> str:
     """What the name says the file holds, whether it is compressed or not."""
     endings = [suffix.lower() for suffix in path.suffixes]
@@ -111,9 +131,22 @@ def extension_of(path: Path) -> str:
     if endings and endings[-1] in TEXT_EXTENSIONS:
         return endings[-1]
     known = ", ".join(TEXT_EXTENSIONS)
-    raise InputError(
-        f"The kind of '{path.name}' is unknown: its name must end in {known} (or .gz) or .parquet."
-    )
+    if is_typed(path):
+        raise InputError(
+            f"'{path.name}' is read by the engine 'memory' alone: use that engine, or save the file as Parquet or CSV."
+        )
+    others = ".parquet, .xlsx, .sav, .dta, .sas7bdat or .xpt"
+    raise InputError(f"The kind of '{path.name}' is unknown: its name must end in {known} (or .gz), {others}.")
+
+
+def _read_typed(path: Path, columns: Sequence[str] | None, sheet: str | None, limit: int) -> pl.DataFrame:
+    where = f"'{path.name}'"
+    if is_workbook(path):
+        return clean(read_workbook(path, sheet, None if columns is None else list(columns)), where)
+    if columns is not None:
+        kind = "Parquet" if path.suffix.lower() == ".parquet" else f"a {path.suffix} file"
+        raise ParameterError(f"{where} is {kind} and names its columns itself: leave 'columns' out.")
+    return clean(read_labelled(path), where) if is_labelled(path) else _read_parquet(path, limit)
 
 
 def _read_parquet(path: Path, limit: int) -> pl.DataFrame:

@@ -6,8 +6,9 @@ import errno
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import GateError, InputError
+from shoal.io.copies import FILES, check_copies, write_copies
 from shoal.io.evidence import FACTS, RECIPE, SECRET, evidence_folder, frame_stamp, input_hash, write_evidence
 from shoal.io.files import FORMATS, FORMULAS, write_frame
+from shoal.io.labelled import Labels
 from shoal.io.manifest import manifest_bytes
 from shoal.io.native import native
 from shoal.io.publication import BOUND, Holder, publish, resume
@@ -28,7 +31,7 @@ from shoal.verify.leaks import Shown, check_leaks
 from shoal.verify.shape import REPORT
 from shoal.verify.staged import check_staged
 
-PUBLIC = (MANIFEST, REPORT, *(f"{table}.{format}" for table in ("release", "sensitive") for format in FORMATS))
+PUBLIC = (MANIFEST, REPORT, *(f"{table}.{format}" for table in ("release", "sensitive") for format in FORMATS), *FILES)
 PRIVATE = (RECIPE, SECRET, FACTS)
 
 
@@ -40,6 +43,8 @@ def write_release(
     format: str = "csv",
     formulas: str = "keep",
     holders: Sequence[Holder] = (),
+    copies: Sequence[str] = (),
+    labels: Labels | None = None,
 ) -> Path:
     """Write data, manifest and report to ``folder`` and the evidence to ``<folder>.evidence`` beside it.
 
@@ -56,6 +61,10 @@ def write_release(
         ``"escape"``: keep spreadsheets from running cells of a CSV file that begin like formulas.
     holders
         Files that keep something for the release, and change with it.
+    copies
+        Further formats that the tables are written in: ``"xlsx"``, ``"sav"`` (SPSS), ``"dta"`` (Stata).
+    labels
+        Of the source's columns and values, for these; those of values that the release does not show are left out.
 
     Returns
     -------
@@ -64,13 +73,14 @@ def write_release(
     """
     choice("the output", "format", format, FORMATS)
     choice("the output", "formulas", formulas, FORMULAS)
+    kinds = check_copies(copies)
     folder = Path(folder).resolve()
 
     def check() -> None:
         check_output(folder, release.evidence.get("source_path"), replace=replace)
 
     def fill(staged: Path, private: Path) -> str:
-        _fill(release.gated, staged, format, formulas)
+        _fill(release.gated, staged, format, formulas, partial(write_copies, kinds=kinds, labels=labels))
         shown = Shown()
         check_staged(staged, release.gated.tables, see=shown.see)
         _refuse_leaks(release, staged, shown)
@@ -174,15 +184,16 @@ def is_release(folder: Path) -> bool:
 
 def _refuse_leaks(release: Release, folder: Path, shown: Shown) -> None:
     """Refuse files that tell what was read and is not released."""
-    # What a CSV file shows is its cells, which were read back already.
-    files = {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix != ".csv"}
+    # What a CSV file or a copy shows is its cells, which were read back already.
+    seen = [path for path in folder.iterdir() if path.suffix != ".csv" and path.name not in FILES]
+    files = {path.name: path.read_bytes() for path in seen}
     terms = sayable(release.table.domain, release.evidence.get("models", ()))
     check = check_leaks(files, read_columns(release.table), terms, shown)
     if not check.passed:
         raise GateError(f"The gate refused the release, so nothing is written: {check.detail}")
 
 
-def _fill(gated: Gated, folder: Path, format: str, formulas: str) -> None:
+def _fill(gated: Gated, folder: Path, format: str, formulas: str, copy: Callable[..., list[Path]]) -> None:
     facts: dict[str, Any] = {}
     for name, frame in gated.tables.items():
         if frame_stamp(frame) != gated.stamps[name]:
@@ -192,6 +203,8 @@ def _fill(gated: Gated, folder: Path, format: str, formulas: str) -> None:
         facts[name] = {"file": data.name, "sha256": _sha256(data), "rows": frame.height}
     (folder / REPORT).write_bytes(gated.report)
     described = facts.pop("release") | {"format": format} | facts
+    if copies := copy(gated.tables, folder):
+        described["copies"] = [{"file": path.name, "sha256": _sha256(path)} for path in copies]
     if formulas == "escape" and format == "csv":
         described["formulas"] = "escaped"
     manifest: Mapping[str, Any] = {

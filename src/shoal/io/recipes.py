@@ -17,6 +17,7 @@ from tomlkit.items import AoT, Item
 
 from shoal.errors import RecipeError
 from shoal.io import entries
+from shoal.io.files import is_data
 from shoal.io.findings import sentence
 from shoal.io.relations import check_place, check_target, check_url, no_file, relation_name, without_password
 from shoal.io.text import UNPACK_LIMIT
@@ -46,7 +47,10 @@ class Source(_Section):
     query: str | None = None
     columns: list[str] | None = None
     separator: str | None = None
+    sheet: str | None = None
     encoding: str = "utf-8"
+    decimal: Literal[".", ","] = "."
+    thousands: str | None = None
     missing_markers: list[str] = []
     unpack_limit: Annotated[int, Field(gt=0)] = UNPACK_LIMIT
     missing: Literal["error", "drop", "value"] = "error"
@@ -96,6 +100,9 @@ class ColumnSettings(_Section):
     snap: Annotated[Any, BeforeValidator(entries.check_snap)] = "auto"
     use: Literal["interval"] | None = None
     non_answers: list[Text] = []
+    missing_markers: list[Text] = []
+    decimal: Literal[".", ","] | None = None
+    thousands: str | None = None
     shift: Annotated[dict[str, Any], BeforeValidator(entries.check_shift)] | None = None
     code: Annotated[Any, BeforeValidator(entries.check_code)] = None
 
@@ -124,6 +131,7 @@ class Output(_Section):
     folder: str = "out"
     table: str | None = None
     format: Literal["csv", "parquet"] = "csv"
+    copies: list[Literal["xlsx", "sav", "dta"]] = []
     formulas: Literal["keep", "escape"] = "keep"
     suppressed: Literal["drop", "star"] = "drop"
     order: Literal["shuffled", "kept"] = "shuffled"
@@ -218,9 +226,14 @@ class Recipe(_Section):
         return changed
 
 
+_STARTING = "shoal start {} -o recipe.toml makes a recipe of data"
+
+
 def load_recipe(path: str | Path) -> Recipe:
     """Read a recipe file."""
     path = Path(path)
+    if is_data(path) and path.is_file():
+        raise RecipeError(f"'{path.name}' is data, not a recipe: {_STARTING.format(path)}.")
     try:
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES + 1)
@@ -230,10 +243,17 @@ def load_recipe(path: str | Path) -> Recipe:
     except OSError as error:
         raise RecipeError(f"The recipe '{path}' cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
+        if path.suffix.lower() != ".toml":
+            raise RecipeError(f"'{path.name}' is no recipe: {_STARTING.format(path)}.") from None
         raise RecipeError(f"The recipe '{path.name}' is not UTF-8: save it as UTF-8.") from None
     if len(data) > _MOST_BYTES:
         raise RecipeError(f"The recipe '{path.name}' is larger than a MiB: keep lists of values in files of their own.")
-    return parse_recipe(text.replace("\r\n", "\n"), path.parent)
+    try:
+        return parse_recipe(text.replace("\r\n", "\n"), path.parent)
+    except RecipeError as error:
+        if path.suffix.lower() == ".toml" or not isinstance(error.__context__, tomllib.TOMLDecodeError):
+            raise
+        raise RecipeError(f"'{path.name}' is no recipe, which is TOML: {_STARTING.format(path)}.") from None
 
 
 def parse_recipe(text: str, base: Path = Path()) -> Recipe:

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from shoal.errors import InputError, ParameterError
+from shoal.errors import InputError, ParameterError, SchemaError
 from shoal.hierarchy.files import build
 from shoal.hierarchy.hierarchy import Hierarchy
 from shoal.hierarchy.values import format_number
@@ -22,6 +22,7 @@ from shoal.io.normal import normalise
 from shoal.io.policies import load_policy
 from shoal.io.text import UNPACK_LIMIT
 from shoal.io.value_tables import read_values
+from shoal.io.written import Notation, as_written
 from shoal.params import choice
 from shoal.table.building import build_table
 from shoal.table.coding import canonical_text
@@ -51,7 +52,10 @@ def read(
     guard: str | None = None,
     columns: Sequence[str] | None = None,
     separator: str | None = None,
+    sheet: str | None = None,
     encoding: str = "utf-8",
+    decimal: str = ".",
+    thousands: str | None = None,
     missing_markers: Sequence[str] = (),
     unpack_limit: int = UNPACK_LIMIT,
     missing: str = "error",
@@ -65,7 +69,7 @@ def read(
     name: str | None = None,
     base: Path | None = None,
 ) -> Table:
-    """Read a CSV or Parquet file, or a pandas, Polars or PyArrow frame, as a table.
+    """Read a CSV, Parquet, Excel, SPSS, Stata or SAS file, or a pandas, Polars or PyArrow frame, as a table.
 
     Parameters
     ----------
@@ -75,6 +79,10 @@ def read(
         The role of every column.
     columns
         Names of the columns of a file without a header.
+    sheet
+        Which sheet of a workbook, where it has several.
+    decimal, thousands
+        How a text file writes numbers, such as ``","`` and ``"."`` for 1.234,5; columns of nothing else are read so.
     missing_markers
         Cells that mean "missing", besides empty ones.
     unpack_limit
@@ -101,7 +109,7 @@ def read(
     """
     how: dict[str, Any] = {"separator": separator, "encoding": encoding, "missing_markers": tuple(missing_markers)}
     if isinstance(source, str | Path):
-        frame = read_frame(_under(base, source), columns=columns, unpack_limit=unpack_limit, **how)
+        frame = read_frame(_under(base, source), columns=columns, sheet=sheet, unpack_limit=unpack_limit, **how)
         backend = None
         name = name or Path(source).stem
     else:
@@ -124,10 +132,15 @@ def read(
         guard=guard,
         specs=specs,
     )
+    if backend is None and columns is None:
+        _refuse_headless(frame, schema, source)
+    notation = Notation(decimal=decimal, thousands=thousands)
+    frame = as_written(frame, schema, notation)
+    everybody = None if population is None else read_population(population, base, how, unpack_limit)
     told = Told(
         missing=missing, hierarchies=hierarchies or {}, weights=weights or {}, policies=policies or {},
         workload=workload, research=research or {}, base=base,
-        population=None if population is None else read_population(population, base, how, unpack_limit),
+        population=None if everybody is None else as_written(everybody, schema, notation),
     )  # fmt: skip
     return told.table(frame, schema, name=name, backend=backend)
 
@@ -221,6 +234,16 @@ def _research(given: Mapping[str, Any], table: Table, base: Path | None) -> dict
             raise ParameterError(f"The values of '{twice[0]}' stand both in 'rv' and in the file: keep one of them.")
         found["rv"] = {**found.get("rv", {}), **file}
     return found
+
+
+def _refuse_headless(frame: pl.DataFrame, schema: Schema, source: Any) -> None:
+    """Refuse a file that has none of the columns that were named: its first row may be no header, but somebody's."""
+    named = schema.roles()
+    if len(named) > 1 and not any(name in frame.columns for name in named):
+        raise SchemaError(
+            f"'{Path(source).name}' has none of the columns that the roles name: if its first row is no header, give "
+            "their names, as 'columns' under [source] or by --columns."
+        )
 
 
 def _under(base: Path | None, path: str | Path) -> Path:

@@ -197,6 +197,7 @@ def refuse_unserved(recipe: Recipe, method: Algorithm) -> None:
         "a registry": recipe.registry or {"m-invariance", "m-invariant"} & {method.name, *_named(recipe)},
         "a workload": recipe.workload,
         "limits on attacks": recipe.limits,
+        "copies in other formats": recipe.output.copies,
     }
     for what, given in asked.items():
         if given:
@@ -215,12 +216,31 @@ def refuse_unresumed(recipe: Recipe) -> None:
 def refuse_misplaced(recipe: Recipe) -> None:
     """Refuse a source that its engine does not read."""
     name, source = recipe.engine.name, recipe.source
+    _refuse_notations(recipe)
     if source.url is None and source.table is not None and name != CLUSTER:
         raise RecipeError("The 'table' under [source] is in a database: add its 'url'.")
     if (name == DATABASE) != (source.url is not None):
         raise no_file() if source.path is None else RecipeError(
             f"The engine '{name}' reads from a database: give its 'url', and a 'table' or a 'query', under [source]."
         )
+
+
+def _refuse_notations(recipe: Recipe) -> None:
+    """Refuse what is read of cells in memory alone."""
+    source, columns = recipe.source, recipe.columns.values()
+    asked = {
+        "'decimal' and 'thousands'": source.decimal != "." or source.thousands or any(
+            one.decimal or one.thousands for one in columns
+        ),
+        "the 'missing_markers' of single columns": any(one.missing_markers for one in columns),
+        "a 'sheet'": source.sheet,
+    }  # fmt: skip
+    for what, given in asked.items():
+        if given:
+            raise RecipeError(
+                f"The engine '{recipe.engine.name}' does not serve {what}: use the engine '{MEMORY}', or a file that "
+                "needs none."
+            )
 
 
 def _named(recipe: Recipe) -> list[str]:

@@ -44,6 +44,10 @@ class ColumnSpec:
     code
         Publish codes of a sensitive column's values: ``"mapping"``, ``"graded"``, or a table of ``how`` and the
         parameters of that method: ``{"how": "graded", "categories": 8}``.
+    missing_markers
+        Cells of this column that stand for a missing value.
+    decimal, thousands
+        How a column of text writes numbers, such as ``","`` and ``"."`` for 1.234,5; as the source does when None.
     """
 
     type: str | None = None
@@ -56,6 +60,9 @@ class ColumnSpec:
     non_answers: Sequence[str] = ()
     shift: Mapping[str, Any] | None = None
     code: Mapping[str, Any] | str | None = None
+    missing_markers: Sequence[str] = ()
+    decimal: str | None = None
+    thousands: str | None = None
 
     def __post_init__(self) -> None:
         if self.code is not None:
@@ -79,6 +86,7 @@ class ColumnSpec:
             raise ParameterError("The 'domain' of a column must be its lowest and its highest value.")
         # As cells are read, or a non-answer written in another form would pass for an answer.
         object.__setattr__(self, "non_answers", _as_read("non_answers", self.non_answers))
+        object.__setattr__(self, "missing_markers", _as_read("missing_markers", self.missing_markers))
         if self.order is not None:
             object.__setattr__(self, "order", _as_read("order", self.order))
         if self.type == "ordinal" and not self.order:

@@ -42,8 +42,9 @@ def open_folder(
     manifest = read_manifest(folder)
     data = manifest["data"]
     listed = {"release": data} | ({"sensitive": data["sensitive"]} if "sensitive" in data else {})
-    _check_files(folder, [MANIFEST, manifest["report"]["file"], *(entry["file"] for entry in listed.values())])
-    for entry in (manifest["report"], *listed.values()):
+    others = [manifest["report"], *data.get("copies", ())]
+    _check_files(folder, [MANIFEST, *(entry["file"] for entry in (*others, *listed.values()))])
+    for entry in (*others, *listed.values()):
         check_hash(folder, entry)
     escaped = "formulas" in data
     return {

@@ -65,6 +65,7 @@ _BUILDERS = ({"prefix", "mask"}, {"widths", "origin"}, {"intervals"}, {"dates"},
 _APART = {
     "bucketised": ("group", "publication", "leftovers"), "randomised": ("redraw",), "perturbed": ("perturbation",),
 }
+_COPY = re.compile(r"(release|sensitive)\.(xlsx|sav|dta)")
 _SUM = 1e-9
 _VERDICT = ("model", "on", "holds", "by", "value", "limit", "vouched_by")
 # The name and the version of a distribution, as they may stand on a command line.
@@ -145,7 +146,8 @@ def _check_data(data: Mapping[str, Any]) -> None:
     if not _is(rows, int) or rows < 0:  # type: ignore[operator]
         raise VerificationError("The 'data' of the manifest must give its number of rows.")
     _check_hash(data, "data")
-    _no_others("The manifest's 'data'", data, ("file", "format", "rows", "sha256", "sensitive", "formulas"))
+    _no_others("The manifest's 'data'", data, ("file", "format", "rows", "sha256", "sensitive", "formulas", "copies"))
+    _check_copies(data.get("copies", []))
     if "formulas" in data and (data["formulas"] != "escaped" or format != "csv"):
         raise VerificationError("The 'formulas' of the manifest's data can only be 'escaped', in a CSV file.")
     if "sensitive" in data:
@@ -155,6 +157,18 @@ def _check_data(data: Mapping[str, Any]) -> None:
                                     "sensitive.parquet.")  # fmt: skip
         _no_others("The manifest's table of sensitive values", apart, ("file", "rows", "sha256"))
         _check_data({**apart, "file": file, "format": format})
+
+
+def _check_copies(copies: Any) -> None:
+    """Copies of the data in other formats, which nothing but their hashes is known of."""
+    if not isinstance(copies, list) or not all(isinstance(copy, Mapping) for copy in copies):
+        raise VerificationError("The 'copies' of the manifest's data must be a list of files.")
+    names = [copy.get("file") for copy in copies]
+    if len(set(map(str, names))) != len(names) or not all(_COPY.fullmatch(str(name)) for name in names):
+        raise VerificationError("The 'copies' of the manifest's data must be files such as release.xlsx, each once.")
+    for copy in copies:
+        _check_hash(copy, "copies")
+        _no_others("A copy in the manifest's 'data'", copy, ("file", "sha256"))
 
 
 def _check_report(report: Mapping[str, Any]) -> None:
