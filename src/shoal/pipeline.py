@@ -34,6 +34,7 @@ from shoal.judging.feasible import vacuous, whole_reference
 from shoal.judging.refusals import refuse_measured, refuse_misfits, refuse_unknown_codes
 from shoal.judging.splits import other_references, split_verdicts
 from shoal.measures.every import every_score
+from shoal.measures.used import release_facts
 from shoal.measures.wanted import refuse_broken, research_facts
 from shoal.models.base import Model, smallest_class
 from shoal.models.judge import Judge
@@ -75,6 +76,7 @@ def anonymize(
     codes: Sequence[Secret] = (),
     history: History | None = None,
     date: datetime.date | str | None = None,
+    review: Mapping[str, Any] | None = None,
     progress: Progress = lambda step: None,
 ) -> Release:
     """Anonymise a table and gate the result.
@@ -95,12 +97,12 @@ def anonymize(
         Mappings and gradings of earlier releases (`Release.secrets`, or from a vault) to code later records with.
     history
         What earlier releases left of the rows' people (``Registry.history_of``), for the model ``m-invariance``.
-    date
-        What manifest and report are dated with; without one, a table and a secret give the same bytes on any day.
+    date, review
+        What manifest and report are dated with (if nothing, the bytes are the same on any day), and say in your words.
     """
     output = Output(
-        suppressed=suppressed, order=order, acknowledged=acknowledge, neutral_limit=neutral_limit, date=date,
-        joinable=token_key is not None, same_codes=bool(codes),
+        suppressed=suppressed, order=order, acknowledged=acknowledge, neutral_limit=neutral_limit,
+        joinable=token_key is not None, same_codes=bool(codes), date=date, review=review or {},
     )  # fmt: skip
     method: Algorithm = as_made("algorithm", algorithm)
     refuse_unknown_codes(acknowledge)
@@ -116,9 +118,8 @@ def anonymize(
         table=table, method=method, models=wanted, output=output, engine=load("engine", engine)(), seed=seed,
         keys=keys or Keys.from_seed(seed), token_key=token_key, codes=by_column(codes), progress=progress,
     )  # fmt: skip
-    release = run.release()
     # What one algorithm was told of levels is not the table's, which another may be run on.
-    return replace(release, table=release.table.knowing(research=given))
+    return replace(made := run.release(), table=made.table.knowing(research=given))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -212,6 +213,7 @@ def _facts(released: Released, measured: Measured) -> dict[str, Any]:
     table = released.table
     priced = released.price_stats()
     return {
+        **release_facts(released),
         "search": dict(released.recoding.notes),
         "counts": {
             "read": table.n_read,

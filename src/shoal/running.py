@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 import tomlkit
 
 from shoal.algorithms.base import Algorithm
+from shoal.attacks.briefly import attacked_briefly
 from shoal.attacks.limits import RISKS, known_limits, refuse_over_limits
 from shoal.catalogue import load, make
 from shoal.errors import RecipeError
+from shoal.evaluation.reviewed import reviewed
 from shoal.io.formulas import count_formulas
 from shoal.io.journal import check_journal, log_release, read_journal
 from shoal.io.labelled import read_labels
@@ -250,6 +252,10 @@ def _anonymize_recipe(
     private: dict[str, Any] = {"recipe": dump_recipe(recipe), "source_path": source}
     if recipe.output.format == "csv" and recipe.output.formulas == "keep":
         private["formulas"] = count_formulas(release.gated.tables)
+    if recipe.review is not None:
+        progress("measuring what reviewers ask for")
+        private |= {"review": recipe.review.stated(), "utility": reviewed(release)}
+        private["attacked"] = attacked_briefly(release)
     if recipe.limits:
         progress("holding it against its limits")
         private |= {"limits": refuse_over_limits(recipe.limits, release)}
@@ -282,6 +288,7 @@ def anonymize_table(
         order=recipe.output.order,
         neutral_limit=recipe.output.neutral_limit,
         date=recipe.output.date,
+        review=None if recipe.review is None else recipe.review.published(),
         engine=recipe.engine.name,
         token_key=token_key,
         codes=given_codes(recipe, None) if codes is None else codes,

@@ -29,6 +29,7 @@ from shoal.cli.listing import list_names
 from shoal.cli.log import app as log
 from shoal.cli.measure import measure
 from shoal.cli.registry import app as registry
+from shoal.cli.report import report
 from shoal.cli.reproduce import reproduce
 from shoal.cli.risk import risk
 from shoal.cli.run import run
@@ -57,7 +58,7 @@ app = typer.Typer(
 )
 _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     MAKE: (demo, check, explore, values, run, anonymize),
-    LOOK: (verify, sign, audit, risk, measure, estimate, attack, compare),
+    LOOK: (verify, sign, audit, risk, measure, estimate, attack, compare, report),
 }
 for panel, commands in _PANELS.items():
     for command in commands:

@@ -115,6 +115,8 @@ def describe(
         found["measured"] = _public_figures(figures)
     if output.day is not None:
         found["date"] = output.day
+    if output.review:
+        found["review"] = dict(output.review)
     if counterfeit:
         found["counterfeits"] = counterfeit
     return found

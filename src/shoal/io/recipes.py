@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import tomlkit
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
 from tomlkit.items import AoT, Item
 
 from shoal.errors import RecipeError
@@ -20,6 +20,8 @@ from shoal.io import entries
 from shoal.io.files import is_data
 from shoal.io.findings import sentence
 from shoal.io.relations import check_place, check_target, check_url, no_file, relation_name, without_password
+from shoal.io.review import Review, check_review
+from shoal.io.section import Section as _Section
 from shoal.io.text import UNPACK_LIMIT
 
 Text = Annotated[str, BeforeValidator(entries.as_text)]
@@ -31,10 +33,6 @@ _MOST_BYTES = 1 << 20
 _DEEPEST = 16
 _PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*"""
 _LONG_KEY = re.compile(rf"(?<![\w.-])(?:{_PART}\.[ \t]*){{{_DEEPEST}}}")
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class Source(_Section):
@@ -206,6 +204,7 @@ class Recipe(_Section):
     algorithm: Named = {"name": "mondrian"}
     engine: Engine = Engine()
     registry: RegistrySettings | None = None
+    review: Review | None = None
     output: Output = Output()
     compare: Compare = Compare()
     _base: Path = PrivateAttr(default_factory=Path)
@@ -265,6 +264,7 @@ def parse_recipe(text: str, base: Path = Path()) -> Recipe:
         found = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
         raise RecipeError(sentence(found[0], _SECTIONS, Recipe)) from None
     check_target(recipe.source.url, recipe.output.table)
+    check_review(recipe.review, recipe.acknowledge, recipe.roles.model_dump())
     recipe._base = base
     return recipe
 
@@ -295,10 +295,9 @@ def dump_recipe(recipe: Recipe) -> str:
     if recipe.source.url is not None:
         settings["source"]["url"] = without_password(recipe.source.url)
     settings["compare"] = recipe.compare.model_dump(exclude_defaults=True)
-    if recipe.workload is not None:
-        settings["workload"] = recipe.workload.model_dump(exclude_defaults=True)
-    if recipe.research is not None:
-        settings["research"] = recipe.research.model_dump(exclude_defaults=True)
+    for key in ("workload", "research", "review"):
+        if getattr(recipe, key) is not None:
+            settings[key] = getattr(recipe, key).model_dump(exclude_defaults=True)
     for key in Recipe.model_fields:
         value = settings.get(key)
         if key in ("source", "roles"):
@@ -371,6 +370,7 @@ _SECTIONS: dict[str, type[_Section]] = {
     "research": ResearchSettings,
     "engine": Engine,
     "registry": RegistrySettings,
+    "review": Review,
     "output": Output,
     "compare": Compare,
 }

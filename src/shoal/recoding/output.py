@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from shoal.params import choice, iso_date
 
@@ -27,6 +28,8 @@ class Output:
         Whether codes of its values are those of another release.
     date
         What manifest and report are dated with, None for no date.
+    review
+        What the publisher says of the release in manifest and report.
     """
 
     suppressed: str = "drop"
@@ -36,6 +39,7 @@ class Output:
     joinable: bool = False
     same_codes: bool = False
     date: datetime.date | str | None = None
+    review: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         choice("the output", "suppressed", self.suppressed, ("drop", "star"))

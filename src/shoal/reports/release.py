@@ -7,7 +7,9 @@ from typing import Any
 
 from shoal.kinds.base import made_of
 from shoal.kinds.codings import CODINGS
+from shoal.reports.codes import meaning
 from shoal.reports.pages import render
+from shoal.reports.use import use_of_cells
 
 _CELLS = {
     "interval": "a value, or an interval [lo,hi] with both ends included",
@@ -34,10 +36,22 @@ def release_html(manifest: Mapping[str, Any]) -> str:
         measured=[_figure(figure) for figure in manifest.get("measured", ())],
         verdicts=[_verdict(verdict) for verdict in manifest["verdicts"]],
         unit="people" if manifest["people"] else "rows",
+        said=manifest.get("review", {}),
+        accepted=accepted_codes(manifest),
+        use=use_of_cells(manifest),
     )
 
 
-def _column(column: Mapping[str, Any], manifest: Mapping[str, Any]) -> dict[str, str]:
+def accepted_codes(manifest: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The warning codes that the publisher accepted: what each means, and the reason that is given in public."""
+    reasons = manifest.get("review", {}).get("accepted", {})
+    return [
+        {"code": code, "meaning": meaning(code), "reason": reasons.get(code, "")} for code in manifest["acknowledged"]
+    ]
+
+
+def cell_words(column: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:
+    """How the cells of a column are read."""
     made = made_of(manifest)
     cells = _CELLS[column["cells"]]
     if "coded" in column:
@@ -48,7 +62,12 @@ def _column(column: Mapping[str, Any], manifest: Mapping[str, Any]) -> dict[str,
         cells += made.known
     if "null" in column:
         cells += "; null (in CSV <missing>) where anything is possible"
-    return {"name": ", ".join(column.get("columns", [column["name"]])), "role": column["role"], "cells": cells}
+    return cells
+
+
+def _column(column: Mapping[str, Any], manifest: Mapping[str, Any]) -> dict[str, str]:
+    names = ", ".join(column.get("columns", [column["name"]]))
+    return {"name": names, "role": column["role"], "cells": cell_words(column, manifest)}
 
 
 def _figure(figure: Mapping[str, Any]) -> dict[str, str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,10 +17,11 @@ from shoal.recoding.applied import Released
 from shoal.recoding.publish import Published
 from shoal.results import Risk
 from shoal.risk.classes import Classes, group_table, people
+from shoal.risk.exposure import by_column, journalist, shape
 from shoal.risk.reidentify import confidence, homogeneous, marketer_figures, prosecutor_figures
 from shoal.table.classmap import Cells, Grouped, RowIds, Together
 from shoal.table.distinct import distinct
-from shoal.table.rows import Rows, with_codes
+from shoal.table.rows import Frequency, Rows, with_codes
 from shoal.table.styles import file_columns
 from shoal.table.table import Table
 
@@ -27,12 +29,13 @@ _THRESHOLD = 0.2
 _STAR = "*"
 
 
-def before_and_after(released: Released, published: Published) -> dict[str, dict[str, Risk]]:
+def before_and_after(released: Released, published: Published) -> dict[str, Any]:
     """Figures of prosecutor and marketer by quasi-identifiers: as they were read, and as they are published.
 
-    Beside them, how far a class tells sensitive values; of the release where its records show them as they are.
-    Counterfeits, the last rows of the table, and rows that are starred throughout are nobody. Private: the first says
-    something about suppressed people.
+    Those of the journalist where the population is known; under ``classes`` how large classes are, under ``columns``
+    what each quasi-identifier adds. Beside them, how far a class tells sensitive values; of the release where its
+    records show them as they are. Counterfeits, the last rows of the table, and rows that are starred throughout are
+    nobody. Private: the first says something about suppressed people.
     """
     table = released.table
     real = table.n - table.counterfeits
@@ -45,9 +48,25 @@ def before_and_after(released: Released, published: Published) -> dict[str, dict
         kept &= ~starred.to_numpy()
     names = list(table.schema.sensitive)
     told = [] if released.made.has(Trait.GROUPS) else [name for name in names if name not in released.written]
+    before, read_sizes = _figures(table, read, np.arange(real), names)
+    after, shown_sizes = _figures(table, shown[kept], published.source[kept], told)
+    cells = None if table.counterfeits else released.rows.frequency([])
+    return _beside(released, cells, {"before": before, "after": after}, {"before": read_sizes, "after": shown_sizes})
+
+
+def _beside(
+    released: Released,
+    cells: Frequency | None,
+    figures: Mapping[str, dict[str, Risk]],
+    sizes: Mapping[str, np.ndarray | None],
+) -> dict[str, Any]:
+    """Figures with what stands beside them; counterfeits are nobody, so that nothing more is said with them."""
+    more = {} if cells is None and released.n_counterfeit else journalist(released, cells, _THRESHOLD)
     return {
-        "before": _figures(table, read, np.arange(real), names),
-        "after": _figures(table, shown[kept], published.source[kept], told),
+        **{when: {**found, **more.get(when, {})} for when, found in figures.items()},
+        "classes": {when: {} if one is None else shape(one) for when, one in sizes.items()},
+        "columns": by_column(released, cells),
+        "threshold": _THRESHOLD,
     }
 
 
@@ -59,7 +78,7 @@ def _alike(frame: pl.DataFrame) -> np.ndarray:
     return plain.with_row_index("row").select(pl.first("row").over(plain.columns)).to_series().to_numpy()
 
 
-def counted_before_and_after(released: Released, *, cells: bool = True) -> dict[str, dict[str, Risk]]:
+def counted_before_and_after(released: Released, *, cells: bool = True) -> dict[str, Any]:
     """The same by whoever counts the rows of a release.
 
     Parameters
@@ -70,17 +89,18 @@ def counted_before_and_after(released: Released, *, cells: bool = True) -> dict[
     rows, names = released.rows, list(released.domain.schema.sensitive)
     if not cells:
         told = [name for name in names if name not in released.changed]
-        return {"before": {}, "after": _counted(rows, released.classmap, told) if released.n_classes else {}}
-    count = rows.frequency([]).rows.size
+        after, sizes = _counted(rows, released.classmap, told) if released.n_classes else ({}, None)
+        return _beside(released, None, {"before": {}, "after": after}, {"before": None, "after": sizes})
+    frequency = rows.frequency([])
+    count = frequency.rows.size
     before = Cells(np.arange(count, dtype=np.int32), count)
     # Groups have quasi-identifiers as they were read, and no sensitive value beside any of them.
     groups = released.made.has(Trait.GROUPS)
     told = [] if groups else [name for name in names if name not in released.changed]
-    after = _looking_alike(released, before) if groups else released.classmap
-    return {
-        "before": _counted(rows, before, names),
-        "after": _counted(rows, after, told) if released.n_classes else {},
-    }
+    alike = _looking_alike(released, before) if groups else released.classmap
+    was, were = _counted(rows, before, names)
+    now, are = _counted(rows, alike, told) if released.n_classes else ({}, None)
+    return _beside(released, frequency, {"before": was, "after": now}, {"before": were, "after": are})
 
 
 def _looking_alike(released: Released, cells: Cells) -> Grouped:
@@ -97,26 +117,28 @@ def _looking_alike(released: Released, cells: Cells) -> Grouped:
     return RowIds(ids, found.shape[1])
 
 
-def _counted(rows: Rows, classes: Grouped, sensitive: Sequence[str]) -> dict[str, Risk]:
+def _counted(rows: Rows, classes: Grouped, sensitive: Sequence[str]) -> tuple[dict[str, Risk], np.ndarray]:
     found = Classes(sizes=rows.stats(classes, []).sizes)
     figures = prosecutor_figures(found, _THRESHOLD) | marketer_figures(found, {})
-    return figures | _known(rows, classes, sensitive) if sensitive else figures
+    return figures | _known(rows, classes, sensitive) if sensitive else figures, found.sizes
 
 
-def _figures(table: Table, ids: np.ndarray, rows: np.ndarray, sensitive: Sequence[str]) -> dict[str, Risk]:
+def _figures(
+    table: Table, ids: np.ndarray, rows: np.ndarray, sensitive: Sequence[str]
+) -> tuple[dict[str, Risk], np.ndarray | None]:
     if not ids.size:
-        return {}
+        return {}, None
     numbers, first, counts = number_keys(ids.astype(np.uint64))
     if table.subjects is not None:
         counts = people(numbers, table.subjects[rows], table.n_subjects, first.size)
     classes = Classes(sizes=counts.astype(np.int64))
     found = prosecutor_figures(classes, _THRESHOLD) | marketer_figures(classes, {})
     if not sensitive:
-        return found
+        return found, classes.sizes
     of_row = np.full(table.n, -1, dtype=np.int32)
     of_row[rows] = numbers
     rows_of = load("engine", "memory")().open(table)
-    return found | _known(rows_of, RowIds(of_row, first.size), sensitive)
+    return found | _known(rows_of, RowIds(of_row, first.size), sensitive), classes.sizes
 
 
 def _known(rows: Rows, classes: Grouped, sensitive: Sequence[str]) -> dict[str, Risk]:

@@ -119,6 +119,7 @@ def run_stream(
             digest = hashlib.sha256((staged / MANIFEST).read_bytes()).hexdigest()
             facts: dict[str, Any] = {"recipe": dump_recipe(recipe), "source_path": str(_path(recipe) or "") or None}
             facts |= {} if keeper is None else {"vault": keeper.facts()}
+            facts |= {} if recipe.review is None else {"review": recipe.review.stated()}
             write_evidence({**written.evidence, **facts, BOUND: digest}, private)
             if table is not None:
                 progress("writing the table")
@@ -365,6 +366,7 @@ def _output(recipe: Recipe, secrecy: Secrecy) -> Output:
         suppressed=output.suppressed, order=output.order, acknowledged=recipe.acknowledge,
         neutral_limit=output.neutral_limit, joinable=secrecy.token_key is not None,
         same_codes=bool(secrecy.codes), date=output.date,
+        review={} if recipe.review is None else recipe.review.published(),
     )  # fmt: skip
 
 

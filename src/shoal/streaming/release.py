@@ -41,6 +41,7 @@ from shoal.judging.refusals import refuse_measured, refuse_misfits, refuse_unkno
 from shoal.judging.splits import other_references, split_verdicts
 from shoal.kinds.base import Trait
 from shoal.measures.every import every_score
+from shoal.measures.used import release_facts
 from shoal.measures.wanted import refuse_broken, research_facts
 from shoal.models.base import Model, smallest_class
 from shoal.models.judge import Judge
@@ -176,6 +177,7 @@ class Stream:
             "models": [model.parameters() for model in models],
             "search": dict(released.recoding.notes),
             "counts": _counts(released, rows),
+            **release_facts(released),
             "measures": every_score(attacked.measurable.price_stats()),
             "overlaps": overlap_report(released) if released.made.generalises else [],
             "attacks": list(attacked.measured.figures),

@@ -30,7 +30,7 @@ copies formulas
 name role type cells coded days answers null hierarchy whole builder domain policy part non_answers count smallest
 digest model on holds by value limit vouched_by interval baseline sentence quasi intervals sets each nodes level else
 prefix mask widths origin dates quantiles edges k l c t alpha p e v eps m u default relative distance guard_level
-reference
+reference review
 """
 _KEYS = frozenset(_NAMES.split())
 _SHORT = 4
@@ -126,7 +126,7 @@ def _mention(file: str, path: tuple[Any, ...], value: Any, columns: Sequence[Des
     if (number and _FIGURES.fullmatch(place)) or isinstance(value, bool) or value is None:
         return None
     text = str(value)
-    if place == "date":  # the recipe's, whoever has it too
+    if place == "date" or path[0] == "review":  # the recipe's, whoever has it too
         return Mention(file, text, None, given=True)
     if _TEXTS.fullmatch(place):
         return Mention(file, text, None, numbers=None if _SENTENCE.fullmatch(place) else frozenset())

@@ -45,7 +45,13 @@ _OPTIONAL: dict[str, type | tuple[type, ...]] = {
     "perturbation": str,
     "measured": list,
     "counterfeits": int,
+    "review": dict,
 }
+# What a publisher may say in words of their own: texts, lists of texts, and reasons for accepted codes.
+_SAID: dict[str, type] = {
+    "title": str, "purpose": str, "controller": str, "contact": str, "context": str, "use": str, "re_evaluation": str,
+    "recipients": list, "earlier": list, "accepted": dict,
+}  # fmt: skip
 _COLUMN = (
     "name", "role", "type", "cells", "columns", "null", "hierarchy", "whole", "builder", "order", "domain", "policy",
     "non_answers", "coded", "days", "answers", "p",
@@ -111,6 +117,7 @@ def check_manifest(manifest: Any) -> None:
     _check_verdicts(manifest["verdicts"])
     _no_others("The manifest's 'classes'", manifest["classes"], ("count", "smallest", "digest"))
     _check_measured(manifest.get("measured", ()))
+    _check_review(manifest.get("review", {}), manifest["acknowledged"])
 
 
 def _is(value: Any, kind: type | tuple[type, ...]) -> bool:
@@ -136,6 +143,17 @@ def _check_texts(manifest: Mapping[str, Any]) -> None:
             right = False
         if not right:
             raise VerificationError("The 'date' of the manifest must be an ISO date.")
+
+
+def _check_review(review: Mapping[str, Any], acknowledged: Sequence[str]) -> None:
+    """The publisher's own words are nobody's to check, as long as they are words."""
+    _no_others("The manifest's 'review'", review, tuple(_SAID))
+    for key, entry in review.items():
+        words = entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else [entry]
+        if not isinstance(entry, _SAID[key]) or not all(isinstance(one, str) and one.strip() for one in words):
+            raise VerificationError(f"The '{key}' in the manifest's 'review' is of the wrong kind.")
+    if not set(review.get("accepted", {})) <= set(acknowledged):
+        raise VerificationError("The manifest's 'review' gives a reason for a code that is not acknowledged.")
 
 
 def _check_data(data: Mapping[str, Any]) -> None:

@@ -1,0 +1,152 @@
+"""``shoal report``: the dossier of a written release, for its publisher, a regulator or its recipients."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shoal.cli.options import Json
+from shoal.cli.show import say, show_json, steps
+from shoal.errors import InputError
+
+if TYPE_CHECKING:
+    from shoal.reports.dossier.facts import Facts
+
+
+class Audience(StrEnum):
+    """Who reads it."""
+
+    internal = "internal"
+    external = "external"
+    regulator = "regulator"
+
+
+class Format(StrEnum):
+    """What it is written as."""
+
+    html = "html"
+    md = "md"
+    json = "json"
+
+
+Release = Annotated[Path, typer.Argument(metavar="RELEASE", help="The folder of a release.", show_default=False)]
+Output = Annotated[
+    Path, typer.Option("--output", "-o", metavar="FILE", help="Where it goes.", show_default=False)
+]
+For = Annotated[Audience, typer.Option("--audience", help="Who reads it: internal and regulator are private.")]
+How = Annotated[
+    Format | None,
+    typer.Option("--format", help="html, md or json; by default what the file's name ends in.", show_default=False),
+]
+Attacks = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="What shoal attack --json printed, to stand in it.", show_default=False),
+]
+Evaluations = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="What shoal measure --evaluate all --json printed.", show_default=False),
+]
+Replace = Annotated[bool, typer.Option("--replace", help="Overwrite an earlier one.")]
+
+
+def report(
+    release: Release,
+    output: Output,
+    audience: For = Audience.internal,
+    format: How = None,
+    attacks: Attacks = None,
+    evaluations: Evaluations = None,
+    replace: Replace = False,
+    as_json: Json = False,
+) -> None:
+    """Write the dossier of a release: what was done, what is promised, what risk is left, and who answers for it."""
+    with steps() as step:
+        step("loading")
+        from shoal.io.private import check_private, write_private
+        from shoal.reports.dossier.rendering import FORMATS
+
+        suffix = output.suffix.lower().removeprefix(".")
+        chosen = suffix if format is None else format.value
+        if chosen not in FORMATS:
+            raise InputError(f"'{output}' ends in nothing that a dossier is written as: name it .html, .md or .json.")
+        private = audience is not Audience.external
+        place = check_private(output, suffix=f".{chosen}", replace=replace)
+        step("reading the release")
+        text = _written(release, audience.value, chosen, _given(attacks, "attacks"), _given(evaluations, "evaluations"))
+        step("writing")
+        write_private(place, text)
+        if not private:
+            place.chmod(0o644)
+    if as_json:
+        show_json({"release": release, "output": place, "audience": audience.value, "private": private})
+    elif private:
+        say(f"Private, not for publication: {output}")
+    else:
+        say(f"Written, as public as the release: {output}")
+
+
+def _written(
+    folder: Path, audience: str, format: str, attacks: Sequence[Any], evaluations: Sequence[Any]
+) -> str:
+    from shoal.reports.dossier.audiences import EXTERNAL, dossier
+    from shoal.reports.dossier.rendering import dossier_html, dossier_json, dossier_markdown
+    from shoal.reports.release import release_html
+
+    facts = _facts(folder, audience != EXTERNAL, attacks, evaluations)
+    if audience == EXTERNAL and format == "html":
+        return release_html(facts.manifest)
+    made = dossier(facts, audience)
+    return {"html": dossier_html, "md": dossier_markdown, "json": dossier_json}[format](made)
+
+
+def _facts(folder: Path, private: bool, attacks: Sequence[Any], evaluations: Sequence[Any]) -> Facts:
+    """What is known of a release; the evidence is not even read for those who may not see it."""
+    import hashlib
+
+    import tomlkit
+
+    from shoal.io.evidence import read_evidence
+    from shoal.reports.dossier.audiences import public
+    from shoal.reports.dossier.facts import Facts
+    from shoal.verify.folder import MANIFEST, open_folder
+
+    _, manifest = open_folder(folder)
+    digest = hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest()
+    if not private:
+        return public(manifest, digest)
+    evidence = read_evidence(folder)
+    _refuse_others(evidence, digest, folder)
+    recipe = tomlkit.parse(evidence.get("recipe", "")).unwrap()
+    return Facts(
+        manifest=manifest, evidence=evidence, recipe=recipe, review=evidence.get("review", {}),
+        attacks=attacks, evaluations=evaluations, digest=digest,
+    )  # fmt: skip
+
+
+def _refuse_others(evidence: Mapping[str, Any], digest: str, folder: Path) -> None:
+    """Refuse evidence of another release than the one in the folder."""
+    from shoal.io.publication import BOUND
+
+    if evidence.get(BOUND, digest) != digest:
+        raise InputError(f"The evidence beside '{folder}' is that of another release: name the folder that it is of.")
+
+
+def _given(path: Path | None, key: str) -> list[Any]:
+    """Results that another command printed."""
+    if path is None:
+        return []
+    try:
+        found = json.loads(path.read_bytes())
+        listed = found[key]
+    except OSError as error:
+        raise InputError(f"'{path}' cannot be read: {error.strerror}.") from None
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"'{path}' holds no '{key}': give what the command printed with --json.") from None
+    if not isinstance(listed, list):
+        raise InputError(f"The '{key}' of '{path}' are no list: give what the command printed with --json.")
+    return listed

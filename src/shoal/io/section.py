@@ -1,0 +1,11 @@
+"""What every table of a recipe is: strict, frozen, and without entries that nobody reads."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Section(BaseModel):
+    """One table of a recipe."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)

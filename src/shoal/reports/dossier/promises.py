@@ -1,0 +1,47 @@
+"""The models that hold, and what nothing here protects."""
+
+from __future__ import annotations
+
+from shoal.reports.dossier.facts import Facts, model_words, number
+from shoal.reports.dossier.model import Items, Section, Table, Text
+
+_BY = {"rechecked": "anybody can re-derive it from the file", "attested": "attested by the publisher"}
+
+
+def models(facts: Facts) -> Section:
+    """Models met, with the worst class of each, and what is not protected."""
+    manifest, evidence = facts.manifest, facts.evidence
+    rows = [
+        (
+            model_words(one["model"]),
+            _on(one["on"]),
+            "holds" if one["holds"] else "fails",
+            "–" if one["value"] is None else number(one["value"]),
+            number(one["limit"]),
+            _BY[one["by"]] + (f"; the check is that of {one['vouched_by']}" if "vouched_by" in one else ""),
+        )
+        for one in manifest["verdicts"]
+    ]
+    blocks: list[Text | Table | Items] = []
+    if rows:
+        headings = ("model", "on", "verdict", ">worst class", ">limit", "how it is known")
+        blocks.append(Table(headings=headings, rows=rows))
+    else:
+        blocks.append(Text(text="No model was asked for, so none is promised to hold.", tone="bad"))
+    for one in evidence.get("vacuous", ()):
+        on = ", ".join(one["on"]) or "the table"
+        blocks.append(Text(text=f"Vacuous: {one['model']['name']} on {on} cannot fail on this table.", tone="bad"))
+    falls = [one for one in evidence.get("split_verdicts", ()) if one["failing_rows"]]
+    if falls:
+        told = [
+            f"Whoever knows {one['known']}: {one['model']} on {_on(one['on'])} falls to {number(one['worst'])} in the "
+            f"worst class (limit {number(one['limit'])}, {one['failing_rows']:,} rows)."
+            for one in falls
+        ]
+        blocks += [Text(text="What somebody who knows another sensitive attribute still faces:"), Items(items=told)]
+    blocks += [Text(text="What is not protected:", tone="strong"), Items(items=list(manifest["not_protected"]))]
+    return Section(key="models", title="Models met, and what is not protected", blocks=blocks)
+
+
+def _on(on: str | list[str] | None) -> str:
+    return "–" if on is None else on if isinstance(on, str) else ", ".join(on)

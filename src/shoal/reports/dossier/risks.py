@@ -1,0 +1,193 @@
+"""Risk before, after and residual: against which threshold, by which attacker, and by which of three criteria."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from shoal.reports.dossier.facts import Facts, count, number, share
+from shoal.reports.dossier.model import NOT_STATED, Bars, Items, Lines, Plot, Section, Table, Text
+
+_FIGURES = {
+    "prosecutor-max": "prosecutor, largest risk of a record",
+    "prosecutor-mean": "prosecutor, mean risk",
+    "journalist-max": "journalist, largest risk of a record",
+    "journalist-mean": "journalist, mean risk",
+    "marketer-mean": "marketer, share of right matches",
+    "sample-unique": "records that are unique",
+}
+_INFERENCE = {
+    "confidence": "best guess of {} for whoever finds the class of a person",
+    "homogeneous": "rows whose class has one {} only",
+}
+_SIGNS = {"<=": "≤", "<": "<"}
+_EPSILON = 1e-12
+_TIMES = ("before", "after")
+
+
+def threshold(facts: Facts) -> Section:
+    """What risk is accepted, why, and whether the release keeps to it."""
+    limit, sign = facts.review.get("threshold"), facts.review.get("comparison", "<=")
+    average = facts.review.get("risk") == "average"
+    what = "mean risk of a record" if average else "largest risk of a record"
+    rows = [
+        ("risk that is held against it", f"{what} (prosecutor)"),
+        ("threshold", NOT_STATED if limit is None else f"risk {_SIGNS[sign]} {limit:g}"),
+        ("reason", facts.said("threshold_reason")),
+    ]
+    blocks: list[Text | Table] = [Table(rows=rows)]
+    found = facts.risk("after", "prosecutor-mean" if average else "prosecutor-max")
+    if limit is None:
+        blocks.append(Text(text="No threshold is stated, so that nothing is said of whether the risk is acceptable."))
+    elif found is None:
+        blocks.append(Text(text="The risk of the release was not measured.", tone="bad"))
+    else:
+        kept = found < limit - _EPSILON if sign == "<" else found <= limit + _EPSILON
+        words = "keeps to" if kept else "exceeds"
+        text = f"The release {words} its threshold: {found:.4g} against {_SIGNS[sign]} {limit:g}."
+        blocks.append(Text(text=text, tone="good" if kept else "bad"))
+    return Section(key="threshold", title="Threshold", blocks=blocks)
+
+
+def risk(facts: Facts) -> Section:
+    """Figures before and after, classes by size, the curve of risk, and what each column adds."""
+    rows = []
+    for name, words in _FIGURES.items():
+        before, after = facts.risk("before", name), facts.risk("after", name)
+        if name.startswith("journalist") and before is None and after is None:
+            continue
+        rows.append((words, share(before), share(after), _change(before, after)))
+    blocks: list[Text | Table | Plot | Items] = [
+        Table(headings=("figure", ">before", ">after (residual)", ">change"), rows=rows)
+    ]
+    if facts.risk("after", "journalist-max") is None:
+        blocks.append(
+            Text(
+                text="Nothing is known of the population, so the journalist's risk was not measured; it is never above "
+                "the prosecutor's.",
+                tone="note",
+            )
+        )
+    classes = facts.evidence.get("risk", {}).get("classes", {})
+    blocks += _sizes(classes)
+    blocks += _curve(facts, classes)
+    blocks += _columns(facts)
+    return Section(key="risk", title="Risk before, after and residual", blocks=blocks)
+
+
+def criteria(facts: Facts) -> Section:
+    """The three questions of WP 216, each answered by figures."""
+    unique, links = (
+        [(share(facts.risk(when, name)), facts.risk(when, name)) for when in _TIMES]
+        for name in ("sample-unique", "prosecutor-mean")
+    )
+    rows = [
+        ("singling out", "records that nobody shares a combination with", unique[0][0], unique[1][0]),
+        ("linkability", "mean chance to link a record to the right person", links[0][0], links[1][0]),
+    ]
+    told = facts.evidence.get("risk", {})
+    for name in _sensitive(told):
+        for figure, words in _INFERENCE.items():
+            before, after = (share(facts.risk(when, f"{figure} {name}")) for when in _TIMES)
+            rows.append(("inference", words.format(name), before, after))
+    headings = ("criterion", "figure", ">before", ">after")
+    blocks: list[Text | Table] = [Table(headings=headings, rows=rows)]
+    if not _sensitive(told):
+        told_nothing = "No sensitive column has its values beside records: inference was not measured."
+        blocks.append(Text(text=told_nothing))
+    return Section(key="criteria", title="Singling out, linkability, inference", blocks=blocks)
+
+
+def attacks(facts: Facts) -> Section:
+    """What attacks on this very release achieved, with intervals and what a naive guess achieves."""
+    found = [*facts.manifest.get("measured", ())]
+    names = {one["name"] for one in found}
+    for result in [*facts.evidence.get("limits", ()), *facts.evidence.get("attacked", ()), *facts.attacks]:
+        found += [one for one in result.get("figures", ()) if one["name"] not in names]
+        names |= {one["name"] for one in result.get("figures", ())}
+    found += [one for one in facts.evidence.get("attacks", ()) if one["name"] not in names]
+    rows = [(_told(one), share(one["value"], 1), _interval(one), _baseline(one)) for one in found]
+    if not rows:
+        return Section(key="attacks", title="Attacks", blocks=[Text(text=(
+            "No attack was run on this release. A recipe with a [review] table has some run on tables in memory; "
+            "shoal attack runs all of them, and shoal report takes what it prints by --attacks."
+        ))])  # fmt: skip
+    headings = ("finding", ">success", ">95 % interval", ">naive guess")
+    return Section(key="attacks", title="Attacks", blocks=[Table(headings=headings, rows=rows)])
+
+
+def _told(one: Mapping[str, Any]) -> str:
+    return str(one.get("sentence") or one.get("told") or one["name"])
+
+
+def _interval(one: Mapping[str, Any]) -> str:
+    low, high = one["interval"] if "interval" in one else (one["low"], one["high"])
+    return "counted" if low == high else f"{100 * low:.1f} to {100 * high:.1f} %"
+
+
+def _baseline(one: Mapping[str, Any]) -> str:
+    return "–" if one.get("baseline") is None else share(one["baseline"], 1)
+
+
+def _label(low: int, high: int | None) -> str:
+    return f"{low}+" if high is None else str(low) if high == low else f"{low}–{high}"
+
+
+def _change(before: float | None, after: float | None) -> str:
+    if before is None or after is None or before == 0:
+        return "–"
+    return f"{100 * (after - before) / before:+.1f} %"
+
+
+def _sensitive(risk: Mapping[str, Any]) -> list[str]:
+    names = [*risk.get("before", {}), *risk.get("after", {})]
+    return list(dict.fromkeys(name.partition(" ")[2] for name in names if name.partition(" ")[0] in _INFERENCE))
+
+
+def _sizes(classes: Mapping[str, Any]) -> list[Table | Plot]:
+    known = {when: classes[when] for when in _TIMES if classes.get(when)}
+    if not known:
+        return []
+    parts = {"classes": "number", "smallest": "smallest", "median": "median", "largest": "largest"}
+    rows = [(words, *(_of(classes.get(when), name) for when in _TIMES)) for name, words in parts.items()]
+    bins = next(iter(known.values()))["sizes"]
+    labels = [_label(one["from"], one["to"]) for one in bins]
+    series = {when: [part["records"] / one["records"] for part in one["sizes"]] for when, one in known.items()}
+    used = [place for place in range(len(labels)) if any(values[place] for values in series.values())]
+    last = max(used, default=0) + 1
+    shown = {when: values[:last] for when, values in series.items()}
+    figure = Bars(labels=labels[:last], series=shown, across="size of the class", upwards="share of records")
+    return [
+        Table(headings=("classes", ">before", ">after"), rows=rows),
+        Plot(title="Records by size of their class", figure=figure),
+    ]
+
+
+def _of(one: Mapping[str, Any] | None, name: str) -> str:
+    return count(one[name]) if one else "–"
+
+
+def _curve(facts: Facts, classes: Mapping[str, Any]) -> list[Plot]:
+    known = {
+        when: [tuple(point) for point in reversed(classes[when]["curve"])] for when in _TIMES if classes.get(when)
+    }
+    if not known:
+        return []
+    limit, sign = facts.review.get("threshold"), _SIGNS[facts.review.get("comparison", "<=")]
+    mark = None if limit is None else (float(limit), f"threshold {sign} {number(limit)}")
+    figure = Lines(series=known, across="risk of a record", upwards="records at it or above", mark=mark, steps=True)
+    return [Plot(title="Share of records at every risk", figure=figure)]
+
+
+def _columns(facts: Facts) -> list[Table | Text]:
+    found = facts.evidence.get("risk", {}).get("columns", {})
+    before, after = found.get("before") or {}, found.get("after") or {}
+    notes: list[Table | Text] = [Text(text=note, tone="note") for note in found.get("notes", ())]
+    if not before and not after:
+        return notes
+    rows = []
+    for name in {**before, **after}:
+        mine = [one.get(name, {}) for one in (before, after)]
+        rows.append((name, *(share(one.get(key)) if one else "–" for one in mine for key in ("mean", "unique"))))
+    headings = ("left out", ">mean risk before", ">uniqueness before", ">mean risk after", ">uniqueness after")
+    return [Table(headings=headings, rows=rows, caption="By how much the risk falls without an identifier"), *notes]

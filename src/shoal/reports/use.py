@@ -1,0 +1,51 @@
+"""How analysts should use the cells of a release, in sentences that follow from its manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from shoal.kinds.base import Trait, kind_of, made_of
+
+_BY_CELLS = {
+    "interval": (
+        "An interval covers the value, both ends included: count its row evenly over what it covers, or ask for ranges "
+        "that no interval is cut by. Intervals of one column may overlap: do not count by their text."
+    ),
+    "label": "A label stands for all values under it in the hierarchy: count by a level that every label has reached.",
+    "set": "A set has the value among its members: count its row evenly over them.",
+    "bounds": "Two columns hold the lowest and the highest possible value: neither of them is the value.",
+    "representative": "One value stands for a whole class: means are about right, and the spread is less than it was.",
+}
+_BY_TRAIT = {
+    Trait.NOISE: "Quasi-identifiers were redrawn at random: counts have to be corrected, as shoal estimate does.",
+    Trait.GROUPS: "Sensitive values are known by group: count shares within groups, and pair no row with a value.",
+    Trait.CENTROIDS: (
+        "Quasi-identifiers are means, medians or modes of classes: means are about right, and the spread is less than "
+        "it was."
+    ),
+    Trait.PERTURBED: (
+        "Quasi-identifiers were swapped or made up: no row is about one person, and relations between columns are "
+        "weaker than they were."
+    ),
+}
+_CODES = "Codes stand for values: they can be counted and compared, and say nothing else."
+_LEFT_OUT = "Records may have been left out, unusual ones first: what is rare may be more frequent than it is here."
+_STARRED = "Rows of stars were suppressed: leave them out, and count what is rare as a lower limit."
+_EXACT = "Columns that are as they were collected are exact for the rows here, as long as nothing else is asked for."
+_PEOPLE = "One person may have several rows: count rows and people apart."
+
+
+def use_of_cells(manifest: Mapping[str, Any]) -> list[str]:
+    """Sentences for whoever is going to analyse a release."""
+    made, kind = made_of(manifest), kind_of(manifest)
+    cells = [column["cells"] for column in manifest["columns"] if column["role"] == "quasi" and "coded" not in column]
+    found = [told for one, told in _BY_CELLS.items() if one in cells]
+    found += [told for trait, told in _BY_TRAIT.items() if made.has(trait)]
+    coded = any("coded" in column for column in manifest["columns"]) or kind.has(Trait.CODES)
+    plain = [one for one in manifest["columns"] if one["role"] != "quasi" and one["cells"] == "value"]
+    if any("coded" not in one for one in plain) and not made.has(Trait.GROUPS):
+        found.append(_EXACT)
+    found += [_CODES] if coded else []
+    found += [_PEOPLE] if manifest["people"] else []
+    return [*found, _STARRED if manifest["suppressed"] == "star" else _LEFT_OUT]
