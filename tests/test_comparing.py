@@ -141,9 +141,9 @@ def test_every_point_is_kept_with_its_figures_or_its_reason(table: Table, found:
 
 
 def test_an_algorithm_that_cannot_work_here_is_one_point_and_not_the_end(table: Table) -> None:
-    outcome = shoal.compare(table, algorithms=["optimal", "mondrian"], grid={"k": [3]}, acknowledge=ACCEPTED)
+    outcome = shoal.compare(table, algorithms=["personalised", "mondrian"], grid={"k": [3]}, acknowledge=ACCEPTED)
     assert outcome.frame["status"].to_list() == ["refused", "done"]
-    assert "hierarchy" in outcome.frame["reason"][0]
+    assert "needs the model of that name" in outcome.frame["reason"][0]
     assert outcome.recommendation.startswith("2 points were compared; 1 cannot run as it is set.")
     unaccepted = shoal.compare(table, grid={"k": [3]})
     assert "W-UNMODELLED:diagnosis" in unaccepted.frame["reason"][0]

@@ -42,6 +42,7 @@ from shoal.pseudonyms.columns import pseudonymise, refuse_idle_key
 from shoal.pseudonyms.secrets import Secret, SecretKey, by_column
 from shoal.pseudonyms.sensitive import refuse_uncodable
 from shoal.recoding.applied import Released, apply_recoding
+from shoal.recoding.became import chosen
 from shoal.recoding.counterfeits import with_counterfeits
 from shoal.recoding.output import Output
 from shoal.recoding.overlaps import overlap_report
@@ -215,6 +216,7 @@ def _facts(released: Released, measured: Measured) -> dict[str, Any]:
     return {
         **release_facts(released),
         "search": dict(released.recoding.notes),
+        "chosen": chosen(released),
         "counts": {
             "read": table.n_read,
             "dropped": table.n_dropped,

@@ -249,7 +249,7 @@ def _anonymize_recipe(
         recipe, table, token_key=token_key, codes=codes, history=history, progress=progress
     )
     source = str(recipe.resolve(recipe.source.file))
-    private: dict[str, Any] = {"recipe": dump_recipe(recipe), "source_path": source}
+    private: dict[str, Any] = {"recipe": dump_recipe(recipe), "source_path": source, "base": str(recipe.base.resolve())}
     if recipe.output.format == "csv" and recipe.output.formulas == "keep":
         private["formulas"] = count_formulas(release.gated.tables)
     if recipe.review is not None:

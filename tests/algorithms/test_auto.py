@@ -50,10 +50,10 @@ def test_the_part_keeps_records_as_close_as_the_table_has_them() -> None:
 
 def test_failures_are_named_and_the_rest_goes_on() -> None:
     problem = Case(people(7, 60, hierarchy=False), [*K3, {"name": "distinct-l", "l": 2}]).problem()
-    found = Auto(candidates=[{"name": "optimal"}, {"name": "mondrian"}]).run(problem)
+    found = Auto(candidates=[{"name": "personalised"}, {"name": "mondrian"}]).run(problem)
     tried = found.notes["auto"]["tried"]
     assert tried[0]["figure"] is None
-    assert "hierarch" in tried[0]["failed"]
+    assert "needs the model of that name" in tried[0]["failed"]
     assert found.notes["auto"]["chosen"]["name"] == "mondrian"
 
 

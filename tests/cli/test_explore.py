@@ -212,7 +212,7 @@ def test_places_that_are_refused(shoal, recipe, tmp_path: Path, name: str, expec
         ({"roles": {"quasi": ["agee"]}}, [], 2, ["Did you mean 'age'?"]),
         ({"models": [{"name": "k", "k": 1000}]}, [], 3, ["k = 1000"]),
     ],
-    ids=["no hierarchy", "unknown measure", "no objective", "no nodes", "limit", "unknown column", "infeasible"],
+    ids=["unknown measure", "no objective", "no nodes", "limit", "unknown column", "infeasible"],
 )
 def test_bad_input(
     shoal, recipe, tmp_path: Path, changes: dict, flags: list[str], code: int, expected: list[str]
@@ -222,9 +222,9 @@ def test_bad_input(
     assert [one.name for one in tmp_path.iterdir()] == ["census.toml"]
 
 
-def test_the_missing_hierarchy_reads_as_in_a_run(shoal, recipe) -> None:
-    path = recipe(hierarchies={"sex": None})
-    assert shoal("explore", path).err == shoal("run", path).err
+def test_a_column_without_a_hierarchy_has_two_levels(shoal, recipe) -> None:
+    found = shoal("explore", recipe(hierarchies={"sex": None}), "--json").json
+    assert {"name": "sex", "height": 1} in found["columns"]
 
 
 def test_no_value_of_a_record_is_printed(shoal, recipe) -> None:

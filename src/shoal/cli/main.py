@@ -22,7 +22,9 @@ from shoal.cli.check import check
 from shoal.cli.compare import compare
 from shoal.cli.data import data
 from shoal.cli.demo import demo
+from shoal.cli.diff import diff
 from shoal.cli.estimate import estimate
+from shoal.cli.explain import explain
 from shoal.cli.explore import explore
 from shoal.cli.hierarchy import app as hierarchy
 from shoal.cli.listing import list_names
@@ -58,7 +60,7 @@ app = typer.Typer(
 )
 _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     MAKE: (demo, check, explore, values, run, anonymize),
-    LOOK: (verify, sign, audit, risk, measure, estimate, attack, compare, report),
+    LOOK: (verify, explain, diff, sign, report, audit, risk, measure, estimate, attack, compare),
 }
 for panel, commands in _PANELS.items():
     for command in commands:

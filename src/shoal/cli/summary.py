@@ -38,6 +38,7 @@ def release_data(release: Release | Written, folder: Path | None) -> dict[str, A
         "overlaps": evidence["overlaps"],
         "research": evidence["research"],
         "search": _search(evidence["search"]),
+        "chosen": evidence["chosen"],
         "checks": release.checks,
         "measures": score_data(evidence["measures"]),
         "kind": manifest["kind"],

@@ -50,6 +50,7 @@ from shoal.pseudonyms.columns import pseudonymise, refuse_idle_key
 from shoal.pseudonyms.secrets import Secret, SecretKey
 from shoal.pseudonyms.sensitive import refuse_uncodable
 from shoal.recoding.applied import Released, apply_recoding
+from shoal.recoding.became import chosen
 from shoal.recoding.buckets import group_name
 from shoal.recoding.column_cells import CellColumn
 from shoal.recoding.output import Output
@@ -176,6 +177,7 @@ class Stream:
             "algorithm": method.parameters(),
             "models": [model.parameters() for model in models],
             "search": dict(released.recoding.notes),
+            "chosen": chosen(released),
             "counts": _counts(released, rows),
             **release_facts(released),
             "measures": every_score(attacked.measurable.price_stats()),
