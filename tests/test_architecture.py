@@ -34,7 +34,7 @@ DATA = {"kernels", "kinds", "hierarchy", "table", "recoding", "pseudonyms", "res
 BASES = {"engines.base", "models.base", "models.judge", "models.rules", "judging.settle", "measures.base"}
 METHODS = {"models", "judging", "measures", "engines", "algorithms", "verify", "risk", "attacks", "evaluation"}
 BELOW_PIPELINE = DATA | METHODS | {"io", "reports"}
-ABOVE = {"starting", "pipeline", "streaming", "running", "comparing", "census", "vault"}
+ABOVE = {"starting", "pipeline", "streaming", "running", "comparing", "census", "vault", "profiles"}
 
 # The import table of docs/design.md. An entry is a package, or one module of it where only that is allowed.
 ALLOWED: dict[str, set[str]] = {
@@ -46,6 +46,7 @@ ALLOWED: dict[str, set[str]] = {
     "kernels": set(),
     "kinds": OPEN,
     "census": OPEN,
+    "profiles": OPEN,
     "hierarchy": OPEN | {"kernels"},
     "table": OPEN | {"kernels", "hierarchy"},
     "recoding": OPEN | {"kernels", "kinds", "hierarchy", "table"},
@@ -60,7 +61,7 @@ ALLOWED: dict[str, set[str]] = {
     "risk": OPEN | DATA | {"models", "judging", "measures"},
     "attacks": OPEN | DATA | {"models", "judging", "measures"},
     "evaluation": OPEN | DATA | {"models", "judging", "measures"},
-    "io": OPEN | {"kinds", "table", "hierarchy", "recoding", "results", "verify"},
+    "io": OPEN | {"kinds", "profiles", "table", "hierarchy", "recoding", "results", "verify"},
     "reports": OPEN | {"kinds", "results"},
     "pipeline": OPEN | BELOW_PIPELINE,
     "streaming": OPEN | BELOW_PIPELINE | {"pipeline"},
@@ -101,7 +102,7 @@ NOT_AT_START = {
 }  # fmt: skip
 DOCUMENTED = [
     ("algorithm", "algorithms.md"), ("model", "models.md"), ("measure", "measures.md"), ("attack", "attacks.md"),
-    ("evaluation", "usefulness.md"),
+    ("evaluation", "usefulness.md"), ("profile", "profiles.md"),
 ]  # fmt: skip
 
 

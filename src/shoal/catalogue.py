@@ -154,6 +154,15 @@ _TABLE: dict[str, dict[str, tuple[str, ...]]] = {
         "perturbed": ("shoal.kinds.perturbed:PERTURBED", "Quasi-identifiers swapped between records, or made up anew."),
         "microaggregated": ("shoal.kinds.microaggregated:MICROAGGREGATED", "Means, medians or modes of classes."),
     },
+    "profile": {
+        "public-use": ("shoal.profiles:PUBLIC_USE", "Files that anybody may have: classes of 11, two sensitive values each."),
+        "scientific-use": ("shoal.profiles:SCIENTIFIC_USE", "Files under contract: classes of 5, two sensitive values each."),
+        "ema-0070": ("shoal.profiles:EMA_0070", "EMA Policy 0070: a largest risk of 0.09, so classes of 12."),
+        "health-canada": ("shoal.profiles:HEALTH_CANADA", "Health Canada's public release: a largest risk of 0.09, so classes of 12."),
+        "hipaa-safe-harbor": ("shoal.profiles:HIPAA_SAFE_HARBOR", "45 CFR 164.514(b)(2): identifiers removed, no model asked for."),
+        "hipaa-expert": ("shoal.profiles:HIPAA_EXPERT", "45 CFR 164.514(b)(1): classes of 11, and an expert who signs."),
+        "internal-analytics": ("shoal.profiles:INTERNAL", "Colleagues: classes of 3."),
+    },
     "engine": {
         "memory": ("shoal.engines.memory:MemoryEngine", "Everything in this process, with compiled kernels."),
         "duckdb": ("shoal.engines.duckdb:DuckDBEngine", "Files larger than memory, coded on disk and counted by DuckDB."),

@@ -98,3 +98,18 @@ def test_evidence_of_another_release(place: Path, shoal: Shoal) -> None:
     found = shoal("report", "out", "-o", "dossier.html")
     assert found.code == 2
     assert "is that of another release" in found.err
+
+
+def test_a_profile_stands_in_the_dossier(place: Path, shoal: Shoal) -> None:
+    Path("recipe.toml").write_text(RECIPE.replace("threshold = 0.5", ""), "utf-8")
+    found = shoal("run", "recipe.toml", "--profile", "internal-analytics", "--replace")
+    assert found.code == 2
+    assert "The 'k' of the model 'k' is 2, and the profile 'internal-analytics' asks for at least 3" in found.err
+    Path("recipe.toml").write_text(RECIPE.replace("k = 2", "k = 4").replace("threshold = 0.5", ""), "utf-8")
+    assert shoal("run", "recipe.toml", "--profile", "internal-analytics", "--replace").code == 0
+    assert shoal("report", "out", "-o", "dossier.md").code == 0
+    text = Path("dossier.md").read_text("utf-8")
+    assert "Internal analytics (internal-analytics)" in text
+    assert "still personal data" in text
+    assert "The release keeps to its threshold: 0.25 against ≤ 0.334." in text.replace("\\", "")
+    assert {one["name"] for one in shoal("list", "profiles", "--json").json["profiles"]} >= {"public-use", "ema-0070"}

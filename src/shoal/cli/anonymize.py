@@ -60,6 +60,7 @@ def anonymize(
     algorithm: options.Algorithm = "mondrian",
     settings: options.Settings = None,
     acknowledge: options.Acknowledge = None,
+    profile: options.Profile = None,
     seed: options.Seed = None,
     format: options.Format = None,
     suppressed: options.Suppressed = None,
@@ -120,7 +121,7 @@ def recipe_data(given: Mapping[str, Any]) -> dict[str, Any]:
     }
     roles = ("identifiers", "quasi", "sensitive", "neutral", "pseudonym", "drop", "subject", "weight", "key", "guard")
     parameters = {name: typed_value(text) for name, text in pairs("--set", given["settings"]).items()}
-    return chosen("acknowledge", "seed") | {
+    return chosen("acknowledge", "seed", "profile") | {
         "source": {name: entry for name, entry in source.items() if entry is not None},
         "roles": chosen(*roles),
         "columns": _columns(given["types"], given["code"]),

@@ -22,6 +22,7 @@ class Kind(StrEnum):
     attacks = "attacks"
     evaluations = "evaluations"
     engines = "engines"
+    profiles = "profiles"
     papers = "papers"
 
 
@@ -29,7 +30,7 @@ def list_names(
     what: Annotated[
         Kind,
         typer.Argument(
-            metavar="algorithms|models|measures|attacks|evaluations|engines|papers", help="What to list.",
+            metavar="algorithms|models|measures|attacks|evaluations|engines|profiles|papers", help="What to list.",
             show_default=False,
         ),  # fmt: skip
     ],

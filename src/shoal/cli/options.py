@@ -24,6 +24,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and no
 Replace = Annotated[bool, typer.Option("--replace", help="Swap an earlier release for this one.")]
 Page = Annotated[Path | None, _one("FILE", "Write a page with plots, for yourself.", None, "--html")]
 ReplacePage = Annotated[bool, typer.Option("--replace", help="Overwrite an earlier page.")]
+Profile = Annotated[
+    str | None, _one("NAME", "Models and limits to start from, see 'shoal list profiles'.", None, "--profile")
+]
 Seed = Annotated[
     int | None, _one("NUMBER", "Only for tests and papers: the default is a fresh secret.", None, "--seed")
 ]

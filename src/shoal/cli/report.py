@@ -124,8 +124,15 @@ def _facts(folder: Path, private: bool, attacks: Sequence[Any], evaluations: Seq
     recipe = tomlkit.parse(evidence.get("recipe", "")).unwrap()
     return Facts(
         manifest=manifest, evidence=evidence, recipe=recipe, review=evidence.get("review", {}),
-        attacks=attacks, evaluations=evaluations, digest=digest,
+        profile=_profile(recipe.get("profile")), attacks=attacks, evaluations=evaluations, digest=digest,
     )  # fmt: skip
+
+
+def _profile(name: str | None) -> dict[str, Any]:
+    """What the profile of a recipe says of itself."""
+    from shoal.profiles import named_profile
+
+    return {} if name is None else named_profile(name).told()
 
 
 def _refuse_others(evidence: Mapping[str, Any], digest: str, folder: Path) -> None:

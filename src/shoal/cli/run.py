@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoal.cli.options import AcceptShort, Json, KeyFile, PassphraseFile, Replace, Vault
+from shoal.cli.options import AcceptShort, Json, KeyFile, PassphraseFile, Profile, Replace, Vault
 from shoal.cli.show import show_json, steps
 from shoal.cli.summary import release_data, show_release
 
@@ -25,6 +25,7 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Anonymise and gate, but write nothing.")
     ] = False,
+    profile: Profile = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Keep what is read until a run succeeds, and take up what is kept.")
     ] = False,
@@ -36,13 +37,22 @@ def run(
 ) -> None:
     """Carry out a recipe: read, anonymise, gate, write."""
     keys = (passphrase_file, key_file)
+    asked = recipe if profile is None else _profiled(recipe, profile)
     release, folder = carry_out(
-        recipe, replace=replace, dry_run=dry_run, resume=resume, vault=vault, keys=keys, accept_short=accept_short
+        asked, replace=replace, dry_run=dry_run, resume=resume, vault=vault, keys=keys, accept_short=accept_short
     )
     if as_json:
         show_json(release_data(release, folder))
     else:
         show_release(release, folder)
+
+
+def _profiled(path: Path, name: str) -> Recipe:
+    """A recipe that starts from a profile."""
+    from shoal.io.profiling import profiled
+    from shoal.io.recipes import load_recipe
+
+    return profiled(load_recipe(path), name)
 
 
 def carry_out(

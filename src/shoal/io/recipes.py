@@ -19,6 +19,7 @@ from shoal.errors import RecipeError
 from shoal.io import entries
 from shoal.io.files import is_data
 from shoal.io.findings import sentence
+from shoal.io.profiling import profiled
 from shoal.io.relations import check_place, check_target, check_url, no_file, relation_name, without_password
 from shoal.io.review import Review, check_review
 from shoal.io.section import Section as _Section
@@ -191,6 +192,7 @@ class Recipe(_Section):
 
     acknowledge: list[str] = []
     seed: int | None = None
+    profile: str | None = None
     source: Source
     roles: Roles = Roles()
     columns: dict[str, ColumnSettings] = {}
@@ -263,6 +265,7 @@ def parse_recipe(text: str, base: Path = Path()) -> Recipe:
         # A misspelt entry often leaves another one lacking, so it is the one to name.
         found = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
         raise RecipeError(sentence(found[0], _SECTIONS, Recipe)) from None
+    recipe = profiled(recipe, recipe.profile)
     check_target(recipe.source.url, recipe.output.table)
     check_review(recipe.review, recipe.acknowledge, recipe.roles.model_dump())
     recipe._base = base

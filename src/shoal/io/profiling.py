@@ -1,0 +1,30 @@
+"""A recipe with the models and limits of its profile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoal.errors import RecipeError
+from shoal.io.review import Review
+from shoal.profiles import named_profile
+
+if TYPE_CHECKING:
+    from shoal.io.recipes import Recipe
+
+
+def profiled(recipe: Recipe, name: str | None) -> Recipe:
+    """A recipe with what a profile, its own or another, adds to it, after refusing what would loosen that."""
+    if name is None:
+        return recipe
+    if recipe.profile not in (None, name):
+        raise RecipeError(f"The recipe has the profile '{recipe.profile}', and '{name}' is asked for: keep one.")
+    profile = named_profile(name)
+    profile.refuse_codes(recipe.acknowledge)
+    roles = recipe.roles.model_dump()
+    profile.refuse_columns(roles, {column: entry.type for column, entry in recipe.columns.items()})
+    said = recipe.review or Review()
+    more = profile.limits({**said.stated(), "risk": said.risk})
+    models = profile.with_models(recipe.models, bool(recipe.roles.sensitive))
+    changed = recipe.model_copy(update={"profile": name, "models": models, "review": said.model_copy(update=more)})
+    changed._base = recipe._base
+    return changed
