@@ -94,22 +94,27 @@ def test_groups_are_by_exact_equality_and_null_equals_null() -> None:
 @pytest.mark.parametrize(
     "cell, value",
     [
-        ("a", "a"), ("", ""), (r"a\|b", "a|b"), (r"\*", "*"), (r"\[x", "[x"), (r"\<missing>", "<missing>"),
-        (r"\\", "\\"), (r"\{\}", "{}"), ("2*3", "2*3"), ("a,b", "a,b"), ("ä\n", "ä\n"),
-        ("*", None), ("[x", None), ("<x", None), ("a|b", None), ("{a}", None), ("a\\", None), (r"\a", None),
+        ("a", "a"), ("", ""), ("a|b", "a|b"), (r"\*", "*"), ("[x", "[x"), (r"\<missing>", "<missing>"),
+        (r"\\", "\\"), (r"\{}", "{}"), ("2*3", "2*3"), ("a,b", "a,b"), ("ä\n", "ä\n"), ("<=50K", "<=50K"),
+        (r"a\|b", r"a\|b"), ("a\\", "a\\"), ("**", "**"), (r"\\a", r"\a"),
+        ("*", None), ("<missing>", None), (r"\[x", None), (r"\<x", None), ("{a}", None), (r"\a", None), ("\\", None),
     ],
 )  # fmt: skip
 def test_texts(cell: str, value: str | None) -> None:
     assert parse_text(cell) == value
 
 
+def test_which_mark_opens_several_texts() -> None:
+    assert (parse_text("[a", "["), parse_text("{a", "["), parse_text(r"\[a", "[")) == (None, "{a", "[a")
+
+
 @pytest.mark.parametrize(
     "cell, values",
     [
-        ("{a|b}", ["a", "b"]), ("a", ["a"]), ("{|a}", ["", "a"]), (r"{a\|b|\{}", ["a|b", "{"]),
-        (r"{\*|b}", ["*", "b"]),
-        ("{a|b|c}", ["a", "b", "c"]),
-        ("{a}", None), ("{}", None), ("{a|b", None), ("a|b}", None), ("{a|{b}}", None), ("{*|b}", None),
+        ("{a|b}", ["a", "b"]), ("a", ["a"]), ("{|a}", ["", "a"]), (r"{a\|b|{}", ["a|b", "{"]),
+        ("{*|b}", ["*", "b"]), ("{<=50K|>50K}", ["<=50K", ">50K"]), (r"{a\\|b}", ["a\\", "b"]),
+        ("{a|b|c}", ["a", "b", "c"]), ("a|b}", ["a|b}"]), ("{a|{b}}", ["a", "{b}"]), ("{a|}b}", ["a", "}b"]),
+        ("{a}", None), ("{}", None), ("{a|b", None), (r"{\*|b}", None), (r"{a\|b}", None),
         ("{a|b\\}", None),
     ],
 )  # fmt: skip
@@ -201,7 +206,7 @@ def test_a_root_with_another_name_covers_the_missing_leaf_below_it() -> None:
         ("set", r"{a\|b|c}", "a|b", True),
         ("set", r"\*", "*", True), ("set", r"\*", "x", False), ("value", "a", "a", True),
         ("value", "{a|b}", "a", False),
-        ("value", r"a\|b", "a|b", True), ("set", "{a|b}", None, False),
+        ("value", "a|b", "a|b", True), ("set", "{a|b}", None, False),
     ],
 )  # fmt: skip
 def test_sets_and_values(kind: str, cell: str, value: object, expected: bool) -> None:
@@ -242,11 +247,11 @@ ORDER = ["low", "mid, or so", "high"]
         (column("interval", "numeric"), ["3", "[1,3]", "[3,3]"], ["[3,1]", "x", "[1,x]", "[x,3]", "{1|3}", ""]),
         (column("bounds", "date"), ["2020-01-01", "[2020-01-01,2020-01-02]"], ["2020", "[2020-01-02,2020-01-01]"]),
         (column("interval", "ordinal", order=ORDER), ["low", "[low,high]"], ["[high,low]", "top", "[low]"]),
-        (column("representative", "ordinal", order=ORDER), ["low"], ["top"]),
-        (column("set"), ["a", "{a|b}", "12", r"\*"], ["{a}", "{a|*}", "[a", r"\a"]),
+        (column("representative", "ordinal", order=[*ORDER, "[low,high]"]), ["low", "[low,high]"], ["top"]),
+        (column("set"), ["a", "{a|b}", "12", r"\*", "{a|*}", "[a", "<=5"], ["{a}", "{a", r"\a"]),
         (column("set", "numeric"), ["1", "{1|2.5}"], ["{1|two}", "two", "{1|}", "{two|1}"]),
         (column("set", "date"), ["2020-01-01", "{2020-01-01|2020-01-03}"], ["{2020-01-01|soon}", "soon"]),
-        (column("value"), ["a", "a,b", r"a\|b"], ["{a|b}", "[a", "a|b"]),
+        (column("value"), ["a", "a,b", r"a\|b", "{a|b}", "[a", r"\*"], []),
         (column("value", "numeric"), ["1", "-5e3", " 7"], ["one", "{1|2}", "[1,2]", r"\*"]),
         (column("value", "date"), ["2020-01-01"], ["soon", "{2020-01-01|2020-01-02}"]),
     ],
@@ -262,7 +267,7 @@ def test_members_of_cells() -> None:
     """Of a set with something unreadable in it no member is left, and ``*`` and ``<missing>`` have none."""
     texts = pl.Series(["*", "{1|2.0}", "<missing>", "{3|x}", "4"])
     assert read_cells(column("set", "numeric"), texts).members.rows() == [(1, "1"), (1, "2"), (4, "4")]
-    assert read_cells(column("value"), pl.Series([r"\*", "*", r"a\|b"])).members.rows() == [(0, "*"), (2, "a|b")]
+    assert read_cells(column("value"), pl.Series([r"\*", "*", "{a"])).members.rows() == [(0, r"\*"), (2, "{a")]
     cells = read_cells(column("interval", "numeric"), pl.Series(["[1,3]", "5"]))
     assert (cells.low.tolist(), cells.high.tolist(), cells.members.height) == ([1, 5], [3, 5], 0)
 
@@ -284,6 +289,6 @@ def test_cells_are_split_as_they_are_parsed_one_by_one() -> None:
     texts = ["".join(rng.choice(marks, rng.integers(0, 7))) for _ in range(3000)]
     cells = list(dict.fromkeys([*texts, *(f"{{{text}}}" for text in texts), "{a|b}", "{a||b}", "{|}", "{a|*}", "{a}"]))
     for sets in (True, False):
-        parsed = [parse_set(cell) if sets else [parse_text(cell)] for cell in cells]
+        parsed = [parse_set(cell) if sets else [cell][: cell not in ("*", "<missing>")] for cell in cells]
         wanted = [(place, value) for place, values in enumerate(parsed) for value in values or () if value is not None]
         assert sorted(split_cells(pl.Series(cells), sets=sets).rows()) == sorted(wanted)

@@ -91,6 +91,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (QUASI | {"cells": "bounds", "type": "numeric", "columns": ["a", "b", "c"]}, BOUNDS),
     (QUASI | {"columns": ["a", "b"]}, BOUNDS),
     (QUASI | {"cells": "bounds", "columns": ["a", "b"]}, "is categorical, so its cells cannot be bounds."),
+    (QUASI | {"several": "[,]"}, "has several values in a cell written in a way that is not known."),
+    (EXACT | {"several": "{|}"}, "has several values in a cell written in a way that is not known."),
     (SENSITIVE | {"cells": "set"}, "is sensitive, so its cells must be of kind 'value'."),
     (SENSITIVE | {"role": "neutral", "cells": "label", "hierarchy": TREE},
      "is neutral, so its cells must be of kind 'value'."),

@@ -88,6 +88,8 @@ ACCEPTED: dict[str, dict[str, Any]] = {
     "figure at the other": figure(value=1.0, baseline=0.25),
     "bounds": column(type="numeric", cells="bounds", columns=["a", "b"], null="*"),
     "representatives": column(type="numeric", cells="representative", null="*"),
+    "sets": column(cells="set", several="{|}"),
+    "intervals": column(type="numeric", cells="interval", several="[,]"),
     "hierarchy": column(hierarchy=[["a", "*"]], whole=True),
     "shifted": column(role="sensitive", type="date", coded="shifted", days=3, answers=True),
     "prefix": built({"prefix": [1, 2], "mask": "*"}),
@@ -213,6 +215,9 @@ REFUSED: list[tuple[Any, str]] = [
     *((column(**{key: value}), f"Column 2 of the manifest has a '{key}' that says nothing about it.")
       for key, value in (("columns", ["a", "b"]), ("null", "*"), ("whole", True), ("days", 3), ("answers", True),
                          ("builder", {"dates": []}))),
+    (column(cells="set"),
+     "Column 2 of the manifest does not say how several values are written: verify it with the Shoal that wrote it."),
+    (column(several="{|}"), "Column 2 of the manifest has a 'several' that says nothing about it."),
     (column(days=3, whole=True), "Column 2 of the manifest has a 'whole' that says nothing about it."),
     (column(type="numeric", cells="bounds", null=""),
      "Column 2 of the manifest has a 'null' that says nothing about it."),

@@ -130,9 +130,8 @@ def test_cells_as_they_are_written(cells: str, type: str, order: list[str] | Non
     (["30", "[30.,39]"], {}), (["[03,9]"], {}), (["[3e1,39]"], {}), (["[30, 39]"], {}), (["[1E300,2e300]"], {}),
     (["[2026-01-31,2026-02-01]", "[2026-01-31T00:00:00,2026-02-01]"], {"type": "date"}),
     (["[2026-01-31,2026-01-31]"], {"type": "date"}), (["[ 2026-01-31,2026-02-01]"], {"type": "date"}),
-    (["[\\a,b]"], {"type": "ordinal"}), (["[\\*,b]", "[\\*,\\*]"], {"type": "ordinal"}),
+    (["[*,b]", "[*,*]"], {"type": "ordinal"}),
     (["{a|b}", "{b|a}"], {"cells": "set"}), (["{a|a}"], {"cells": "set"}), (["{a|a|b}"], {"cells": "set"}),
-    (["a\\*"], {"cells": "set"}), (["{a|b\\[}", "x"], {"cells": "set"}), (["a[", "a\\["], {"cells": "set"}),
 ])  # fmt: skip
 def test_a_cell_in_another_spelling(values: list[str], column: dict[str, Any]) -> None:
     kind = {"cells": "interval"} | ({"type": "categorical"} if column.get("cells") == "set" else {})

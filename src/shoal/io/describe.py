@@ -14,6 +14,7 @@ from shoal.kinds.base import Kind, Trait
 from shoal.kinds.codings import left_open
 from shoal.kinds.generalised import GENERALISED
 from shoal.recoding.applied import Released
+from shoal.recoding.cell_text import SEVERAL
 from shoal.recoding.output import Output
 from shoal.recoding.publish import released_columns
 from shoal.table.column import TREE, Column
@@ -276,6 +277,8 @@ def _column(
         role = "pseudonym" if name in domain.schema.pseudonym else "neutral"
         return {"name": name, "role": role, "type": "categorical", "cells": "value"}
     entry: dict[str, Any] = {"name": name, "role": column.role, "type": column.type, "cells": column.cells}
+    if column.cells in SEVERAL:
+        entry["several"] = SEVERAL[column.cells]
     if column.cells == "bounds":
         entry["columns"] = file_columns(column)
     if column.cells in ("bounds", "representative") and column.type in ("numeric", "date"):

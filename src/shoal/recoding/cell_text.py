@@ -10,14 +10,16 @@ every kind      ``*`` is everything, ``<missing>`` a missing value
 ``label``       a hierarchy label exactly as it is, to be looked up and never parsed
 ==============  ====================================================================================
 
-In values of text a backslash escapes ``\ { } |`` and a leading ``*``, ``[`` or ``<``; between the brackets
-of an interval also a comma. Numbers and dates hold none of these. A cell has one text and a text one cell.
+A value that stands alone is written as it was collected. Only one that would be read as something else has a backslash
+in front: ``*`` and ``<missing>``, and what begins with a backslash or with the mark that opens several values. Among
+several values a backslash stands before a backslash and before the mark between them (``|`` or a comma). A cell has one
+text and a text one cell.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -34,9 +36,10 @@ if TYPE_CHECKING:
 KINDS = ("interval", "label", "set", "value")
 TYPES = ("numeric", "date", "ordinal", "categorical")
 
-_SPECIAL = re.compile(r"[\\{}|]")
+# How several values are written, as manifests say it: the mark before them, the one between them, the one behind them.
+SEVERAL = {"set": "{|}", "interval": "[,]"}
+
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-_WHOLE = re.compile(r"(?:[^\\]|\\.)*", re.DOTALL)
 _NUMBER = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d{1,6})?", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 # A run without a bare comma: anything but backslash and comma, or a backslash with what it escapes.
@@ -86,25 +89,21 @@ class Set:
 Cell = Star | Missing | Value | Interval | Label | Set
 
 
-def escape(text: str) -> str:
-    r"""Write a value so that no grammar of cells can take it for anything else.
+def escape(text: str, kind: str = "set") -> str:
+    r"""Write a value that stands alone in a column of ``set`` or ``interval`` cells.
 
     Examples
     --------
-    >>> print(escape("a|b"), escape("*"), escape("2*3"))
-    a\|b \* 2*3
+    >>> print(escape("<=50K"), escape("a|b"), escape("*"), escape("{a"))
+    <=50K a|b \* \{a
     """
-    text = _SPECIAL.sub(r"\\\g<0>", text)
-    return "\\" + text if text.startswith(("*", "[", "<")) else text
+    mistaken = text in (STAR, MISSING) or text.startswith(("\\", SEVERAL[kind][0]))
+    return "\\" + text if mistaken else text
 
 
 def unescape(text: str) -> str:
     """Undo :func:`escape`."""
-    if "\\" not in text:
-        return text
-    if not _WHOLE.fullmatch(text):
-        raise InputError("A cell ends in a bare backslash: check how the file was written.")
-    return _ESCAPED.sub(r"\1", text)
+    return text.removeprefix("\\")
 
 
 def format_interval(lo_text: str, hi_text: str) -> str:
@@ -116,8 +115,8 @@ def format_interval(lo_text: str, hi_text: str) -> str:
     ('[17,35]', '17')
     """
     if lo_text == hi_text:
-        return escape(lo_text)
-    return f"[{_bound(lo_text)},{_bound(hi_text)}]"
+        return escape(lo_text, "interval")
+    return f"[{_among(lo_text, ',')},{_among(hi_text, ',')}]"
 
 
 def format_set(values: Sequence[str]) -> str:
@@ -132,7 +131,7 @@ def format_set(values: Sequence[str]) -> str:
         raise InternalError("A set cell needs at least one value.")
     if len(values) == 1:
         return escape(values[0])
-    return "{" + "|".join(map(escape, values)) + "}"
+    return "{" + "|".join(_among(value, "|") for value in values) + "}"
 
 
 def interval_texts(low_texts: pl.Series | Sequence[str], high_texts: pl.Series | Sequence[str]) -> pl.Series:
@@ -143,10 +142,8 @@ def interval_texts(low_texts: pl.Series | Sequence[str], high_texts: pl.Series |
     high = pl.Series("high", high_texts, dtype=pl.String)
     if len(low) != len(high):
         raise InternalError(f"Intervals need as many low ends as high ends: got {len(low)} and {len(high)}.")
-    alone, lo, hi = (
-        pl.col(name).str.replace_all(special, r"\${0}").str.replace(r"^[*\[<]", r"\${0}")
-        for name, special in (("low", r"[\\{}|]"), ("low", r"[\\{}|,]"), ("high", r"[\\{}|,]"))
-    )
+    alone = pl.col("low").str.replace(r"^(?:[\\\[]|\*$|<missing>$)", r"\${0}")
+    lo, hi = (pl.col(name).str.replace_all(r"[\\,]", r"\${0}") for name in ("low", "high"))
     cell = pl.when(pl.col("low") == pl.col("high")).then(alone).otherwise(pl.format("[{},{}]", lo, hi))
     return pl.DataFrame([low, high]).select(cell.alias("cell"))["cell"]
 
@@ -183,29 +180,42 @@ def parse(cell: str, kind: str, type: str) -> Cell:
     if kind == "set" and cell.startswith("{"):
         return _parse_set(cell)
     if type in ("ordinal", "categorical") or kind == "set":
-        return Value(_read(cell, escape))
+        return Value(_alone(cell, kind))
     if kind == "interval":
         _quantity(cell, type)
     return Value(cell)
 
 
-def _bound(text: str) -> str:
-    return escape(text).replace(",", "\\,")
+def _among(text: str, between: str) -> str:
+    """A value as it is written among several."""
+    return text.replace("\\", "\\\\").replace(between, "\\" + between)
 
 
-def _read(text: str, write: Callable[[str], str]) -> str:
-    """The value that ``write`` writes as exactly this text."""
+def _alone(text: str, kind: str) -> str:
+    """The value that is written as exactly this text where it stands alone."""
     value = unescape(text)
-    if write(value) != text:
-        raise InputError("A cell has a character that is wrongly escaped, or wrongly not: check the file.")
+    if escape(value, kind) != text:
+        raise _misspelled()
     return value
+
+
+def _one_of(text: str, between: str) -> str:
+    """The value that is written as exactly this text among several."""
+    value = _ESCAPED.sub(r"\1", text)
+    if _among(value, between) != text:
+        raise _misspelled()
+    return value
+
+
+def _misspelled() -> InputError:
+    return InputError("A cell has a character that is wrongly escaped, or wrongly not: check the file.")
 
 
 def _parse_interval(cell: str, type: str) -> Interval:
     found = _BOUNDS.fullmatch(cell[1:-1]) if cell.endswith("]") else None
     if found is None:
         raise InputError("A cell begins like an interval but is not written as '[lo,hi]': check the file.")
-    low, high = (_read(bound, _bound) for bound in found.groups())
+    low, high = (_one_of(bound, ",") for bound in found.groups())
     if low == high:
         raise InputError(
             "A cell is an interval of one value, which stands alone when written: check the file."
@@ -222,7 +232,7 @@ def _parse_set(cell: str) -> Set:
         found = _MEMBER.match(inner, place)
         if found is None:
             raise InputError("A cell begins like a set but is not written as '{a|b}': check the file.")
-        members.append(_read(found[1], escape))
+        members.append(_one_of(found[1], "|"))
         place, more = found.end(), found[2] == "|"
     if not cell.endswith("}") or len(members) < 2 or len(set(members)) < len(members):
         raise InputError("A cell begins like a set but does not list two or more values: check the file.")

@@ -2,9 +2,10 @@
 
 Grammar: ``*`` covers everything and ``<missing>`` a missing value; an interval column holds ``x`` or
 ``[lo,hi]``, closed; a label column holds nodes of the manifest's hierarchy, never parsed; a set column
-holds a text or ``{a|b}``; a value column holds a text. In texts ``\\`` escapes ``\\ { } |`` and a leading
-``*``, ``[`` or ``<``; between the brackets of an interval also a comma. Bounds come here as intervals and a
-representative as a value alone (see ``styles``).
+holds a text or ``{a|b}``; a value column holds a text as it is. The manifest names the marks around and between several
+texts. A text alone has a backslash in front where it would be read as ``*``, ``<missing>`` or several texts, or begins
+with a backslash itself; among several texts a backslash stands before backslashes and the mark between them. Bounds
+come here as intervals and a representative as a value alone (see ``styles``).
 """
 
 from __future__ import annotations
@@ -20,16 +21,12 @@ from shoal.verify.values import MISSING, STAR, canonical
 
 RANGES = ("interval", "bounds", "representative")
 
-_PIECE = r"(?:[^\\{}|]|\\[\\{}|*\[<])*"
-_TEXT = re.compile(rf"(?![*\[<]){_PIECE}", re.DOTALL)
+_PIECE = r"(?:[^\\|]|\\[\\|])*"
 _SET = re.compile(rf"\{{({_PIECE}(?:\|{_PIECE})+)\}}", re.DOTALL)
-_SPLIT = re.compile(rf"{_PIECE}", re.DOTALL)
-# The same for cells without escapes.
-_BARE = r"(?:[^\\{}|*\[<][^\\{}|]*)?"
-_PLAIN_TEXT = rf"^{_BARE}$"
-_PLAIN_SET = rf"^\{{{_BARE}(?:\|{_BARE})+\}}$"
-# Inside the brackets of an interval of texts a comma is escaped too.
-_ENDS = re.compile(r"\[((?:[^\\,]|\\.)*),((?:[^\\,]|\\.)*)\]", re.DOTALL)
+_SPLIT = re.compile(_PIECE, re.DOTALL)
+_PLAIN_SET = r"^\{[^\\|]*(?:\|[^\\|]*)+\}$"  # without escapes
+_END = r"((?:[^\\,]|\\[\\,])*)"
+_ENDS = re.compile(rf"\[{_END},{_END}\]", re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
 
@@ -94,9 +91,17 @@ def outside_domain(column: Column, cells: Cells) -> int:
     return int(((cells.low < low) | (cells.high > high)).sum())
 
 
-def parse_text(cell: str) -> str | None:
-    """The value behind a text cell, None when the cell is malformed."""
-    return _ESCAPE.sub(r"\1", cell) if _TEXT.fullmatch(cell) else None
+def parse_text(cell: str, opens: str = "{") -> str | None:
+    """The value behind a text that stands alone, None when the cell is something else or malformed.
+
+    Parameters
+    ----------
+    opens
+        The mark that several texts of the column would begin with.
+    """
+    value = cell.removeprefix("\\")
+    mistaken = value in (STAR, MISSING) or value.startswith(("\\", opens))
+    return value if mistaken == (value != cell) else None
 
 
 def parse_set(cell: str) -> list[str] | None:
@@ -108,11 +113,10 @@ def parse_set(cell: str) -> list[str] | None:
     pieces, rest = [], match[1]
     while True:
         piece = _SPLIT.match(rest)[0]  # type: ignore[index]
-        pieces.append(parse_text(piece))
+        pieces.append(_ESCAPE.sub(r"\1", piece))
         if len(piece) == len(rest):
-            break
+            return pieces
         rest = rest[len(piece) + 1 :]
-    return None if None in pieces else pieces  # type: ignore[return-value]
 
 
 def parse_ends(cell: str) -> list[str] | None:
@@ -136,30 +140,36 @@ def _ranks(column: Column, texts: pl.Series) -> tuple[np.ndarray, np.ndarray]:
     """Ends of an ordinal column's intervals as ranks; a value alone is both its ends."""
     rank = {text: float(place) for place, text in enumerate(column.order or ())}
     low, high = np.full(len(texts), np.nan), np.full(len(texts), np.nan)
+    closed = column.cells == "interval"
     for index, cell in enumerate(texts.to_list()):
-        ends = parse_ends(cell)
+        ends = parse_ends(cell) if closed else None
         if ends is not None:
             low[index], high[index] = (rank.get(end, np.nan) for end in ends)
         else:
-            low[index] = high[index] = rank.get(parse_text(cell), np.nan)  # type: ignore[arg-type]
+            alone = parse_text(cell, "[" if closed else "{")
+            low[index] = high[index] = rank.get(alone, np.nan)  # type: ignore[arg-type]
     return low, high
 
 
 def split_cells(texts: pl.Series, *, sets: bool) -> pl.DataFrame:
-    """Every value that a set or a text alone stands for, and the cell it is in; malformed cells have none."""
+    """Every value that a cell stands for, and the cell it is in; malformed cells have none.
+
+    Parameters
+    ----------
+    sets
+        Whether cells may be sets of texts; otherwise each but ``*`` and ``<missing>`` is a text as it is.
+    """
     frame, text = texts.rename("text").to_frame().with_row_index("cell"), pl.col("text")
-    frame = frame.select(pl.col("cell").cast(pl.Int64), "text")
-    escaped = text.str.contains("\\", literal=True)
-    several = text.str.contains(_PLAIN_SET) if sets else pl.lit(False)
-    alone = frame.filter(~escaped & text.str.contains(_PLAIN_TEXT))
-    members = frame.filter(~escaped & several).with_columns(text.str.strip_chars("{}").str.split("|")).explode("text")
+    frame = frame.select(pl.col("cell").cast(pl.Int64), "text").filter(~text.is_in([STAR, MISSING]))
+    if not sets:
+        return frame
+    several, escaped = text.str.starts_with("{"), text.str.contains("\\", literal=True)
+    alone = frame.filter(~several & ~text.str.starts_with("\\"))
+    plain = frame.filter(several & ~escaped & text.str.contains(_PLAIN_SET))
+    members = plain.with_columns(text.str.slice(1, text.str.len_chars() - 2).str.split("|")).explode("text")
     # Of cells with escapes there are few, so Python may read them.
-    rest = [
-        (cell, value)
-        for cell, text in frame.filter(escaped).iter_rows()
-        for value in (parse_set(text) if sets else [parse_text(text)]) or ()
-        if value is not None
-    ]
+    odd = frame.filter((several & escaped) | text.str.starts_with("\\"))
+    rest = [(cell, value) for cell, text in odd.iter_rows() for value in parse_set(text) or ()]
     found = pl.concat([alone, members, pl.DataFrame(rest, schema=frame.schema, orient="row")])
     return found.sort("cell", maintain_order=True)
 

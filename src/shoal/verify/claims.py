@@ -23,6 +23,8 @@ ROLES = ("quasi", "sensitive", "neutral", "pseudonym")
 TYPES = ("numeric", "date", "ordinal", "categorical")
 CELLS = ("interval", "label", "set", "value", "bounds", "representative")
 KINDS = ("generalised", "randomised", "pseudonymised", "microaggregated", "bucketised", "perturbed")
+# The marks before, between and behind several values of one cell, by the kind of cells.
+SEVERAL = {"set": "{|}", "interval": "[,]"}
 # How what is published stands for a column's values, and as what it is read.
 CODED = {"graded": "numeric", "mapping": "categorical", "token": "categorical", "shifted": "date"}
 _PUBLICATIONS = ("tables", "permuted")
@@ -204,6 +206,8 @@ def _column(entry: Any) -> Column:
         answers=field({"answers": False, **entry}, "answers", bool, where),
         whole=field({"whole": False, **entry}, "whole", bool, where),
     )
+    if "several" in entry and entry["several"] != SEVERAL.get(column.cells):
+        raise VerificationError(f"{where} has several values in a cell written in a way that is not known.")
     _check_cells(column, kind, where)
     return column
 

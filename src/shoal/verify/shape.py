@@ -54,12 +54,13 @@ _SAID: dict[str, type] = {
 }  # fmt: skip
 _COLUMN = (
     "name", "role", "type", "cells", "columns", "null", "hierarchy", "whole", "builder", "order", "domain", "policy",
-    "non_answers", "coded", "days", "answers", "p",
+    "non_answers", "coded", "days", "answers", "p", "several",
 )  # fmt: skip
 # Where it alone says something; anywhere else nobody would check it.
 _BELONGS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
     "columns": lambda column: column["cells"] == "bounds",
     "null": lambda column: column["cells"] in ("bounds", "representative") and column["null"] == "*",
+    "several": lambda column: column["cells"] in ("set", "interval"),
     "whole": lambda column: "hierarchy" in column,
     "builder": lambda column: "hierarchy" in column and _is_builder(column["builder"]),
     "days": lambda column: column.get("coded") == "shifted",
@@ -213,6 +214,11 @@ def _checked_column(position: int, column: Any) -> str:
     odd = [key for key, belongs in _BELONGS.items() if key in column and not belongs(column)]
     if odd:
         raise VerificationError(f"Column {position} of the manifest has a '{odd[0]}' that says nothing about it.")
+    if column["cells"] == "set" and "several" not in column:
+        raise VerificationError(
+            f"Column {position} of the manifest does not say how several values are written: verify it with the Shoal "
+            "that wrote it."
+        )
     return str(column["name"])
 
 

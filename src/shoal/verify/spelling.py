@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from shoal.verify.cells import parse_ends, parse_set
+from shoal.verify.cells import parse_ends, parse_set, parse_text
 from shoal.verify.claims import Claims, Column
 from shoal.verify.types import Check
 from shoal.verify.values import MISSING, STAR, canonical, encode
@@ -95,21 +95,12 @@ def _respelled_ranges(texts: pl.Series, kind: str) -> int:
 
 
 def _members(cell: str, kind: str) -> tuple[tuple[str, ...], bool]:
-    """What a cell of texts stands for, and whether it is spelled as such cells are; an unreadable one is itself."""
-    values = (parse_ends(cell) if kind == "interval" else None) or parse_set(cell)
-    if values is None:
+    """What a cell of texts stands for, and whether it names each once; an unreadable one is itself."""
+    values = parse_set(cell) if kind == "set" else parse_ends(cell) or [parse_text(cell, "[")]
+    if values is None or None in values:
         return (cell,), True
-    alone = len(values) == 1
-    shape, between = ("[{}]", ",") if kind == "interval" else ("{{{}}}", "|")
-    again = _escape(values[0]) if alone else shape.format(between.join(_escape(one, between) for one in values))
-    whole = tuple(values) if kind == "interval" else tuple(sorted(values))
-    return ("", *whole), cell == again and len(set(values)) == len(values)
-
-
-def _escape(text: str, between: str = "|") -> str:
-    special = "\\{}|," if between == "," else "\\{}|"
-    escaped = "".join(f"\\{mark}" if mark in special else mark for mark in text)
-    return f"\\{escaped}" if escaped[:1] in ("*", "[", "<") else escaped
+    whole = values if kind == "interval" else sorted(values)  # type: ignore[type-var]
+    return ("", *whole), len(set(values)) == len(values)  # type: ignore[arg-type]
 
 
 def _alike(texts: pl.Series) -> int:
