@@ -25,13 +25,17 @@ identifier or a sensitive value of a record.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 
 class ShoalError(Exception):
-    """Base of every deliberate error; ``exit_code`` is what the command line returns."""
+    """Base of every deliberate error; ``exit_code`` is what the command line returns.
+
+    ``everything`` finds what else is wrong, for whoever wants to know all of it; None where nobody has looked.
+    """
 
     exit_code = 1
+    everything: Callable[[], Sequence[ShoalError]] | None = None
 
 
 class UserError(ShoalError):

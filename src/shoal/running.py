@@ -25,6 +25,7 @@ from shoal.io.output import check_output, read_release, write_release
 from shoal.io.publication import Holder
 from shoal.io.publication import resume as settle
 from shoal.io.recipes import Recipe, dump_recipe, load_recipe, parse_recipe
+from shoal.io.roles import settled
 from shoal.io.source import read
 from shoal.io.vouching import bring_vouched
 from shoal.judging.beforehand import all_models
@@ -75,7 +76,7 @@ def run(
     key
         What opens the vault and the registry that the recipe names (`shoal.vault.Key`).
     """
-    recipe = as_recipe(recipe)
+    recipe = settled(as_recipe(recipe))
     folder = recipe.resolve(recipe.output.folder)
     settle(folder.resolve())
     refuse_unlogged(recipe)

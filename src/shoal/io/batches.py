@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import glob
 import mmap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +24,8 @@ from shoal.io.files import extension_of
 from shoal.io.frames import clean
 from shoal.io.normal import MISSING, normalise
 from shoal.io.text import Text
+from shoal.table.preparing import derived_from, prepared, with_derived
+from shoal.table.schema import ColumnSpec
 
 BATCH = 1 << 18  # rows of Parquet in one go
 _BYTES = 1 << 24  # the same of text
@@ -131,6 +133,36 @@ class Batches:
                     raise
                 frame = frame if wanted is None else frame.select(wanted)
                 yield frame if piece.is_plain() else normalise(frame, f"'{path.name}'", self.missing_markers)
+
+
+@dataclass(frozen=True)
+class PreparedBatches:
+    """The same with columns derived, recoded, coded at their ends and rounded (`shoal.table.preparing`)."""
+
+    source: Batches
+    specs: Mapping[str, ColumnSpec]
+
+    @property
+    def name(self) -> str:
+        """What the table is called where nobody said."""
+        return self.source.name
+
+    @property
+    def names(self) -> list[str]:
+        """Its columns, derived ones behind the others."""
+        return with_derived(self.source.names, self.specs)
+
+    def stamp(self) -> dict[str, Any]:
+        """What tells another state of the files, or other columns made of them, from this one."""
+        done = {name: str(spec) for name, spec in self.specs.items() if spec.techniques}
+        return {**self.source.stamp(), "prepared": done}
+
+    def frames(self, wanted: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+        """The rows, in order, in batches; of the columns that are wanted."""
+        names = self.names if wanted is None else wanted
+        needed = {*names, *derived_from(self.specs)}
+        for frame in self.source.frames([name for name in self.source.names if name in needed]):
+            yield prepared(frame, self.specs).select(names)
 
 
 def open_batches(

@@ -104,7 +104,7 @@ def describe(
         "order": output.order,
         "people": domain.by_people,
         "columns": [
-            _released_column(domain, name, models, released, published, output.suppressed)
+            _with_techniques(_released_column(domain, name, models, released, published, output.suppressed), domain)
             for name in released_columns(domain)
         ],
         "models": [model.parameters() for model in models],
@@ -250,6 +250,12 @@ def _released_column(
         # Tells modes from the medians of ordered categories.
         exact |= shown_entry(column.hierarchy, standing or ())
     return {**exact, **released.recoding.of_columns.get(name, {})}
+
+
+def _with_techniques(entry: dict[str, Any], domain: Domain) -> dict[str, Any]:
+    """A column with what was done to it before it was coded, which tells none of its values."""
+    done = domain.schema.spec(entry["name"]).techniques
+    return entry | {"prepared": done} if done else entry
 
 
 def _standing(

@@ -87,6 +87,20 @@ def check_code(value: Any) -> Any:
     return value
 
 
+def check_derive(value: Any) -> Any:
+    if not isinstance(value, dict):
+        raise ValueError("must be a table such as { years = ['born', 'admitted'] } or { first = 'zip', length = 3 }")
+    at = value.get("at")
+    day = isinstance(at, datetime.date) and not isinstance(at, datetime.datetime)
+    return {**value, "at": at.isoformat()} if day else value
+
+
+def check_end(value: Any) -> Any:
+    if not is_number(value) and not (isinstance(value, dict) and is_number(value.get("at"))):
+        raise ValueError("must be a number such as 90, or a table such as { at = 90, as = \"mean\" }")
+    return value
+
+
 def check_hierarchy(value: Any) -> Any:
     if not isinstance(value, str | dict) or not value:
         raise ValueError("must be a file name or a table such as { prefix = [4, 3, 2] }")

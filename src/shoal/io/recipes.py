@@ -17,15 +17,15 @@ from tomlkit.items import AoT, Item
 
 from shoal.errors import RecipeError
 from shoal.io import entries
+from shoal.io.column_settings import ColumnSettings, PolicySettings
 from shoal.io.files import is_data
 from shoal.io.findings import sentence
 from shoal.io.profiling import profiled
 from shoal.io.relations import check_place, check_target, check_url, no_file, relation_name, without_password
 from shoal.io.review import Review, check_review
-from shoal.io.section import Section as _Section
+from shoal.io.section import Section
 from shoal.io.text import UNPACK_LIMIT
 
-Text = Annotated[str, BeforeValidator(entries.as_text)]
 Named = Annotated[dict[str, Any], BeforeValidator(entries.check_named)]
 
 
@@ -36,7 +36,7 @@ _PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*"""
 _LONG_KEY = re.compile(rf"(?<![\w.-])(?:{_PART}\.[ \t]*){{{_DEEPEST}}}")
 
 
-class Source(_Section):
+class Source(Section):
     """What to read: a file, whose ``path`` is relative to the recipe, or a table or query of a database."""
 
     name: str | None = None
@@ -73,7 +73,7 @@ class Source(_Section):
         return self.name or (relation_name(self.table) if self.path is None else Path(self.path).stem)
 
 
-class Roles(_Section):
+class Roles(Section):
     """Every column's role."""
 
     identifiers: list[str] = []
@@ -86,34 +86,10 @@ class Roles(_Section):
     weight: str | None = None
     key: str | None = None
     guard: str | None = None
+    rest: Literal["drop"] | None = None
 
 
-class ColumnSettings(_Section):
-    """What a column needs said about it, under ``[columns.NAME]``."""
-
-    type: Literal["numeric", "date", "ordinal", "categorical"] | None = None
-    format: str | None = None
-    order: list[Text] | None = None
-    domain: Annotated[list[Any], BeforeValidator(entries.check_domain)] | None = None
-    style: Literal["auto", "bounds", "representative"] = "auto"
-    snap: Annotated[Any, BeforeValidator(entries.check_snap)] = "auto"
-    use: Literal["interval"] | None = None
-    non_answers: list[Text] = []
-    missing_markers: list[Text] = []
-    decimal: Literal[".", ","] | None = None
-    thousands: str | None = None
-    shift: Annotated[dict[str, Any], BeforeValidator(entries.check_shift)] | None = None
-    code: Annotated[Any, BeforeValidator(entries.check_code)] = None
-
-
-class PolicySettings(_Section):
-    """The sensitive ranges of a column, under ``[policies.NAME]``."""
-
-    ranges: Annotated[Any, BeforeValidator(entries.check_ranges)]
-    otherwise: Annotated[Literal["value", "error"], Field(alias="else")] = "error"
-
-
-class Engine(_Section):
+class Engine(Section):
     """Who counts, in how much memory, and where its scratch files go (relative to the recipe)."""
 
     name: str = "memory"
@@ -121,7 +97,7 @@ class Engine(_Section):
     scratch: str | None = None
 
 
-class Output(_Section):
+class Output(Section):
     """Where the release goes, and how, and what undoes it; ``folder`` and ``vault`` are relative to the recipe.
 
     ``table`` is a new one in the database that the source is in.
@@ -144,13 +120,13 @@ class Output(_Section):
     log: str | None = None
 
 
-class RegistrySettings(_Section):
+class RegistrySettings(Section):
     """Where the releases of this source are remembered; ``file`` is relative to the recipe."""
 
     file: str
 
 
-class WorkloadSettings(_Section):
+class WorkloadSettings(Section):
     """What the release is for; ``queries`` may name a file of one query a line, relative to the recipe."""
 
     queries: Annotated[list[str] | str, BeforeValidator(entries.check_queries)] = []
@@ -159,7 +135,7 @@ class WorkloadSettings(_Section):
     strength: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=False)] = 1.0
 
 
-class ResearchSettings(_Section):
+class ResearchSettings(Section):
     """What levels are worth to researchers; ``values`` is a table of ``shoal values``, relative to the recipe."""
 
     values: str | None = None
@@ -169,7 +145,7 @@ class ResearchSettings(_Section):
     rv: dict[str, list[Any]] = {}
 
 
-class Compare(_Section):
+class Compare(Section):
     """What ``shoal compare`` sweeps, and the figures that it places points by."""
 
     algorithms: Annotated[list[Named], BeforeValidator(entries.named_entries)] = []
@@ -181,7 +157,7 @@ class Compare(_Section):
     hold_out: Annotated[float, Field(ge=0, le=0.9, strict=False)] = 0.0
 
 
-class Recipe(_Section):
+class Recipe(Section):
     """A whole recipe.
 
     Examples
@@ -219,6 +195,12 @@ class Recipe(_Section):
     def resolve(self, path: str | Path) -> Path:
         """A path of the recipe, seen from where we are."""
         return self._base / path
+
+    def with_roles(self, roles: Roles) -> Recipe:
+        """The same recipe with other roles."""
+        changed = self.model_copy(update={"roles": roles})
+        changed._base = self._base
+        return changed
 
     def with_vault(self, path: Path) -> Recipe:
         """The same recipe with another vault."""
@@ -364,7 +346,7 @@ def _item(value: Any, depth: int) -> Item:
     return tomlkit.item(value)
 
 
-_SECTIONS: dict[str, type[_Section]] = {
+_SECTIONS: dict[str, type[Section]] = {
     "source": Source,
     "roles": Roles,
     "columns": ColumnSettings,

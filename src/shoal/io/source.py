@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from shoal.errors import InputError, ParameterError, SchemaError
+from shoal.errors import InputError, ParameterError, SchemaError, ShoalError
 from shoal.hierarchy.files import build
 from shoal.hierarchy.hierarchy import Hierarchy
 from shoal.hierarchy.values import format_number
@@ -20,15 +21,17 @@ from shoal.io.frames import to_polars
 from shoal.io.native import numbers_as_names
 from shoal.io.normal import normalise
 from shoal.io.policies import load_policy
+from shoal.io.roles import settled_roles
 from shoal.io.text import UNPACK_LIMIT
 from shoal.io.value_tables import read_values
 from shoal.io.written import Notation, as_written
 from shoal.params import choice
-from shoal.table.building import build_table
+from shoal.table.building import build_table, building_problems
 from shoal.table.coding import canonical_text
 from shoal.table.dates import as_declared, refuse_undeclared_dates
 from shoal.table.policies import set_policies
 from shoal.table.population import check_population, wider, with_population
+from shoal.table.preparing import prepared
 from shoal.table.schema import ColumnSpec, Schema, column_spec
 from shoal.table.table import Table
 from shoal.table.workload import Workload, set_workload
@@ -50,6 +53,7 @@ def read(
     weight: str | None = None,
     key: str | None = None,
     guard: str | None = None,
+    rest: str | None = None,
     columns: Sequence[str] | None = None,
     separator: str | None = None,
     sheet: str | None = None,
@@ -76,7 +80,9 @@ def read(
     source
         A path or a frame.
     identifiers, quasi, sensitive, neutral, pseudonym, drop, subject, weight, key, guard
-        The role of every column.
+        The role of every column; ``"lab_*"`` stands for those that it matches, except under neutral and pseudonym.
+    rest
+        ``"drop"`` leaves out columns that have no role, and those that others are derived from.
     columns
         Names of the columns of a file without a header.
     sheet
@@ -91,7 +97,8 @@ def read(
         ``"error"``, ``"drop"`` (leave such rows out) or ``"value"`` (missing is a value of its own).
     settings
         Per column a :class:`shoal.ColumnSpec`, or its entries as a mapping: ``{"admitted": {"type": "date", "format":
-        "%d.%m.%Y"}, "stage": {"type": "ordinal", "order": ["I", "II", "III"]}}``.
+        "%d.%m.%Y"}, "stage": {"type": "ordinal", "order": ["I", "II", "III"]}}``. Some say what is done to
+        a column before it is coded: ``derive``, ``recode``, ``top``, ``bottom``, ``round``.
     hierarchies
         Per column: a file, a `Hierarchy`, its rows, or a builder such as ``{"prefix": [4, 3]}``.
     weights
@@ -119,30 +126,29 @@ def read(
         column: spec if isinstance(spec, ColumnSpec) else column_spec(column, spec)
         for column, spec in (settings or {}).items()
     }
-    schema = Schema(
-        identifiers=list(identifiers),
-        quasi=list(quasi),
-        sensitive=list(sensitive),
-        neutral=list(neutral),
-        pseudonym=list(pseudonym),
-        drop=list(drop),
-        subject=subject,
-        weight=weight,
-        key=key,
-        guard=guard,
-        specs=specs,
-    )
+    if rest is not None:
+        choice("roles", "rest", rest, ("drop",))
+    roles: dict[str, Any] = {
+        "identifiers": identifiers, "quasi": quasi, "sensitive": sensitive, "neutral": neutral, "pseudonym": pseudonym,
+        "drop": drop, "subject": subject, "weight": weight, "key": key, "guard": guard,
+    }  # fmt: skip
+    roles = settled_roles({**roles, "rest": rest}, frame.columns, specs)
+    schema = Schema(**roles, specs=specs)
     if backend is None and columns is None:
         _refuse_headless(frame, schema, source)
     notation = Notation(decimal=decimal, thousands=thousands)
-    frame = as_written(frame, schema, notation)
+    frame = prepared(as_written(frame, schema, notation), specs, subject)
     everybody = None if population is None else read_population(population, base, how, unpack_limit)
     told = Told(
         missing=missing, hierarchies=hierarchies or {}, weights=weights or {}, policies=policies or {},
         workload=workload, research=research or {}, base=base,
         population=None if everybody is None else as_written(everybody, schema, notation),
     )  # fmt: skip
-    return told.table(frame, schema, name=name, backend=backend)
+    try:
+        return told.table(frame, schema, name=name, backend=backend)
+    except ShoalError as error:
+        error.everything = partial(told.problems, frame, schema)
+        raise
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -176,23 +182,57 @@ class Told:
         """
         frame = as_declared(frame, schema)
         refuse_undeclared_dates(frame, schema, self.hierarchies)
-        made = {
-            column: _hierarchy(column, entry, self.base, frame, (often or {}).get(column))
-            for column, entry in self.hierarchies.items()
-        }
+        made = self._trees(frame, often or {})
         everybody = None
         if self.population is not None:
-            everybody = check_population(self.population, schema)
+            mine = {name: schema.specs[name] for name in schema.quasi if name in schema.specs}
+            everybody = check_population(prepared(self.population, mine), schema)
             everybody = as_declared(everybody, Schema(quasi=list(schema.quasi), specs=schema.specs))
             built = [column for column, entry in made.items() if callable(entry) and column in schema.quasi]
             made |= {column: wider(made[column], everybody[column]) for column in built}  # type: ignore[arg-type]
         table = build_table(
             frame, schema, hierarchies=made, missing=self.missing, name=name, backend=backend, weights=self.weights
         )
-        policies = {column: load_policy(column, entry, self.base) for column, entry in self.policies.items()}
+        policies = self._policies()
         table = set_workload(set_policies(table, policies), _workload(self.workload, self.base))
         table = table.knowing(research=_research(self.research, table, self.base))
         return table if everybody is None else with_population(table, everybody)
+
+    def _trees(self, frame: pl.DataFrame, often: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
+        return {
+            column: _hierarchy(column, entry, self.base, frame, often.get(column))
+            for column, entry in self.hierarchies.items()
+        }
+
+    def _policies(self) -> dict[str, Any]:
+        return {column: load_policy(column, entry, self.base) for column, entry in self.policies.items()}
+
+    def problems(self, frame: pl.DataFrame, schema: Schema) -> list[ShoalError]:
+        """Everything for which some rows would be refused, where :meth:`table` stops at the first."""
+        frame, found = as_declared(frame, schema), list[ShoalError]()
+        try:
+            refuse_undeclared_dates(frame, schema, self.hierarchies)
+        except ShoalError as error:
+            found.append(error)
+        trees = self._trees(frame, {}) if set(self.hierarchies) <= set(frame.columns) else {}
+        found += building_problems(frame, schema, trees, self.missing, self.weights)
+        if found:
+            return found
+        table = build_table(frame, schema, hierarchies=trees, missing=self.missing, weights=self.weights)
+        steps: list[Callable[[], Any]] = [
+            *(partial(self._with_policy, table, column) for column in self.policies),
+            lambda: set_workload(set_policies(table, self._policies()), _workload(self.workload, self.base)),
+            lambda: _research(self.research, table, self.base),
+        ]
+        for step in steps:
+            try:
+                step()
+            except ShoalError as error:
+                found += [error] if str(error) not in map(str, found) else []
+        return found
+
+    def _with_policy(self, table: Table, column: str) -> None:
+        set_policies(table, {column: load_policy(column, self.policies[column], self.base)})
 
 
 def read_population(

@@ -16,7 +16,7 @@ from shoal.catalogue import load, make, names
 from shoal.engines.base import Keeping as Writable
 from shoal.engines.kept import KeptRows
 from shoal.errors import InputError, RecipeError
-from shoal.io.batches import Batches, open_batches
+from shoal.io.batches import Batches, PreparedBatches, open_batches
 from shoal.io.entries import memory_bytes
 from shoal.io.evidence import write_evidence
 from shoal.io.output import check_output, told
@@ -24,6 +24,7 @@ from shoal.io.publication import BOUND, Holder, publish
 from shoal.io.publication import resume as settle
 from shoal.io.recipes import Recipe, dump_recipe
 from shoal.io.relations import Relation, no_file
+from shoal.io.roles import settled
 from shoal.io.source import Told, read_population
 from shoal.models.base import Model
 from shoal.pipeline import Progress
@@ -34,6 +35,7 @@ from shoal.streaming.release import MEMORY as MOST_MEMORY
 from shoal.streaming.release import Judged, Stream
 from shoal.table.domain import Domain
 from shoal.table.keys import Keys
+from shoal.table.preparing import changes, refuse_batched
 from shoal.table.schema import ColumnSpec, Schema
 from shoal.verify.folder import MANIFEST
 
@@ -190,6 +192,7 @@ def refuse_unserved(recipe: Recipe, method: Algorithm) -> None:
     name = recipe.engine.name
     advice = f"use the engine '{MEMORY}'"
     _refuse_places(recipe, method)
+    _refuse_unprepared(recipe)
     if recipe.output.table is not None and getattr(method, "publication", None) == "tables":
         raise RecipeError(
             "The release would be two tables, and [output] names one in the database: leave it out, or set "
@@ -204,6 +207,18 @@ def refuse_unserved(recipe: Recipe, method: Algorithm) -> None:
     for what, given in asked.items():
         if given:
             raise RecipeError(f"The engine '{name}' does not serve {what}: {advice}, or leave that out.")
+
+
+def _refuse_unprepared(recipe: Recipe) -> None:
+    """Refuse columns that are changed before they are coded, where nothing but the engine reads rows."""
+    name, specs = recipe.engine.name, schema_of(recipe).specs
+    first = next((column for column, spec in specs.items() if spec.techniques), None)
+    if first is not None and name in (DATABASE, CLUSTER):
+        raise RecipeError(
+            f"The engine '{name}' reads columns as they are, and '{first}' is to be {specs[first].techniques[0]}: do "
+            "that in the source, or use the engine 'duckdb'."
+        )
+    refuse_batched(specs, name)
 
 
 def refuse_unresumed(recipe: Recipe) -> None:
@@ -325,11 +340,13 @@ def _how(recipe: Recipe) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _source(recipe: Recipe, how: Mapping[str, Any]) -> Batches | Relation:
+def _source(recipe: Recipe, how: Mapping[str, Any]) -> Batches | PreparedBatches | Relation:
     """Where the rows are: in files or in a database."""
     source = recipe.source
+    specs = schema_of(recipe).specs
     if source.url is None:
-        return open_batches(recipe.resolve(source.file), columns=source.columns, **how)
+        batches = open_batches(recipe.resolve(source.file), columns=source.columns, **how)
+        return PreparedBatches(batches, specs) if changes(specs) else batches
     return Relation(
         url=source.url, table=source.table, query=source.query, missing_markers=source.missing_markers,
         target=recipe.output.table,
@@ -345,7 +362,7 @@ def memory_of(recipe: Recipe) -> int:
 def schema_of(recipe: Recipe) -> Schema:
     """The roles and settings of a recipe."""
     specs = {name: ColumnSpec(**entry.model_dump()) for name, entry in recipe.columns.items()}
-    return Schema(**recipe.roles.model_dump(), specs=specs)
+    return Schema(**settled(recipe).roles.model_dump(exclude={"rest"}), specs=specs)
 
 
 def _told(recipe: Recipe, how: dict[str, Any]) -> Told:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from numbers import Real
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from shoal.errors import EmptyTableError, InputError, ParameterError, SchemaError
+from shoal.errors import EmptyTableError, InputError, ParameterError, SchemaError, ShoalError
 from shoal.params import choice
 from shoal.table.coding import canonical_text, categories_as_text, code_texts
 from shoal.table.dictionaries import code_column
@@ -73,6 +74,37 @@ def build_table(
         backend=backend,
         dropped=dropped,
     )
+
+
+def building_problems(
+    frame: pl.DataFrame, schema: Schema, hierarchies: Mapping[str, Any], missing: str, weights: Mapping[str, float]
+) -> list[ShoalError]:
+    """Everything for which :func:`build_table` would refuse rows, where it stops at the first."""
+    found: list[ShoalError] = list(schema.problems(frame.columns))
+    if found or frame.height == 0:
+        return found or [EmptyTableError("The table has no rows: there is nothing to publish.")]
+
+    def tried(action: Callable[[], Any]) -> Any:
+        try:
+            return action()
+        except ShoalError as error:
+            found.append(error)
+            return None
+
+    tried(lambda: _check_names(schema, hierarchies, weights))
+    frame = categories_as_text(frame, schema.specs)
+    for counted in (*schema.sensitive, *([schema.subject] if schema.subject is not None else [])):
+        tried(partial(refuse_lookalikes, frame[counted], schema.spec(counted).non_answers))
+    kept = tried(lambda: _handle_missing(frame, schema, missing))
+    tried(lambda: _row_keys(frame, schema))
+    rows = frame if kept is None else frame.filter(kept)
+    coded = {
+        name: tried(partial(code_column, name, schema, rows[name], hierarchies.get(name)))
+        for name in [*schema.quasi, *schema.sensitive]
+    }
+    if None not in coded.values():
+        tried(lambda: check_styles(schema, frame.columns, {name: both[0] for name, both in coded.items()}))
+    return found
 
 
 def _check_names(schema: Schema, hierarchies: Mapping[str, Any], weights: Mapping[str, float]) -> None:

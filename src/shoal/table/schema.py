@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from decimal import Decimal
 from typing import Any
 
 from shoal.errors import ParameterError, SchemaError
 from shoal.hierarchy.values import normal_text
 from shoal.params import choice, nearest, real, shown, whole
+from shoal.table.techniques import Derived, End, checked_derive, checked_end, checked_recode, checked_round
 
 TYPES = ("numeric", "date", "ordinal", "categorical")
 LIST_ROLES = ("identifiers", "quasi", "sensitive", "neutral", "pseudonym", "drop")
@@ -48,6 +50,16 @@ class ColumnSpec:
         Cells of this column that stand for a missing value.
     decimal, thousands
         How a column of text writes numbers, such as ``","`` and ``"."`` for 1.234,5; as the source does when None.
+    derive
+        Make the column from others: ``{"years": ["born", "admitted"]}``, ``{"days": "born", "at": "2026-01-01"}``,
+        ``{"year": "born"}``, ``{"month": "born"}`` or ``{"first": "zip", "length": 3}``.
+    recode, recode_else
+        Which value becomes which, and whether others are an ``"error"`` or are ``"keep"``-t.
+    top, bottom
+        From where on values become one: a number (``90`` gives ``90+``, or ``<=90`` at the bottom), or a table of
+        ``at`` and ``as``, a text, a number or ``"mean"``.
+    round
+        The base that numbers between the ends are rounded to.
     """
 
     type: str | None = None
@@ -63,8 +75,15 @@ class ColumnSpec:
     missing_markers: Sequence[str] = ()
     decimal: str | None = None
     thousands: str | None = None
+    derive: Derived | Any = None
+    recode: Mapping[str, str] | None = None
+    recode_else: str = "error"
+    top: End | Any = None
+    bottom: End | Any = None
+    round: Any = None
 
     def __post_init__(self) -> None:
+        self._check_techniques()
         if self.code is not None:
             object.__setattr__(self, "code", _checked_code(self.code))
         if self.shift is not None:
@@ -91,6 +110,32 @@ class ColumnSpec:
             object.__setattr__(self, "order", _as_read("order", self.order))
         if self.type == "ordinal" and not self.order:
             raise ParameterError("An ordinal column needs its 'order': the list of its values, lowest first.")
+
+    def _check_techniques(self) -> None:
+        choice("a column", "recode_else", self.recode_else, ("error", "keep"))
+        if self.derive is not None and not isinstance(self.derive, Derived):
+            object.__setattr__(self, "derive", checked_derive(self.derive))
+        if self.recode is not None:
+            object.__setattr__(self, "recode", checked_recode(self.recode))
+        if self.round is not None and not isinstance(self.round, Decimal):
+            object.__setattr__(self, "round", checked_round(self.round))
+        for what in ("top", "bottom"):
+            given = getattr(self, what)
+            if given is not None and not isinstance(given, End):
+                object.__setattr__(self, what, checked_end(what, given))
+        if self.top is not None and self.bottom is not None and self.bottom.at >= self.top.at:
+            raise ParameterError("The 'bottom' of a column must be below its 'top'.")
+
+    @property
+    def techniques(self) -> list[str]:
+        """What is done to the column before it is coded, in words that tell no value."""
+        found = {"derived": self.derive, "recoded": self.recode, "top-coded": self.top, "bottom-coded": self.bottom}
+        return [word for word, given in (found | {"rounded": self.round}).items() if given is not None]
+
+    @property
+    def changes_numbers(self) -> bool:
+        """Whether the column is rounded or coded at its ends."""
+        return any(given is not None for given in (self.round, self.top, self.bottom))
 
 
 def column_spec(name: str, given: Mapping[str, Any]) -> ColumnSpec:
@@ -173,23 +218,31 @@ class Schema:
 
     def check(self, columns: Sequence[str]) -> None:
         """Refuse unknown columns, columns without a role, and a table without quasi-identifiers."""
+        for problem in self.problems(columns):
+            raise problem
+
+    def problems(self, columns: Sequence[str]) -> Iterator[SchemaError]:
+        """Everything that is wrong with the roles of some columns."""
         roles = self.roles()
         known = set(columns)
-        for name in [*roles, *self.specs]:
+        for name in dict.fromkeys([*roles, *self.specs]):
             if name not in known:
                 near = nearest(name, columns)
                 hint = f"Did you mean '{near}'?" if near else f"The columns are: {', '.join(columns)}."
-                raise SchemaError(f"There is no column '{name}' in the table. {hint}")
+                yield SchemaError(f"There is no column '{name}' in the table. {hint}")
         without = [name for name in columns if name not in roles]
         if without:
-            raise SchemaError(
+            yield SchemaError(
                 f"{_listed(without)} no role: add {'it' if len(without) == 1 else 'each'} to identifiers, quasi, "
                 "sensitive, neutral or drop."
             )
-        self._check_shifts(roles)
-        self._check_codes(roles)
+        for check in (self._check_shifts, self._check_codes):
+            try:
+                check(roles)
+            except SchemaError as error:
+                yield error
         if not self.quasi:
-            raise SchemaError("The table has no quasi-identifier: name at least one column under 'quasi'.")
+            yield SchemaError("The table has no quasi-identifier: name at least one column under 'quasi'.")
 
     def _check_shifts(self, roles: Mapping[str, str]) -> None:
         for name, spec in self.specs.items():

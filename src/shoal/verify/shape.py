@@ -54,13 +54,14 @@ _SAID: dict[str, type] = {
 }  # fmt: skip
 _COLUMN = (
     "name", "role", "type", "cells", "columns", "null", "hierarchy", "whole", "builder", "order", "domain", "policy",
-    "non_answers", "coded", "days", "answers", "p", "several",
+    "non_answers", "coded", "days", "answers", "p", "several", "prepared",
 )  # fmt: skip
 # Where it alone says something; anywhere else nobody would check it.
 _BELONGS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
     "columns": lambda column: column["cells"] == "bounds",
     "null": lambda column: column["cells"] in ("bounds", "representative") and column["null"] == "*",
     "several": lambda column: column["cells"] in ("set", "interval"),
+    "prepared": lambda column: _are_techniques(column["prepared"]),
     "whole": lambda column: "hierarchy" in column,
     "builder": lambda column: "hierarchy" in column and _is_builder(column["builder"]),
     "days": lambda column: column.get("coded") == "shifted",
@@ -68,6 +69,7 @@ _BELONGS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
     "p": lambda column: column["role"] == "quasi" and column["cells"] == "value",
 }
 _BUILDERS = ({"prefix", "mask"}, {"widths", "origin"}, {"intervals"}, {"dates"}, {"quantiles"})
+_TECHNIQUES = ("derived", "recoded", "top-coded", "bottom-coded", "rounded")
 # What only some kinds say, by how quasi-identifiers were made.
 _APART = {
     "bucketised": ("group", "publication", "leftovers"), "randomised": ("redraw",), "perturbed": ("perturbation",),
@@ -238,6 +240,11 @@ def _check_chances(manifest: Mapping[str, Any], made: str) -> None:
         raise VerificationError("The 'redraw' of the manifest must be a number of its columns with a chance above 0.")
     if manifest["redraw"] > 1 and max(drawn) - min(drawn) > _SUM:
         raise VerificationError("The manifest redraws several columns of a record, and their chances are not equal.")
+
+
+def _are_techniques(words: Any) -> bool:
+    """Whether words are those for what is done to a column before it is coded, each once and in our order."""
+    return isinstance(words, list) and bool(words) and words == [word for word in _TECHNIQUES if word in words]
 
 
 def _is_builder(rule: Any) -> bool:
