@@ -200,3 +200,37 @@ def test_all_problems_are_told_at_once(shoal: Shoal, write: Callable[[str], Path
     told = " ".join(one["message"] for one in result.json["problems"])
     assert len(result.json["problems"]) >= 4
     assert all(word in told for word in ("evidence", "cutt", "'k'", "linkag")), told
+
+
+def test_everything_about_a_source_is_told_at_once(shoal: Shoal, write: Callable[[str], Path]) -> None:
+    """A run stops at the first of these; each is the sentence that it would come to."""
+    lines = [f"p{n},{20 + n % 9},{'fmx'[n % 3]},{n % 28 + 1}.03.2020,{('flu', '')[n % 7 == 0]}" for n in range(60)]
+    recipe = write(RECIPE.replace('"sex"]', '"sex", "seen"]').replace(HIERARCHIES, f'{HIERARCHIES}sex = "sex.csv"\n'))
+    (recipe.parent / "people.csv").write_text("\n".join(["name,age,sex,seen,disease", *lines]) + "\n", "utf-8")
+    result = shoal("check", recipe, "--json")
+    told = [one["message"] for one in result.json["problems"]]
+    assert result.code == 2
+    assert [words for words in ("'seen' looks like dates", "missing cells in disease (9)", "does not contain 'm', 'x'")
+            if not any(words in one for one in told)] == []  # fmt: skip
+    assert shoal("run", recipe).err.strip().endswith(told[0])
+
+
+def test_what_a_run_of_few_rows_refuses_in_the_end_is_told_before(shoal: Shoal, write: Callable[[str], Path]) -> None:
+    """People are alone on quasi-identifiers and neutral columns together, which nothing but a release tells."""
+    lines = [f"p{n},{20 + n % 20},{'fm'[n % 2]},{n // 6},{('flu', 'gout')[n // 2 % 2]}" for n in range(60)]
+    recipe = write(RECIPE.replace(QUASI, f'{QUASI}\nneutral = ["ward"]'))
+    (recipe.parent / "people.csv").write_text("\n".join(["name,age,sex,ward,disease", *lines]) + "\n", "utf-8")
+    checked, run = shoal("check", recipe, "--json"), shoal("run", recipe)
+    assert (checked.code, run.code) == (2, 2)
+    assert [one["codes"] for one in checked.json["refusals"]] == [["W-NEUTRAL"]]
+    assert checked.json["error"]["message"] in run.err
+
+
+def test_what_a_run_takes(shoal: Shoal, write: Callable[[str], Path]) -> None:
+    recipe = write(RECIPE)
+    found = shoal("check", recipe, "--json").json["foreseen"]
+    assert found["sample"] == 60
+    assert 0 < found["seconds"] < 600
+    assert found["bytes"] > 1 << 20
+    assert found["likely"] == []
+    assert "A run takes about" in shoal("check", recipe).out

@@ -64,7 +64,8 @@ def stays(folder: Path, text: str = RECIPE) -> Path:
     rows = range(200)
     pl.DataFrame({
         "born": [f"{1 + row % 28:02}.{1 + row % 12:02}.{1930 + row * 7 % 70}" for row in rows],
-        "came": [f"2024-0{1 + row % 9}-10" for row in rows], "went": [f"2024-0{1 + row % 9}-1{row % 6}" for row in rows],
+        "came": [f"2024-0{1 + row % 9}-10" for row in rows],
+        "went": [f"2024-0{1 + row % 9}-1{row % 6}" for row in rows],
         "zip": [f"{10 + row % 4}{row:03}" for row in rows], "cost": [100 + row * 37 % 900 for row in rows],
         "state": [("widowed", "single", "married")[row % 3] for row in rows],
         "illness": [("flu", "gout", "cold")[row * 5 % 11 % 3] for row in rows],

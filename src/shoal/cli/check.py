@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection
+import time
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shoal.cli.foreseen import foresee, foreseen_stream, hopeless
 from shoal.cli.options import Json, Replace
 from shoal.cli.show import (
     error_data,
@@ -44,8 +46,9 @@ def check(
     with steps() as step:
         step("loading")
         from shoal.io.recipes import load_recipe
+        from shoal.io.roles import settled
 
-        data, problems = _examine(load_recipe(recipe), step, replace)
+        data, problems = _examine(settled(load_recipe(recipe)), step, replace)
     if problems:
         first = problems[0]
         data["error"] = error_data(type(first).__name__, str(first), first.exit_code)
@@ -76,7 +79,7 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
         try:
             return action()
         except ShoalError as error:
-            problems.append(error)
+            problems.extend(_all_of(error))
             return None
 
     _try_places(recipe, replace, tried)
@@ -87,7 +90,9 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
     if keeps_rows(recipe):
         return _elsewhere(recipe, algorithm, asked, problems, step), problems
     step("reading")
+    started = time.perf_counter()
     table: Table | None = tried(lambda: read_recipe_source(recipe))
+    reading = time.perf_counter() - started
     tried(lambda: refuse_unknown_codes(recipe.acknowledge))
     if table is None or algorithm is None or None in asked:
         return {"problems": [_problem(one) for one in problems]}, problems
@@ -102,6 +107,7 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
     if not any(isinstance(one, InfeasibleError) for one in problems):
         tried(lambda: _begin(recipe, table, algorithm, judge))
         tried(lambda: _of_codes(table, algorithm, given or {}, recipe.acknowledge))
+    foreseen = _foreseen(recipe, table, reading, problems, step)
     data = {
         "rows": table.n,
         "rows_dropped": table.n_dropped,
@@ -111,9 +117,27 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
         "models": [model.parameters() for model in models],
         "vacuous": [{"model": model.parameters(), "on": on} for model, on in empty],
         "output_free": _is_free(recipe.resolve(recipe.output.folder)),
+        "foreseen": foreseen,
         **_told(problems),
     }
     return data, problems
+
+
+def _all_of(error: ShoalError) -> Sequence[ShoalError]:
+    """Everything that is wrong, where somebody can tell more than the first of it."""
+    return (error.everything() if error.everything is not None else ()) or [error]
+
+
+def _foreseen(
+    recipe: Recipe, table: Table, reading: float, problems: list[ShoalError], step: Step
+) -> dict[str, Any] | None:
+    """What samples of the rows tell of a run, with what it would refuse in the end added to the problems."""
+    if hopeless(problems):
+        return None
+    accepted = {code for one in problems if isinstance(one, RefusalError) for code in one.codes}
+    found = foresee(recipe, table, reading, accepted, step)
+    problems += found.refused if found.whole else []
+    return found.data()
 
 
 def _elsewhere(
@@ -121,11 +145,15 @@ def _elsewhere(
 ) -> dict[str, Any]:
     """The same where an engine keeps the rows."""
     from shoal.streaming.checking import examine_stream
+    from shoal.streaming.recipes import memory_of
 
+    started = time.perf_counter()
     found = {} if algorithm is None or None in asked else examine_stream(recipe, algorithm, asked, problems, step)
     if not found:
         return {"problems": [_problem(one) for one in problems]}
-    return {**found, "output_free": _is_free(recipe.resolve(recipe.output.folder)), **_told(problems)}
+    foreseen = foreseen_stream(found["rows"], time.perf_counter() - started, memory_of(recipe)).data()
+    free = _is_free(recipe.resolve(recipe.output.folder))
+    return {**found, "foreseen": foreseen, "output_free": free, **_told(problems)}
 
 
 def _told(problems: list[ShoalError]) -> dict[str, Any]:
@@ -312,8 +340,26 @@ def _show(data: dict[str, Any]) -> None:
     for problem in data["problems"]:
         hopeless = problem["message"] == data["infeasible"]
         say(f"{'Infeasible' if hopeless else 'Refused'}: {problem['message']}")
+    _show_foreseen(data["foreseen"])
     if "error" not in data:
         say("Nothing stands in the way of a run.")
+
+
+def _show_foreseen(foreseen: dict[str, Any] | None) -> None:
+    """What a run takes, and what samples of the rows were refused for."""
+    if foreseen is None:
+        return
+    for sentence in foreseen["likely"]:
+        say(f"Likely refused, as {foreseen['sample']:,} rows of it were: {sentence}")
+    if foreseen["seconds"] is not None:
+        amount = f"{foreseen['bytes'] / (1 << 30):.1f} GiB"
+        say(f"A run takes about {_duration(foreseen['seconds'])} and {amount} of memory.")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.0f} h"
 
 
 def _row(entry: dict[str, Any]) -> list[str]:

@@ -91,8 +91,9 @@ def check_derive(value: Any) -> Any:
     if not isinstance(value, dict):
         raise ValueError("must be a table such as { years = ['born', 'admitted'] } or { first = 'zip', length = 3 }")
     at = value.get("at")
-    day = isinstance(at, datetime.date) and not isinstance(at, datetime.datetime)
-    return {**value, "at": at.isoformat()} if day else value
+    if isinstance(at, datetime.date) and not isinstance(at, datetime.datetime):
+        return {**value, "at": at.isoformat()}
+    return value
 
 
 def check_end(value: Any) -> Any:

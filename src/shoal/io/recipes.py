@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -195,6 +195,12 @@ class Recipe(Section):
     def resolve(self, path: str | Path) -> Path:
         """A path of the recipe, seen from where we are."""
         return self._base / path
+
+    def accepting(self, codes: Iterable[str]) -> Recipe:
+        """The same recipe with these warning codes accepted."""
+        changed = self.model_copy(update={"acknowledge": sorted(codes)})
+        changed._base = self._base
+        return changed
 
     def with_roles(self, roles: Roles) -> Recipe:
         """The same recipe with other roles."""
