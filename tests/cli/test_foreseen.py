@@ -36,11 +36,11 @@ def recipe(k: int) -> object:
 def test_samples_tell_what_is_likely_refused() -> None:
     found = foresee(recipe(5), table(SIZES[-1] + 1), 0.5, (), lambda step: None)  # type: ignore[arg-type]
     assert (found.sample, found.whole) == (SIZES[-1], False)
-    assert found.seconds is not None and found.seconds > 0.5
+    assert (found.seconds or 0.0) > 0.5
     assert found.data()["likely"] == []
     wards = np.arange(SIZES[-1] + 1) // 3
     found = foresee(recipe(5), table(SIZES[-1] + 1, ward=wards), 0.5, (), lambda step: None)  # type: ignore[arg-type]
-    assert all("W-NEUTRAL" in one for one in found.data()["likely"]) and found.data()["likely"]
+    assert ["W-NEUTRAL" in one for one in found.data()["likely"]] == [True] * len(found.data()["likely"]) != []
 
 
 def test_what_a_sample_cannot_meet_the_whole_may() -> None:

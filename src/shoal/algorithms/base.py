@@ -110,6 +110,11 @@ class Algorithm:
         return f"max_suppressed is {self.max_suppressed}" + (f" and {share}" if self.suppression_limit > 0 else "")
 
     @property
+    def judges_sets(self) -> bool:
+        """Whether it can do with classes of several sets of quasi-identifiers that each hold alone."""
+        return False
+
+    @property
     def from_cells(self) -> bool:
         """Whether the frequency table is all that it looks at, so that any engine can serve it."""
         return False

@@ -38,6 +38,11 @@ class NoAlgorithm(Algorithm):
         return super().parameters() | {"levels": dict(self.levels)}
 
     @property
+    def judges_sets(self) -> bool:
+        """Classes are judged set by set."""
+        return True
+
+    @property
     def from_cells(self) -> bool:
         """The frequency table is all that it looks at."""
         return True

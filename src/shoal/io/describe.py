@@ -28,6 +28,9 @@ _ALWAYS = (
 )
 
 
+_SETS = "Whoever knows columns of several sets of quasi-identifiers of a person: models hold for each set alone."
+
+
 class Shown(Protocol):
     """What is published, as far as it is described."""
 
@@ -98,13 +101,13 @@ def describe(
         "manifest": 1,
         "kind": kind.name,
         "source": domain.name,
-        "statement": statement(models, sensitive, kind, made),
+        "statement": statement(models, sensitive, kind, made, len(domain.schema.quasi_sets)),
         "not_protected": left_open(made, coded, output.joinable, output.same_codes) + by_rule + open_left,
         "suppressed": output.suppressed,
         "order": output.order,
         "people": domain.by_people,
         "columns": [
-            _with_techniques(_released_column(domain, name, models, released, published, output.suppressed), domain)
+            _explained(_released_column(domain, name, models, released, published, output.suppressed), domain)
             for name in released_columns(domain)
         ],
         "models": [model.parameters() for model in models],
@@ -112,6 +115,8 @@ def describe(
     }
     if released is not None:
         found |= _of_kind(released, published)
+    if domain.schema.quasi_sets:
+        found["quasi_sets"] = [list(one) for one in domain.schema.quasi_sets]
     if figures:
         found["measured"] = _public_figures(figures)
     if output.day is not None:
@@ -168,6 +173,7 @@ def statement(
     sensitive: Sequence[str],
     kind: Kind = GENERALISED,
     made: Kind = GENERALISED,
+    sets: int = 0,
 ) -> str:
     """The models met, in words: "5-anonymous, entropy 3-diverse on occupation"."""
     parts = []
@@ -175,7 +181,8 @@ def statement(
         text = model.promise(groups=made.has(Trait.GROUPS))
         on = model.columns(sensitive)
         parts.append(f"{text} on {', '.join(on)}" if on else text)
-    return kind.statement(made, ", ".join(parts))
+    each = [f"each by {sets} sets of quasi-identifiers one by one"] if sets and parts else []
+    return kind.statement(made, ", ".join(parts + each))
 
 
 def _left_open(models: Sequence[Promised], sensitive: Sequence[str]) -> list[str]:
@@ -208,6 +215,8 @@ def _not_protected(
             found.append("Identity: no model limits how few records share their quasi-identifiers.")
         if code == "W-REPEAT":
             found.append("People of earlier releases: taken together, releases may protect less than each of them.")
+    if domain.schema.quasi_sets:
+        found.append(_SETS)
     if counterfeit:
         found.append("Counts: some records are counterfeit, and classes have the values promised with them only.")
     if domain.schema.neutral:
@@ -252,8 +261,10 @@ def _released_column(
     return {**exact, **released.recoding.of_columns.get(name, {})}
 
 
-def _with_techniques(entry: dict[str, Any], domain: Domain) -> dict[str, Any]:
-    """A column with what was done to it before it was coded, which tells none of its values."""
+def _explained(entry: dict[str, Any], domain: Domain) -> dict[str, Any]:
+    """A column with how several values of a cell are written, and with what was done to it before it was coded."""
+    if entry["cells"] in SEVERAL:
+        entry = entry | {"several": SEVERAL[entry["cells"]]}
     done = domain.schema.spec(entry["name"]).techniques
     return entry | {"prepared": done} if done else entry
 
@@ -283,8 +294,6 @@ def _column(
         role = "pseudonym" if name in domain.schema.pseudonym else "neutral"
         return {"name": name, "role": role, "type": "categorical", "cells": "value"}
     entry: dict[str, Any] = {"name": name, "role": column.role, "type": column.type, "cells": column.cells}
-    if column.cells in SEVERAL:
-        entry["several"] = SEVERAL[column.cells]
     if column.cells == "bounds":
         entry["columns"] = file_columns(column)
     if column.cells in ("bounds", "representative") and column.type in ("numeric", "date"):

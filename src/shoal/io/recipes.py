@@ -87,6 +87,7 @@ class Roles(Section):
     key: str | None = None
     guard: str | None = None
     rest: Literal["drop"] | None = None
+    quasi_sets: list[list[str]] = []
 
 
 class Engine(Section):

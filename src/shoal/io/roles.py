@@ -27,7 +27,9 @@ def is_open(roles: Mapping[str, Any], specs: Mapping[str, ColumnSpec]) -> bool:
     """Whether some roles follow from the names of a source alone."""
     named = {name for role in LIST_ROLES for name in roles[role]} | {roles.get(role) for role in SINGLE_ROLES}
     unnamed = any(name not in named for name in derived_from(specs))
-    return bool(roles.get("rest")) or unnamed or any(name is not None and _is_pattern(name) for name in named)
+    unnamed |= any(name not in named for one in roles.get("quasi_sets") or () for name in one)
+    patterns = any(name is not None and _is_pattern(name) for name in named)
+    return bool(roles.get("rest")) or unnamed or patterns
 
 
 def settled_roles(
@@ -42,6 +44,8 @@ def settled_roles(
     """
     names = with_derived(source, specs)
     listed = {role: list(roles[role]) for role in LIST_ROLES}
+    sets = [list(one) for one in roles.get("quasi_sets") or ()]
+    listed["quasi"] = list(dict.fromkeys([*listed["quasi"], *(name for one in sets for name in one)]))
     single = {role: roles.get(role) for role in SINGLE_ROLES}
     taken = {name for several in listed.values() for name in several if not _is_pattern(name) or name in names}
     taken |= {name for name in single.values() if name is not None}
@@ -52,7 +56,8 @@ def settled_roles(
     given = taken.union(*found.values())
     unnamed = names if roles.get("rest") == "drop" else derived_from(specs)
     found["drop"] += [name for name in unnamed if name not in given]
-    return {**found, **single}
+    expanded = [[name for one in several for name in _matches("quasi", one, names, taken)] for several in sets]
+    return {**found, **single, "quasi_sets": expanded}
 
 
 def settled(recipe: Recipe) -> Recipe:

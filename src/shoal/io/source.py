@@ -54,6 +54,7 @@ def read(
     key: str | None = None,
     guard: str | None = None,
     rest: str | None = None,
+    quasi_sets: Sequence[Sequence[str]] = (),
     columns: Sequence[str] | None = None,
     separator: str | None = None,
     sheet: str | None = None,
@@ -83,6 +84,8 @@ def read(
         The role of every column; ``"lab_*"`` stands for those that it matches, except under neutral and pseudonym.
     rest
         ``"drop"`` leaves out columns that have no role, and those that others are derived from.
+    quasi_sets
+        Several sets of quasi-identifiers: models hold for each set, and not for all of them together.
     columns
         Names of the columns of a file without a header.
     sheet
@@ -132,7 +135,7 @@ def read(
         "identifiers": identifiers, "quasi": quasi, "sensitive": sensitive, "neutral": neutral, "pseudonym": pseudonym,
         "drop": drop, "subject": subject, "weight": weight, "key": key, "guard": guard,
     }  # fmt: skip
-    roles = settled_roles({**roles, "rest": rest}, frame.columns, specs)
+    roles = settled_roles({**roles, "rest": rest, "quasi_sets": quasi_sets}, frame.columns, specs)
     schema = Schema(**roles, specs=specs)
     if backend is None and columns is None:
         _refuse_headless(frame, schema, source)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from shoal.errors import InfeasibleError
-from shoal.judging.settle import settled
+from shoal.judging.settle import set_classes, settled, settled_sets
 from shoal.models.judge import Judge
 from shoal.models.rules import BREACH
 from shoal.recoding.applied import Released
 from shoal.recoding.matching import with_population
+from shoal.table.classmap import RowIds
+from shoal.table.stats import GroupStats
 
 
 def enforce(released: Released, judge: Judge, limit: float, words: str | None = None) -> Released:
@@ -30,7 +34,7 @@ def enforce(released: Released, judge: Judge, limit: float, words: str | None = 
             cells = list(released.cells.values())
             stats = with_population(stats, cells, rows.domain.population, presence=judge.needs_presence)
         stats = rows.of_people(stats, classes, _guarded(judge), released.recoding.lifted)
-        good = settled(judge, stats, classes, rows)
+        good = _good(released, judge, stats)
         if good.all():
             return replace(released, k=judge.k)
         failing = {one.model.name for one in judge.judge(stats) if not one.ok.all()}
@@ -41,6 +45,19 @@ def enforce(released: Released, judge: Judge, limit: float, words: str | None = 
             raise InfeasibleError(
                 _too_much(released, rows.domain.n, share, words, sorted(failing))
             )
+
+
+def _good(released: Released, judge: Judge, stats: GroupStats) -> np.ndarray:
+    """Classes that hold when all others are suppressed: as they are, or by each set of quasi-identifiers."""
+    rows, sets = released.rows, released.domain.schema.quasi_sets
+    if not sets:
+        return settled(judge, stats, released.classmap, rows)
+    maps = [set_classes([released.cells[name].keys for name in one]) for one in sets]
+
+    def counted(group: np.ndarray, groups: int) -> GroupStats:
+        return rows.stats(RowIds(np.append(group, -1).astype(np.int32)[released.classes], groups), judge.attributes)
+
+    return settled_sets(judge, maps, counted)[0]
 
 
 def _guarded(judge: Judge) -> list[tuple[str, int]]:

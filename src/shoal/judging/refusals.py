@@ -9,6 +9,7 @@ from shoal.catalogue import names
 from shoal.errors import ParameterError, RefusalError
 from shoal.kinds.base import Kind, named
 from shoal.models.base import Model
+from shoal.models.judge import Judge
 from shoal.recoding.applied import Released
 from shoal.recoding.snap import is_tight
 from shoal.table.domain import Domain
@@ -82,6 +83,23 @@ def refuse_settings(domain: Domain, order: str, acknowledged: Collection[str]) -
         shown = '"off"' if given == "off" else f"{given:g}"
         raise RefusalError(
             f"snap = {shown} publishes the exact extremes of classes in '{tight[0].name}'.", ["W-TIGHT"]
+        )
+
+
+def refuse_sets(domain: Domain, judge: Judge, judges_sets: bool) -> None:
+    """Refuse several sets where the method protects all quasi-identifiers together, or a model knows no sets."""
+    if not domain.schema.quasi_sets:
+        return
+    if not judges_sets:
+        raise ParameterError(
+            "Several sets of quasi-identifiers are for the algorithms 'optimal' (without 'repeat') and 'none': use one "
+            "of them, or leave quasi_sets out, which protects all of them together."
+        )
+    odd = [model for model in judge.models if model.relative or model.membership or model.of_cells]
+    if odd or judge.needs_spreads or judge.needs_breaches or judge.needs_population:
+        named = f"The model '{odd[0].name}'" if odd else "One of the models"
+        raise ParameterError(
+            f"{named} is about all quasi-identifiers together, and not about sets of them: leave it or quasi_sets out."
         )
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from shoal.judging.feasible import whole_reference
+from shoal.kernels.count.grouping import group_rows
 from shoal.models.base import Model
 from shoal.models.judge import Judge
 from shoal.models.rules import Reference
 from shoal.table.classmap import ClassMap, Grouped, Together
 from shoal.table.rows import Rows
 from shoal.table.stats import GroupStats, Histogram
+
+Counted = Callable[[np.ndarray, int], GroupStats]
 
 
 def settled(judge: Judge, stats: GroupStats, classes: Grouped, rows: Rows) -> np.ndarray:
@@ -67,3 +70,42 @@ def _released(
             found[one.key] = Histogram(np.array([0, codes.size]), codes, counts[codes], known)
     count = np.array([stats.rows[good].sum()])
     return Reference(domain=domain, stats=GroupStats(sizes=count, rows=count, histograms=found))
+
+
+def set_classes(keys: Sequence[np.ndarray]) -> np.ndarray:
+    """The class of a set that every class is in, by the cells of the set's columns."""
+    stacked = np.stack(keys).astype(np.int32)
+    return group_rows(stacked, stacked.max(axis=1, initial=0) + 1)[0]
+
+
+def settled_sets(judge: Judge, maps: Sequence[np.ndarray], counted: Counted) -> tuple[np.ndarray, np.ndarray]:
+    """Flags of the classes that hold in every set when all others are suppressed, and of those too small in one.
+
+    Rows are recoded by all quasi-identifiers, and judged by the classes of each set, which are larger: columns that no
+    intruder knows together need not be protected together. Taking rows away makes classes of other sets smaller, so
+    they are judged again until none fails. What is left is the largest part that holds, for models that merging keeps.
+
+    Parameters
+    ----------
+    maps
+        For each set, which of its classes every class is in.
+    counted
+        Gives statistics of groups of classes: the group of each class (negative: in none), and how many there are.
+    """
+    good = np.ones(maps[0].size, dtype=bool)
+    small = np.zeros(good.size, dtype=bool)
+    first = True
+    while True:
+        left = good.copy()
+        for of in maps:
+            present, numbers = np.unique(of[good], return_inverse=True)
+            group = np.full(of.size, -1, dtype=np.int32)
+            group[good] = numbers
+            stats = counted(group, present.size)
+            left[good] &= judge.ok(stats)[numbers]
+            if first:
+                small |= (stats.sizes < judge.k)[numbers]
+        first = False
+        if left.sum() == good.sum() or not left.any():
+            return left, small
+        good = left

@@ -201,6 +201,7 @@ def refuse_unserved(recipe: Recipe, method: Algorithm) -> None:
     asked: dict[str, Any] = {
         "a registry": recipe.registry or {"m-invariance", "m-invariant"} & {method.name, *_named(recipe)},
         "a workload": recipe.workload,
+        "several sets of quasi-identifiers": recipe.roles.quasi_sets,
         "limits on attacks": recipe.limits,
         "copies in other formats": recipe.output.copies,
     }

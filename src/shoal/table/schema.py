@@ -166,6 +166,7 @@ class Schema:
     weight: str | None = None
     key: str | None = None
     guard: str | None = None
+    quasi_sets: Sequence[Sequence[str]] = ()
     specs: Mapping[str, ColumnSpec] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -236,7 +237,7 @@ class Schema:
                 f"{_listed(without)} no role: add {'it' if len(without) == 1 else 'each'} to identifiers, quasi, "
                 "sensitive, neutral or drop."
             )
-        for check in (self._check_shifts, self._check_codes):
+        for check in (self._check_shifts, self._check_codes, self._check_sets):
             try:
                 check(roles)
             except SchemaError as error:
@@ -257,6 +258,22 @@ class Schema:
                 raise SchemaError(f"Column '{name}' is {spec.type}: a shift is for dates.")
             if self.subject is None:
                 raise SchemaError(f"The dates of column '{name}' are shifted person by person: name the 'subject'.")
+
+    def _check_sets(self, roles: Mapping[str, str]) -> None:
+        if not self.quasi_sets:
+            return
+        if len(self.quasi_sets) < 2 or not all(self.quasi_sets):
+            raise SchemaError("Sets of quasi-identifiers are two or more lists of columns: with one, leave them out.")
+        named = [name for one in self.quasi_sets for name in one]
+        others = [name for name in named if roles.get(name) != "quasi"]
+        if others:
+            raise SchemaError(f"Column '{others[0]}' is in a set of quasi-identifiers and is none: name it as one.")
+        without = [name for name in self.quasi if name not in named]
+        if without:
+            raise SchemaError(
+                f"The quasi-identifier '{without[0]}' is in none of the quasi_sets, so that nothing would protect "
+                "whom it tells about: add it to one."
+            )
 
     def _check_codes(self, roles: Mapping[str, str]) -> None:
         for name, spec in self.specs.items():

@@ -84,6 +84,7 @@ class Claims:
     publication: str | None = None
     leftovers: str | None = None
     counterfeits: int = 0
+    sets: tuple[tuple[str, ...], ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -137,6 +138,7 @@ def read_claims(manifest: Mapping[str, Any]) -> Claims:
         people=field(manifest, "people", bool),
         rows=rows,
         counterfeits=field({"counterfeits": 0, **manifest}, "counterfeits", int),
+        sets=_sets(manifest, columns),
         **_form(manifest, columns),
     )
     for model in claims.models:
@@ -146,6 +148,20 @@ def read_claims(manifest: Mapping[str, Any]) -> Claims:
     if claims.counterfeits and not any(term_of(model).remembers for model in claims.models):
         raise VerificationError("The manifest has counterfeit rows, and no model that they could serve.")
     return claims
+
+
+def _sets(manifest: Mapping[str, Any], columns: Sequence[Column]) -> tuple[tuple[str, ...], ...]:
+    """Sets of quasi-identifiers that each model holds for one by one; none where it holds for all together."""
+    if "quasi_sets" not in manifest:
+        return ()
+    where = "The manifest's 'quasi_sets'"
+    found = tuple(tuple(_texts(one, "quasi_sets", where) or ()) for one in field(manifest, "quasi_sets", Sequence))
+    quasi = {column.name for column in columns if column.role == "quasi"}
+    if len(found) < 2 or not all(found) or {name for one in found for name in one} != quasi:
+        raise VerificationError(f"{where} must be two or more, and together all of its quasi-identifiers.")
+    if manifest.get("made", manifest.get("kind", "generalised")) != "generalised":
+        raise VerificationError(f"{where} are for generalised releases.")
+    return found
 
 
 def _form(manifest: Mapping[str, Any], columns: Sequence[Column]) -> dict[str, Any]:
@@ -206,7 +222,7 @@ def _column(entry: Any) -> Column:
         answers=field({"answers": False, **entry}, "answers", bool, where),
         whole=field({"whole": False, **entry}, "whole", bool, where),
     )
-    if "several" in entry and entry["several"] != SEVERAL.get(column.cells):
+    if entry.get("several", SEVERAL.get(column.cells)) != SEVERAL.get(column.cells):
         raise VerificationError(f"{where} has several values in a cell written in a way that is not known.")
     _check_cells(column, kind, where)
     return column
@@ -308,6 +324,8 @@ def _check_target(claims: Claims, model: Mapping[str, Any]) -> None:
     if not term.valued:
         if not claims.role("quasi"):
             raise VerificationError(f"The manifest claims {name} but has no quasi-identifier.")
+        if claims.sets and (term.of_cells or term.membership or term.remembers):
+            raise VerificationError(f"The manifest claims {name} of sets of quasi-identifiers, which nothing checks.")
         if term.of_cells and claims.made != "generalised":
             raise VerificationError(f"The manifest claims {name}, and a {claims.made} release generalises nothing.")
         term.check(claims, model, (), False)

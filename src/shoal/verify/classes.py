@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -65,11 +65,19 @@ class Look:
     pinned
         The classes whose cells the digest in the manifest is of: groups together with their quasi-identifiers where
         there are groups.
+    sets
+        Rows that look the same by the quasi-identifiers of each set, where there are several.
     """
 
     quasi: Classes
     judged: Classes
     pinned: Classes
+    sets: Sequence[Classes] = ()
+
+    @property
+    def asked(self) -> Sequence[Classes]:
+        """The classes that models are asked of: those of every set of quasi-identifiers, where there are several."""
+        return self.sets or [self.judged]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +92,19 @@ class Placed:
         The class of each.
     cells
         For each quasi-identifier, the code of each row's cell and the batch's distinct cell texts.
+    sets
+        The same rows in the classes of each set of quasi-identifiers, where there are several.
     """
 
     rows: np.ndarray
     of_row: np.ndarray
     cells: dict[str, tuple[np.ndarray, pl.Series]]
+    sets: Sequence[Placed] = ()
+
+    @property
+    def asked(self) -> Sequence[Placed]:
+        """The same rows in the classes that models are asked of."""
+        return self.sets or [self]
 
 
 class Grouping:
@@ -159,6 +175,7 @@ class Looking:
         self._claims = claims
         names = [column.name for column in claims.role("quasi")]
         self._quasi = Grouping(names)
+        self._sets = [Grouping(one) for one in claims.sets]
         if claims.group is not None:
             self._groups, self._pinned = Grouping([claims.group]), Grouping([claims.group, *names])
 
@@ -170,7 +187,12 @@ class Looking:
             self._pinned.see([_values(batch[claims.group], "numeric"), *cells], rows)
         if claims.suppressed == "star":
             rows = np.flatnonzero(~starred(batch.frame.select(claims.files)))
-        return self._quasi.see(cells, rows)
+        held = dict(zip((column.name for column in claims.role("quasi")), cells, strict=True))
+        sets = [
+            mine.see([held[name] for name in names], rows)
+            for mine, names in zip(self._sets, claims.sets, strict=True)
+        ]
+        return replace(self._quasi.see(cells, rows), sets=sets)
 
     def see_groups(self, batch: Coded) -> Placed:
         """Place the rows of a batch of the table that holds sensitive values by their group."""
@@ -180,7 +202,7 @@ class Looking:
         """The classes of all batches."""
         quasi = self._quasi.classes()
         if self._claims.group is None:
-            return Look(quasi, quasi, quasi)
+            return Look(quasi, quasi, quasi, [mine.classes() for mine in self._sets])
         return Look(quasi, self._groups.classes(), self._pinned.classes())
 
     def _cells(self, batch: Coded) -> list[Held]:

@@ -74,11 +74,12 @@ class Comparison:
     def _count(self, coded: Coded, batch: Batch, rows: Rows, placed: Placed, who: np.ndarray | None) -> None:
         made_up = self._setting.counterfeits
         real = batch.source < self._accounts.rows - made_up if made_up else None
-        published, *true = self._readings.counting
-        published.see(coded, placed, rows, who, real)
-        for counting in true:
-            values = batch.released.with_columns(rows.original[name] for name in self._readings.coded)
-            counting.see(Coded(values), placed, rows, who, real)
+        pairs = [(self._readings.counting, placed), *zip(self._readings.sets, placed.sets, strict=True)]
+        for (published, *true), one in pairs:
+            published.see(coded, one, rows, who, real)
+            for counting in true:
+                values = batch.released.with_columns(rows.original[name] for name in self._readings.coded)
+                counting.see(Coded(values), one, rows, who, real)
 
     def report(self, public: Claims) -> GateReport:
         """What all batches hold, beyond rows and columns; ``public`` are the claims as they will be published."""
@@ -89,7 +90,9 @@ class Comparison:
             )
             for counting in self._readings.counting
         ]
-        facts, judged = counted[0], counted[-1]
+        facts = counted[0]
+        asked = [several[-1].facts(one) for several, one in zip(self._readings.sets, look.sets, strict=True)]
+        asked = asked or [counted[-1]]
         readable, cells = check_cells(claims, look.quasi)
         tables = [self._named, *([] if self._apart is None else [self._apart])]
         checks = [
@@ -105,7 +108,7 @@ class Comparison:
             check_sensitive(facts),
             self._neutral.check(look.quasi),
         ]
-        found = [(slot, judge(slot, judged)) for slot in slots(public)]
+        found = [(slot, judge(slot, asked[slot.at])) for slot in slots(public)]
         checks += [verdict_check(slot, verdict, claims.people) for slot, verdict in found]
         verdicts = [verdict for _, verdict in found]
         return GateReport(checks=checks, verdicts=verdicts, classes=class_figures(facts, look))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shoal.verify.claims import Claims
@@ -33,6 +33,8 @@ class Slot:
         ``"history"``, the earlier releases; else empty.
     by
         ``"rechecked"`` or ``"attested"``.
+    at, of
+        Which of several sets of quasi-identifiers it is about, and its columns.
     """
 
     model: Mapping[str, Any]
@@ -40,6 +42,8 @@ class Slot:
     names: tuple[str, ...]
     side: str
     by: str
+    at: int = 0
+    of: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -48,6 +52,7 @@ class Slot:
             self.model["name"]
             + (f" on {' and '.join(self.names)}" if self.names else "")
             + _AGAINST.get(self.side, "")
+            + (f" by {', '.join(self.of)}" if self.of else "")
         )
 
     @property
@@ -66,16 +71,24 @@ def slots(claims: Claims) -> list[Slot]:
     published: it is attested.
     """
     found = []
-    for model in claims.models:
-        term = term_of(model)
-        for on, names in _targets(claims, model):
-            columns = [claims.column(name) for name in names]
-            hidden = term.needs_input(claims, columns) or (claims.people and term.people)
-            hidden |= any(column.coded is not None for column in columns)
-            hidden |= claims.counterfeits > 0 and size_asked(model) > 0  # who is real is not published
-            for side in term.sides(model):
-                by = "attested" if hidden or side in _AGAINST else "rechecked"
-                found.append(Slot(model=model, on=on, names=names, side=side, by=by))
+    for model in claims.models if not claims.sets else ():
+        found += _slots(claims, model)
+    for at, one in enumerate(claims.sets):
+        found += [replace(slot, at=at, of=one) for model in claims.models for slot in _slots(claims, model)]
+    return found
+
+
+def _slots(claims: Claims, model: Mapping[str, Any]) -> list[Slot]:
+    """The verdicts that one model asks for."""
+    found, term = [], term_of(model)
+    for on, names in _targets(claims, model):
+        columns = [claims.column(name) for name in names]
+        hidden = term.needs_input(claims, columns) or (claims.people and term.people)
+        hidden |= any(column.coded is not None for column in columns)
+        hidden |= claims.counterfeits > 0 and size_asked(model) > 0  # who is real is not published
+        for side in term.sides(model):
+            by = "attested" if hidden or side in _AGAINST else "rechecked"
+            found.append(Slot(model=model, on=on, names=names, side=side, by=by))
     return found
 
 

@@ -42,17 +42,22 @@ class Readings:
         self._people = Numbering() if people else None
         self.known, self.inputs = Hidden(), Inputs(claims, setting.grids)
         self.counting = [Counting(claims, gated=True, people=people)]
+        # What models are asked of where quasi-identifiers are in several sets, one a set.
+        self.sets: list[list[Counting]] = [[Counting(claims, gated=True, people=people)] for _ in claims.sets]
         self.coded = [column.name for column in claims.role("sensitive") if column.coded is not None and claims.models]
         if self.coded:
-            self.counting.append(Counting(self._uncoded(setting), gated=True, people=people))
+            true = self._uncoded(setting)
+            for several in (self.counting, *self.sets):
+                several.append(Counting(true, gated=True, people=people))
 
     def read(self, rows: Rows) -> None:
         """Take in rows of the input."""
         who = self.who(rows)
         self.known.read(self.hidden(rows), who)
         self.inputs.read(rows.original, who)
-        for counting in self.counting:
-            counting.read(rows.original, who)
+        for several in (self.counting, *self.sets):
+            for counting in several:
+                counting.read(rows.original, who)
 
     def who(self, rows: Rows) -> np.ndarray | None:
         """A number for the owner of each row; rows without one count as one and the same person's."""

@@ -87,6 +87,7 @@ class Recheck:
             raise VerificationError("The manifest lacks a valid 'data.rows', so the release cannot be verified.")
         self._release, self._apart = Standing(), Standing()
         self._looking, self._counting = Looking(self._claims), Counting(self._claims)
+        self._sets = [Counting(self._claims) for _ in self._claims.sets]
         self._exact = ExactValues(self._claims)
 
     def see(self, frame: pl.DataFrame) -> None:
@@ -99,6 +100,8 @@ class Recheck:
         self._exact.see(frame)
         if claims.group is None:
             self._counting.see(batch, placed)
+            for counting, one in zip(self._sets, placed.sets, strict=True):
+                counting.see(batch, one)
         elif not claims.apart:
             self._counting.see(batch, self._looking.see_groups(batch))
 
@@ -123,6 +126,7 @@ class Recheck:
             return GateReport(checks=checks, verdicts=(), classes=no_figures())
         look = self._looking.look()
         facts = self._counting.facts(look.judged)
+        asked = [counting.facts(one) for counting, one in zip(self._sets, look.sets, strict=True)] or [facts]
         ours = class_figures(facts, look)
         checks += [check_cells(claims, look.quasi)[0], self._exact.check(), check_classes(look.judged)]
         checks += [check_sensitive(facts), *_check_groups(look, claims)]
@@ -136,11 +140,12 @@ class Recheck:
         pairs = zip(wanted, self._claimed, strict=True) if checks[-1].passed else ((slot, None) for slot in wanted)
         for slot, claim in pairs:
             if slot.by == "rechecked":
-                verdict = judge(slot, facts)
+                verdict = judge(slot, asked[slot.at])
                 checks.append(_compared(verdict_check(slot, verdict, claims.people), verdict, claim))
             else:
                 verdict = _attested(slot, claim)
-                checks.append(refuted(slot, facts) or _check_attested(slot, verdict, claims, look.judged))
+                mine = look.asked[slot.at]
+                checks.append(refuted(slot, asked[slot.at]) or _check_attested(slot, verdict, claims, mine))
             verdicts.append(verdict)
         return GateReport(checks=checks, verdicts=verdicts, classes=ours)
 

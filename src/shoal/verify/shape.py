@@ -44,6 +44,7 @@ _OPTIONAL: dict[str, type | tuple[type, ...]] = {
     "redraw": int,
     "perturbation": str,
     "measured": list,
+    "quasi_sets": list,
     "counterfeits": int,
     "review": dict,
 }

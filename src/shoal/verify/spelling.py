@@ -96,11 +96,15 @@ def _respelled_ranges(texts: pl.Series, kind: str) -> int:
 
 def _members(cell: str, kind: str) -> tuple[tuple[str, ...], bool]:
     """What a cell of texts stands for, and whether it names each once; an unreadable one is itself."""
-    values = parse_set(cell) if kind == "set" else parse_ends(cell) or [parse_text(cell, "[")]
-    if values is None or None in values:
+    if kind == "set":
+        values = parse_set(cell)
+    else:
+        alone = parse_text(cell, "[")
+        values = parse_ends(cell) or (None if alone is None else [alone])
+    if values is None:
         return (cell,), True
-    whole = values if kind == "interval" else sorted(values)  # type: ignore[type-var]
-    return ("", *whole), len(set(values)) == len(values)  # type: ignore[arg-type]
+    whole = values if kind == "interval" else sorted(values)
+    return ("", *whole), len(set(values)) == len(values)
 
 
 def _alike(texts: pl.Series) -> int:

@@ -54,6 +54,7 @@ _SHIFTED = "Gaps between the dates of a person: shifting moves all of them alike
 _LEFT_OUT = (
     "Who was left out: whoever is known to be in the source and not in the release has one of the commonest values."
 )
+_SETS = "Whoever knows columns of several sets of quasi-identifiers of a person: models hold for each set alone."
 _ACCEPTED = {
     "W-NO-K": "Identity: no model limits how few records share their quasi-identifiers.",
     "W-REPEAT": "People of earlier releases: taken together, releases may protect less than each of them.",
@@ -113,6 +114,8 @@ def statement(claims: Claims) -> str:
         on = _targets(model, claims)
         parts.append(f"{text} on {', '.join(on)}" if on else text)
     models = ", ".join(parts)
+    if models and claims.sets:
+        models += f", each by {len(claims.sets)} sets of quasi-identifiers one by one"
     if claims.kind == "generalised":
         return models or "no model"
     exact = ", quasi-identifiers exact" if claims.made == "bucketised" and models else ""
@@ -141,10 +144,13 @@ def not_protected(
             found.append(_ACCEPTED_OF[name].format(column))
         elif code in _ACCEPTED:
             found.append(_ACCEPTED[code])
-    if claims.counterfeits:
-        found.append("Counts: some records are counterfeit, and classes have the values promised with them only.")
-    if claims.role("neutral"):
-        found.append("Links through the neutral columns, which are published as they are.")
+    said = {
+        _SETS: claims.sets,
+        "Counts: some records are counterfeit, and classes have the values promised with them only.":
+            claims.counterfeits,
+        "Links through the neutral columns, which are published as they are.": claims.role("neutral"),
+    }  # fmt: skip
+    found += [text for text, given in said.items() if given]
     if not any(term_of(model).valued for model in claims.models) and claims.role("sensitive"):
         found.append("Sensitive values: a class whose members share one discloses it (homogeneity).")
     always = _ALWAYS[1:] if any(term_of(model).membership for model in claims.models) else _ALWAYS

@@ -10,7 +10,7 @@ import numpy as np
 from shoal.algorithms.base import Problem
 from shoal.algorithms.lattice.prices import PriceTable
 from shoal.algorithms.lattice.verdicts import Verdicts
-from shoal.judging.settle import settled
+from shoal.judging.settle import set_classes, settled, settled_sets
 from shoal.kernels.count.grouping import group_rows
 from shoal.kernels.count.histograms import bucket_rows
 from shoal.kernels.lattice import nodes as kernel
@@ -97,7 +97,9 @@ class Checker:
         self.checked = 0
         self._combine()
         self._verdicts = Verdicts(problem.judge, self.frequency.weight.size)
-        self.rows_only = self._verdicts.rows_only
+        self._sets = [[self._place(name) for name in one] for one in problem.domain.schema.quasi_sets]
+        # Where classes of other sets decide, rows that fail are not those of classes that are too small.
+        self.rows_only = self._verdicts.rows_only and not self._sets
         every = np.arange(self.frequency.weight.size + 1)
         place = every[:-1].astype(np.int32)
         self._leaves = Rolled(self.frequency.codes, self.frequency.weight, self._histograms, place, place, every)
@@ -213,7 +215,33 @@ class Checker:
         self._sizes[: first.size] = np.bincount(ids, weights=table.weight, minlength=first.size)
         return int(first.size)
 
+    def _place(self, name: str) -> int:
+        return next(at for at, column in enumerate(self.columns) if column.name == name)
+
+    def _judge_sets(self, levels: np.ndarray, found: int) -> None:
+        """Judge each class by the classes of every set of quasi-identifiers that it is in."""
+        judge, first = self.problem.judge, self._first[:found]
+        codes, places = self._entries.codes, zip(self._row_at, levels.tolist(), strict=True)
+        cells = [codes[at + level, first] for at, level in places]
+        maps = [set_classes([cells[place] for place in one]) for one in self._sets]
+        sizes, class_of = self._sizes[:found], self.class_of
+        alone = self._verdicts.rows_only and not self._by_row
+
+        def counted(group: np.ndarray, groups: int) -> GroupStats:
+            if not alone:
+                mine = np.append(group, -1).astype(np.int32)[class_of]
+                return self.problem.rows.stats(Cells(mine, groups), judge.attributes)
+            rows = np.bincount(group[group >= 0], weights=sizes[group >= 0], minlength=groups).astype(np.int64)
+            return GroupStats(sizes=rows, rows=rows, histograms={})
+
+        good, small = settled_sets(judge, maps, counted)
+        self._verdicts.bad[:found], self._verdicts.inherits[:found] = ~good, small
+        self._verdicts.gone[:found] = 0
+
     def _judge(self, levels: np.ndarray, found: int) -> None:
+        if self._sets:
+            self._judge_sets(levels, found)
+            return
         spreads = self._spreads(levels, found) if self.problem.judge.needs_spreads else None
         population = self._population(levels, found) if self.problem.judge.needs_population else None
         if self._by_row:

@@ -99,6 +99,11 @@ class Optimal(Polishable, Researched):
         return given
 
     @property
+    def judges_sets(self) -> bool:
+        """Classes are judged set by set."""
+        return not self.repeat
+
+    @property
     def from_cells(self) -> bool:
         """The frequency table is all that it looks at, unless it repeats itself on what is left."""
         return not self.repeat
