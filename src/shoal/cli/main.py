@@ -37,6 +37,7 @@ from shoal.cli.risk import risk
 from shoal.cli.run import run
 from shoal.cli.show import error_data, show_error, show_json, show_warning
 from shoal.cli.sign import sign
+from shoal.cli.start import start
 from shoal.cli.values import values
 from shoal.cli.vault import app as vault
 from shoal.cli.verify import verify
@@ -59,7 +60,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
-    MAKE: (demo, check, explore, values, run, anonymize),
+    MAKE: (start, demo, check, explore, values, run, anonymize),
     LOOK: (verify, explain, diff, sign, report, audit, risk, measure, estimate, attack, compare),
 }
 for panel, commands in _PANELS.items():

@@ -35,6 +35,9 @@ Columns = Annotated[str | None, _one("A,B,...", "Names of the columns, for a fil
 Separator = Annotated[
     str | None, _one("CHARACTER", r"A comma by default, a tab for .tsv; \t is a tab.", _READ)
 ]
+Sheet = Annotated[str | None, _one("NAME", "Which sheet of a workbook, where it has several.", _READ)]
+Decimal = Annotated[str | None, _one("MARK", "What stands before decimals: a point (default) or a comma.", _READ)]
+Thousands = Annotated[str | None, _one("MARK", "What stands between thousands, if anything.", _READ)]
 Encoding = Annotated[str | None, _one("NAME", "Encoding of a text file, UTF-8 by default.", _READ)]
 Markers = Annotated[
     list[str] | None, _many("TEXT", "A cell that stands for a missing value.", _READ, "--missing-marker")

@@ -177,20 +177,16 @@ def open_target(
 def _read(path: Path, roles: Roles, reading: Reading, household: str | None, every: bool) -> Table:
     """A file in memory."""
     from shoal.risk.cells import as_it_stands
+    from shoal.table.schema import Schema
 
     frame = reading.frame(path)
     others = _others(frame, roles, household)
     left = _left(frame.columns, roles, others) if every else []
-    return as_it_stands(
-        frame,
-        quasi=roles.quasi or left,
-        sensitive=roles.sensitive,
-        subject=roles.subject,
-        weight=roles.weight,
-        others=others,
-        neutral=left if roles.quasi else [],
-        **_about_values(roles),
-    )
+    schema = Schema(
+        quasi=list(roles.quasi or left), sensitive=list(roles.sensitive), subject=roles.subject, weight=roles.weight,
+        drop=list(others), neutral=left if roles.quasi else [],
+    )  # fmt: skip
+    return as_it_stands(frame, schema, **_about_values(roles))
 
 
 def _about_values(roles: Roles) -> dict[str, Any]:

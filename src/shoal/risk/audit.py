@@ -22,6 +22,7 @@ from shoal.risk.classes import counted_rows
 from shoal.risk.wildcard import wildcard_stats
 from shoal.table.domain import Domain
 from shoal.table.rows import Frequency, PeopledRows
+from shoal.table.schema import Schema
 from shoal.table.stats import GroupStats
 
 
@@ -82,7 +83,8 @@ def audit(
     >>> audit(frame, quasi=["age"], sensitive=["disease"]).own_value.k
     1
     """
-    return audit_rows(counted_rows(as_it_stands(frame, quasi=quasi, sensitive=sensitive, subject=subject)))
+    schema = Schema(quasi=list(quasi), sensitive=list(sensitive), subject=subject)
+    return audit_rows(counted_rows(as_it_stands(frame, schema)))
 
 
 def audit_rows(rows: PeopledRows, progress: Callable[[str], None] = lambda step: None) -> Audit:

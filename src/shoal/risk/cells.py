@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,36 +17,23 @@ from shoal.table.table import Table
 
 def as_it_stands(
     frame: pl.DataFrame,
+    schema: Schema,
     *,
-    quasi: Sequence[str],
-    sensitive: Sequence[str] = (),
-    subject: str | None = None,
-    weight: str | None = None,
-    others: Sequence[str] = (),
-    neutral: Sequence[str] = (),
-    specs: Mapping[str, ColumnSpec] | None = None,
     hierarchies: Mapping[str, Any] | None = None,
     policies: Mapping[str, Any] | None = None,
 ) -> Table:
-    """Code the named columns of a frame, and leave the rest out; ``others`` and ``neutral`` ones are kept uncoded.
+    """Code the named columns of a frame, and leave the rest out; those to drop are kept uncoded.
 
     Equal quasi-identifier cells are equal texts, so that ``[20,29]`` is a value like any other, and a missing cell
     is a value of its own.
 
     Parameters
     ----------
-    specs, hierarchies, policies
-        Of sensitive columns: settings, a `Hierarchy` (or a function from distinct texts to one), and sensitive ranges
-        as `make_policy` reads them.
+    hierarchies, policies
+        Of sensitive columns: a `Hierarchy` (or a function from distinct texts to one), and sensitive ranges as
+        `make_policy` reads them.
     """
-    standing = Standing(
-        schema=Schema(
-            quasi=list(quasi), sensitive=list(sensitive), subject=subject, weight=weight, drop=list(others),
-            neutral=list(neutral), specs=dict(specs or {}),
-        ),
-        hierarchies=hierarchies or {},
-        policies=policies or {},
-    )  # fmt: skip
+    standing = Standing(schema=schema, hierarchies=hierarchies or {}, policies=policies or {})
     used = list(standing.schema.roles())
     missing = [name for name in used if name not in frame.columns]
     return standing.table(frame if missing else frame.select(used), standing.schema, name=None)

@@ -1,0 +1,213 @@
+"""``shoal start``: look at a raw file, and write a first recipe for it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shoal.cli import options
+from shoal.cli.show import say, share, show_json, steps
+from shoal.errors import InputError
+from shoal.grammar import pairs, separator_character, split_columns
+
+if TYPE_CHECKING:
+    from shoal.starting.drafting import Draft
+    from shoal.starting.questions import Question
+    from shoal.starting.reading import Given
+
+_WIDTH = 80
+_MOST_LINES = 24
+_SHORT = {"identifiers": "identifier", "categorical": "category", "numeric": "number"}
+
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="RECIPE", help="Where the recipe goes; without it nothing is written.",
+                 show_default=False),
+]  # fmt: skip
+Ask = Annotated[bool, typer.Option("--ask", help="Ask on the terminal about what is not certain.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Overwrite an earlier recipe.")]
+K = Annotated[int, typer.Option("--k", metavar="NUMBER", min=2, help="How many people look the same, at least.")]
+
+
+def start(
+    context: typer.Context,
+    file: options.FileOrUrl,
+    output: Output = None,
+    ask: Ask = False,
+    replace: Replace = False,
+    columns: options.Columns = None,
+    separator: options.Separator = None,
+    encoding: options.Encoding = None,
+    sheet: options.Sheet = None,
+    decimal: options.Decimal = None,
+    thousands: options.Thousands = None,
+    missing_markers: options.Markers = None,
+    types: options.Types = None,
+    identifiers: options.Identifiers = None,
+    quasi: options.Quasi = None,
+    sensitive: options.Sensitive = None,
+    neutral: options.Neutral = None,
+    drop: options.Drop = None,
+    subject: options.Subject = None,
+    weight: options.Weight = None,
+    k: K = 5,
+    table: options.DatabaseTable = None,
+    query: options.Query = None,
+    as_json: options.Json = False,
+) -> None:
+    """Look at a raw file and write a first recipe for it, with a reason for everything in it."""
+    _refuse_taken(output, replace)
+    with steps() as step:
+        step("reading")
+        from shoal.starting.drafting import drafted
+        from shoal.starting.questions import refuse_open
+        from shoal.starting.reading import read_raw
+        from shoal.starting.trying import tried
+        from shoal.starting.writing import recipe_text
+
+        given = _given(context.params)
+        raw = read_raw(file, given)
+        step("looking at the columns")
+        draft = drafted(raw, given)
+    if ask:
+        draft = _asked(draft)
+    refuse_open(draft.questions)
+    with steps() as step:
+        draft = tried(draft, step)
+    if output is not None:
+        output.write_text(recipe_text(draft, output.parent), "utf-8")
+    if as_json:
+        show_json(_data(draft, output))
+    else:
+        say(*_screen(draft, output))
+
+
+def _refuse_taken(output: Path | None, replace: bool) -> None:
+    if output is not None and (output.is_dir() or (output.exists() and not replace)):
+        raise InputError(f"'{output}' exists: choose another name for the recipe, or --replace it.")
+    if output is not None and not output.parent.is_dir():
+        raise InputError(f"There is no folder '{output.parent}': make it first.")
+
+
+def _given(options: Mapping[str, Any]) -> Given:
+    """What the options say."""
+    from shoal.starting.reading import Given
+
+    kinds = {name: kind.split(maxsplit=1) for name, kind in pairs("--type", options["types"]).items()}
+    odd = [name for name, kind in kinds.items() if kind[0] != "date" or len(kind) < 2]
+    if odd:
+        raise InputError(f"The --type of '{odd[0]}' must be that of dates with their format: '{odd[0]}=date %d.%m.%Y'.")
+    roles = {
+        name: role for role in ("identifiers", "quasi", "sensitive", "neutral", "drop") for name in options[role] or ()
+    }
+    roles |= {options[role]: role for role in ("subject", "weight") if options[role] is not None}
+    return Given(
+        columns=split_columns(options["columns"]), separator=separator_character(options["separator"]),
+        formats={name: kind[1] for name, kind in kinds.items()}, roles=roles, markers=options["missing_markers"] or (),
+        **{key: options[key] for key in ("encoding", "sheet", "decimal", "thousands", "table", "query", "k")},
+    )  # fmt: skip
+
+
+def _asked(draft: Draft) -> Draft:
+    """The draft after all questions: those that have to be answered, then what is not certain."""
+    from shoal.starting.drafting import drafted
+    from shoal.starting.questions import role_question
+
+    given = draft.given
+    for question in draft.questions:
+        given = _answer(question, given)
+    draft = drafted(draft.raw, given)
+    for proposal in draft.proposals.values():
+        if not proposal.sure:
+            given = _answer(role_question(proposal), given)
+    return drafted(draft.raw, given)
+
+
+def _answer(question: Question, given: Given) -> Given:
+    """What was said with the answer to a question, which is put again until there is one."""
+    listed = "  ".join(f"{at} {answer}" for at, answer in enumerate(question.answers, start=1))
+    default = "" if question.default is None else f" [{question.default}]"
+    while True:
+        print(f"{question.what}. {question.asked}\n  {listed}{default}: ", end="", file=sys.stderr, flush=True)
+        answer = sys.stdin.readline()
+        if not answer:
+            if question.default is None:
+                raise InputError(f"Nobody answered about '{question.column}': say {question.option}.")
+            return given
+        found = question.answered(given, answer)
+        if found is not None:
+            return found
+
+
+def _data(draft: Draft, output: Path | None) -> dict[str, Any]:
+    """Everything for machines: figures and reasons, and no cells but those that a recipe names."""
+    raw = draft.raw
+    return {
+        "source": {"name": raw.title, **raw.source},
+        "rows": raw.frame.height,
+        "people": draft.people,
+        "columns": [_column(draft, name) for name in raw.frame.columns],
+        "notes": [*draft.notes, *draft.mended],
+        "risk": {"unique_share": draft.unique, "smallest_class": draft.smallest},
+        "recipe": None if output is None else str(output),
+    }
+
+
+def _column(draft: Draft, name: str) -> dict[str, Any]:
+    one, proposal = draft.facts[name], draft.proposals[name]
+    return {
+        "name": name, "type": one.type, "missing": one.missing, "distinct": one.distinct, "role": proposal.role,
+        "why": proposal.why, "sure": proposal.sure, "settings": proposal.settings, "hierarchy": proposal.tree,
+        "hierarchy_why": proposal.tree_why or None, "model": proposal.model,
+    }  # fmt: skip
+
+
+def _screen(draft: Draft, output: Path | None) -> list[str]:
+    """One screen of 80 columns."""
+    raw = draft.raw
+    people = f" about {draft.people:,} people" if draft.columns("subject") else ""
+    lines = [f"{raw.title}: {raw.frame.height:,} rows{people}, {raw.frame.width} columns{_written(draft)}", ""]
+    wide = min(24, max(6, *map(len, raw.frame.columns)) + 1)
+    lines.append(f"{'column':{wide}}{'role':11}{'type':9}{'values':>7}{'missing':>8}  why")
+    shown = raw.frame.columns[:_MOST_LINES]
+    for name in shown:
+        one, proposal = draft.facts[name], draft.proposals[name]
+        kind = _SHORT.get(one.type, one.type)
+        role = _SHORT.get(proposal.role, proposal.role)
+        line = f"{name[: wide - 1]:{wide}}{role:11}{kind:9}{one.distinct:>7,}{one.missing:>8,}  "
+        lines.append(_cut(line + proposal.why + ("" if proposal.sure else " ?")))
+    if len(shown) < raw.frame.width:
+        lines.append(f"... and {raw.frame.width - len(shown)} more: see the recipe, or --json")
+    lines.append("")
+    lines += [part for line in (*draft.notes, *draft.mended)[:6] for part in wrap(line, _WIDTH)]
+    lines += _risk(draft)
+    if output is None:
+        lines.append("Nothing is written: add -o recipe.toml.")
+    else:
+        lines += [f"Written: {output}", "Next: read it, then", f"  shoal check {output}", f"  shoal run {output}"]
+    return lines
+
+
+def _written(draft: Draft) -> str:
+    layout = draft.raw.layout
+    if layout is None:
+        return ""
+    mark = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}.get(layout.separator, repr(layout.separator))
+    return f"; {mark}, {layout.encoding}"
+
+
+def _risk(draft: Draft) -> list[str]:
+    if draft.unique is None:
+        return []
+    quasi = draft.columns("quasi")
+    line = f"Raw, {share(draft.unique)} of the rows are alone on the {len(quasi)} columns that others may know"
+    return [_cut(f"{line}."), f"(smallest class: {draft.smallest:,}). The recipe asks for at least {draft.given.k}."]
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 3]}..."

@@ -1,0 +1,213 @@
+"""A first recipe for raw rows: what was found, what is proposed, and what has to be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import polars as pl
+
+from shoal.errors import SchemaError
+from shoal.params import nearest
+from shoal.risk.audit import audit
+from shoal.starting.columns import Facts, facts_of
+from shoal.starting.notations import ALWAYS, PLAIN
+from shoal.starting.people import subject_of
+from shoal.starting.proposing import Proposal, dressed, propose
+from shoal.starting.questions import Question, date_question, number_question
+from shoal.starting.reading import Given, Raw
+
+_DAY_FIRST = "%d.%m.%Y"
+READ = ("quasi", "sensitive", "neutral", "weight")  # roles whose cells have to be understood
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Draft:
+    """What is known of a source, and a proposal for each of its columns.
+
+    Attributes
+    ----------
+    notes
+        What was decided about reading it, in words.
+    questions
+        What nobody can know but who made the file: no recipe is written before they are answered.
+    unique, smallest, people
+        Of the raw rows on the proposed quasi-identifiers: the share that nobody shares them with, the smallest class,
+        and how many people there are.
+    """
+
+    raw: Raw
+    given: Given
+    facts: Mapping[str, Facts]
+    proposals: Mapping[str, Proposal]
+    notes: Sequence[str] = ()
+    questions: Sequence[Question] = ()
+    unique: float | None = None
+    smallest: int | None = None
+    people: int | None = None
+    mended: Sequence[str] = field(default=())
+
+    def columns(self, role: str) -> list[str]:
+        """Columns of a role."""
+        return [name for name, one in self.proposals.items() if one.role == role]
+
+    def changed(self, name: str, **what: Any) -> Draft:
+        """The same with another proposal for a column."""
+        proposal = dressed(replace(self.proposals[name], **what), self.facts[name])
+        return replace(self, proposals={**self.proposals, name: proposal})
+
+    def with_proposal(self, proposal: Proposal) -> Draft:
+        """The same with a proposal as it is given."""
+        return replace(self, proposals={**self.proposals, proposal.name: proposal})
+
+
+def drafted(raw: Raw, given: Given) -> Draft:
+    """Look at every column of some rows, and propose a recipe."""
+    _refuse_unknown(raw.frame.columns, [*given.roles, *given.formats])
+    facts, notes, questions = _settled(_all_facts(raw, given), raw, given)
+    subject = None if "subject" in given.roles.values() else subject_of(raw.frame, facts)
+    proposals = propose(facts, subject, given.roles)
+    if raw.in_database:
+        proposals = _with_key(proposals, facts)
+    asked = [one for one in questions if proposals[one.column].role in READ]
+    return with_risk(
+        Draft(raw=raw, given=given, facts=facts, proposals=proposals, notes=notes, questions=asked)
+    )
+
+
+def with_risk(draft: Draft) -> Draft:
+    """The same with the risk of its raw rows."""
+    quasi, subject = draft.columns("quasi"), draft.columns("subject")
+    if not quasi:
+        return draft
+    found = audit(draft.raw.frame, quasi=quasi, subject=subject[0] if subject else None)
+    return replace(draft, unique=found.own_value.unique_share, smallest=found.own_value.k, people=found.people)
+
+
+def _refuse_unknown(columns: Sequence[str], named: Sequence[str]) -> None:
+    for name in named:
+        if name not in columns:
+            near = nearest(name, columns)
+            hint = f"Did you mean '{near}'?" if near else f"The columns are: {', '.join(columns)}."
+            raise SchemaError(f"There is no column '{name}' in the table. {hint}")
+
+
+def _all_facts(raw: Raw, given: Given) -> dict[str, Facts]:
+    orders = _orders(raw)
+
+    def found(comma: bool) -> dict[str, Facts]:
+        return {
+            name: facts_of(raw.frame[name], given.notation, comma, orders.get(name, ()))
+            for name in raw.frame.columns
+        }
+
+    facts = found(False)
+    comma = any(one.numbers.notation.decimal == "," and not one.numbers.either for one in facts.values())
+    return found(True) if comma and given.thousands is None else facts
+
+
+def _orders(raw: Raw) -> dict[str, list[str]]:
+    """Labels in their order, of columns that the file calls ordinal."""
+    labels = raw.labels
+    return {name: list(labels.values[name].values()) for name, kind in labels.measures.items()
+            if kind == "ordinal" and name in labels.values}  # fmt: skip
+
+
+def _settled(facts: dict[str, Facts], raw: Raw, given: Given) -> tuple[dict[str, Facts], list[str], list[Question]]:
+    """Facts with one format of dates and one notation each, as far as that is certain; what was concluded; the rest."""
+    notes, questions = _layout_notes(raw), []
+    commas = [name for name, one in facts.items() if one.numbers.notation.decimal == "," and not one.numbers.either]
+    certain = {name: one.formats[0] for name, one in facts.items() if len(one.formats) == 1 and "%d" in one.formats[0]}
+    certain |= {name: form for name, form in given.formats.items() if "%d" in form}
+    for name, one in facts.items():
+        if name in given.formats:
+            facts[name] = replace(one, type="date", formats=(given.formats[name],), problem="")
+        elif len(one.formats) > 1:
+            form, why = _format_of(one, certain)
+            if form is None:
+                questions.append(date_question(one))
+            else:
+                notes.append(f"{name}: dates are read as {form}, {why}.")
+                facts[name] = replace(one, formats=(form,))
+        if one.numbers.either:
+            if commas:
+                chosen = one.numbers.either[0][1]
+                words = one.numbers.either[0][0]
+                notes.append(f"{name}: {words}, as '{commas[0]}' has decimal commas.")
+                facts[name] = replace(facts[name], numbers=replace(one.numbers, notation=chosen, either=()))
+            else:
+                questions.append(number_question(one))
+        if any("%y" in form for form in facts[name].formats):
+            notes.append(f"{name}: years of two digits, 00 to 69 are read as 2000 to 2069.")
+        if one.sentinels:
+            notes.append(f"{name}: {', '.join(one.sentinels)} is taken for missing, far from all other numbers.")
+    return facts, notes, questions
+
+
+def _format_of(one: Facts, certain: Mapping[str, str]) -> tuple[str | None, str]:
+    """The format of dates whose day and month could change places, where something tells."""
+    if one.formats[0] == _DAY_FIRST:
+        return _DAY_FIRST, "day first, as dates with points are written"
+    for name, form in certain.items():
+        if form in one.formats:
+            return form, f"as those of '{name}', where day and month cannot change places"
+    return None, ""
+
+
+def _layout_notes(raw: Raw) -> list[str]:
+    if raw.layout is not None and raw.layout.guessed:
+        return [f"The file is not UTF-8; it is read as {raw.layout.encoding}: look at letters with accents."]
+    return []
+
+
+def _with_key(proposals: dict[str, Proposal], facts: Mapping[str, Facts]) -> dict[str, Proposal]:
+    """The same with the column that tells rows of a database apart."""
+    alone = [name for name, one in facts.items() if one.distinct == one.rows and one.missing == 0]
+    chosen = sorted(alone, key=lambda name: proposals[name].role not in ("identifiers", "drop"))
+    if not chosen:
+        raise SchemaError(
+            "Rows of a database have no order of their own, and no column tells them apart: give a --query with one, "
+            "such as row_number()."
+        )
+    key = replace(proposals[chosen[0]], role="key", why="tells the rows apart", settings={}, tree=None, model=None)
+    return proposals | {chosen[0]: key}
+
+
+def markers(draft: Draft) -> tuple[list[str], dict[str, list[str]]]:
+    """Markers of the whole source, and those of single columns: what is a value elsewhere is no marker there."""
+    released = [name for name, one in draft.proposals.items() if one.role in READ]
+    common: list[str] = list(draft.given.markers)
+    apart: dict[str, list[str]] = {}
+    for name in released:
+        for marker in draft.facts[name].markers:
+            if marker in common:
+                continue
+            others = [other for other in released if marker not in draft.facts[other].markers]
+            if marker.casefold() in ALWAYS and not any(_has(draft.raw.frame[other], marker) for other in others):
+                common.append(marker)
+            else:
+                apart.setdefault(name, []).append(marker)
+    return common, apart
+
+
+def _has(series: pl.Series, text: str) -> bool:
+    return series.dtype == pl.String and bool((series == text).any())
+
+
+def notations(draft: Draft) -> tuple[str | None, dict[str, dict[str, str]]]:
+    """The decimal mark of the source, and what single columns say of their numbers."""
+    found = {
+        name: one.numbers.notation for name, one in draft.facts.items()
+        if draft.proposals[name].role in READ and one.numbers.notation != PLAIN and one.type == "numeric"
+    }  # fmt: skip
+    decimals = {one.decimal for one in found.values()}
+    decimal = "," if decimals == {","} else None
+    apart: dict[str, dict[str, str]] = {}
+    for name, one in found.items():
+        own = {} if decimal == one.decimal or one.decimal == "." else {"decimal": one.decimal}
+        if one.thousands is not None:
+            own |= {"decimal": one.decimal, "thousands": one.thousands}
+        if own:
+            apart[name] = own
+    return decimal, apart

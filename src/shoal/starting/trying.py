@@ -1,0 +1,109 @@
+"""A draft held against a run: what a run would refuse is mended, openly, until it passes the gate."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from shoal.errors import GateError, InfeasibleError, RefusalError, ShoalError
+from shoal.io.recipes import parse_recipe
+from shoal.running import anonymize_recipe, keeps_rows, run_stream
+from shoal.starting.drafting import Draft, with_risk
+from shoal.starting.writing import recipe_text
+
+_MOST_ROWS = 200_000
+_TRIALS = 20
+_HELD = re.compile(r"cells of '(.+?)' hold (?:a word of )?(?:somebody's|their row's)")
+_NAMED = re.compile(r"(?:[Cc]olumn|hierarchy of|levels of|[Vv]alues of|labels? of) '(.+?)'")
+
+
+def tried(draft: Draft, progress: Callable[[str], None] = lambda step: None) -> Draft:
+    """The same, changed until a run of it would pass; one that is too large to try is left as it is."""
+    if draft.raw.frame.height > _MOST_ROWS:
+        note = f"Not tried, since it has more than {_MOST_ROWS:,} rows: run shoal check."
+        return replace(draft, mended=[*draft.mended, note])
+    for _ in range(_TRIALS):
+        progress("trying the recipe")
+        error = _failure(draft)
+        if error is None:
+            return with_risk(draft)
+        changed = _mended(draft, error)
+        if changed is None:
+            raise error
+        draft = changed
+    return draft
+
+
+def _failure(draft: Draft) -> ShoalError | None:
+    recipe = parse_recipe(recipe_text(draft, Path()), Path())
+    if draft.raw.url is not None:  # of which the text has no password
+        source = recipe.source.model_copy(update={"url": draft.raw.url})
+        recipe = recipe.model_copy(update={"source": source})
+    try:
+        if keeps_rows(recipe):
+            run_stream(recipe, dry_run=True)
+        else:
+            anonymize_recipe(recipe)
+    except ShoalError as error:
+        return error
+    return None
+
+
+def _mended(draft: Draft, error: ShoalError) -> Draft | None:
+    """The draft with one thing less; None where nothing is left to leave out."""
+    if isinstance(error, RefusalError):
+        by_column = [code.partition(":")[2] for code in error.codes if ":" in code]
+        known = [name for name in by_column if name in draft.proposals]
+        return _dropped(draft, known[0], _why(error.codes[0])) if known else _without_neutral(draft)
+    if isinstance(error, GateError):
+        held = _HELD.search(str(error))
+        return None if held is None else _dropped(draft, held[1], "its cells hold identifiers of people")
+    if isinstance(error, InfeasibleError):
+        return _weaker(draft)
+    named = _NAMED.search(str(error))
+    if named is None or named[1] not in draft.proposals:
+        return None
+    one = draft.proposals[named[1]]
+    if one.tree is not None:
+        note = f"{one.name}: no hierarchy, since the proposed one does not fit its values."
+        return replace(draft.with_proposal(replace(one, tree=None)), mended=[*draft.mended, note])
+    return _dropped(draft, one.name, "it cannot be read as it stands")
+
+
+def _why(code: str) -> str:
+    reasons = {"W-TEXT": "it looks like free text", "W-NAMES": "its cells hold names of people",
+               "W-UNMODELLED": "no model would protect it"}  # fmt: skip
+    return reasons.get(code.partition(":")[0], "a run would refuse it")
+
+
+def _dropped(draft: Draft, name: str, why: str) -> Draft | None:
+    if name not in draft.proposals or draft.proposals[name].role in ("drop", "identifiers"):
+        return None
+    if draft.proposals[name].role == "quasi" and len(draft.columns("quasi")) == 1:
+        return None
+    changed = draft.changed(name, role="drop", why=why, sure=False)
+    return replace(changed, mended=[*draft.mended, f"{name}: left out, since {why}."])
+
+
+def _without_neutral(draft: Draft) -> Draft | None:
+    neutral = draft.columns("neutral")
+    if not neutral:
+        return None
+    most = max(neutral, key=lambda name: draft.facts[name].distinct)
+    return _dropped(draft, most, "released as it is, it would single people out")
+
+
+def _weaker(draft: Draft) -> Draft | None:
+    """Fewer different values asked for, then a sensitive column less."""
+    for one in draft.proposals.values():
+        if one.model is not None and one.model.get("l", 0) > 2:
+            weaker = replace(one, model={**one.model, "l": 2})
+            note = f"{one.name}: 2 different values in a class, since no release has 3."
+            return replace(draft.with_proposal(weaker), mended=[*draft.mended, note])
+    guarded = draft.columns("sensitive")
+    if not guarded:
+        return None
+    worst = max(guarded, key=lambda name: draft.facts[name].common)
+    return _dropped(draft, worst, "one of its values is so common that no release could hide it")

@@ -1,0 +1,238 @@
+"""From three awkward files to a release, by the questions that are asked and nothing else."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from shoal.cli.main import execute
+from shoal.io.files import read_frame
+from shoal.io.recipes import load_recipe
+from shoal.starting.drafting import Draft, drafted
+from shoal.starting.proposing import MOST_QUASI, MOST_SENSITIVE
+from shoal.starting.reading import Given, read_raw
+from shoal.starting.trying import tried
+from shoal.starting.writing import recipe_text
+from tests.starting.awkward import FIRST, NOTES, SURNAMES, hospital, survey, workbook
+
+MAKERS = {"export.csv": hospital, "staff.xlsx": workbook, "survey.sav": survey}
+
+
+def shell(*arguments: object, answers: str = "") -> tuple[int, str, str]:
+    """Exit code, output and errors of a command, with answers typed in."""
+    out, err, typed = io.StringIO(), io.StringIO(), sys.stdin
+    sys.stdin = io.StringIO(answers)
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = execute([str(one) for one in arguments])
+    finally:
+        sys.stdin = typed
+    return code, out.getvalue(), err.getvalue()
+
+
+@pytest.fixture(scope="module", params=MAKERS)
+def started(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """An awkward file, its recipe beside it, and what was printed."""
+    if not request.param.endswith(".csv"):
+        pytest.importorskip("pyreadstat")
+        pytest.importorskip("fastexcel")
+    path = MAKERS[request.param](tmp_path_factory.mktemp("start") / request.param)
+    code, out, err = shell("start", path, "-o", path.with_name("recipe.toml"))
+    assert (code, err) == (0, "")
+    return path, out
+
+
+def test_the_recipe_passes_check_and_run_as_it_is(started: tuple[Path, str]) -> None:
+    path, _ = started
+    recipe = path.with_name("recipe.toml")
+    code, out, err = shell("check", recipe)
+    assert (code, err) == (0, "")
+    assert "Nothing stands in the way of a run." in out
+    code, _, err = shell("run", recipe)
+    assert (code, err) == (0, "")
+    folder = path.with_name(f"{path.stem}-release")
+    assert shell("verify", folder)[0] == 0
+    if path.suffix == ".sav":
+        import pyreadstat
+
+        _, about = pyreadstat.read_sav(str(folder / "release.sav"), output_format="polars")
+        assert about.variable_value_labels["HEALTH"][1.0] == "very good"
+        assert about.variable_measure["HEALTH"] == "ordinal"
+        assert about.column_names_to_labels["PARTY"] == "Party voted for"
+    if path.suffix == ".xlsx":
+        assert read_frame(folder / "release.xlsx", sheet="release").height == 200
+
+
+def test_what_is_printed_fits_a_screen_and_shows_nobody(started: tuple[Path, str]) -> None:
+    path, out = started
+    lines = [line for line in out.splitlines() if str(path.parent) not in line]
+    assert max(map(len, lines)) <= 80
+    assert len(lines) <= 24
+    text = out + path.with_name("recipe.toml").read_text("utf-8")
+    people = [name for name in (*SURNAMES, *FIRST) if name in text]
+    assert people == []
+    assert not any(note in text for note in NOTES)
+    assert "example.org" not in text
+
+
+ROLES = {
+    "export.csv": {
+        "identifiers": ["Nachname", "Vorname", "Versichertennr"],
+        "quasi": ["Geburtsdatum", "Geschlecht", "PLZ", "Aufnahme"],
+        "sensitive": ["Diagnose", "CRP", "Kosten"],
+        "drop": ["Bemerkung"],
+        "subject": "Pat-Nr",
+    },
+    "staff.xlsx": {
+        "identifiers": ["Staff ID", "E-Mail"],
+        "quasi": ["Date of birth", "Gender", "Job", "Started"],
+        "sensitive": ["Salary"],
+    },
+    "survey.sav": {
+        "identifiers": ["CASEID"],
+        "quasi": ["SEX", "AGE", "REGION"],
+        "sensitive": ["HEALTH", "PARTY"],
+        "weight": "WGT",
+    },
+}
+
+
+def test_the_roles_are_those_that_somebody_who_knows_would_give(started: tuple[Path, str]) -> None:
+    path, _ = started
+    recipe = load_recipe(path.with_name("recipe.toml"))
+    found = {role: columns for role, columns in recipe.roles.model_dump().items() if columns}
+    assert found == ROLES[path.name]
+    if path.suffix == ".csv":
+        assert (recipe.source.separator, recipe.source.encoding, recipe.source.decimal) == (";", "latin-1", ",")
+        assert recipe.source.missing_markers == ["k.A."]
+        assert recipe.columns["Geburtsdatum"].format == "%d.%m.%Y"
+        assert recipe.columns["Kosten"].thousands == "."
+    if path.suffix == ".sav":
+        assert recipe.columns["HEALTH"].order == ["very good", "good", "fair", "bad", "very bad"]
+        assert recipe.columns["PARTY"].non_answers == ["refused"]
+
+
+AMBIGUOUS = "id,born,pay,sex\n" + "".join(
+    f'{at},0{1 + at % 9}/0{1 + at % 7}/19{50 + at % 40},"{1 + at % 8},{100 + at % 800}",{"mf"[at % 2]}\n'
+    for at in range(60)
+)
+DATES = "In the dates of 'born', day and month could change places"
+MARKS = "In the numbers of 'pay', three digits follow every mark"
+
+
+def test_what_is_ambiguous_is_refused_with_the_setting(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(AMBIGUOUS)
+    code, out, err = shell("start", tmp_path / "a.csv", "-o", tmp_path / "r.toml")
+    assert (code, out) == (2, "")
+    assert err == (
+        f"error: {DATES}: say --type 'born=date %d/%m/%Y' or --type 'born=date %m/%d/%Y'. {MARKS}: say --decimal , "
+        "(1,5 is one and a half) or --thousands , (1,500 is fifteen hundred). With --ask, shoal start asks.\n"
+    )
+    assert not (tmp_path / "r.toml").exists()
+
+
+def test_answers_are_typed_or_given_as_options(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(AMBIGUOUS)
+    # The second question is put again after an answer that is none.
+    code, _, err = shell("start", tmp_path / "a.csv", "-o", tmp_path / "r.toml", "--ask", answers="2\nperhaps\n2\n")
+    assert code == 0, err
+    assert err.count(f"{DATES}. How are they written?\n  1 %d/%m/%Y  2 %m/%d/%Y: ") == 1
+    assert err.count(f"{MARKS}. What are the marks?") == 2
+    asked = load_recipe(tmp_path / "r.toml")
+    assert asked.columns["born"].format == "%m/%d/%Y"
+    assert asked.columns["pay"].thousands == ","
+    given = ["--type", "born=date %m/%d/%Y", "--thousands", ","]
+    assert shell("start", tmp_path / "a.csv", "-o", tmp_path / "s.toml", *given)[0] == 0
+    assert load_recipe(tmp_path / "s.toml") == asked
+    code, _, err = shell("start", tmp_path / "a.csv", "--ask", answers="")
+    assert code == 2
+    assert err.endswith("error: Nobody answered about 'born': say --type 'born=date %d/%m/%Y' or --type 'born=date "
+                        "%m/%d/%Y'.\n")  # fmt: skip
+
+
+def draft_of(frame: pl.DataFrame, tmp_path: Path, **given: object) -> Draft:
+    frame.write_csv(tmp_path / "a.csv")
+    said = Given(**given)  # type: ignore[arg-type]
+    return drafted(read_raw(str(tmp_path / "a.csv"), said), said)
+
+
+def test_an_ambiguous_date_is_read_as_another_that_is_not(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"born": ["03/04/1990", "05/06/1991"] * 20, "seen": ["25/12/2020", "24/11/2020"] * 20})
+    draft = draft_of(frame, tmp_path)
+    assert draft.questions == []
+    as_seen = "as those of 'seen', where day and month cannot change places"
+    assert draft.notes == [f"born: dates are read as %d/%m/%Y, {as_seen}."]
+    pointed = draft_of(pl.DataFrame({"born": ["03.04.1990", "05.06.1991"] * 20, "sex": ["m", "f"] * 20}), tmp_path)
+    assert pointed.notes == ["born: dates are read as %d.%m.%Y, day first, as dates with points are written."]
+
+
+def test_roles_that_are_given_stay(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"sex": ["m", "f"] * 20, "score": list(range(40))})
+    draft = draft_of(frame, tmp_path, roles={"score": "neutral", "sex": "sensitive"})
+    assert {name: one.role for name, one in draft.proposals.items()} == {"sex": "sensitive", "score": "neutral"}
+    code, _, err = shell("start", tmp_path / "a.csv", "--quasi", "sexx")
+    assert (code, err) == (2, "error: There is no column 'sexx' in the table. Did you mean 'sex'?\n")
+
+
+def test_a_wide_table_begins_with_the_surest_columns(tmp_path: Path) -> None:
+    wide = {f"q{at}": [(at + row) % 5 for row in range(60)] for at in range(12)}
+    wide |= {f"m{at}": [(7 * at + row) % 60 / 7 for row in range(60)] for at in range(7)}
+    draft = draft_of(pl.DataFrame({**wide, "sex": ["m", "f"] * 30}), tmp_path)
+    assert len(draft.columns("quasi")) == MOST_QUASI
+    assert "sex" in draft.columns("quasi")
+    assert len(draft.columns("sensitive")) == MOST_SENSITIVE
+
+
+def test_what_a_run_would_refuse_is_mended_openly(tmp_path: Path) -> None:
+    frame = pl.DataFrame(
+        {
+            "name": [f"Person{at}" for at in range(60)],
+            "sex": ["m", "f"] * 30,
+            "disease": [f"seen by Person{at}" if at % 2 else "flu" for at in range(60)],
+            "income": [1000 + 7 * at for at in range(60)],
+        }
+    )
+    draft = tried(draft_of(frame, tmp_path, roles={"disease": "sensitive"}))
+    assert draft.proposals["disease"].role == "drop"
+    assert draft.mended == ["disease: left out, since its cells hold identifiers of people."]
+    assert "# disease: left out" in recipe_text(draft, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name, content, arguments, said",
+    [
+        ("a.csv", "39,Bachelors\n50,Masters\n", [], "The first row of 'a.csv' looks like values, not like the names of "
+         "columns: name the 2 columns in their order by --columns A,B,..."),
+        ("a.toml", "[source]\n", [], "'a.toml' is a recipe already: run it with shoal run a.toml, or name a data "
+         "file."),
+        ("a.csv", "a,b\n1,2\n", ["--type", "a=numeric"], "The --type of 'a' must be that of dates with their format: "
+         "'a=date %d.%m.%Y'."),
+        ("a.parquet", "x", ["--separator", ";"], "--separator is for text files, and 'a.parquet' is none: leave it "
+         "out."),
+    ],
+)  # fmt: skip
+def test_bad_input(tmp_path: Path, name: str, content: str, arguments: list[str], said: str) -> None:
+    (tmp_path / name).write_text(content)
+    assert shell("start", tmp_path / name, *arguments) == (2, "", f"error: {said}\n")
+
+
+def test_a_recipe_is_not_overwritten_unasked(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("sex,age\n" + "m,30\nf,40\n" * 20)
+    (tmp_path / "r.toml").write_text("mine")
+    code, _, err = shell("start", tmp_path / "a.csv", "-o", tmp_path / "r.toml")
+    assert (code, err) == (
+        2, f"error: '{tmp_path / 'r.toml'}' exists: choose another name for the recipe, or --replace it.\n"
+    )  # fmt: skip
+    assert (tmp_path / "r.toml").read_text() == "mine"
+    code, out, _ = shell("start", tmp_path / "a.csv", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["recipe"] is None
+    assert [one["role"] for one in found["columns"]] == ["quasi", "quasi"]
+    assert found["risk"]["smallest_class"] == 20
