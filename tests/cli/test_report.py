@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from shoal.cli.main import execute
 from tests.cli.conftest import PATIENTS, SECRETS, Result, recipe_text
 
 Shoal = Callable[..., Result]
@@ -18,12 +19,21 @@ ROLES = 'identifiers = ["name"]\nquasi = ["age", "sex", "zip"]'
 RECIPE = recipe_text(ROLES, k=2, source='path = "patients.csv"', more=REVIEW)
 
 
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a recipe and its release; not to be changed."""
+    folder = tmp_path_factory.mktemp("released")
+    (folder / "patients.csv").write_text(PATIENTS, "utf-8")
+    (folder / "recipe.toml").write_text(RECIPE, "utf-8")
+    assert execute(["run", str(folder / "recipe.toml"), "--json"]) == 0
+    return folder
+
+
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shoal: Shoal) -> Path:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, released: Path) -> Path:
+    """A copy of it to work in."""
+    shutil.copytree(released, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    Path("patients.csv").write_text(PATIENTS, "utf-8")
-    Path("recipe.toml").write_text(RECIPE, "utf-8")
-    assert shoal("run", "recipe.toml").code == 0
     return tmp_path
 
 

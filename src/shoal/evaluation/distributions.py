@@ -114,7 +114,10 @@ class Distributions(Evaluation):
             f"The association of two columns is off by {gaps.mean():.3f} on average over {len(pairs)} pairs, and by "
             f"{gaps.max():.3f} between '{names[0]}' and '{names[1]}' ({mine[worst]:.3f}, truly {theirs[worst]:.3f})."
         )
-        also: dict[str, Any] = {"largest": float(gaps.max()), "pair": names}
+        also: dict[str, Any] = {
+            "largest": float(gaps.max()), "pair": names, "names": [one.name for one in release.features],
+            "release": mine.tolist(), "original": theirs.tolist(),
+        }  # fmt: skip
         return Finding(
             name=f"{self.name} associations", value=float(gaps.mean()), better="down", sentence=sentence, also=also,
             baseline=float(np.mean([abs(theirs[pair]) for pair in pairs])),

@@ -8,7 +8,7 @@ import numpy as np
 
 from shoal.evaluation.base import Finding
 from shoal.evaluation.counts import CountQueries
-from shoal.evaluation.distributions import Distributions, associations, total_variation
+from shoal.evaluation.distributions import Distributions, total_variation
 from shoal.evaluation.reading import read_release
 from shoal.evaluation.run import evaluate
 from shoal.evaluation.split import sides
@@ -16,7 +16,7 @@ from shoal.evaluation.view import Feature, Reading
 from shoal.results import Release
 
 # Rows times columns beyond which somebody would wait.
-_MOST = 4_000_000
+_MOST = 1_000_000
 _BARS = 12
 # Values that fewer rows have are not named.
 _FEW = 5
@@ -44,7 +44,7 @@ def reviewed(release: Release) -> dict[str, Any]:
     return {
         "findings": found,
         "distributions": _distributions(reading),
-        "associations": _associations(reading),
+        "associations": _associations(found),
         "notes": _notes(found),
     }
 
@@ -94,14 +94,9 @@ def _bars(feature: Feature, counts: np.ndarray) -> tuple[list[str], np.ndarray]:
     return [*labels, "others"] if len(named) < counts.size else labels, groups
 
 
-def _associations(reading: Reading) -> dict[str, Any] | None:
+def _associations(found: list[Finding]) -> dict[str, Any] | None:
     """How far each pair of columns is related, in the original and in the release."""
-    mine = list(reading.features.values())
-    if len(mine) < 2:
-        return None
-    release, original = sides(reading, mine)
-    return {
-        "names": [one.name for one in mine],
-        "before": associations(original).tolist(),
-        "after": associations(release).tolist(),
-    }
+    told = next((one.also for one in found if "original" in one.also), None)
+    return None if told is None else {
+        "names": told["names"], "before": told["original"], "after": told["release"]
+    }  # fmt: skip
