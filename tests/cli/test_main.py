@@ -39,7 +39,7 @@ def test_help_loads_nothing_heavy() -> None:
         "from shoal.cli.main import execute\n"
         f"for command in {COMMANDS}:\n"
         "    assert execute([command, '--help']) == 0\n"
-        "assert execute(['--help']) == 0 and execute(['list', 'models']) == 0\n"
+        "assert execute(['--help']) == 0 and execute(['list', 'measures']) == 0\n"
         "print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment(), timeout=60)

@@ -82,23 +82,24 @@ def anonymize(
     query: options.Query = None,
     output_table: options.OutputTable = None,
     save_recipe: options.SaveRecipe = None,
+    measures: options.AllMeasures = False,
     replace: options.Replace = False,
     as_json: options.Json = False,
 ) -> None:
     """Anonymise a file by flags; every flag is an entry of a recipe."""
-    # The parameters above are read by name: most of them go into the recipe as they are.
-    data = recipe_data(context.params)
+    data = recipe_data(context.params)  # by their names: most of them go into the recipe as they are
     with _saved(data, save_recipe, replace):
         keys = (passphrase_file, key_file)
         release, folder = carry_out(_recipe(data), replace=replace, keys=keys, accept_short=accept_short)
-    _show(release, folder, save_recipe, as_json)
+    _show(release, folder, context.params)
 
 
-def _show(release: Release | Written, folder: Path | None, saved: Path | None, as_json: bool) -> None:
-    if as_json:
+def _show(release: Release | Written, folder: Path | None, given: Mapping[str, Any]) -> None:
+    saved = given["save_recipe"]
+    if given["as_json"]:
         show_json(release_data(release, folder) | {"recipe": None if saved is None else str(saved)})
     else:
-        show_release(release, folder)
+        show_release(release, folder, measures=given["measures"])
 
 
 def _recipe(data: Mapping[str, Any]) -> Recipe:

@@ -43,11 +43,6 @@ def demo(
     say(f"A census of {rows:,} rows about invented people, anonymised.", "")
     show_release(release, output)
     say(
-        f"The census itself:  {_shown(output)}",
-        "",
-        "Try next:",
-        f"  shoal verify {output}",
-        f"  shoal measure {output}",
         f"  shoal check {_shown(output) / 'recipe.toml'}",
         f"  edit that recipe, then: shoal run {_shown(output) / 'recipe.toml'} --replace",
     )

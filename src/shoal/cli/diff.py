@@ -19,7 +19,7 @@ def diff(
     other: Annotated[Path, typer.Argument(metavar="B", help="Another one.", show_default=False)],
     as_json: Json = False,
 ) -> None:
-    """Say what differs between two releases, or two recipes: 'shoal diff out-2025 out-2026'."""
+    """Say what differs between two releases, or two recipes."""
     with steps() as step:
         step("loading")
         from shoal.comparing.differences import differences

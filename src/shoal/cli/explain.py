@@ -26,7 +26,7 @@ def explain(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say why a release is as it is, and what would have to change to keep more: 'shoal explain out zip'."""
+    """Say why a release is as it is, and what would have to change to keep more."""
     with steps() as step:
         step("loading")
         from shoal.comparing.explaining import explain as explained

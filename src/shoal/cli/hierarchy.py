@@ -67,7 +67,7 @@ def suggest(
     types: Types = None,
     as_json: Json = False,
 ) -> None:
-    """Propose hierarchies by type, with a reason each: 'shoal hierarchy suggest patients.csv zip -o zip.csv'."""
+    """Propose hierarchies by type, with a reason each."""
     with steps() as step:
         step("loading")
         from shoal.cli.trees import check_output, known_columns, write_tree
@@ -111,7 +111,7 @@ def show(
     types: Types = None,
     as_json: Json = False,
 ) -> None:
-    """Draw a hierarchy as a tree, with records and what each level costs: 'shoal hierarchy show recipe.toml zip'."""
+    """Draw a hierarchy as a tree, with records and what each level costs."""
     with steps() as step:
         step("loading")
         from shoal.hierarchy.costs import level_costs
@@ -168,7 +168,7 @@ def export(
     replace: _Replace = False,
     as_json: Json = False,
 ) -> None:
-    """Write a recipe's hierarchy as a file, one line a value, to edit and name: 'shoal hierarchy export r.toml zip'."""
+    """Write a recipe's hierarchy as a file, one line a value, to edit and name."""
     with steps() as step:
         step("loading")
         from shoal.cli.trees import check_output, recipe_trees, write_tree

@@ -23,7 +23,7 @@ def _start(context: typer.Context) -> None:
 
 @app.command()
 def show(log: _File, as_json: Json = False) -> None:
-    """List its releases, after checking every line: 'shoal log show releases.log'."""
+    """List its releases, after checking every line."""
     from shoal.io.journal import read_journal
 
     found = read_journal(log)
@@ -48,7 +48,7 @@ def verify(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check that no line was changed, dropped, inserted or moved (exit 4): 'shoal log verify releases.log'."""
+    """Check that no line was changed, dropped, inserted or moved (exit 4)."""
     from shoal.io.journal import read_journal
 
     found = read_journal(log, head=head)
@@ -67,7 +67,7 @@ def add(
     event: Annotated[str, typer.Option(metavar="WORD", help="What was done with it.")] = "released",
     as_json: Json = False,
 ) -> None:
-    """Add a line by hand, such as 'shoal log add releases.log out --event withdrawn'."""
+    """Add a line by hand."""
     from shoal.io.journal import log_release
 
     entry = log_release(log, folder, event=event)

@@ -24,6 +24,7 @@ from shoal.cli.data import data
 from shoal.cli.demo import demo
 from shoal.cli.diff import diff
 from shoal.cli.estimate import estimate
+from shoal.cli.examples import give_examples
 from shoal.cli.explain import explain
 from shoal.cli.explore import explore
 from shoal.cli.hierarchy import app as hierarchy
@@ -47,6 +48,7 @@ from shoal.version import VERSION
 
 MAKE, LOOK, FIND = "Make a release", "Look at one", "Find out what there is"
 KEEP = "Keep what undoes one, and what was done"
+_COMPLETE = "_SHOAL_COMPLETE"
 _EPILOG = (
     "Exit codes: 0 done, 1 our fault, 2 bad input or recipe, 3 no release can satisfy the models, "
     "4 gate, verification or a claim failed."
@@ -56,7 +58,6 @@ app = typer.Typer(
     name="shoal",
     help="Publish microdata so that the people in it stay hidden and the data stays useful.",
     epilog=_EPILOG,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
@@ -73,6 +74,7 @@ app.add_typer(log, name="log", rich_help_panel=KEEP)
 for command in (reproduce, data, warm):
     app.command(rich_help_panel=FIND)(command)
 app.command(name="list", rich_help_panel=FIND)(list_names)
+give_examples(app)
 
 
 def _show_version(wanted: bool) -> None:
@@ -98,6 +100,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # an arrow must not fail where the encoding has none
+    if _COMPLETE in os.environ:  # a shell that asks for endings of what was typed
+        _command().main(args=[], prog_name="shoal")
     code = execute(list(sys.argv[1:] if arguments is None else arguments))
     try:
         sys.stdout.flush()

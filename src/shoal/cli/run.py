@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoal.cli.options import AcceptShort, Json, KeyFile, PassphraseFile, Profile, Replace, Vault
+from shoal.cli.options import AcceptShort, AllMeasures, Json, KeyFile, PassphraseFile, Profile, Replace, Vault
 from shoal.cli.show import show_json, steps
 from shoal.cli.summary import release_data, show_release
 
@@ -33,6 +33,7 @@ def run(
     passphrase_file: PassphraseFile = None,
     key_file: KeyFile = None,
     accept_short: AcceptShort = False,
+    measures: AllMeasures = False,
     as_json: Json = False,
 ) -> None:
     """Carry out a recipe: read, anonymise, gate, write."""
@@ -44,7 +45,7 @@ def run(
     if as_json:
         show_json(release_data(release, folder))
     else:
-        show_release(release, folder)
+        show_release(release, folder, measures=measures)
 
 
 def _profiled(path: Path, name: str) -> Recipe:

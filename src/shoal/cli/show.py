@@ -56,11 +56,16 @@ def target_label(on: str | Sequence[str] | None) -> str:
     return on if isinstance(on, str) else ", ".join(on)
 
 
+def on_terminal() -> bool:
+    """Whether somebody looks at standard output."""
+    return sys.stdout.isatty()
+
+
 def console() -> Console:
     """Standard output, which never reads text from the data as markup."""
     from rich.console import Console
 
-    width = None if sys.stdout.isatty() else _PIPED_WIDTH
+    width = None if on_terminal() else _PIPED_WIDTH
     return Console(markup=False, highlight=False, emoji=False, width=width)
 
 
@@ -68,7 +73,7 @@ def say(*lines: str) -> None:
     """Print lines as they are, folded only by a terminal."""
     target = console()
     for line in lines:
-        target.print(clean(line), soft_wrap=not sys.stdout.isatty())
+        target.print(clean(line), soft_wrap=not on_terminal())
 
 
 def show_table(

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shoal.cli.lost import loss_lines, next_lines, overlap_lines, short
 from shoal.cli.show import ARROWS, figure, plain, say, share, show_table, target_label, verdict_rows
 
 if TYPE_CHECKING:
-    from shoal.recoding.overlaps import Overlap
     from shoal.results import Release, Written
 
 _CELL_WIDTH = 40
@@ -57,8 +57,8 @@ def score_data(scores: Mapping[str, Any]) -> dict[str, Any]:
     return {name: plain(score) for name, score in scores.items()}
 
 
-def show_release(release: Release | Written, folder: Path | None) -> None:
-    """What was promised, what it cost, and where things are."""
+def show_release(release: Release | Written, folder: Path | None, *, measures: bool = False) -> None:
+    """What was promised, what it cost, where things are and what to do next; all measures only where asked for."""
     manifest, evidence = release.manifest, release.evidence
     counts, classes = evidence["counts"], manifest["classes"]
     say(
@@ -74,7 +74,10 @@ def show_release(release: Release | Written, folder: Path | None) -> None:
         verdict_rows(release.verdict),
         title="Verdicts",
     )
-    show_scores(score_data(evidence["measures"]))
+    scores = score_data(evidence["measures"])
+    say(*loss_lines(evidence["chosen"]["columns"], scores))
+    if measures:
+        show_scores(scores)
     if evidence["attacks"]:
         say("Measured by attacking it:", *(f"  - {one.sentence}" for one in evidence["attacks"]), "")
     found = [*_vacuous_lines(evidence["vacuous"]), *_split_lines(evidence["split_verdicts"])]
@@ -84,11 +87,10 @@ def show_release(release: Release | Written, folder: Path | None) -> None:
             '"escape" under [output] to keep them from being run.'
         )
     found += _research_lines(evidence["research"], _search(evidence["search"]))
-    for line in [*found, *_overlap_lines(evidence["overlaps"])]:
+    for line in [*found, *overlap_lines(evidence["overlaps"])]:
         say(line)
-    say(f"All {len(release.checks)} checks of the gate passed.", "", "Not protected:")
+    say(f"All {len(release.checks)} checks of the gate passed.", "Not protected:")
     say(*(f"  - {sentence}" for sentence in manifest["not_protected"]))
-    say("")
     if folder is None:
         say("Nothing was written.")
     else:
@@ -97,6 +99,8 @@ def show_release(release: Release | Written, folder: Path | None) -> None:
         _show_vault(evidence["vault"])
     if evidence.get("registry"):
         _show_registry(evidence["registry"], folder is not None)
+    if folder is not None:
+        say(*next_lines(folder, measures=measures))
 
 
 def _show_choice(auto: Mapping[str, Any]) -> None:
@@ -188,25 +192,11 @@ def _research_lines(facts: Mapping[str, Any], search: Mapping[str, Any] | None) 
     if rules:
         found.append(f"Rules kept: {len(rules) - len(broken)} of {len(rules)}.")
     for rule in broken:
-        cells = ", ".join(map(_short, rule["such_as"]))
+        cells = ", ".join(short(cell, _CELL_WIDTH) for cell in rule["such_as"])
         found.append(f"Broken: {rule['text']} (importance {figure(rule['importance'])}), by cells such as {cells}.")
     if search is not None and not search["proven"]:
         found.append(f"Not proven to be the best: that may be better by up to {figure(search['gap'])}.")
     return [*found, *(f"Warning: {sentence}" for sentence in facts.get("warnings", ()))]
-
-
-def _overlap_lines(found: Iterable[Overlap]) -> list[str]:
-    """What hurts whoever counts by interval: cells of one column that overlap without being equal."""
-    return [
-        f"Overlapping cells: {entry.overlapping:,} of the {entry.cells:,} in {entry.column} ({share(entry.share)} of "
-        f"the rows), such as {' and '.join(map(_short, entry.example))}."
-        for entry in found
-        if entry.overlapping
-    ]
-
-
-def _short(cell: str) -> str:
-    return cell if len(cell) <= _CELL_WIDTH else f"{cell[: _CELL_WIDTH - 1]}…"
 
 
 def _suppression(counts: Mapping[str, int]) -> float:

@@ -28,7 +28,7 @@ def verify(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check a release against its manifest, without the input: 'shoal verify out --signature out.sig'."""
+    """Check a release against its manifest, without the input."""
     if public_key is not None and signature is None:
         raise InputError("A --public-key is what a signature is checked with: give the --signature too.")
     with steps() as step:
