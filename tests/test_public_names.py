@@ -6,10 +6,10 @@ import shoal
 
 NAMES = {
     "AlphaK", "AlphaKComplete", "AlphaKGeneral", "AlphaKSimple", "Auto", "BetaLikeness", "BottomUp", "ColumnSpec",
-    "DeltaDisclosure", "DeltaPresence", "DistinctL", "KMap",
+    "DeltaDisclosure", "DeltaPresence", "DistinctL", "KMap", "KWildcard", "LocalSuppression",
     "EntropyL", "EpsM", "Genetic", "Hierarchy", "Incognito", "KAnonymity", "KE", "KMembers", "KMembersP", "KOptimize",
     "MaxRange", "Mondrian", "RPlusTree", "SetPartition",
-    "Condensation", "Swapping",
+    "Condensation", "Noise", "Pram", "RecordSwapping", "Shuffling", "Swapping",
     "NoAlgorithm", "Optimal", "PSensitive", "RangeConfidence", "RangeDiversity", "RecursiveCL", "Release", "Samarati",
     "ShoalError", "TCloseness", "TOC", "TopDown", "TopDownSubtree", "UPC", "VERSION", "Variance", "WorstGroupUtility",
     "Anatomy", "Graded", "MInvariance", "MInvariant", "Microaggregation", "Personalised", "PersonalisedAnonymity",

@@ -25,10 +25,11 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "personalised": {"p": 0.9, "guard_level": 0}, "m-invariant": {"m": 2},
     "auto": {"sample": 50, "candidates": [{"name": "mondrian"}]}, "rv-distributed": {"max_strings": 9},
     "k-optimize": {"nodes": 9}, "genetic": {"population": 9, "evaluations": 90},
+    "record-swapping": {"geography": ["education"]},
 }  # fmt: skip
 CODED = {"graded", "table-transform"}
 CODES = ["W-NO-K", "W-RA-LINK", "W-PP-REV", "W-EXACT-QI", "W-NEUTRAL", "W-TIGHT"]
-PERTURBED = {"condensation", "swapping"}
+PERTURBED = {"condensation", "noise", "pram", "record-swapping", "shuffling", "swapping"}
 LIMITED = {"graded", "mapping", "random", "table-transform", *PERTURBED}
 
 

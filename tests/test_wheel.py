@@ -26,8 +26,9 @@ print(json.dumps([execute(command) for command in json.loads(sys.argv[2])]), fil
 SETTINGS = {
     "alpha-k": ["alpha=0.9", "k=3"], "anatomy": ["l=2"], "upc": ["utility=0.9", "protection=0.9"],
     "personalised": ["p=0.9", "guard_level=0"], "rv-distributed": ["max_strings=9"],
+    "record-swapping": ['geography=["postcode"]'],
 }  # fmt: skip
-PERTURBED = ("swapping", "condensation")
+PERTURBED = ("swapping", "condensation", "pram", "noise", "shuffling", "record-swapping")
 UNLIMITED = ("graded", "mapping", "table-transform", "random", *PERTURBED)
 UNMODELLED = (*UNLIMITED, "anatomy")
 

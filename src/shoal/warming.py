@@ -32,11 +32,15 @@ _SETTINGS: dict[str, list[dict[str, Any]]] = {
     "toc": [{}, {"listing": "printed"}, {"listing": "printed", "linkage": "cluster"}],
     "personalised": [{"p": 0.9, "guard_level": 0}], "m-invariant": [{"m": 2}], "auto": [{"sample": 100}],
     "k-optimize": [{"nodes": 1}], "genetic": [{"evaluations": 5}], "rv-distributed": [{"max_strings": 9}],
+    "local-suppression": [{}, {"k": 3, "stars": "wildcard"}], "record-swapping": [{"geography": ["postcode"]}],
 }  # fmt: skip
 # For columns of many values, too.
 _WIDE: dict[str, list[dict[str, Any]]] = {"mondrian": [{"cut": "widest"}, {"cut": "info-gain"}]}
 # These suppress nobody, and promise nothing or less.
-_UNMODELLED = ("graded", "mapping", "table-transform", "random", "swapping", "condensation")
+_UNMODELLED = (
+    "graded", "mapping", "table-transform", "random", "swapping", "condensation", "pram", "noise", "shuffling",
+    "record-swapping",
+)
 _KINDS = ("trees", "flat", "people", "numbers", "one")
 _SMALL, _LARGE = 400, 70_000  # the large one is past what a single block of rows holds
 _FAST = ("mondrian", "random", "toc", "anatomy", "microaggregation")
@@ -114,7 +118,7 @@ def _release(name: str, settings: dict[str, Any], table: Any, models: Sequence[d
     codes = [*plain_codes(), *(f"W-UNMODELLED:{one.name}" for one in table.sensitive)]
     if settings.get("grouping") == "round-robin":
         models = [{"name": "eps-m", "eps": 1.0, "m": 2}]
-    elif name in (*_UNMODELLED, "anatomy"):
+    elif name in (*_UNMODELLED, "anatomy") or settings.get("stars") == "wildcard":
         models = []
     limit = {} if name in _UNMODELLED else {"suppression_limit": 1.0}
     try:

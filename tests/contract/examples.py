@@ -83,6 +83,9 @@ ALGORITHMS: list[Spec] = [
     {"name": "upc", "utility": 0.4, "protection": 0.6, "max_size": 5, "assign": "increment", "leftover_scope": "near"},
     {"name": "upc", "utility": 0.4, "protection": 0.6, "listing": "printed"},
     {"name": "upc", "utility": 0.4, "protection": 0.6, "listing": "corrected", "polish": "lm"},
+    {"name": "local-suppression"},
+    {"name": "local-suppression", "importance": ["sex", "age"], "polish": "none", "suppression_limit": 0.3},
+    {"name": "local-suppression", "k": 3, "stars": "wildcard", "importance": {"sex": 3}},
     {"name": "random"},
     {"name": "random", "redraw": 1, "p": "optimal", "keep_constant": True},
     {"name": "random", "redraw": "auto", "max_posterior": 1.0, "posterior_of": "worst"},
@@ -103,6 +106,13 @@ ALGORITHMS: list[Spec] = [
     {"name": "swapping"},
     {"name": "swapping", "window": 0.3, "columns": ["age"]},
     {"name": "condensation", "size": 4},
+    {"name": "pram"},
+    {"name": "pram", "columns": ["sex"], "strata": ["zip"], "stay": 0.5},
+    {"name": "pram", "matrix": {"sex": {"f": {"f": 0.7, "m": 0.3}, "m": {"f": 0.1, "m": 0.9}}}},
+    {"name": "shuffling"},
+    {"name": "record-swapping", "geography": ["zip"], "similar": ["sex"], "rate": 0.5},
+    {"name": "noise"},
+    {"name": "noise", "size": 0.5, "correlated": True, "columns": ["age"]},
     {"name": "microaggregation"},
     {"name": "microaggregation", "suppression_limit": 0.5},
 ]  # fmt: skip
@@ -110,7 +120,8 @@ ALGORITHMS: list[Spec] = [
 KINDS = {
     "random": "randomised", "mapping": "pseudonymised", "graded": "pseudonymised", "table-transform": "pseudonymised",
     "anatomy": "bucketised", "microaggregation": "microaggregated", "swapping": "perturbed",
-    "condensation": "perturbed",
+    "condensation": "perturbed", "pram": "perturbed", "noise": "perturbed",
+    "shuffling": "perturbed", "record-swapping": "perturbed",
 }  # fmt: skip
 # Those that search the levels of hierarchies.
 NEED_TREES = {
@@ -120,7 +131,10 @@ NEED_TREES = {
 # Codes that rise with their values are for numbers.
 NEED_NUMBERS = {"graded", "table-transform"}
 # Their codes accept that no model holds.
-UNMODELLED = ("random", "mapping", "graded", "table-transform", "swapping", "condensation")
+UNMODELLED = (
+    "random", "mapping", "graded", "table-transform", "swapping", "condensation", "pram", "noise", "shuffling",
+    "record-swapping",
+)
 # Those that bring the models on sensitive values that they keep.
 OWN_MODELS = ("personalised", "m-invariant")
 CODES = ["W-NO-K", "W-RA-LINK", "W-PP-REV", "W-EXACT-QI", "W-PERTURBED", "W-UNMODELLED:s", "W-UNMODELLED:n"]
@@ -128,6 +142,7 @@ CODES = ["W-NO-K", "W-RA-LINK", "W-PP-REV", "W-EXACT-QI", "W-PERTURBED", "W-UNMO
 # Each in the company of 'k'; 'on' names the texts or the numbers.
 MODELS: list[Spec] = [
     {"name": "k", "k": 3},
+    {"name": "k-wildcard", "k": 4},
     {"name": "k-map", "k": 6},
     {"name": "k-map", "k": 6, "fraction": 0.2},
     {"name": "delta-presence", "delta_max": 0.6, "delta_min": 0.1},
@@ -208,8 +223,11 @@ def needs_numbers(spec: Spec) -> bool:
     return spec["name"] in NEED_NUMBERS or spec.get("target") == "n"
 
 
-def models_for(name: str) -> list[Spec]:
-    """Models that an algorithm of this name is run with."""
+def models_for(spec: Spec) -> list[Spec]:
+    """Models that an algorithm is run with."""
+    name = spec["name"]
+    if spec.get("stars") == "wildcard":
+        return []
     if name in OWN_MODELS or name in UNMODELLED or name == "anatomy":
         return []
     return [{"name": "k", "k": 3}]
@@ -219,7 +237,7 @@ def release(spec: Spec, frame: pl.DataFrame | None = None, **more: Any) -> shoal
     """The example, released by an algorithm."""
     frame = people() if frame is None else frame
     arguments: dict[str, Any] = {"seed": 5, "acknowledge": CODES} | more
-    models = arguments.pop("models", models_for(spec["name"]))
+    models = arguments.pop("models", models_for(spec))
     table = arguments.pop("table", None) or read(frame, spec["name"], numbers=needs_numbers(spec))
     return shoal.anonymize(
         table, algorithm=make("algorithm", spec), models=[make("model", one) for one in models], **arguments

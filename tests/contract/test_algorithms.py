@@ -32,7 +32,7 @@ from tests.strategies import frames
 # Those that say what they cannot do, on some tables or beside some models, in one sentence.
 MAY_REFUSE = {
     "samarati", "incognito", "random", "mapping", "graded", "anatomy", "microaggregation", "table-transform",
-    "m-invariant", "swapping", "condensation",
+    "m-invariant", "swapping", "condensation", "local-suppression", "pram", "noise", "shuffling", "record-swapping",
 }  # fmt: skip
 MODELS: list[list[Spec]] = [
     [{"name": "k", "k": 2}],

@@ -59,6 +59,11 @@ NEWER: list[dict[str, Any]] = [
     {"name": "swapping", "window": 0.2},
     {"name": "condensation", "size": 3},
     {"name": "rv-cluster"},
+    {"name": "local-suppression"},
+    {"name": "pram", "stay": 0.6},
+    {"name": "noise", "size": 0.4},
+    {"name": "shuffling"},
+    {"name": "record-swapping", "geography": ["q0"]},
 ]
 ALGORITHMS = [*RECORDED, *NEWER]
 REGISTRY, SOURCE = "soak.registry", "soak"
@@ -68,7 +73,7 @@ TREES = ("samarati", "incognito", "optimal", "rv-global", "rv-local", "rv-hybrid
 # These say what they cannot promise beside a limit on loss, or bring one of their own.
 _NO_UTILITY = ("samarati", "incognito", "upc", "anatomy", "microaggregation", "random", "graded", "mapping",
                "table-transform")  # fmt: skip
-_PERTURBED = ("swapping", "condensation")
+_PERTURBED = ("swapping", "condensation", "pram", "noise", "shuffling", "record-swapping")
 CODES = ["W-NEUTRAL", "W-NO-K", "W-RA-LINK", "W-PP-REV", "W-EXACT-QI", "W-TIGHT", "W-TRAJECTORY"]
 _TEXTS = ["blue", "a|b", "{x}", "back\\slash", "*star", "[open", "<less", "é漢", "with,comma", 'quo"te', "two words"]
 

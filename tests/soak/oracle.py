@@ -120,7 +120,7 @@ def _truth(case: Case, manifest: dict[str, Any], rows: list[Row], linked: list[R
                 found.append(f"a value of {name} is not its row's")
         elif made == "generalised" and not all(covers(case.columns[name], cell, value) for cell, value in pairs):
             found.append(f"a cell of {name} does not cover its value")
-        elif manifest.get("perturbation") == "swapped" and not _shuffled(pairs):
+        elif manifest.get("perturbation") in ("swapped", "shuffled") and not _shuffled(pairs):
             found.append(f"{name} has not the values that it had")
         elif made in ("bucketised", "pseudonymised") and any(not _same(cell, value) for cell, value in pairs):
             found.append(f"a value of {name} is not its row's")

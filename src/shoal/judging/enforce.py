@@ -11,7 +11,7 @@ from shoal.judging.settle import set_classes, settled, settled_sets
 from shoal.models.judge import Judge
 from shoal.models.rules import BREACH
 from shoal.recoding.applied import Released
-from shoal.recoding.matching import with_population
+from shoal.recoding.matching import with_anybody, with_population
 from shoal.table.classmap import RowIds
 from shoal.table.stats import GroupStats
 
@@ -33,6 +33,8 @@ def enforce(released: Released, judge: Judge, limit: float, words: str | None = 
         if judge.needs_population and rows.domain.population is not None:
             cells = list(released.cells.values())
             stats = with_population(stats, cells, rows.domain.population, presence=judge.needs_presence)
+        if judge.needs_anybody:
+            stats = with_anybody(stats, list(released.cells.values()))
         stats = rows.of_people(stats, classes, _guarded(judge), released.recoding.lifted)
         good = _good(released, judge, stats)
         if good.all():

@@ -27,7 +27,7 @@ class Trait(enum.Enum):
     GROUPS = "published groups, by which sensitive values are known and not by record"
     NOISE = "quasi-identifiers redrawn at random"
     CODES = "codes in the place of values"
-    PERTURBED = "quasi-identifiers that were swapped between records or made up"
+    PERTURBED = "quasi-identifiers that were swapped between records, redrawn by themselves or made up"
 
 
 @dataclass(frozen=True, kw_only=True)

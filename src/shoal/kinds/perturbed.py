@@ -23,7 +23,7 @@ PERTURBED = Kind(
     code="W-PERTURBED",
     meaning="Perturbed quasi-identifiers hide nobody among others",
     implies=("W-NO-K", "W-UNMODELLED"),
-    exact="a value, swapped with another record's or made up; nothing says which are true",
+    exact="a value, swapped with another record's, redrawn, with noise, or made up; nothing says which are true",
     known="",
     remark="",
     not_protected=(
@@ -31,9 +31,9 @@ PERTURBED = Kind(
         "Sensitive values of whoever is linked: they are published as they are.",
     ),
     class_figures=(
-        "Quasi-identifiers of this release were swapped or made up, so records of a class only happen to agree: "
-        "figures about finding people count what is written, and do not say how likely somebody is found. The attack "
-        "'record-linkage' measures that, from the recipe.",
+        "Quasi-identifiers of this release were swapped, redrawn or made up, so records of a class only happen to "
+        "agree: figures about finding people count what is written, and do not say how likely somebody is found. The "
+        "attack 'record-linkage' measures that, from the recipe.",
         "Figures about sensitive values are of classes that the perturbation made, so they bound nobody's guess.",
     ),
     foreign=False,

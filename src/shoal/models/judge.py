@@ -66,6 +66,7 @@ class Judge:
         self.needs_breaches = any(rule.op == BREACH for rule in self._flat)
         self.needs_population = any(rule.op in (MATCHES, PRESENCE) for rule in self._flat)
         self.needs_presence = any(rule.op == PRESENCE for rule in self._flat)
+        self.needs_anybody = any(rule.anybody for rule in self._flat)
         # Whether kernels that group records go by less than what classes are judged by.
         self.beyond_kernels = self.needs_population or any(rule.op == DISCLOSURE for rule in self._flat)
         guides = [(model, rules) for model in models for rules in model.guides(reference)]
@@ -107,6 +108,8 @@ class Judge:
         if rule.op == PRESENCE:
             # Whoever matches several groups may be in any of them, which makes them likelier and never less likely.
             return _presence(stats, several=rule.sense == kernel.AT_MOST)
+        if rule.anybody and stats.anybody is not None:
+            return stats.anybody.astype(np.float64)
         if rule.attribute is None:
             return stats.sizes.astype(np.float64)
         histogram = stats.histograms[rule.attribute.key]

@@ -29,7 +29,8 @@ class Rule:
     ``ref`` is the reference without unknown values, ``ref_full`` the one with them where it differs.
     ``scale`` turns the kernel's value and limit into the figures that reports show; ``keeps`` is whether merging
     keeps the condition on this table, where that depends on more than the condition. ``names`` are the columns of a
-    rule that looks at no attribute's histogram.
+    rule that looks at no attribute's histogram. ``anybody``: once there are cells, a size is the number of rows that
+    a group could be, where ``*`` counts as any value.
     """
 
     op: int
@@ -46,6 +47,7 @@ class Rule:
     exponential: bool = False
     keeps: bool = True
     names: tuple[str, ...] = ()
+    anybody: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

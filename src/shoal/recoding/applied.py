@@ -18,7 +18,7 @@ from shoal.kinds.generalised import GENERALISED
 from shoal.recoding.blocks import block_cells
 from shoal.recoding.column_cells import CellColumn, IntervalCells, SetCells, TreeCells, all_bits, one_bit
 from shoal.recoding.randomised import Randomised, describe_randomised
-from shoal.recoding.recodings import Blocks, CellGrouping, FullDomain, Grouping, Recoding, Redrawn, Subtree
+from shoal.recoding.recodings import Blocks, CellGrouping, FullDomain, Grouping, Recoding, Redrawn, Starred, Subtree
 from shoal.recoding.rewriting import ByRow, Rewriting, of_classes
 from shoal.table.classmap import Grouped, Nodes, Together
 from shoal.table.column import FLAT, TREE, Column
@@ -278,7 +278,12 @@ def _labels(domain: Domain, name: str, nodes: np.ndarray) -> pl.Series:
 def _grouped(rows: Rows, recoding: Grouping | CellGrouping) -> Released:
     """Groups by the extent of their members; those with equal cells are one class."""
     members, groups = member_codes(rows, recoding), recoding.groups
-    cells = [extent_cells(column, members(column.name), recoding) for column in rows.domain.quasi]
+    cells = [
+        _starred_cells(column, members(column.name), recoding)
+        if isinstance(recoding, Starred)
+        else extent_cells(column, members(column.name), recoding)
+        for column in rows.domain.quasi
+    ]
     keys = np.stack([column.keys for column in cells]) if groups else np.zeros((len(cells), 0), dtype=np.int32)
     class_of, first, _ = group_rows(keys, keys.max(axis=1, initial=0) + 1)
     merged = replace(recoding, ids=np.append(class_of, -1).astype(np.int32)[recoding.ids], groups=first.size)
@@ -302,12 +307,31 @@ def extent_cells(column: Column, codes: np.ndarray, grouping: Grouping | CellGro
     return TreeCells.of(column, low, high) if column.kind == TREE else IntervalCells.of(column, low, high)
 
 
+def _starred_cells(column: Column, codes: np.ndarray, recoding: Starred) -> CellColumn:
+    """The cells of groups whose members agree on a value or on its node, and of those that suppress it."""
+    star, level = recoding.stars[column.name], _checked_level(column, recoding)
+    kept = np.flatnonzero(recoding.ids >= 0)
+    mine = np.zeros(recoding.groups, dtype=np.int32)
+    mine[recoding.ids[kept]] = codes[kept]
+    nodes = _nodes_at(column, level)
+    if (~star[recoding.ids[kept]] & (nodes[codes[kept]] != nodes[mine[recoding.ids[kept]]])).any():
+        raise ParameterError(f"Records of a group differ in '{column.name}', which it does not suppress.")
+    cells = level_cells(column, mine, level)
+    if isinstance(cells, TreeCells) and column.hierarchy is not None:
+        top = column.hierarchy.height
+        root = column.hierarchy.node_id(top, mine)
+        return replace(cells, nodes=np.where(star, root, cells.nodes), level=np.where(star, top, cells.level))
+    if isinstance(cells, SetCells):
+        return replace(cells, bits=np.where(star[:, None], all_bits(column.card), cells.bits))
+    return replace(cells, star=star | cells.star)  # type: ignore[call-arg,attr-defined]
+
+
 def top_level(column: Column) -> int:
     """Highest level of a column: its hierarchy's height, or 1 for a column that is published or starred."""
     return column.hierarchy.height if column.kind == TREE and column.hierarchy is not None else 1
 
 
-def _checked_level(column: Column, recoding: FullDomain) -> int:
+def _checked_level(column: Column, recoding: FullDomain | Starred) -> int:
     level = recoding.levels.get(column.name, 0)
     top = top_level(column)
     if not isinstance(level, int) or isinstance(level, bool) or not 0 <= level <= top:

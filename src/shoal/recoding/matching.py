@@ -1,4 +1,4 @@
-"""Which people of a population match the cells of each class: how many, and how likely they are in the data."""
+"""Whom the cells of each class could be: people of a population, or rows of the release where ``*`` is any value."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from shoal.hierarchy.hierarchy import ROOT
+from shoal.kernels.count.wildcards import count_matches
 from shoal.recoding.column_cells import CellColumn, IntervalCells, SetCells, TreeCells
 from shoal.table.population import Population
 from shoal.table.stats import GroupStats
@@ -46,6 +47,21 @@ def most_present(stats: GroupStats, cells: Sequence[CellColumn], population: Pop
     for here, meets in _meetings(cells, classes, population):
         found[here] = np.maximum(found[here], np.max(meets * odds, axis=1, initial=0.0))
     return found
+
+
+def with_anybody(stats: GroupStats, cells: Sequence[CellColumn]) -> GroupStats:
+    """Statistics of classes with the rows that each could be, where ``*`` counts as any value."""
+    if not stats.rows.size:
+        return replace(stats, anybody=stats.rows)
+    keys = np.stack([np.where(_everything(column), -1, column.keys) for column in cells], axis=1)
+    return replace(stats, anybody=count_matches(keys.astype(np.int32), stats.rows.astype(np.int64)))
+
+
+def _everything(cells: CellColumn) -> np.ndarray:
+    """Which cells are ``*``, or whatever the root of a hierarchy is called."""
+    if isinstance(cells, TreeCells) and cells.column.hierarchy is not None:
+        return cells.column.hierarchy.node_leaves[cells.nodes] == cells.column.hierarchy.n_leaves
+    return cells.star if isinstance(cells, IntervalCells) else (cells.texts() == ROOT).to_numpy()
 
 
 def _meetings(cells: Sequence[CellColumn], classes: int, population: Population) -> Iterator[tuple[slice, np.ndarray]]:

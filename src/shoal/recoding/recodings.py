@@ -84,6 +84,22 @@ class Grouping(Recoding):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class Starred(Grouping):
+    """Records in groups whose values are published as they are or as ``*``, cell by cell (local suppression).
+
+    Attributes
+    ----------
+    stars
+        Quasi-identifier to the groups, as flags, in which it is suppressed; elsewhere its members agree.
+    levels
+        Level at which each column is published where it is not suppressed.
+    """
+
+    stars: Mapping[str, np.ndarray]
+    levels: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class CellGrouping(Recoding):
     """Cells of the frequency table in groups, so that equal rows are together; as `Grouping` otherwise.
 
@@ -248,7 +264,12 @@ class Perturbed(Recoding):
         Quasi-identifier to where that lies, and where the record's own value does, float64, one entry a row: numbers or
         days, codes of other columns.
     perturbation
-        ``"swapped"``: every column has the values that it had. ``"condensed"``: records are made up from moments.
+        ``"swapped"``, ``"shuffled"``: every column has the values that it had. ``"condensed"``: records are made up
+        from moments.
+        ``"pram"`` and ``"invariant-pram"``: categories are redrawn by a matrix, under which in the latter case each is
+        expected as often as before. ``"noise"``: numbers have noise added.
+    told
+        Quasi-identifier to what readers need to know about it, for the manifest.
     """
 
     kind: Kind = field(default=PERTURBED, repr=False, compare=False)
@@ -256,6 +277,12 @@ class Perturbed(Recoding):
     places: Mapping[str, np.ndarray]
     true: Mapping[str, np.ndarray]
     perturbation: str
+    told: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def of_columns(self) -> Mapping[str, Mapping[str, Any]]:
+        """How likely values are kept, or how much noise there is."""
+        return self.told
 
     @property
     def ids(self) -> np.ndarray:

@@ -25,8 +25,8 @@ _BY_TRAIT = {
         "it was."
     ),
     Trait.PERTURBED: (
-        "Quasi-identifiers were swapped or made up: no row is about one person, and relations between columns are "
-        "weaker than they were."
+        "Quasi-identifiers were swapped, redrawn or made up: the values of a row may be nobody's, and relations "
+        "between columns are weaker than they were."
     ),
 }
 _CODES = "Codes stand for values: they can be counted and compared, and say nothing else."

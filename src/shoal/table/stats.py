@@ -91,6 +91,8 @@ class GroupStats:
     presence
         How likely one of these people is in the data at most, which several groups may add to; None where nobody
         matches two groups.
+    anybody
+        Rows that each group could be, where ``*`` counts as any value; None before there are cells.
     """
 
     sizes: np.ndarray
@@ -101,6 +103,7 @@ class GroupStats:
     broken: Mapping[str, np.ndarray] | None = None
     population: np.ndarray | None = None
     presence: np.ndarray | None = None
+    anybody: np.ndarray | None = None
 
 
 def attribute(domain: Domain, names: Sequence[str], *, people: bool | None = None) -> Attribute:

@@ -6,6 +6,7 @@ What nobody reads nobody checks, and a reader would believe it all the same: an 
 from __future__ import annotations
 
 import datetime
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -55,7 +56,7 @@ _SAID: dict[str, type] = {
 }  # fmt: skip
 _COLUMN = (
     "name", "role", "type", "cells", "columns", "null", "hierarchy", "whole", "builder", "order", "domain", "policy",
-    "non_answers", "coded", "days", "answers", "p", "several", "prepared",
+    "non_answers", "coded", "days", "answers", "p", "several", "prepared", "stay", "noise",
 )  # fmt: skip
 # Where it alone says something; anywhere else nobody would check it.
 _BELONGS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
@@ -68,6 +69,8 @@ _BELONGS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
     "days": lambda column: column.get("coded") == "shifted",
     "answers": lambda column: "coded" in column and column["role"] == "sensitive",
     "p": lambda column: column["role"] == "quasi" and column["cells"] == "value",
+    "stay": lambda column: column["role"] == "quasi" and _within(column["stay"], 0.0, 1.0),
+    "noise": lambda column: column["role"] == "quasi" and _within(column["noise"], 0.0, math.inf),
 }
 _BUILDERS = ({"prefix", "mask"}, {"widths", "origin"}, {"intervals"}, {"dates"}, {"quantiles"})
 _TECHNIQUES = ("derived", "recoded", "top-coded", "bottom-coded", "rounded")
@@ -112,6 +115,7 @@ def check_manifest(manifest: Any) -> None:
     if not names or len(set(names)) != len(names):
         raise VerificationError("The 'columns' of the manifest must be at least one, each named once.")
     _check_chances(manifest, made)
+    _check_changes(manifest, made)
     for part, keys in (("models", None), ("verdicts", _VERDICT), ("measured", _MEASURED)):
         for entry in manifest.get(part, ()):
             if not isinstance(entry, Mapping):
@@ -246,6 +250,18 @@ def _check_chances(manifest: Mapping[str, Any], made: str) -> None:
 def _are_techniques(words: Any) -> bool:
     """Whether words are those for what is done to a column before it is coded, each once and in our order."""
     return isinstance(words, list) and bool(words) and words == [word for word in _TECHNIQUES if word in words]
+
+
+def _check_changes(manifest: Mapping[str, Any], made: str) -> None:
+    """How likely values stay, and how much noise there is, where the release was made so, and nowhere else."""
+    way = manifest.get("perturbation") if made == "perturbed" else None
+    for name, ways in (("stay", ("pram", "invariant-pram")), ("noise", ("noise",))):
+        if (way in ways) != any(name in column for column in manifest["columns"]):
+            raise VerificationError(f"The manifest gives a column its '{name}' exactly where the release was made so.")
+
+
+def _within(value: Any, low: float, high: float) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
 
 
 def _is_builder(rule: Any) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms.base import Problem
-from shoal.algorithms.links.numbers import is_number, numbers_of, records_of, refuse_missing
+from shoal.algorithms.links.numbers import is_number, numbers_of, published, records_of, refuse_missing
 from shoal.algorithms.links.people import refuse_repeated_people
 from shoal.algorithms.links.swapping import Perturbing, places_of
 from shoal.errors import InfeasibleError
@@ -17,7 +17,6 @@ from shoal.kernels.links.mdav import mdav
 from shoal.params import whole
 from shoal.recoding.exact import values_of
 from shoal.recoding.recodings import Perturbed
-from shoal.table.column import Column
 
 # Eigenvalues below this share of the largest are rounding errors.
 _NOTHING = 1e-12
@@ -87,7 +86,7 @@ class Condensation(Perturbing):
             spots = np.empty(table.n)
             if column.name in drawn:
                 spots[rows] = drawn[column.name]
-                found[column.name] = _published(column, numbers[column.name], spots)
+                found[column.name] = published(column, numbers[column.name], spots)
                 continue
             codes = np.empty(table.n, dtype=np.int32)
             # A shuffle within each group: its rows in the order of random numbers.
@@ -130,15 +129,3 @@ def _within(made: np.ndarray, mean: float, low: float, high: float) -> np.ndarra
         else:
             most = shift
     return np.clip(made + most, low, high)
-
-
-def _published(column: Column, numbers: np.ndarray, spots: np.ndarray) -> tuple[pl.Series, np.ndarray]:
-    """Numbers, whole where all of the column are, and days as dates."""
-    if column.type == "date":
-        days = np.floor(spots + 0.5).astype(np.int32)
-        return pl.Series(column.name, days).cast(pl.Date), days.astype(np.float64)
-    if (numbers == np.floor(numbers)).all():
-        spots = np.floor(spots + 0.5)
-        if np.abs(numbers).max() < 1 << 53:
-            return pl.Series(column.name, spots.astype(np.int64)), spots
-    return pl.Series(column.name, spots), spots

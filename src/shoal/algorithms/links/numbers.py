@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import polars as pl
 
 from shoal.errors import ParameterError
 from shoal.kernels.links.mdav import Records
@@ -43,6 +44,18 @@ def refuse_missing(owner: str, columns: Sequence[Column]) -> None:
                 f"{owner} cannot average the {count} missing cells of '{column.name}': set missing to 'drop', "
                 "or fill them."
             )
+
+
+def published(column: Column, numbers: np.ndarray, spots: np.ndarray) -> tuple[pl.Series, np.ndarray]:
+    """Numbers, whole where all of the column are, and days as dates."""
+    if column.type == "date":
+        days = np.floor(spots + 0.5).astype(np.int32)
+        return pl.Series(column.name, days).cast(pl.Date), days.astype(np.float64)
+    if (numbers == np.floor(numbers)).all():
+        spots = np.floor(spots + 0.5)
+        if np.abs(numbers).max() < 1 << 53:
+            return pl.Series(column.name, spots.astype(np.int64)), spots
+    return pl.Series(column.name, spots), spots
 
 
 def records_of(table: Table, numbers: dict[str, np.ndarray], order: np.ndarray) -> Records:

@@ -18,7 +18,6 @@ from shoal.params import nearest, real
 from shoal.recoding.exact import values_of
 from shoal.recoding.recodings import Perturbed
 from shoal.table.column import FLAT, Column
-from shoal.table.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +31,25 @@ class Perturbing(Algorithm):
         for name in ("suppression_limit", "max_suppressed"):
             if getattr(self, name):
                 raise ParameterError(f"{type(self).__name__} suppresses nobody: leave out its '{name}'.")
+
+    def chosen(self, known: Sequence[str], columns: Sequence[str] | None, does: str, what: str) -> list[str]:
+        """Columns that are named, in the order of the table, or all that are known where none is."""
+        for name in columns or ():
+            if name not in known:
+                near = nearest(str(name), known)
+                hint = f" Did you mean '{near}'?" if near else ""
+                raise ParameterError(f"{type(self).__name__} cannot {does} '{name}', which is not {what}.{hint}")
+        return list(known) if columns is None else [name for name in known if name in columns]
+
+    def listed(self, name: str, columns: Sequence[str] | None, what: str = "quasi-identifier") -> None:
+        """Refuse columns that are no list, and make a tuple of one."""
+        if columns is None:
+            return
+        if isinstance(columns, str) or not columns:
+            raise ParameterError(
+                f"The '{name}' of {type(self).__name__} must be a list of at least one {what}: leave it out for all."
+            )
+        object.__setattr__(self, name, tuple(columns))
 
     def refuse_models(self, problem: Problem) -> None:
         """Records that agree only happen to: what models say of their classes would promise nothing."""
@@ -68,18 +86,13 @@ class Swapping(Perturbing):
     def __post_init__(self) -> None:
         super().__post_init__()
         real("Swapping", "window", self.window, low=0.0, high=1.0, open_low=True)
-        if self.columns is not None:
-            if isinstance(self.columns, str) or not self.columns:
-                raise ParameterError(
-                    "The 'columns' of Swapping must be a list of at least one quasi-identifier: leave it out for all."
-                )
-            object.__setattr__(self, "columns", tuple(self.columns))
+        self.listed("columns", self.columns)
 
     def run(self, problem: Problem) -> Perturbed:
         """Swap, column by column; every draw belongs to a rank in the keyed order."""
         self.refuse_models(problem)
         table, order = problem.table, problem.shuffled
-        chosen = self._chosen(table)
+        chosen = self.chosen(table.schema.quasi, self.columns, "swap", "a quasi-identifier")
         quasi = {}
         for column in table.quasi:
             codes = table.codes[column.name]
@@ -98,15 +111,6 @@ class Swapping(Perturbing):
 
     def _reach(self, column: Column, n: int) -> int:
         return max(n, 1) if column.kind == FLAT else max(1, int(self.window * n))
-
-    def _chosen(self, table: Table) -> list[str]:
-        known = list(table.schema.quasi)
-        for name in self.columns or ():
-            if name not in known:
-                near = nearest(str(name), known)
-                hint = f" Did you mean '{near}'?" if near else ""
-                raise ParameterError(f"Swapping cannot swap '{name}', which is not a quasi-identifier.{hint}")
-        return known if self.columns is None else [name for name in known if name in self.columns]
 
 
 def swapped(column: Column, codes: np.ndarray, window: int, draws: np.ndarray) -> np.ndarray:

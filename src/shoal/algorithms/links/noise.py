@@ -1,0 +1,102 @@
+"""Additive noise: normal draws on top of numbers, column by column or with the correlations that the columns have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.algorithms.base import Problem
+from shoal.algorithms.links.numbers import is_number, numbers_of, published
+from shoal.algorithms.links.swapping import Perturbing, places_of
+from shoal.errors import ParameterError
+from shoal.params import choice, real
+from shoal.recoding.exact import values_of
+from shoal.recoding.recodings import Perturbed
+from shoal.table.column import Column
+from shoal.table.keys import Keys
+from shoal.table.table import Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Noise(Perturbing):
+    """Add normal noise to numeric quasi-identifiers (Kim 1986; Tendick 1991).
+
+    Means stay what they are in expectation, and variances grow by the square of ``size``. Correlated noise has the
+    covariances of the columns themselves, so that correlations stay, and means and covariances can be had back.
+
+    Parameters
+    ----------
+    size
+        Standard deviation of the noise, in standard deviations of its column.
+    correlated
+        Draw the noise of all columns together.
+    columns
+        Numeric quasi-identifiers to add noise to, all by default; others are published exactly as they are.
+
+    Examples
+    --------
+    >>> Noise(size=0.2).parameters()
+    {'name': 'noise', 'suppression_limit': 0.0, 'size': 0.2, 'correlated': False}
+    """
+
+    name: ClassVar[str] = "noise"
+    size: float = 0.1
+    correlated: bool = False
+    columns: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        real("Noise", "size", self.size, low=0.0, high=100.0, open_low=True)
+        choice("Noise", "correlated", str(self.correlated).lower(), ("true", "false"))
+        self.listed("columns", self.columns)
+
+    def run(self, problem: Problem) -> Perturbed:
+        """Add noise; every draw belongs to a row."""
+        self.refuse_models(problem)
+        table = problem.table
+        known = [column.name for column in table.quasi if is_number(column)]
+        chosen = self.chosen(known, self.columns, "add noise to", "a numeric quasi-identifier")
+        if not chosen:
+            raise ParameterError("Noise is added to numbers, and no quasi-identifier is one: use 'pram'.")
+        for name in chosen:
+            _refuse_missing(table.columns[name])
+        problem.progress("adding noise")
+        numbers = [numbers_of(table.columns[name]) for name in chosen]
+        true = np.stack([mine[table.codes[name]] for name, mine in zip(chosen, numbers, strict=True)])
+        drawn = self._noise(true, np.stack([normal(problem.keys, f"noise {name}", table) for name in chosen]))
+        own = {column.name: places_of(column, table.codes[column.name]) for column in table.quasi}
+        columns = {column.name: values_of(table, column, table.codes[column.name]) for column in table.quasi}
+        places = dict(own)
+        for name, mine, made in zip(chosen, numbers, true + drawn, strict=True):
+            columns[name], places[name] = published(table.columns[name], mine, made)
+        return Perturbed(
+            columns=columns, places=places, true=own, perturbation="noise",
+            told={name: {"noise": float(self.size)} for name in chosen}, notes={"size": self.size},
+        )  # fmt: skip
+
+    def _noise(self, true: np.ndarray, draws: np.ndarray) -> np.ndarray:
+        """Standard normal draws with the deviations, or the covariances, that the noise has to have."""
+        spread = true.std(axis=1)
+        if not self.correlated or true.shape[0] == 1:
+            return self.size * spread[:, None] * draws
+        unit = np.where(spread > 0, spread, 1.0)[:, None]
+        alike = np.atleast_2d(np.cov((true - true.mean(axis=1, keepdims=True)) / unit, ddof=0))
+        values, axes = np.linalg.eigh(alike)
+        return self.size * unit * (axes @ (np.sqrt(np.maximum(values, 0.0))[:, None] * draws))
+
+
+def normal(keys: Keys, stream: str, table: Table) -> np.ndarray:
+    """A standard normal draw a row (Box and Muller)."""
+    radius = np.sqrt(-2.0 * np.log1p(-keys.uniform(stream, table.row_keys)))
+    return np.asarray(radius * np.cos(2.0 * np.pi * keys.uniform(stream, table.row_keys, 1)))
+
+
+def _refuse_missing(column: Column) -> None:
+    if column.missing >= 0:
+        raise ParameterError(
+            f"Noise cannot be added to the {int(column.frequencies[column.missing])} missing cells of '{column.name}': "
+            "set missing to 'drop', fill them, or name other 'columns'."
+        )

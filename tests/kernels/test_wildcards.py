@@ -1,0 +1,61 @@
+"""Who could be whom where a suppressed value counts as any, against plain Python."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal.kernels.count.wildcards import count_matches, restore_spare, suppress_short
+
+ROWS = st.lists(st.tuples(*[st.integers(-1, 2)] * 3), min_size=1, max_size=12, unique=True)
+
+
+def could_be(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    return all(a == b or -1 in (a, b) for a, b in zip(one, other, strict=True))
+
+
+def plainly(codes: list[tuple[int, ...]], sizes: list[int]) -> list[int]:
+    return [sum(size for other, size in zip(codes, sizes, strict=True) if could_be(one, other)) for one in codes]
+
+
+def starred(codes: np.ndarray, stars: np.ndarray) -> list[tuple[int, ...]]:
+    return [
+        tuple(-1 if mask >> at & 1 else code for at, code in enumerate(row))
+        for row, mask in zip(codes.tolist(), stars.tolist(), strict=True)
+    ]
+
+
+@given(rows=ROWS, data=st.data())
+def test_rows_that_each_could_be(rows: list[tuple[int, ...]], data: st.DataObject) -> None:
+    sizes = data.draw(st.lists(st.integers(1, 4), min_size=len(rows), max_size=len(rows)))
+    found = count_matches(np.array(rows, dtype=np.int32), np.array(sizes, dtype=np.int64))
+    assert found.tolist() == plainly(rows, sizes)
+
+
+@given(seed=st.integers(0, 10_000), k=st.integers(2, 5))
+def test_nobody_falls_short_and_no_star_can_be_spared(seed: int, k: int) -> None:
+    random = np.random.default_rng(seed)
+    codes = np.unique(random.integers(0, 3, (12, 3)).astype(np.int32), axis=0)
+    sizes = random.integers(1, 3, len(codes)).astype(np.int64)
+    stars, found = np.zeros(len(codes), dtype=np.int64), sizes.copy()
+    masks = np.array([sum(1 << at for at in one) for size in range(4) for one in combinations(range(3), size)])
+    assert suppress_short(codes, sizes, stars, found, k, masks, masks.size) == 0 or sizes.sum() < k
+    assert found.tolist() == plainly(starred(codes, stars), sizes.tolist())
+    before = stars.copy()
+    restore_spare(codes, sizes, stars, found, k, np.array([2, 0, 1]))
+    assert (stars & ~before == 0).all()
+    assert found.tolist() == plainly(starred(codes, stars), sizes.tolist())
+    assert min(found) >= k or sizes.sum() < k
+
+
+def test_what_costs_too_much_is_left_for_later() -> None:
+    codes = np.array([[0, 0], [1, 1]], dtype=np.int32)
+    sizes, stars = np.ones(2, dtype=np.int64), np.zeros(2, dtype=np.int64)
+    found = sizes.copy()
+    assert suppress_short(codes, sizes, stars, found, 2, np.array([0, 1, 2, 3]), 3) == 2
+    assert stars.tolist() == [0, 0]
+    assert suppress_short(codes, sizes, stars, found, 2, np.array([0, 1, 2, 3]), 4) == 0
+    assert (stars.tolist(), found.tolist()) == ([3, 0], [2, 2])  # the second could be the first by then
