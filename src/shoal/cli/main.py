@@ -16,6 +16,7 @@ import typer.main
 
 from shoal.catalogue import PluginWarning
 from shoal.cli.anonymize import anonymize
+from shoal.cli.apply import apply
 from shoal.cli.attack import attack
 from shoal.cli.audit import audit
 from shoal.cli.check import check
@@ -61,7 +62,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
-    MAKE: (start, demo, check, explore, values, run, anonymize),
+    MAKE: (start, demo, check, explore, values, run, anonymize, apply),
     LOOK: (verify, explain, diff, sign, report, audit, risk, measure, estimate, attack, compare),
 }
 for panel, commands in _PANELS.items():

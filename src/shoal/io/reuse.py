@@ -1,0 +1,70 @@
+"""A recoding once more: the recipe that does to other data what a release did to its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import InputError, RecipeError
+from shoal.io.evidence import read_evidence
+from shoal.io.recipes import Recipe, parse_recipe
+
+
+def reapplied(release: str | Path, data: str | Path, output: str | Path, *, format: str | None = None) -> Recipe:
+    """A recipe that publishes a file at the levels of an earlier release, held to the same models.
+
+    Parameters
+    ----------
+    release
+        The folder of the earlier release, whose evidence stands beside it, or the folder of the evidence.
+    data
+        The new file, of the same columns.
+    output
+        Where the new release goes.
+    """
+    evidence = read_evidence(release)
+    levels = levels_of(evidence)
+    if evidence.get("recipe") is None:
+        raise InputError("The evidence of this release holds no recipe, since it was made of a frame: run one again.")
+    earlier = parse_recipe(evidence["recipe"], Path(evidence.get("base") or "."))
+    _refuse_moving(earlier, levels)
+    algorithm: dict[str, Any] = {"name": "none", "levels": levels}
+    for name in ("suppression_limit", "max_suppressed"):
+        if earlier.algorithm.get(name) is not None:
+            algorithm[name] = earlier.algorithm[name]
+    source = {"path": str(Path(data).resolve()), "url": None, "table": None, "query": None}
+    told = {"folder": str(Path(output).resolve())} | ({} if format is None else {"format": format})
+    again = earlier.model_copy(
+        update={
+            "source": earlier.source.model_copy(update=source),
+            "models": [dict(model) for model in evidence["models"]],
+            "algorithm": algorithm,
+            "output": earlier.output.model_copy(update=told),
+        }
+    )
+    again._base = earlier.base
+    return again
+
+
+def levels_of(evidence: Mapping[str, Any]) -> dict[str, int]:
+    """The level of each column, where the release had one for everybody."""
+    levels = (evidence.get("chosen") or {}).get("levels")
+    if levels is None:
+        made = evidence.get("algorithm", {}).get("name", "its method")
+        raise InputError(
+            f"This release was made by '{made}' and has no level of each column that would hold for other data: only "
+            "full-domain recodings can be applied again."
+        )
+    return {str(name): int(level) for name, level in levels.items()}
+
+
+def _refuse_moving(recipe: Recipe, levels: Mapping[str, int]) -> None:
+    """Refuse levels that would mean something else on other data."""
+    for name, level in levels.items():
+        rule = recipe.hierarchies.get(name)
+        if level and isinstance(rule, dict) and "quantiles" in rule:
+            raise RecipeError(
+                f"The hierarchy of '{name}' is cut at quantiles of the data, so that its levels would be others on new "
+                "data: write it to a file, and run the earlier recipe with that."
+            )

@@ -1,0 +1,139 @@
+"""``shoal apply``: an earlier release's levels on new data, under the same models."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from shoal.io.evidence import read_evidence
+from shoal.io.recipes import parse_recipe
+from shoal.io.reuse import levels_of, reapplied
+
+RECIPE = """\
+seed = 1
+acknowledge = ["W-UNMODELLED:disease"]
+
+[source]
+path = "2025.csv"
+
+[roles]
+quasi = ["age", "zip"]
+sensitive = ["disease"]
+
+[hierarchies]
+age = "age.csv"
+zip = {{ prefix = [2] }}
+
+[[models]]
+name = "k"
+k = 3
+
+[algorithm]
+name = "{algorithm}"
+{more}
+
+[output]
+folder = "out"
+"""
+
+
+def people(rows: int, shift: int = 0) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "age": [20 + (7 * row + shift) % 40 for row in range(rows)],
+            "zip": [f"{10 + row % 3}{row % 7}" for row in range(rows)],
+            "disease": [["flu", "gout", "cold"][row % 3] for row in range(rows)],
+        }
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    tree = "".join(f"{age};{age // 10 * 10}s;{age // 20 * 20}+;*\n" for age in range(120))
+    (tmp_path / "age.csv").write_text(tree)
+    people(120).write_csv(tmp_path / "2025.csv")
+    people(150, 3).write_csv(tmp_path / "2026.csv")
+    return tmp_path
+
+
+def earlier(shoal: Any, folder: Path, algorithm: str = "optimal", more: str = "suppression_limit = 0.02") -> Path:
+    (folder / "recipe.toml").write_text(RECIPE.format(algorithm=algorithm, more=more))
+    assert shoal("run", str(folder / "recipe.toml")).code == 0
+    return folder / "out"
+
+
+def test_new_data_is_published_at_the_same_levels(shoal: Any, folder: Path) -> None:
+    out = earlier(shoal, folder)
+    result = shoal("apply", str(out), str(folder / "2026.csv"), "-o", str(folder / "new"), "--json")
+    assert result.code == 0
+    before, after = (read_evidence(folder / name) for name in ("out", "new"))
+    assert after["chosen"]["levels"] == before["chosen"]["levels"]
+    assert after["algorithm"]["name"] == "none"
+    assert after["algorithm"]["suppression_limit"] == 0.02
+    assert after["models"] == before["models"]
+    assert after["counts"]["read"] == 150
+    old, new = (pl.read_csv(folder / name / "release.csv", infer_schema=False) for name in ("out", "new"))
+    assert {len(text) for text in new["age"].unique()} == {len(text) for text in old["age"].unique()}
+    assert shoal("verify", str(folder / "new")).code == 0
+    manifest = json.loads((folder / "new" / "manifest.json").read_text())
+    assert [verdict["holds"] for verdict in manifest["verdicts"]] == [True]
+
+
+def test_data_that_would_need_more_is_refused(shoal: Any, folder: Path) -> None:
+    out = earlier(shoal, folder)
+    people(4).write_csv(folder / "2026.csv")
+    result = shoal("apply", str(out), str(folder / "2026.csv"), "-o", str(folder / "new"))
+    assert result.code == 3
+    assert not (folder / "new").exists()
+
+
+def test_a_dry_run_writes_nothing_and_a_folder_is_replaced_only_when_asked(shoal: Any, folder: Path) -> None:
+    out = earlier(shoal, folder)
+    where = ["apply", str(out), str(folder / "2026.csv"), "-o", str(folder / "new")]
+    assert shoal(*where, "--dry-run").code == 0
+    assert not (folder / "new").exists()
+    assert shoal(*where).code == 0
+    assert shoal(*where).code == 2
+    assert shoal(*where, "--replace").code == 0
+
+
+@pytest.mark.parametrize(
+    "algorithm, more, said",
+    [
+        ("mondrian", "", "made by 'mondrian' and has no level of each column"),
+        ("none", "levels = { age = 2, zip = 1 }", ""),
+    ],
+)
+def test_only_levels_can_be_applied_again(shoal: Any, folder: Path, algorithm: str, more: str, said: str) -> None:
+    out = earlier(shoal, folder, algorithm, more)
+    result = shoal("apply", str(out), str(folder / "2026.csv"), "-o", str(folder / "new"))
+    assert result.code == (2 if said else 0)
+    assert said in result.err
+
+
+def test_quantiles_move_with_the_data(shoal: Any, folder: Path) -> None:
+    text = RECIPE.format(algorithm="none", more="levels = { age = 1, zip = 1 }").replace(
+        'age = "age.csv"', "age = { quantiles = [4] }"
+    )
+    (folder / "recipe.toml").write_text(text)
+    assert shoal("run", str(folder / "recipe.toml")).code == 0
+    result = shoal("apply", str(folder / "out"), str(folder / "2026.csv"), "-o", str(folder / "new"))
+    assert result.code == 2
+    assert "The hierarchy of 'age' is cut at quantiles of the data" in result.err
+
+
+def test_evidence_without_a_recipe_or_levels_says_so(shoal: Any, folder: Path) -> None:
+    out = earlier(shoal, folder)
+    again = reapplied(out, folder / "2026.csv", folder / "new")
+    assert again.resolve("age.csv") == folder / "age.csv"
+    assert again.algorithm["levels"] == levels_of(read_evidence(out))
+    assert parse_recipe((folder / "recipe.toml").read_text(), folder).roles == again.roles
+    (folder / "out.evidence" / "recipe.toml").unlink()
+    result = shoal("apply", str(out), str(folder / "2026.csv"), "-o", str(folder / "new"))
+    assert (result.code, "holds no recipe" in result.err) == (2, True)
+    result = shoal("apply", str(folder / "nothing"), str(folder / "2026.csv"), "-o", str(folder / "new"))
+    assert (result.code, "holds no evidence.json" in result.err) == (2, True)
