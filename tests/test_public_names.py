@@ -16,7 +16,8 @@ NAMES = {
     "RandomAnonymisation", "ResearchClusters", "ResearchDistributed", "ResearchGlobal", "ResearchHybrid",
     "ResearchLocal", "TableTransform", "ValueMapping", "Workload",
     "anonymize", "assess", "attack", "attack_frame", "audit", "compare", "discover", "estimate", "evaluate",
-    "example_census", "open_rows", "read", "run", "value_levels", "values_csv", "verify_release", "workload_gain",
+    "example_census", "open_rows", "read", "report", "run", "value_levels", "values_csv", "verify_release",
+    "workload_gain",
 }  # fmt: skip
 
 

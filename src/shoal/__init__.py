@@ -24,6 +24,7 @@ _HOMES = {
     "open_rows": "shoal.running",
     "workload_gain": "shoal.comparing.gain",
     "verify_release": "shoal.running",
+    "report": "shoal.reporting",
     "attack": "shoal.attacks.run",
     "attack_frame": "shoal.attacks.files",
     "audit": "shoal.risk.audit",

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from shoal.cli.options import Json
 from shoal.cli.show import say, show_json, steps
 from shoal.errors import InputError
-
-if TYPE_CHECKING:
-    from shoal.reports.dossier.facts import Facts
 
 
 class Audience(StrEnum):
@@ -67,6 +63,7 @@ def report(
     """Write the dossier of a release: what was done, what is promised, what risk is left, and who answers for it."""
     with steps() as step:
         step("loading")
+        from shoal import reporting
         from shoal.io.private import check_private, write_private
         from shoal.reports.dossier.rendering import FORMATS
 
@@ -77,7 +74,10 @@ def report(
         private = audience is not Audience.external
         place = check_private(output, suffix=f".{chosen}", replace=replace)
         step("reading the release")
-        text = _written(release, audience.value, chosen, _given(attacks, "attacks"), _given(evaluations, "evaluations"))
+        text = reporting.report(
+            release, audience=audience.value, format=chosen, attacks=_given(attacks, "attacks"),
+            evaluations=_given(evaluations, "evaluations"),
+        )  # fmt: skip
         step("writing")
         write_private(place, text)
         if not private:
@@ -88,59 +88,6 @@ def report(
         say(f"Private, not for publication: {output}")
     else:
         say(f"Written, as public as the release: {output}")
-
-
-def _written(
-    folder: Path, audience: str, format: str, attacks: Sequence[Any], evaluations: Sequence[Any]
-) -> str:
-    from shoal.reports.dossier.audiences import EXTERNAL, dossier
-    from shoal.reports.dossier.rendering import dossier_html, dossier_json, dossier_markdown
-    from shoal.reports.release import release_html
-
-    facts = _facts(folder, audience != EXTERNAL, attacks, evaluations)
-    if audience == EXTERNAL and format == "html":
-        return release_html(facts.manifest)
-    made = dossier(facts, audience)
-    return {"html": dossier_html, "md": dossier_markdown, "json": dossier_json}[format](made)
-
-
-def _facts(folder: Path, private: bool, attacks: Sequence[Any], evaluations: Sequence[Any]) -> Facts:
-    """What is known of a release; the evidence is not even read for those who may not see it."""
-    import hashlib
-
-    import tomlkit
-
-    from shoal.io.evidence import read_evidence
-    from shoal.reports.dossier.audiences import public
-    from shoal.reports.dossier.facts import Facts
-    from shoal.verify.folder import MANIFEST, open_folder
-
-    _, manifest = open_folder(folder)
-    digest = hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest()
-    if not private:
-        return public(manifest, digest)
-    evidence = read_evidence(folder)
-    _refuse_others(evidence, digest, folder)
-    recipe = tomlkit.parse(evidence.get("recipe", "")).unwrap()
-    return Facts(
-        manifest=manifest, evidence=evidence, recipe=recipe, review=evidence.get("review", {}),
-        profile=_profile(recipe.get("profile")), attacks=attacks, evaluations=evaluations, digest=digest,
-    )  # fmt: skip
-
-
-def _profile(name: str | None) -> dict[str, Any]:
-    """What the profile of a recipe says of itself."""
-    from shoal.profiles import named_profile
-
-    return {} if name is None else named_profile(name).told()
-
-
-def _refuse_others(evidence: Mapping[str, Any], digest: str, folder: Path) -> None:
-    """Refuse evidence of another release than the one in the folder."""
-    from shoal.io.publication import BOUND
-
-    if evidence.get(BOUND, digest) != digest:
-        raise InputError(f"The evidence beside '{folder}' is that of another release: name the folder that it is of.")
 
 
 def _given(path: Path | None, key: str) -> list[Any]:

@@ -1,0 +1,71 @@
+"""The dossier of a written release: what its folder and its evidence say, for those who may read it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+
+from shoal.errors import InputError
+from shoal.io.evidence import read_evidence
+from shoal.io.publication import BOUND
+from shoal.params import choice
+from shoal.profiles import named_profile
+from shoal.reports.dossier.audiences import AUDIENCES, EXTERNAL, dossier, public
+from shoal.reports.dossier.facts import Facts
+from shoal.reports.dossier.rendering import FORMATS, dossier_html, dossier_json, dossier_markdown
+from shoal.reports.release import release_html
+from shoal.verify.folder import MANIFEST, open_folder
+
+
+def report(
+    folder: str | Path,
+    *,
+    audience: str = "internal",
+    format: str = "html",
+    attacks: Sequence[Mapping[str, Any]] = (),
+    evaluations: Sequence[Mapping[str, Any]] = (),
+) -> str:
+    """The dossier of a release as text. All but the external one is private: it tells about people left out.
+
+    Parameters
+    ----------
+    folder
+        Of the release; its evidence stands beside it, and is not read for those outside.
+    audience
+        ``"internal"``, ``"regulator"`` or ``"external"``, which is the public report.
+    format
+        ``"html"``, ``"md"`` or ``"json"``.
+    attacks, evaluations
+        What was measured afterwards, as ``shoal attack --json`` and ``shoal measure --json`` print it.
+    """
+    choice("the report", "audience", audience, AUDIENCES)
+    choice("the report", "format", format, FORMATS)
+    facts = _facts(Path(folder), audience != EXTERNAL, attacks, evaluations)
+    if audience == EXTERNAL and format == "html":
+        return release_html(facts.manifest)
+    made = dossier(facts, audience)
+    return {"html": dossier_html, "md": dossier_markdown, "json": dossier_json}[format](made)
+
+
+def _facts(
+    folder: Path, private: bool, attacks: Sequence[Mapping[str, Any]], evaluations: Sequence[Mapping[str, Any]]
+) -> Facts:
+    """What is known of a release; the evidence is not even read for those who may not see it."""
+    _, manifest = open_folder(folder)
+    digest = hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest()
+    if not private:
+        return public(manifest, digest)
+    evidence = read_evidence(folder)
+    if evidence.get(BOUND, digest) != digest:
+        raise InputError(f"The evidence beside '{folder}' is that of another release: name the folder that it is of.")
+    recipe = tomlkit.parse(evidence.get("recipe", "")).unwrap()
+    profile = recipe.get("profile")
+    return Facts(
+        manifest=manifest, evidence=evidence, recipe=recipe, review=evidence.get("review", {}),
+        profile={} if profile is None else named_profile(profile).told(), attacks=attacks, evaluations=evaluations,
+        digest=digest,
+    )  # fmt: skip
