@@ -15,6 +15,7 @@ import tomlkit
 
 import shoal
 from shoal.io.evidence import read_evidence
+from shoal.kinds.base import Trait, made_of
 from shoal.reports.dossier.audiences import AUDIENCES, dossier
 from shoal.reports.dossier.facts import Facts
 from shoal.reports.dossier.model import NOT_STATED, Dossier, Items, Plot, Table, Text
@@ -29,6 +30,31 @@ REVIEW = {
     "accepted": {"W-NEUTRAL": "visits are known to nobody"}, "re_evaluation": "2028-01-31",
     "sign_off": [{"name": "Ulla Kuru", "role": "board"}],
 }  # fmt: skip
+
+
+KINDS = {
+    "random": {}, "anatomy": {"l": 2}, "mapping": {}, "microaggregation": {"k": 4}, "swapping": {},
+}  # fmt: skip
+CODES = ["W-RA-LINK", "W-PERTURBED", "W-PP-REV", "W-EXACT-QI", "W-NO-K", "W-UNMODELLED:disease", "W-NEUTRAL"]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_kind_of_release_has_its_dossier(tmp_path: Path, name: str) -> None:
+    ages, sexes, ill = [20 + row % 9 for row in range(60)], ["f", "m"] * 30, ["flu", "cold", "gout"] * 20
+    pl.DataFrame({"age": ages, "sex": sexes, "disease": ill}).write_csv(tmp_path / "people.csv")
+    recipe: dict[str, Any] = {
+        "acknowledge": CODES, "seed": 1, "source": {"path": str(tmp_path / "people.csv")},
+        "roles": {"quasi": ["age", "sex"], "sensitive": ["disease"]}, "algorithm": {"name": name, **KINDS[name]},
+        "review": {"threshold": 1.0}, "output": {"folder": str(tmp_path / "out"), "discard_secret": name == "mapping"},
+    }  # fmt: skip
+    shoal.run(recipe)
+    pages = {who: shoal.report(tmp_path / "out", audience=who, format="md") for who in AUDIENCES}
+    made = made_of(read_manifest(tmp_path / "out"))
+    # Of records that only happen to agree, nobody may say that their classes bound a risk.
+    assert ("The release keeps to its threshold" in pages["internal"]) == made.has(Trait.ALIKE)
+    for told in made.class_figures:
+        assert told in pages["regulator"]
+        assert told not in pages["external"]
 
 
 @cache

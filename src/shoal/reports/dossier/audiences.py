@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from shoal.kinds.base import Trait, made_of
 from shoal.reports.dossier import context, promises, risks, usefulness, variables
 from shoal.reports.dossier.crosswalk import crosswalk
 from shoal.reports.dossier.facts import Facts, count, share
-from shoal.reports.dossier.model import NOT_STATED, Dossier, Section
+from shoal.reports.dossier.model import NOT_MEASURED, NOT_STATED, Dossier, Section
 
 Part = Callable[[Facts], Section]
 INTERNAL, EXTERNAL, REGULATOR = "internal", "external", "regulator"
@@ -57,7 +58,7 @@ def public(manifest: Mapping[str, Any], digest: str = "") -> Facts:
 
 
 def _first_look(facts: Facts) -> list[tuple[str, str]]:
-    classes = facts.manifest["classes"]
+    classes, alike = facts.manifest["classes"], made_of(facts.manifest).has(Trait.ALIKE)
     found = [
         ("rows released", count(facts.manifest["data"]["rows"])),
         ("classes", count(classes["count"])),
@@ -66,8 +67,10 @@ def _first_look(facts: Facts) -> list[tuple[str, str]]:
     if facts.evidence:
         found += [
             ("largest risk before", share(facts.risk("before", "prosecutor-max"))),
-            ("largest risk after", share(facts.risk("after", "prosecutor-max"))),
-            ("mean risk after", share(facts.risk("after", "prosecutor-mean"))),
+            *(
+                (f"{words} risk after", share(facts.risk("after", f"prosecutor-{name}")) if alike else NOT_MEASURED)
+                for name, words in (("max", "largest"), ("mean", "mean"))
+            ),
         ]
         counts = facts.evidence["counts"]
         taking_part = counts["released"] + counts["suppressed"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from shoal.kinds.base import Trait, made_of
 from shoal.reports.dossier.facts import Facts, count, number, share
 from shoal.reports.dossier.model import NOT_STATED, Bars, Items, Lines, Plot, Section, Table, Text
 
@@ -39,6 +40,8 @@ def threshold(facts: Facts) -> Section:
     found = facts.risk("after", "prosecutor-mean" if average else "prosecutor-max")
     if limit is None:
         blocks.append(Text(text="No threshold is stated, so that nothing is said of whether the risk is acceptable."))
+    elif not made_of(facts.manifest).has(Trait.ALIKE):
+        blocks.append(Text(text=f"Whether the release keeps to it is not known: {_unlike(facts)}.", tone="bad"))
     elif found is None:
         blocks.append(Text(text="The risk of the release was not measured.", tone="bad"))
     else:
@@ -58,7 +61,8 @@ def risk(facts: Facts) -> Section:
             continue
         rows.append((words, share(before), share(after), _change(before, after)))
     blocks: list[Text | Table | Plot | Items] = [
-        Table(headings=("figure", ">before", ">after (residual)", ">change"), rows=rows)
+        *(Text(text=told, tone="bad") for told in made_of(facts.manifest).class_figures),
+        Table(headings=("figure", ">before", ">after (residual)", ">change"), rows=rows),
     ]
     if facts.risk("after", "journalist-max") is None:
         blocks.append(
@@ -131,6 +135,11 @@ def _baseline(one: Mapping[str, Any]) -> str:
 
 def _label(low: int, high: int | None) -> str:
     return f"{low}+" if high is None else str(low) if high == low else f"{low}–{high}"
+
+
+def _unlike(facts: Facts) -> str:
+    """Why figures of classes bound no risk."""
+    return made_of(facts.manifest).lacks[Trait.ALIKE]
 
 
 def _change(before: float | None, after: float | None) -> str:

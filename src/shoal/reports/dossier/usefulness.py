@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from shoal.kinds.base import Trait, made_of
 from shoal.reports.dossier.facts import Facts, number, share
 from shoal.reports.dossier.model import NOT_STATED, Bars, Grid, Lines, Plot, Points, Section, Table, Text
 
@@ -97,7 +98,7 @@ def _against(facts: Facts) -> list[Plot]:
     """Loss against the prosecutor's mean risk: the table as read, the release, and nothing at all."""
     loss = facts.evidence.get("measures", {}).get("lm", {}).get("value")
     before, after = (facts.risk(when, "prosecutor-mean") for when in ("before", "after"))
-    if loss is None or before is None or after is None:
+    if loss is None or before is None or after is None or not made_of(facts.manifest).has(Trait.ALIKE):
         return []
     points = {"as read": (0.0, before), "release": (float(loss), after), "nothing released": (1.0, 0.0)}
     figure = Points(points=points, across="loss (lm)", upwards="mean risk")
