@@ -68,10 +68,6 @@ BAD: dict[str, tuple[str, str]] = {
     "unknown parameter of the algorithm": (ALGORITHM, f"{ALGORITHM}\ncutt = 1"),
     "cut of no name": (ALGORITHM, f'{ALGORITHM}\ncut = "x"'),
     "suppression above 1": (ALGORITHM, f"{ALGORITHM}\nsuppression_limit = 1.5"),
-    "optimal without hierarchies": (ALGORITHM, 'name = "optimal"'),
-    "samarati without hierarchies": (ALGORITHM, 'name = "samarati"'),
-    "incognito without hierarchies": (ALGORITHM, 'name = "incognito"'),
-    "subtrees without hierarchies": (ALGORITHM, 'name = "top-down-subtree"'),
     "node of an unknown column": (ALGORITHM, 'name = "optimal"\nnode = { zip = 1 }'),
     "measure of no name": (ALGORITHM, 'name = "optimal"\nmeasure = "x"'),
     "neutral columns": (QUASI, 'quasi = ["sex"]\nneutral = ["age"]'),
@@ -178,6 +174,13 @@ def test_check_ends_as_run_does(
     assert run.code in (2, 3), run.out
     assert (checked.code, checked.err) == (run.code, run.err)
     assert sorted(recipe.parent.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ["optimal", "samarati", "incognito", "top-down-subtree"])
+def test_no_method_needs_a_hierarchy(shoal: Shoal, write: Callable[[str], Path], name: str) -> None:
+    recipe = write(RECIPE.replace(ALGORITHM, f'name = "{name}"', 1))
+    assert shoal("check", recipe).code == 0
+    assert shoal("run", recipe, "--dry-run").code == 0
 
 
 def test_codes_need_their_warning_code_and_are_fine_with_it(shoal: Shoal, write: Callable[[str], Path]) -> None:
