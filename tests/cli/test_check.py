@@ -236,4 +236,8 @@ def test_what_a_run_takes(shoal: Shoal, write: Callable[[str], Path]) -> None:
     assert 0 < found["seconds"] < 600
     assert found["bytes"] > 1 << 20
     assert found["likely"] == []
-    assert "A run takes about" in shoal("check", recipe).out
+    (recipe.parent / "out").mkdir()
+    (recipe.parent / "out" / "mine.txt").write_text("in the way", "utf-8")
+    blocked = shoal("check", recipe)
+    assert blocked.code == 2
+    assert "A run takes about" in blocked.out

@@ -14,8 +14,9 @@ from shoal.io.recipes import parse_recipe
 @pytest.mark.parametrize("taken, n, seconds", [
     ([(60, 0.5)], 60, 0.5),
     ([(1000, 0.2), (2000, 0.3), (4000, 0.5)], 10_000, 1.1),  # a start, and 0.1 ms a row
-    ([(1000, 0.11), (2000, 0.14), (4000, 0.26)], 40_000, 16.1),  # squares of 100 rows
-    ([(1000, 0.2), (2000, 0.2), (4000, 0.2)], 4000 + 400_000, 0.2 + 1.0),  # too little to tell, so no less than noise
+    ([(1000, 0.2), (2000, 0.5), (4000, 1.7)], 40_000, 160.1),  # squares
+    ([(1000, 0.2), (2000, 0.21), (4000, 0.29)], 10_000, 0.53),  # too little to tell squares by
+    ([(1000, 0.2), (2000, 0.2), (4000, 0.2)], 404_000, 8.2),  # no row takes nothing
 ])  # fmt: skip
 def test_growth(taken: list[tuple[int, float]], n: int, seconds: float) -> None:
     assert _grown(taken, n) == pytest.approx(seconds)

@@ -83,6 +83,7 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
             return None
 
     _try_places(recipe, replace, tried)
+    of_places = len(problems)
     algorithm: Algorithm | None = tried(lambda: make("algorithm", recipe.algorithm))
     asked = [tried(partial(make, "model", spec)) for spec in recipe.models]
     given = tried(lambda: _given(recipe))
@@ -107,7 +108,7 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
     if not any(isinstance(one, InfeasibleError) for one in problems):
         tried(lambda: _begin(recipe, table, algorithm, judge))
         tried(lambda: _of_codes(table, algorithm, given or {}, recipe.acknowledge))
-    foreseen = _foreseen(recipe, table, reading, problems, step)
+    foreseen = None if hopeless(problems[of_places:]) else _foreseen(recipe, table, reading, problems, step)
     data = {
         "rows": table.n,
         "rows_dropped": table.n_dropped,
@@ -130,10 +131,8 @@ def _all_of(error: ShoalError) -> Sequence[ShoalError]:
 
 def _foreseen(
     recipe: Recipe, table: Table, reading: float, problems: list[ShoalError], step: Step
-) -> dict[str, Any] | None:
+) -> dict[str, Any]:
     """What samples of the rows tell of a run, with what it would refuse in the end added to the problems."""
-    if hopeless(problems):
-        return None
     accepted = {code for one in problems if isinstance(one, RefusalError) for code in one.codes}
     found = foresee(recipe, table, reading, accepted, step)
     problems += found.refused if found.whole else []

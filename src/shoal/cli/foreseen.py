@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 SIZES = (1000, 2000, 4000)
 # What a run on a source read by an engine takes, beside reading it once.
 _PASSES = 3.0
-# A difference in time below this is noise, in seconds.
-_NOISE = 0.005
+# A difference in time below this is noise, in seconds; and what a row takes at least, to be recoded, gated and written.
+_NOISE = 0.05
+_EACH = 2e-5
 _STEEPEST = 2.0
 _ROW, _CELL = 64, 24  # bytes of a record that is grouped
 
@@ -128,8 +129,8 @@ def _grown(taken: list[tuple[int, float]], n: int) -> float:
     if len(taken) > 2 and less - taken[-3][1] > _NOISE:
         growth = max(last - less, _NOISE) / (less - taken[-3][1])
         power = min(max(math.log2(growth), 1.0), _STEEPEST)
-    each = max(last - less, _NOISE) / (size**power - before**power)
-    return last + each * (n**power - size**power)
+    each = max(last - less, 0.0) / (size**power - before**power)
+    return last + max(each * (n**power - size**power), _EACH * (n - size))
 
 
 def _memory(table: Table) -> int:
