@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from shoal.verify.classes import packed
-from shoal.verify.coded import Coded, Held
+from shoal.verify.coded import Coded, Held, numbered
 from shoal.verify.leaks import Shown
 
 FRAME = pl.DataFrame({"x": ["b", None, "a", "b", "", None], "y": [3, 1, 1, None, 3, 3]})
@@ -24,6 +24,18 @@ def test_cells_are_kept_as_they_stand_in_the_order_in_which_they_come() -> None:
     assert batch["y"] is batch["y"]
     assert batch.select(["y"]).frame.columns == ["y"]
     assert batch.select(["y"])["y"] is batch["y"]
+
+
+def test_texts_that_are_kept_as_numbers_are_the_same_cells() -> None:
+    batch = Coded(FRAME.with_columns(FRAME["x"].cast(pl.Enum(["", "z", "a", "b"]))))
+    assert (batch["x"].distinct.to_list(), batch["x"].codes.tolist()) == (["b", None, "a", ""], [0, 1, 2, 0, 3, 1])
+    assert batch["x"].distinct.dtype == pl.String
+    assert batch.texts == Coded(FRAME).texts == ["x"]
+    assert batch.plain.equals(FRAME)
+    often = pl.concat([FRAME] * 8)
+    assert isinstance(numbered(often)["x"].dtype, pl.Categorical)
+    assert Coded(numbered(often))["x"].codes.tolist() == Coded(often)["x"].codes.tolist()
+    assert numbered(FRAME).equals(FRAME)
 
 
 def test_cells_that_are_read_alike_are_one() -> None:

@@ -13,8 +13,10 @@ import pytest
 from shoal.errors import VerificationError
 from shoal.verify import gate
 from shoal.verify.claims import read_claims
+from shoal.verify.coded import Held
 from shoal.verify.forms import _behind, differing
 from shoal.verify.gate import _rows
+from shoal.verify.values import encode
 from tests.verify.cases import check_of, failed, hospital_case, manifest, sensitive_case
 from tests.verify.test_recheck_tables import permuted
 from tests.verify.test_shifted_dates import FIRST, shifted_case
@@ -63,7 +65,7 @@ def test_values_that_differ(ours: list[Any], theirs: list[Any], wrong: int) -> N
     (column,) = read_claims(
         manifest([{"name": "s", "role": "sensitive", "type": "numeric", "cells": "value"}], [])
     ).columns
-    assert differing(pl.Series(ours), pl.Series(theirs), column) == wrong
+    assert differing(Held(*encode(pl.Series(ours))), Held(*encode(pl.Series(theirs))), column) == wrong
 
 
 def test_values_without_an_origin() -> None:

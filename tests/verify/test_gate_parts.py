@@ -178,7 +178,7 @@ def seldom(given: GateCase) -> Check:
     def fold(size: int) -> Check:
         looking, found = Looking(claims), Neutral(given, claims)
         for part in parts(frame.height, size):
-            found.see(frame[part], looking.see(Coded(frame[part])))
+            found.see(Coded(frame[part]), looking.see(Coded(frame[part])))
             if claims.group is not None:
                 looking.see_groups(Coded(frame[part]))
         return found.check(looking.look().quasi)
@@ -295,7 +295,7 @@ def shown(given: GateCase, place: int = 0) -> Facts:
         batch = _batch(given, given.released[part], given.source[part])
         assert batch.rows is not None
         accounts.see(batch)
-        found.see(batch, batch.rows)
+        found.see(batch, batch.rows, Coded(batch.released))
         looking.see(Coded(given.released[part]))
     return readings.counting[place].facts(looking.look().judged)
 

@@ -13,8 +13,9 @@ import pytest
 
 import shoal
 from shoal.errors import GateError
+from shoal.verify.coded import Coded
 from shoal.verify.staged import Changes, check_staged
-from tests.verify.whole import parts, steady
+from tests.verify.whole import held, parts, steady
 
 REFUSED = "The written files do not pass the gate, so they are not published: "
 DAY, MOMENT = datetime.date(2026, 1, 31), datetime.datetime(2026, 1, 31, 12, 30, 15, 250_000)
@@ -134,6 +135,16 @@ def differing(found: list[Any], judged: list[Any], dtype: Any = None) -> int:
 ])  # fmt: skip
 def test_cells_that_a_writer_made_texts_of(found: list[Any], judged: list[Any], dtype: Any, count: int) -> None:
     assert differing(found, judged, dtype) == count
+
+
+def test_texts_that_are_kept_as_numbers_are_compared_cell_by_cell() -> None:
+    found = pl.DataFrame({"x": ["b", None, "a", "b"], "y": ["p", "q", "p", "r"]})
+    judged = held(found).with_columns(pl.Series("y", ["p", "q", "p", "q"], dtype=pl.Enum(["q", "p"])))
+    batch, changes = Coded(found), Changes(judged)
+    changes.see(batch)
+    assert changes.cells() == {"y": 1}
+    for name in found.columns:  # cells that differ are looked up as they were read back
+        assert batch[name].distinct.gather(batch[name].codes).to_list() == found[name].to_list()
 
 
 def test_other_rows_and_columns() -> None:

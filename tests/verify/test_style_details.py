@@ -13,6 +13,7 @@ import pytest
 from shoal.errors import VerificationError
 from shoal.verify.cells import read_cells
 from shoal.verify.claims import Column, read_claims
+from shoal.verify.coded import Held
 from shoal.verify.inputs import Inputs
 from shoal.verify.styles import cell_texts, exact_texts, misrepresented, value_texts
 from shoal.verify.values import encode, read_values
@@ -54,7 +55,8 @@ def test_dates_in_one_spelling() -> None:
 
 
 def test_values_in_one_spelling() -> None:
-    assert value_texts(pl.Series(["3.0", "x", None, "3"]), "numeric").to_list() == ["3", "x", "<missing>", "3"]
+    held = Held(*encode(pl.Series(["3.0", "x", None, "3"])))
+    assert value_texts(held, "numeric").to_list() == ["3", "x", "<missing>", "3"]
 
 
 def test_cells_of_bounds() -> None:

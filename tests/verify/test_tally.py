@@ -64,6 +64,12 @@ def test_counts_add_up(monkeypatch: pytest.MonkeyPatch, size: int, room: int) ->
     assert found.total().equals(expected)
     assert found.total() is found.total()
     assert found.counted().sort("a", "b").equals(expected)
+    for most in (0, 100):  # by looking for combinations, and by a place for each
+        monkeypatch.setattr(tally, "_COMBINATIONS", most)
+        numbers = Counts()
+        for part in parts(40, size):
+            numbers.see_numbers({name: frame[name][part].to_numpy() for name in frame.columns})
+        assert numbers.total().equals(expected)
     found.add(pl.DataFrame({"a": [0], "b": [0], "rows": [7]}))
     assert found.total()["rows"].sum() == 47
 

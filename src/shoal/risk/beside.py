@@ -10,7 +10,7 @@ import polars as pl
 
 from shoal.catalogue import load
 from shoal.judging.feasible import whole_reference
-from shoal.kernels.count.grouping import number_keys
+from shoal.kernels.count.grouping import group_rows, number_keys
 from shoal.kinds.base import Trait
 from shoal.models.judge import Judge
 from shoal.recoding.applied import Released
@@ -21,6 +21,7 @@ from shoal.risk.exposure import by_column, journalist, shape
 from shoal.risk.reidentify import confidence, homogeneous, marketer_figures, prosecutor_figures
 from shoal.table.classmap import Cells, Grouped, RowIds, Together
 from shoal.table.distinct import distinct
+from shoal.table.numbering import number_cells
 from shoal.table.rows import Frequency, Rows, with_codes
 from shoal.table.styles import file_columns
 from shoal.table.table import Table
@@ -74,8 +75,8 @@ def _alike(frame: pl.DataFrame) -> np.ndarray:
     """The same number for rows that look the same."""
     if not frame.width:
         return np.zeros(frame.height, dtype=np.int64)
-    plain = frame.rename({name: f"c{place}" for place, name in enumerate(frame.columns)})
-    return plain.with_row_index("row").select(pl.first("row").over(plain.columns)).to_series().to_numpy()
+    numbers = [found[0].astype(np.int32) for column in frame if (found := number_cells(column)) is not None]
+    return group_rows(np.stack(numbers), np.array([int(one.max(initial=0)) + 1 for one in numbers]))[0]
 
 
 def counted_before_and_after(released: Released, *, cells: bool = True) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import polars as pl
 from shoal.verify.cells import Cells, outside_domain, read_cells
 from shoal.verify.claims import Claims, Column
 from shoal.verify.classes import Classes, Look, digest_values, order_classes
+from shoal.verify.coded import Coded
 from shoal.verify.facts import Attribute, Facts
 from shoal.verify.tally import Counts, Dictionary
 from shoal.verify.types import Check
@@ -84,10 +85,10 @@ class ExactValues:
         columns = claims.role("quasi") if claims.made != "generalised" else []
         self._columns = [(column, Dictionary(column.reads), Counts()) for column in columns]
 
-    def see(self, frame: pl.DataFrame) -> None:
+    def see(self, batch: Coded) -> None:
         """Look at a batch of the release."""
         for column, dictionary, counts in self._columns:
-            counts.see(pl.DataFrame({"value": dictionary.see(frame[column.name])}))
+            counts.see(pl.DataFrame({"value": dictionary.see_held(batch[column.name])}))
 
     def check(self) -> Check:
         """What all batches hold."""

@@ -14,10 +14,10 @@ import numpy as np
 import polars as pl
 
 from shoal.verify.claims import Claims
-from shoal.verify.coded import Coded, Held
+from shoal.verify.coded import Coded, Held, plain
 from shoal.verify.styles import cell_texts
 from shoal.verify.tally import Numbering
-from shoal.verify.values import MISSING, STAR, canonical, distinct, encode, group_rows
+from shoal.verify.values import MISSING, STAR, canonical, distinct, encode, group_rows, is_text
 
 # Of a whole number, those that hold what is packed into it.
 _BITS = 63
@@ -225,9 +225,9 @@ def _values(held: Held, kind: str) -> Held:
 
 def starred(frame: pl.DataFrame) -> np.ndarray:
     """Rows that hold ``*`` in every column. A column that is not text can hold no ``*``."""
-    if not frame.width or any(dtype != pl.String for dtype in frame.dtypes):
+    if not frame.width or not all(is_text(kind) for kind in frame.dtypes):
         return np.zeros(frame.height, dtype=bool)
-    return frame.select(pl.all_horizontal((pl.all() == STAR).fill_null(False))).to_series().to_numpy()
+    return plain(frame).select(pl.all_horizontal((pl.all() == STAR).fill_null(False))).to_series().to_numpy()
 
 
 @dataclass(frozen=True, eq=False)

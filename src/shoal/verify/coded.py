@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from shoal.verify.values import encode
+from shoal.verify.values import as_they_come, encode, is_text, number_texts
+
+# Texts that come so often are looked at by the different ones.
+_REPEATED = 8
 
 
 class Held(NamedTuple):
@@ -38,8 +42,27 @@ class Held(NamedTuple):
         """Some rows, with their own cells only."""
         if len(rows) == len(self.codes):
             return self
-        codes, place = encode(pl.Series(self.codes[rows]))
-        return Held(codes, self.distinct.gather(place))
+        mine = self.codes[rows]
+        codes, first = as_they_come(mine)
+        return Held(codes, self.distinct.gather(mine[first]))
+
+
+def plain(frame: pl.DataFrame) -> pl.DataFrame:
+    """A frame with all texts one by one, whether they were kept as numbers of the different ones or not."""
+    kept = [name for name, kind in frame.schema.items() if is_text(kind) and kind != pl.String]
+    return frame.with_columns(pl.col(kept).cast(pl.String)) if kept else frame
+
+
+def numbered(frame: pl.DataFrame) -> pl.DataFrame:
+    """A frame whose texts are kept as numbers where they repeat, for whoever takes its rows in another order."""
+    found = []
+    for column in frame.get_columns():
+        if column.dtype == pl.String:
+            kept = number_texts(column)
+            most = kept.to_physical().max()
+            column = kept if most is not None and _REPEATED * most < len(column) else column  # type: ignore[operator]
+        found.append(column)
+    return pl.DataFrame(found)
 
 
 class Coded:
@@ -55,10 +78,29 @@ class Coded:
         self.frame = frame
         self._held: dict[str, Held] = {}
 
+    @classmethod
+    def of(cls, rows: pl.DataFrame | Coded) -> Coded:
+        """Rows of a table; what somebody has looked up already stays so."""
+        return rows if isinstance(rows, Coded) else cls(rows)
+
     def __getitem__(self, name: str) -> Held:
         if name not in self._held:
             self._held[name] = Held(*encode(self.frame[name]))
         return self._held[name]
+
+    def take_over(self, name: str, same: pl.Series) -> None:
+        """Look a column up in one that was found to have the same cells, and holds texts as numbers."""
+        self._held[name] = Held(*encode(same.alias(name)))
+
+    @property
+    def texts(self) -> list[str]:
+        """The columns of texts."""
+        return [name for name, kind in self.frame.schema.items() if is_text(kind)]
+
+    @cached_property
+    def plain(self) -> pl.DataFrame:
+        """The rows, with all texts one by one."""
+        return plain(self.frame)
 
     def select(self, names: list[str]) -> Coded:
         """The same with these columns only."""

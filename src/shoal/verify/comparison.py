@@ -50,21 +50,21 @@ class Comparison:
         self._form = Form(manifest, claims, readings.inputs, accounts)
         self._neutral = Neutral(setting, claims)
 
-    def see(self, batch: Batch, rows: Rows) -> None:
-        """Compare a batch of the release with its rows."""
-        released, who, coded = batch.released, self._readings.who(rows), Coded(batch.released)
+    def see(self, batch: Batch, rows: Rows, coded: Coded) -> None:
+        """Compare a batch of the release, whose cells are found in ``coded``, with its rows."""
+        who, original = self._readings.who(rows), Coded(rows.original)
         placed = self._looking.see(coded)
         self._named.see(coded, self._readings.hidden(rows))
         self._anybody.see(coded)
-        self._exact.see(released)
-        self._form.see(batch, rows, placed, who)
-        self._neutral.see(released, placed)
+        self._exact.see(coded)
+        self._form.see(batch, coded, original, rows, placed, who)
+        self._neutral.see(coded, placed)
         if self._claims.group is None:
             self._count(coded, batch, rows, placed, who)
 
-    def see_values(self, batch: Batch, rows: Rows) -> None:
+    def see_values(self, batch: Batch, rows: Rows, coded: Coded) -> None:
         """Compare a batch of the table that holds the sensitive values of a bucketised release with its rows."""
-        who, coded = self._readings.who(rows), Coded(batch.released)
+        who = self._readings.who(rows)
         if self._apart is not None:
             self._apart.see(coded, self._readings.hidden(rows))
             self._anybody.see(coded, table=1)

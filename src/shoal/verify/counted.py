@@ -42,7 +42,7 @@ class Tallies:
         owner = {} if who is None else {"who": who}
         for names, counts in self._counts.items():
             parts = {str(place): codes[name] for place, name in enumerate(names)}
-            counts.see(pl.DataFrame({"class": group, **parts, **owner}))
+            counts.see_numbers({"class": group, **parts, **owner})
         if who is not None or real is not None:
             true = np.ones(len(group), dtype=bool) if real is None else real
             self._owners.see(pl.DataFrame({"class": group, **owner, "real": true}))

@@ -11,12 +11,20 @@ from shoal.verify.cells import Cells
 from shoal.verify.claims import Column
 from shoal.verify.values import MISSING, Values, canonical
 
+# So many pairs of a cell and a value are counted in place of rows.
+_PAIRS = 1 << 20
+
 
 def uncovered(
     column: Column, cells: Cells, cell_of_row: np.ndarray, values: Values, value_of_row: np.ndarray
 ) -> int:
-    """How many rows hold a cell that does not cover their value."""
-    return int((~covered(column, cells, cell_of_row, values, value_of_row)).sum())
+    """How many rows hold a cell that does not cover their value: each pair of a cell and a value is looked at once."""
+    count = len(values.texts)
+    if len(cells.texts) * count > _PAIRS:
+        return int((~covered(column, cells, cell_of_row, values, value_of_row)).sum())
+    rows = np.bincount(cell_of_row * count + value_of_row)
+    pairs = np.flatnonzero(rows)
+    return int(rows[pairs[~covered(column, cells, pairs // count, values, pairs % count)]].sum())
 
 
 def covered(

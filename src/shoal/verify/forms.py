@@ -13,6 +13,7 @@ from shoal.verify.accounts import Accounts, Origins
 from shoal.verify.cells import read_cells
 from shoal.verify.claims import Claims, Column
 from shoal.verify.classes import Placed
+from shoal.verify.coded import Coded, Held, plain
 from shoal.verify.coverage import uncovered
 from shoal.verify.inputs import Inputs
 from shoal.verify.kinds.bucketised import Bucketised
@@ -23,7 +24,7 @@ from shoal.verify.kinds.randomised import Randomised
 from shoal.verify.kinds.shifted import Shifted
 from shoal.verify.styles import Misrepresented, misrepresented, value_texts
 from shoal.verify.types import Batch, Check, Rows
-from shoal.verify.values import MISSING, read_together, read_values
+from shoal.verify.values import MISSING, encode, read_encoded, together
 
 
 class Form:
@@ -52,29 +53,40 @@ class Form:
         self._parts = [(_part(own, claims, inputs), plain), (Pseudonymised(codes) if coded else None, coded)]
         self._shifted = Shifted() if any(column.coded == "shifted" for column in claims.columns) else None
 
-    def see(self, batch: Batch, rows: Rows, placed: Placed, who: np.ndarray | None) -> None:
-        """Compare a batch of the release with its rows; starred rows are nobody's."""
+    def see(
+        self, batch: Batch, coded: Coded, original: Coded, rows: Rows, placed: Placed, who: np.ndarray | None
+    ) -> None:
+        """Compare a batch of the release with its rows; starred rows are nobody's.
+
+        Parameters
+        ----------
+        coded, original
+            What the batch and its rows hold.
+        """
         kept = self._accounts.kept(batch.source.astype(np.int64))
-        released, original = batch.released, rows.original
-        if len(kept) < released.height:
-            released, original = released[kept], original[kept]
-            who = None if who is None else who[kept]
         if self._generalised is not None:
-            self._generalised.see(released, original)
-            self._generalised.see_cells(placed, rows)
-        for part, names in self._parts:
-            if part is not None:
-                part.see(released.select(self._held(released, names)), original)
-        self._see_shifted(released, original, who, values=self._claims.group is None)
+            self._generalised.see(coded, original, kept)
+            self._generalised.see_cells(placed, original, rows)
+        asked = [(part, names) for part, names in self._parts if part is not None]
+        if not asked and self._shifted is None:
+            return
+        released, theirs = coded.plain, original.plain
+        if len(kept) < released.height:
+            released, theirs = released[kept], theirs[kept]
+            who = None if who is None else who[kept]
+        for part, names in asked:
+            part.see(released.select(self._held(released, names)), theirs)
+        self._see_shifted(released, theirs, who, values=self._claims.group is None)
 
     def see_values(self, batch: Batch, rows: Rows, who: np.ndarray | None) -> None:
         """Compare a batch of the table that holds the sensitive values of a bucketised release with its rows."""
         part, names = self._parts[0]
         if self._origin is not None and isinstance(part, Bucketised):
             self._origin.see(batch, rows)
-            part.see_values(batch.released.select(self._held(batch.released, names)))
+            part.see_values(plain(batch.released.select(self._held(batch.released, names))))
         kept = self._accounts.kept(batch.source.astype(np.int64))
-        self._see_shifted(batch.released[kept], rows.original[kept], None if who is None else who[kept], values=True)
+        released, original = plain(batch.released)[kept], plain(rows.original)[kept]
+        self._see_shifted(released, original, None if who is None else who[kept], values=True)
 
     def checks(self) -> list[Check]:
         """What all batches hold."""
@@ -124,7 +136,8 @@ class Origin:
         """Compare a batch of sensitive values with its rows."""
         self._origins.see(batch)
         for column in self._columns:
-            self._differ[column.name] += differing(batch.released[column.name], rows.original[column.name], column)
+            ours, theirs = (Held(*encode(frame[column.name])) for frame in (batch.released, rows.original))
+            self._differ[column.name] += differing(ours, theirs, column)
 
     def check(self) -> Check:
         """What all batches hold."""
@@ -157,18 +170,20 @@ class Generalised:
         self._wrong = {column.name: 0 for column in self._lifted}
         self._uncovered = {column.name: Misrepresented() for column in self._quasi}
 
-    def see(self, released: pl.DataFrame, original: pl.DataFrame) -> None:
-        """Compare the values of rows with those of the rows they come from."""
+    def see(self, released: Coded, original: Coded, kept: np.ndarray) -> None:
+        """Compare the values of some rows with those of the rows they come from."""
         for column in self._plain:
-            self._differ[column.name] += differing(released[column.name], original[column.name], column)
+            name = column.name
+            self._differ[name] += differing(released[name].of(kept), original[name].of(kept), column)
         for column in self._lifted:
-            self._wrong[column.name] += _lifted_wrongly(column, released[column.name], original[column.name])
+            name = column.name
+            self._wrong[name] += _lifted_wrongly(column, released[name].of(kept), original[name].of(kept))
 
-    def see_cells(self, placed: Placed, rows: Rows) -> None:
+    def see_cells(self, placed: Placed, original: Coded, rows: Rows) -> None:
         """Compare the cells of rows that are in a class with the values of the rows they come from."""
         for column in self._quasi:
             name, (cell_of_row, texts) = column.name, placed.cells[column.name]
-            values = read_values(rows.original[name].gather(placed.rows), column.type)
+            values = read_encoded(*original[name].of(placed.rows), column.type)
             cells = read_cells(column, texts)
             if column.cells == "representative":
                 behind = _behind(rows, name).gather(placed.rows)
@@ -215,7 +230,7 @@ class Generalised:
         return Check(name=f"nodes of {column.name}", passed=not wrong, detail=detail if wrong else fine)
 
 
-def _lifted_wrongly(column: Column, labels: pl.Series, values: pl.Series) -> int:
+def _lifted_wrongly(column: Column, labels: Held, values: Held) -> int:
     """Rows whose label is neither their value nor a node above it."""
     above = pl.DataFrame(
         [(row[0], label) for row in column.hierarchy or () for label in set(row)],
@@ -227,15 +242,20 @@ def _lifted_wrongly(column: Column, labels: pl.Series, values: pl.Series) -> int
     ).height  # fmt: skip
 
 
-def differing(ours: pl.Series, theirs: pl.Series, column: Column) -> int:
+def differing(ours: Held, theirs: Held, column: Column) -> int:
     """Rows whose value is not that of their source."""
-    if ours.dtype == theirs.dtype:
-        odd = (~ours.eq_missing(theirs)).arg_true()
+    if ours.distinct.dtype == theirs.distinct.dtype:
+        known = ours.distinct.to_frame("cell").with_row_index("place")
+        found = theirs.distinct.to_frame("cell").join(
+            known, on="cell", how="left", nulls_equal=True, maintain_order="left"
+        )
+        place = found["place"].cast(pl.Int64).fill_null(-1).to_numpy()
+        odd = np.flatnonzero(ours.codes != place[theirs.codes])
         if not len(odd):
             return 0
-        ours, theirs = ours.gather(odd), theirs.gather(odd)
+        ours, theirs = ours.of(odd), theirs.of(odd)
     # What is left may be one value in two spellings, such as 3.0 and "3".
-    values, codes = read_together(ours, theirs, column.type)
+    values, codes = together(read_encoded(*ours, column.type), read_encoded(*theirs, column.type))
     return int((values.codes != codes).sum())
 
 

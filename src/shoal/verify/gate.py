@@ -18,6 +18,7 @@ from shoal.errors import VerificationError
 from shoal.verify.accounts import Accounts, is_outside
 from shoal.verify.checks import check_codes, check_columns, no_figures
 from shoal.verify.claims import Claims, read_claims
+from shoal.verify.coded import Coded, numbered
 from shoal.verify.comparison import Comparison
 from shoal.verify.forms import no_origin
 from shoal.verify.hierarchies import check_hierarchies, shown_parts
@@ -48,7 +49,7 @@ def gate(case: GateCase, batch: int = BATCH) -> GateReport:
     VerificationError
         When the manifest cannot be read, or the input lacks a column of it.
     """
-    found = Gate(case)
+    found, case = Gate(case), replace(case, original=numbered(case.original))
     for part in _parts(batch, case.original, case.identifiers, case.subject, case.history):
         found.read(_rows(case, part))
     source = np.asarray(case.source)
@@ -126,8 +127,9 @@ class Gate:
             self._accounts.settle()
         self._columns = batch.released.columns
         self._accounts.see(batch)
-        self._stand(batch.released)
-        self._compare(batch, values=False)
+        released = Coded(batch.released)
+        self._stand(released)
+        self._compare(batch, released, values=False)
 
     def see_values(self, batch: Batch, *, apart: bool) -> None:
         """Look at a batch of the table that holds the sensitive values of a bucketised release.
@@ -139,11 +141,12 @@ class Gate:
         apart
             Whether it is a table of its own, and not the release once more.
         """
+        released = Coded(batch.released)
         if apart:
             self._apart = batch.released.columns
-            self._stand(batch.released)
+            self._stand(released)
         self._strays |= batch.rows is None
-        self._compare(batch, values=True)
+        self._compare(batch, released, values=True)
 
     def report(self) -> GateReport:
         """What all of it holds.
@@ -182,12 +185,12 @@ class Gate:
             check_identifier_names(self._columns or [], self._manifest, names),
         ]
 
-    def _stand(self, frame: pl.DataFrame) -> None:
+    def _stand(self, released: Coded) -> None:
         for name, found in self._standing.items():
-            if name in frame.columns:
-                found.see(frame.select(name))
+            if name in released.frame.columns:
+                found.see(released[name].distinct.to_frame(name))
 
-    def _compare(self, batch: Batch, *, values: bool) -> None:
+    def _compare(self, batch: Batch, released: Coded, *, values: bool) -> None:
         """Look at a batch row by row, as far as rows and columns fit together."""
         fits = (
             self._accounts.sound
@@ -203,9 +206,9 @@ class Gate:
                     self._setting, self._manifest, self._claims, self._readings, self._accounts
                 )
             if values:
-                self._comparison.see_values(batch, batch.rows)
+                self._comparison.see_values(batch, batch.rows, released)
             else:
-                self._comparison.see(batch, batch.rows)
+                self._comparison.see(batch, batch.rows, released)
         except VerificationError as error:
             self._error = error
 

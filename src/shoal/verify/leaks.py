@@ -13,10 +13,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 import polars as pl
 
+from shoal.verify.coded import Coded
 from shoal.verify.mentions import Mention, figures, manifest_mentions, page_mentions, phrase, phrases
 from shoal.verify.stored import read_csv
 from shoal.verify.types import Check, Sayable
-from shoal.verify.values import MISSING, STAR, canonical
+from shoal.verify.values import MISSING, STAR, canonical, encode
 from shoal.verify.vocabulary import OURS
 
 MANIFEST, PAGE = "manifest.json", "report.html"
@@ -35,10 +36,11 @@ class Shown:
     def __init__(self) -> None:
         self._cells: dict[str, list[pl.Series]] = {}
 
-    def see(self, batch: pl.DataFrame) -> None:
+    def see(self, rows: pl.DataFrame | Coded) -> None:
         """Take in some rows."""
-        for column in batch.get_columns():
-            self._cells.setdefault(column.name, []).append(column.unique().cast(pl.String))
+        batch = Coded.of(rows)
+        for name in batch.frame.columns:
+            self._cells.setdefault(name, []).append(batch[name].distinct.cast(pl.String))
 
     @property
     def columns(self) -> list[pl.Series]:
@@ -110,12 +112,13 @@ class Leaks:
         self._words_shown: set[str] = set()
         self._words_read: dict[str, set[str]] = {}
 
-    def see(self, table: pl.DataFrame) -> None:
+    def see(self, rows: pl.DataFrame | Coded) -> None:
         """Take in rows of a table as it is released."""
-        for series in table.get_columns():
-            texts = series.cast(pl.String).drop_nulls().unique()
+        table = Coded.of(rows)
+        for name in table.frame.columns:
+            texts = table[name].distinct.cast(pl.String).drop_nulls().unique()
             parts = texts.str.replace_all(r"\\(.)", "$1").str.extract_all(_PARTS).explode().drop_nulls().unique()
-            column = self._owner.get(series.name, series.name)
+            column = self._owner.get(name, name)
             shown = pl.concat([texts, parts])
             self._shown.setdefault(column, set()).update(self._told_of(column, shown))
             self._words_shown.update(self._said(shown))
@@ -165,9 +168,12 @@ class Leaks:
 
     def _said(self, values: pl.Series) -> list[str]:
         """Which words of some values are said anywhere else."""
-        # Most values begin with a word that nothing said begins with, and need not be taken apart.
-        begins = values.str.to_lowercase().str.extract(_WORDS, 0)
-        words = _phrases(values.filter(begins.is_in(self._first_words)))
+        # Most values begin with a word that nothing said begins with, and need not be taken apart. Words end at blanks,
+        # and many values have the same text before their first.
+        of_value, heads = encode(values.str.splitn(" ", 2).struct.field("field_0"))
+        begins = heads.str.to_lowercase().str.extract(_WORDS, 0)
+        near = (begins.is_in(self._first_words) | begins.is_null()).fill_null(True).to_numpy()
+        words = _phrases(values.filter(pl.Series(near[of_value], dtype=pl.Boolean)))
         return words.filter(words.is_in(list(self._places))).unique().to_list()
 
     def _in_descriptions(self, column: str) -> list[tuple[str, str]]:

@@ -7,6 +7,7 @@ import polars as pl
 
 from shoal.verify.claims import Claims
 from shoal.verify.classes import Classes, Placed
+from shoal.verify.coded import Coded, plain
 from shoal.verify.tally import Counts
 from shoal.verify.types import Check, Setting
 
@@ -19,10 +20,10 @@ class Neutral:
         self._names = [column.name for column in claims.role("neutral")]
         self._counts = Counts()
 
-    def see(self, frame: pl.DataFrame, placed: Placed) -> None:
+    def see(self, batch: Coded, placed: Placed) -> None:
         """Count a batch of the release."""
         if self._names:
-            neutral = frame.select(self._names)[placed.rows]
+            neutral = plain(batch.frame.select(self._names))[placed.rows]
             self._counts.see(pl.DataFrame({"class": placed.of_row, "hash": neutral.hash_rows(seed=0)}))
 
     def check(self, classes: Classes) -> Check:

@@ -10,6 +10,7 @@ import polars as pl
 
 from shoal.errors import VerificationError
 from shoal.verify.claims import Claims, read_claims
+from shoal.verify.coded import plain
 from shoal.verify.counting import Counting
 from shoal.verify.hidden import Hidden
 from shoal.verify.inputs import Inputs
@@ -67,10 +68,10 @@ class Readings:
 
     def hidden(self, rows: Rows) -> list[pl.Series]:
         """Identifier columns, the subject column, which is never released either, and what tokens stand for."""
-        named = [*rows.identifiers.get_columns(), *(rows.original[name] for name in self.tokens)]
+        named = [*plain(rows.identifiers).get_columns(), *plain(rows.original.select(self.tokens)).get_columns()]
         if rows.subject is None or rows.subject.name in self.tokens:
             return named
-        return [*named, rows.subject]
+        return [*named, *plain(rows.subject.to_frame()).get_columns()]
 
     def _uncoded(self, setting: Setting) -> Claims:
         """The claims with values in place of codes, which are what models are about."""

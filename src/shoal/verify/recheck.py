@@ -90,14 +90,14 @@ class Recheck:
         self._sets = [Counting(self._claims) for _ in self._claims.sets]
         self._exact = ExactValues(self._claims)
 
-    def see(self, frame: pl.DataFrame) -> None:
+    def see(self, rows: pl.DataFrame | Coded) -> None:
         """Look at a batch of the release."""
-        batch, claims = Coded(frame), self._claims
+        batch, claims = Coded.of(rows), self._claims
         self._release.see(batch)
-        if not set(claims.files) <= set(frame.columns):
+        if not set(claims.files) <= set(batch.frame.columns):
             return
         placed = self._looking.see(batch)
-        self._exact.see(frame)
+        self._exact.see(batch)
         if claims.group is None:
             self._counting.see(batch, placed)
             for counting, one in zip(self._sets, placed.sets, strict=True):
@@ -105,11 +105,11 @@ class Recheck:
         elif not claims.apart:
             self._counting.see(batch, self._looking.see_groups(batch))
 
-    def see_apart(self, frame: pl.DataFrame) -> None:
+    def see_apart(self, rows: pl.DataFrame | Coded) -> None:
         """Look at a batch of the table of sensitive values."""
-        batch = Coded(frame)
+        batch = Coded.of(rows)
         self._apart.see(batch)
-        if self._claims.apart and set(self._claims.apart) <= set(frame.columns):
+        if self._claims.apart and set(self._claims.apart) <= set(batch.frame.columns):
             self._counting.see(batch, self._looking.see_groups(batch))
 
     def report(self) -> GateReport:

@@ -8,23 +8,25 @@ from pathlib import Path
 import polars as pl
 
 from shoal.errors import GateError, VerificationError
+from shoal.verify.coded import Coded
 from shoal.verify.folder import open_folder
 from shoal.verify.recheck import Recheck
-from shoal.verify.values import MISSING
+from shoal.verify.values import MISSING, is_text
 
 
 def check_staged(
     folder: Path,
     judged: Mapping[str, pl.DataFrame | pl.LazyFrame],
     size: int | None = None,
-    see: Callable[[pl.DataFrame], None] = lambda batch: None,
+    see: Callable[[Coded], None] = lambda batch: None,
 ) -> None:
     """Read a folder that is about to be published, batch by batch, and verify it as a recipient would.
 
     Parameters
     ----------
     judged
-        The tables that passed the gate, in memory or wherever they were put as they did.
+        The tables that passed the gate, in memory or wherever they were put as they did. Where their texts are kept as
+        numbers of the different ones, cells that were read back and are the same are looked at by these numbers.
     size
         Bytes (of CSV) or rows (of Parquet) that are read in one go.
     see
@@ -39,11 +41,12 @@ def check_staged(
         tables, manifest = open_folder(folder, size)
         found, changed = Recheck(manifest), {name: Changes(frame) for name, frame in judged.items()}
         for name, batches in tables.items():
-            for batch in batches:
-                (found.see if name == "release" else found.see_apart)(batch)
-                see(batch)
+            for frame in batches:
+                batch = Coded(frame)
                 if name in changed:
                     changed[name].see(batch)
+                (found.see if name == "release" else found.see_apart)(batch)
+                see(batch)
         report = found.report()
     except VerificationError as error:
         raise GateError(f"The written files do not pass the gate, so they are not published: {error}") from None
@@ -67,13 +70,20 @@ class Changes:
         self._judged, self._rows, self._same = judged, 0, True
         self._cells = dict.fromkeys(judged.lazy().collect_schema(), 0)
 
-    def see(self, found: pl.DataFrame) -> None:
+    def see(self, rows: pl.DataFrame | Coded) -> None:
         """Compare the next rows."""
-        judged = self._judged.slice(self._rows, found.height).lazy().collect()
-        self._rows += found.height
-        self._same &= found.columns == judged.columns and found.height == judged.height
+        found = Coded.of(rows)
+        height = found.frame.height
+        judged = self._judged.slice(self._rows, height).lazy().collect()
+        self._rows += height
+        self._same &= found.frame.columns == judged.columns and judged.height == height
         for name in self._cells if self._same else ():
-            self._cells[name] += _differ(found[name], judged[name])
+            theirs = judged[name]
+            texts = theirs if theirs.dtype == pl.String or not is_text(theirs.dtype) else theirs.cast(pl.String)
+            differ = _differ(found.frame[name], texts)
+            self._cells[name] += differ
+            if texts is not theirs and found.frame[name].equals(texts):
+                found.take_over(name, theirs)
 
     def cells(self) -> dict[str, int]:
         """How many there are, of columns that have any."""

@@ -108,7 +108,7 @@ class Names:
 
     def see(self, batch: Coded, own: Sequence[pl.Series]) -> None:
         """Look at a batch of columns, and the identifiers of its rows."""
-        names = [name for name, kind in batch.frame.schema.items() if kind == pl.String]
+        names = batch.texts
         if not names or not batch.frame.height or not self._rare:
             return
         cells = {name: row_words(batch[name].distinct) for name in names}
@@ -184,11 +184,9 @@ class FreeText:
 
     def see(self, batch: Coded) -> None:
         """Look at a batch of columns."""
-        for name, kind in batch.frame.schema.items():
-            if kind == pl.String:
-                wordy = pl.col("text").str.count_matches(r"\p{Han}{2}|\p{L}{2,}") >= _TEXT_WORDS
-                cells = _distinct(batch[name]).filter(wordy)
-                self._texts.setdefault(name, Counts()).add(cells)
+        wordy = pl.col("text").str.count_matches(r"\p{Han}{2}|\p{L}{2,}") >= _TEXT_WORDS
+        for name in batch.texts:
+            self._texts.setdefault(name, Counts()).add(_distinct(batch[name]).filter(wordy))
         self._rows += batch.frame.height
 
     def checks(self, accepted: Collection[str]) -> list[Check]:

@@ -16,6 +16,7 @@ import polars as pl
 from shoal.errors import VerificationError
 from shoal.verify.cells import Cells, read_cells
 from shoal.verify.claims import Column
+from shoal.verify.coded import Held
 from shoal.verify.coverage import uncovered
 from shoal.verify.values import MISSING, STAR, Values, canonical, encode
 
@@ -41,10 +42,9 @@ def cell_texts(frame: pl.DataFrame, column: Column) -> pl.Series:
     return cells.fill_null(MISSING)
 
 
-def value_texts(values: pl.Series, kind: str) -> pl.Series:
-    """Plain values, one text a value whatever the file's format; work is done on distinct ones."""
-    codes, distinct = encode(values)
-    return canonical(distinct, kind)[0].fill_null(MISSING).gather(codes)
+def value_texts(held: Held, kind: str) -> pl.Series:
+    """Plain values, one text a value whatever the file's format."""
+    return canonical(held.distinct, kind)[0].fill_null(MISSING).gather(held.codes)
 
 
 def exact_texts(values: pl.Series, kind: str) -> pl.Series:

@@ -5,6 +5,8 @@ Numbers do not depend on where one batch ends and the next begins, so that nothi
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +19,8 @@ from shoal.verify.values import canonical, encode, group_rows
 BATCH = 1 << 18
 # Parts are put together when there are so many rows of them, and then when they have doubled.
 _ROOM = 1 << 16
+# So many combinations of numbers have a place each while they are counted.
+_COMBINATIONS = 1 << 21
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +124,17 @@ class Counts:
         """Count the rows of a frame that has the columns of those before."""
         self.add(frame.group_by(frame.columns).agg(rows=pl.len()))
 
+    def see_numbers(self, columns: Mapping[str, np.ndarray]) -> None:
+        """The same of columns of whole numbers from 0 on: few combinations are counted without looking for them."""
+        sizes = [int(column.max(initial=0)) + 1 for column in columns.values()]
+        if math.prod(sizes) > _COMBINATIONS:
+            self.see(pl.DataFrame({name: column.astype(np.int64) for name, column in columns.items()}))
+            return
+        rows = np.bincount(np.ravel_multi_index(tuple(columns.values()), sizes))
+        found = np.flatnonzero(rows)
+        parts = dict(zip(columns, np.unravel_index(found, sizes), strict=True))
+        self.add(pl.DataFrame({**parts, "rows": rows[found]}))
+
     def add(self, counted: pl.DataFrame) -> None:
         """Count combinations, each given once, with its ``rows`` in the last column."""
         self._total = None
@@ -159,9 +174,8 @@ class Standing:
         """Look at a batch."""
         self.columns = batch.frame.columns
         self.rows += batch.frame.height
-        for name, kind in batch.frame.schema.items():
-            if kind == pl.String:
-                self._cells.setdefault(name, Numbering()).see(batch[name].distinct.to_frame())
+        for name in batch.texts:
+            self._cells.setdefault(name, Numbering()).see(batch[name].distinct.to_frame())
 
     @property
     def cells(self) -> dict[str, pl.Series]:

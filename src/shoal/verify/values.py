@@ -58,10 +58,54 @@ def group_rows(frame: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     return (np.cumsum(is_first) - 1)[first], np.flatnonzero(is_first)
 
 
+def is_text(kind: pl.DataType) -> bool:
+    """Whether cells of a type are texts, kept one by one or as numbers of the different ones."""
+    return kind == pl.String or isinstance(kind, pl.Categorical | pl.Enum)
+
+
 def encode(values: pl.Series) -> tuple[np.ndarray, pl.Series]:
-    """Codes and distinct values, by exact equality; null is a value of its own."""
+    """Codes and distinct values as they first come, by exact equality; null is a value of its own.
+
+    Texts that are kept as numbers come back as texts.
+    """
+    if is_text(values.dtype):
+        return _encode_texts(values)
     codes, first = group_rows(values.to_frame())
     return codes, values.gather(first)
+
+
+def _encode_texts(values: pl.Series) -> tuple[np.ndarray, pl.Series]:
+    """The same of texts, which Polars numbers several times as fast as it groups them."""
+    held = number_texts(values) if values.dtype == pl.String else values
+    distinct = held.unique(maintain_order=True)
+    places, used = _places(held), _places(distinct)
+    number = np.zeros(int(used.max(initial=-1)) + 1, dtype=np.int64)
+    number[used] = np.arange(len(used))
+    return number[places], distinct.cast(pl.String)
+
+
+def _places(held: pl.Series) -> np.ndarray:
+    """Small whole numbers, one a text, and 0 for null."""
+    numbers = held.to_physical()
+    if not numbers.null_count():
+        return numbers.to_numpy().astype(np.int64) + 1
+    return (numbers.cast(pl.Int64) + 1).fill_null(0).to_numpy()
+
+
+def number_texts(values: pl.Series) -> pl.Series:
+    """Texts as numbers of the different ones, which are those of this column alone."""
+    return values.cast(pl.Categorical(pl.Categories.random()))
+
+
+def as_they_come(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Small numbers, numbered anew as they first come, and where each of the new ones first stands."""
+    first = np.full(int(numbers.max(initial=-1)) + 1, -1)
+    first[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)  # of several, the last that is written stays
+    used = np.flatnonzero(first >= 0)
+    used = used[np.argsort(first[used])]
+    new = np.zeros(len(first), dtype=np.int64)
+    new[used] = np.arange(len(used))
+    return new[numbers], first[used]
 
 
 def distinct(values: np.ndarray) -> np.ndarray:
@@ -72,17 +116,25 @@ def distinct(values: np.ndarray) -> np.ndarray:
 
 def read_values(column: pl.Series, kind: str) -> Values:
     """Read a column of type ``kind`` (numeric, date, ordinal or categorical)."""
-    raw, distinct = encode(column)
+    return read_encoded(*encode(column), kind)
+
+
+def read_encoded(raw: np.ndarray, distinct: pl.Series, kind: str) -> Values:
+    """The same of a column whose different values somebody has found."""
     texts, numbers = canonical(distinct, kind)
     merged, unique = encode(texts)
     number = np.full(len(unique), np.nan)
     number[merged] = numbers
-    return Values(codes=merged[raw], texts=unique, numbers=number)
+    return Values(codes=raw if len(unique) == len(texts) else merged[raw], texts=unique, numbers=number)
 
 
 def read_together(released: pl.Series, original: pl.Series, kind: str) -> tuple[Values, np.ndarray]:
     """Read a released and an input column into one dictionary; gives the former and the latter's codes."""
-    ours, theirs = read_values(released, kind), read_values(original, kind)
+    return together(read_values(released, kind), read_values(original, kind))
+
+
+def together(ours: Values, theirs: Values) -> tuple[Values, np.ndarray]:
+    """The same of two columns that are read already."""
     merged, texts = encode(pl.concat([ours.texts, theirs.texts]))
     numbers = np.full(len(texts), np.nan)
     numbers[merged] = np.concatenate([ours.numbers, theirs.numbers])
