@@ -131,7 +131,7 @@ def grown(root: Path) -> None:
 
 
 def damaged(root: Path) -> None:
-    (part, *_) = (root / "scratch").rglob("read/*.parquet")
+    (part, *_) = (root / "scratch").rglob("read/*.arrow")
     data = bytearray(part.read_bytes())
     data[len(data) // 2] ^= 1
     part.write_bytes(data)

@@ -193,7 +193,7 @@ def _sampled(rows: KeptRows, keys: Keys) -> Table:
     for batch in rows.batches("kept"):
         codes = {f" {name}": mine.astype(np.int32) for name, mine in batch.codes.items()}
         beside = pl.DataFrame({" key": batch.keys, **codes})
-        sampling.see(replace(batch, read=batch.plain.hstack(beside)), np.zeros(batch.rows.size, dtype=np.int32))
+        sampling.see(batch, np.zeros(batch.rows.size, dtype=np.int32), batch.plain.hstack(beside))
     frame, _ = sampling.found()
     codes = {name: frame[f" {name}"].to_numpy() for name in rows.places}
     columns = {

@@ -78,11 +78,23 @@ class CountedRows:
     def stats(self, classes: ClassMap, attributes: Sequence[Attribute]) -> GroupStats:
         """Sizes and histograms of classes."""
         by_row = isinstance(classes.classes if isinstance(classes, Together) else classes, RowIds)
+        if isinstance(classes, Everybody) and not self.domain.by_people and all(one.column for one in attributes):
+            return self._everybody(attributes)
         if by_row or self.domain.by_people or isinstance(classes, Split | Everybody):
             return self._asked(classes, attributes)
         of, cells = self._class_of_cells(classes), self.frequency(attributes)
         rows = _added(of, cells.rows, classes.groups)
         histograms = {key: _merged(found, of, classes.groups) for key, found in cells.histograms.items()}
+        return GroupStats(sizes=rows, rows=rows, histograms=histograms)
+
+    def _everybody(self, attributes: Sequence[Attribute]) -> GroupStats:
+        """All rows as one class, whose values were counted as they were coded."""
+        rows, group = np.array([self.domain.n], dtype=np.int64), np.zeros(1, dtype=np.int64)
+        histograms = {}
+        for one in attributes:
+            counts = self.domain.columns[one.names[0]].frequencies
+            found = {"v0": np.flatnonzero(counts), "n": counts[counts > 0]}
+            histograms[one.key] = self._histogram(one, np.repeat(group, found["n"].size), found, rows, None)
         return GroupStats(sizes=rows, rows=rows, histograms=histograms)
 
     def of_people(
@@ -114,8 +126,16 @@ class CountedRows:
         order = np.lexsort((found["w"], values, cells))
         return cells[order], values[order], found["w"][order]
 
+    def holds_cells(self, most: int) -> bool:
+        """Whether there are no more than so many combinations of quasi-identifier codes; more do not come here."""
+        if "cells" not in self._found and self._found.get("n cells", 0) <= most:
+            self._ask_cells(most)
+        return "cells" in self._found and self._cells[2].size <= most
+
     def n_cells(self) -> int:
         """How many combinations of quasi-identifier codes there are, counted without any of them coming here."""
+        if "cells" in self._found:
+            return int(self._cells[2].size)
         if "n cells" not in self._found:
             self._found["n cells"] = int(self.database.ask(sql.combinations(self._words))["n"][0])
         count: int = self._found["n cells"]
@@ -136,9 +156,11 @@ class CountedRows:
 
     def people_with(self, name: str) -> np.ndarray:
         """How many people have each value of a column."""
-        found = self.database.ask(sql.counted({"v": sql.code(self.places[name])}, people=self.domain.by_people))
+        if not self.domain.by_people:
+            return self.domain.columns[name].frequencies.astype(np.int64)
+        found = self.database.ask(sql.counted({"v": sql.code(self.places[name])}, people=True))
         counts = np.zeros(self.domain.columns[name].card, dtype=np.int64)
-        counts[found["v"]] = found["p" if self.domain.by_people else "n"]
+        counts[found["v"]] = found["p"]
         return counts
 
     def class_of(
@@ -178,12 +200,23 @@ class CountedRows:
     def _cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Words, codes, rows and people of every cell, in ascending order."""
         if "cells" not in self._found:
-            by_people = self.domain.by_people
-            keys, found = _ascending(self.database.ask(sql.counted(self._words, people=by_people)), list(self._words))
-            codes = self.packing.unpack(keys)
-            self._found["cells"] = keys, codes, found["n"], found["p" if by_people else "n"]
+            self._ask_cells(None)
         cells: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] = self._found["cells"]
         return cells
+
+    def _ask_cells(self, most: int | None) -> None:
+        """Find the cells, if there are no more than so many."""
+        by_people = self.domain.by_people
+        asked = self.database.ask(sql.counted(self._words, people=by_people, most=None if most is None else most + 1))
+        if most is not None and asked["n"].size > most:
+            return
+        keys, found = _ascending(asked, list(self._words))
+        self._found["cells"] = keys, self.packing.unpack(keys), found["n"], found["p" if by_people else "n"]
+
+    def _shares_cells(self, other: CountedRows) -> None:
+        """Take over what was found of the codes of the same rows."""
+        kept = ("cells", "n cells", "places")
+        self._found = {name: found for name, found in other._found.items() if name in kept}
 
     def _of_cells(self, one: Attribute, keys: np.ndarray, sizes: np.ndarray) -> Histogram:
         """How often each value of an attribute occurs in every cell."""

@@ -1,9 +1,9 @@
-"""Files larger than memory: coded once into a scratch store, counted and put in order by DuckDB."""
+"""Files larger than memory: coded once into a scratch store, and counted there by DuckDB."""
 
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -25,7 +25,6 @@ from shoal.table.table import Table
 
 # DuckDB's limit covers its buffers only, and kernels and batches want memory too.
 _SHARE = 0.65
-_BATCH = 1 << 18
 
 
 class Readable(Protocol):
@@ -39,7 +38,7 @@ class Readable(Protocol):
 
     def stamp(self) -> dict[str, Any]: ...
 
-    def frames(self, wanted: Sequence[str] | None = None) -> Iterator[pl.DataFrame]: ...
+    def frames(self, wanted: Sequence[str] | None = None, held: Collection[str] = ()) -> Iterator[pl.DataFrame]: ...
 
 
 class DuckDBEngine:
@@ -87,7 +86,7 @@ class DuckDBEngine:
                 if schema.key is not None:
                     _refuse_repeated(database, f"o{store.others.index(schema.key)}", schema.key)
                 reading = Reading(known=known, places=store.places, others=store.others, kinds=store.kinds)
-                yield StoredRows(reading, store, database, database.ordered)
+                yield StoredRows(reading, store, database)
 
     def _kept(self, places: ExitStack, digest: str) -> Path | None:
         """Where a reading is kept, if it is."""
@@ -111,7 +110,7 @@ def _read(
         progress(f"taking up: {gathering.n_read:,} rows")
         return
     wanted = [column for column in source.names if column not in schema.drop]
-    for frame in ahead(source.frames(wanted)):
+    for frame in ahead(source.frames(wanted, gathering.columns)):
         store.gather(gathering, frame)
         progress(f"reading: {gathering.n_read:,} rows")
     if source.stamp() != stamp:
@@ -138,20 +137,6 @@ class DuckDatabase:
         self._connection.register("sent", frame.to_arrow())
         self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT * FROM sent")
         self._connection.unregister("sent")
-
-    def ordered(self, by: Sequence[str]) -> Iterator[pl.DataFrame]:
-        """All rows, ordered, batch by batch; what does not fit into memory is sorted on disk."""
-        reader = self._connection.sql(f"SELECT * FROM coded ORDER BY {', '.join(by)}").to_arrow_reader(_BATCH)
-        waiting: list[pl.DataFrame] = []
-        for batch in reader:  # which are smaller than was asked for
-            frame = pl.from_arrow(batch)
-            assert isinstance(frame, pl.DataFrame)
-            waiting.append(frame)
-            if sum(part.height for part in waiting) >= _BATCH:
-                yield pl.concat(waiting, rechunk=True)
-                waiting = []
-        if waiting:
-            yield pl.concat(waiting, rechunk=True)
 
 
 def _driver() -> Any:

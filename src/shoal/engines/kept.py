@@ -15,7 +15,7 @@ from shoal.errors import InputError
 from shoal.recoding.publish import Publishing
 from shoal.recoding.rewriting import Rewriting, rewritten
 from shoal.table.classmap import Grouped, RowIds
-from shoal.table.coding import canonical_text, categories_as_text
+from shoal.table.coding import canonical_text, categories_as_text, numbered
 from shoal.table.column import Column
 from shoal.table.dates import as_declared
 from shoal.table.domain import Domain
@@ -38,31 +38,67 @@ class StoredBatch:
         The column that tells them apart, if one does.
     codes
         Codes of the quasi-identifiers and sensitive attributes.
-    read
-        Every column as it was read, dates of another format parsed.
-    plain
-        The same without parsing.
+    spelled
+        Numbers of the values of columns in which several have one code.
+    others
+        Columns that are not coded, as they were read.
+    known
+        What values the codes stand for.
     """
 
     rows: np.ndarray
     drawn: np.ndarray | None
     key: str | None
     codes: Mapping[str, np.ndarray]
-    read: pl.DataFrame
-    plain: pl.DataFrame
+    spelled: Mapping[str, np.ndarray]
+    others: pl.DataFrame
+    known: Dictionaries
 
     @cached_property
     def keys(self) -> np.ndarray:
         """uint64, what their random draws are keyed by."""
-        return key_hashes(canonical_text(self.plain[self.key or ""])) if self.drawn is None else self.drawn
+        return key_hashes(canonical_text(self.as_read(self.key or ""))) if self.drawn is None else self.drawn
+
+    @cached_property
+    def plain(self) -> pl.DataFrame:
+        """Every column as it was read."""
+        return pl.DataFrame([*map(self.as_read, self.codes), *self.others.iter_columns()])
+
+    def as_read(self, name: str) -> pl.Series:
+        """One of them."""
+        return self.known.plain[name].gather(self._numbers(name)) if name in self.codes else self.others[name]
+
+    @cached_property
+    def read(self) -> pl.DataFrame:
+        """The same with dates of another format parsed."""
+        coded = [self.known.parsed[name].gather(self._numbers(name)) for name in self.codes]
+        return pl.DataFrame([*coded, *self._dated.iter_columns()])
+
+    def held(self, names: Sequence[str]) -> pl.DataFrame:
+        """Some columns of that, in which texts of coded ones are kept as numbers of the different ones."""
+        return pl.DataFrame(
+            [
+                self.known.held[name].gather(self._numbers(name)) if name in self.codes else self._dated[name]
+                for name in names
+            ]
+        )
+
+    @cached_property
+    def _dated(self) -> pl.DataFrame:
+        """Columns that are not coded, with dates of another format parsed."""
+        return self.others.with_columns(_dates(self.known.domain.schema, self.others))
+
+    def _numbers(self, name: str) -> np.ndarray:
+        """The number of the value of every row."""
+        return self.spelled[name] if name in self.spelled else self.known.value_of[name][self.codes[name]]
 
     def take(self, places: np.ndarray) -> StoredBatch:
         """Some of them."""
-        codes = {name: mine[places] for name, mine in self.codes.items()}
-        drawn = None if self.drawn is None else self.drawn[places]
         return StoredBatch(
-            rows=self.rows[places], drawn=drawn, key=self.key, codes=codes, read=self.read[places],
-            plain=self.plain[places],
+            rows=self.rows[places], drawn=None if self.drawn is None else self.drawn[places], key=self.key,
+            codes={name: mine[places] for name, mine in self.codes.items()},
+            spelled={name: mine[places] for name, mine in self.spelled.items()},
+            others=self.others[places] if self.others.width else self.others, known=self.known,
         )  # fmt: skip
 
 
@@ -96,6 +132,11 @@ class Dictionaries:
     def spelled(self) -> list[str]:
         """Columns in which several values have one code, such as 1 and 1.0."""
         return [name for name, codes in self.codes.items() if np.unique(codes).size < codes.size]
+
+    @cached_property
+    def held(self) -> dict[str, pl.Series]:
+        """The parsed values, texts as numbers of themselves: rows that are made of them hold no text of their own."""
+        return {name: numbered(column) for name, column in self.parsed.items()}
 
     @cached_property
     def value_of(self) -> dict[str, np.ndarray]:
@@ -136,11 +177,6 @@ class Reading:
         codes = {name: part[f"c{at}"].to_numpy() for name, at in self.places.items()}
         others = self.uncoded(part)
         others = categories_as_text(as_declared(others, schema), _specs(schema, others))
-        plain, parsed = [], []
-        for name, at in self.places.items():
-            numbers = part[f"v{at}"].to_numpy() if name in known.spelled else known.value_of[name][codes[name]]
-            plain.append(known.plain[name].gather(numbers))
-            parsed.append(known.parsed[name].gather(numbers))
         if known.subjects is not None and schema.subject not in self.places:
             people = known.subjects.gather(part["s"]).alias(schema.subject or "")
             others = pl.DataFrame([*others.get_columns(), people])
@@ -149,8 +185,9 @@ class Reading:
             drawn=part["u"].to_numpy() if "u" in part.columns else None,
             key=schema.key,
             codes=codes,
-            read=pl.DataFrame(parsed).hstack(others.with_columns(_dates(schema, others))),
-            plain=pl.DataFrame(plain).hstack(others),
+            spelled={name: part[f"v{self.places[name]}"].to_numpy() for name in known.spelled},
+            others=others,
+            known=known,
         )
 
     def uncoded(self, part: pl.DataFrame) -> pl.DataFrame:
@@ -177,6 +214,8 @@ class Publisher:
         Dictionaries, by name.
     rewriting
         Column to who tells what is published of it instead of its values.
+    held
+        Whether texts are kept as numbers of the different ones.
     """
 
     classes: Callable[[StoredBatch], np.ndarray]
@@ -184,6 +223,7 @@ class Publisher:
     drop: bool
     columns: Mapping[str, Column]
     rewriting: Mapping[str, Rewriting] = field(default_factory=dict)
+    held: bool = False
 
     def places(self, batch: StoredBatch) -> tuple[np.ndarray, np.ndarray]:
         """Which rows are released, and their classes."""
@@ -199,9 +239,17 @@ class Publisher:
     def _true(self, batch: StoredBatch, name: str) -> pl.Series:
         """A column as it is published where nothing changes it."""
         column = self.columns.get(name)
-        if column is None or batch.plain[name].dtype != pl.String:
-            return batch.plain[name]
-        return column.values.gather(batch.codes[name])
+        if column is None:
+            return batch.others[name]
+        if batch.known.plain[name].dtype != pl.String:
+            return batch.as_read(name)
+        return self._values[name].gather(batch.codes[name]).alias(name)
+
+    @cached_property
+    def _values(self) -> dict[str, pl.Series]:
+        """What is published of every code, texts as numbers of themselves where they are to be."""
+        found = {name: column.values for name, column in self.columns.items()}
+        return {name: numbered(values) if self.held else values for name, values in found.items()}
 
 
 class KeptRows(CountedRows):
@@ -258,6 +306,7 @@ class KeptRows(CountedRows):
 
     def published(self, publisher: Publisher, order: str) -> Iterator[tuple[StoredBatch, np.ndarray, pl.DataFrame]]:
         """Released rows, their classes, and what is published of them."""
+        publisher = replace(publisher, publishing=publisher.publishing.numbered(), held=True)
         for batch in self.batches(order):
             places, classes = publisher.places(batch)
             kept = batch.take(places) if publisher.drop else batch

@@ -20,7 +20,6 @@ from shoal.engines.kept import Reading
 from shoal.engines.refused import following, refused, unreachable
 from shoal.engines.scratch import scratch
 from shoal.engines.served import DAY, REAL, TEXT, TIME, TRUTH, WHOLE, Kind, Served
-from shoal.engines.shuffled import by_bits
 from shoal.engines.stored import Store, StoredRows, dictionaries
 from shoal.errors import EmptyTableError, InputError, MissingExtraError, SchemaError, ShoalError
 from shoal.hierarchy.values import EDGES
@@ -117,7 +116,7 @@ class PostgresEngine:
             served.code(known, store)
             served.store(known, store, keys, progress)
             reading = Reading(known=known, places=store.places, others=store.others)
-            yield StoredRows(reading, store, database, lambda by: by_bits(store.parts(), known.domain.n, folder))
+            yield StoredRows(reading, store, database)
 
 
 class PostgresDatabase:

@@ -108,7 +108,7 @@ def _whole(folder: Path) -> bool:
 
 def _hashes(folder: Path) -> dict[str, str]:
     found = {}
-    for path in sorted(folder.rglob("*.parquet")):
+    for path in sorted([*folder.rglob("*.parquet"), *folder.rglob("*.arrow")]):
         with path.open("rb") as file:
             found[str(path.relative_to(folder))] = hashlib.file_digest(file, "sha256").hexdigest()
     return found

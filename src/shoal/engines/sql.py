@@ -28,13 +28,16 @@ def packed(packing: Packing, places: Sequence[int]) -> dict[str, str]:
     return found
 
 
-def counted(keys: dict[str, str], *, source: str = "coded", people: bool = False, where: str = "") -> str:
-    """Rows, and people where they count, of every combination of some expressions."""
+def counted(
+    keys: dict[str, str], *, source: str = "coded", people: bool = False, where: str = "", most: int | None = None
+) -> str:
+    """Rows, and people where they count, of every combination of some expressions, or of so many of them."""
     listed = "".join(f"{text} AS {name}, " for name, text in keys.items())
     who = ", count(DISTINCT s) AS p" if people else ""
     # By the expressions themselves: not every database knows places in a list, or names, there.
     by = f" GROUP BY {', '.join(keys.values())}" if keys else ""
-    return f"SELECT {listed}count(*) AS n{who} FROM {source}{where}{by}"
+    limit = "" if most is None else f" LIMIT {most}"
+    return f"SELECT {listed}count(*) AS n{who} FROM {source}{where}{by}{limit}"
 
 
 def in_classes(words: dict[str, str] | None) -> str:

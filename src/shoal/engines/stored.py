@@ -12,6 +12,7 @@ import polars as pl
 from shoal.engines.counted import Database
 from shoal.engines.kept import Dictionaries, KeptRows, Reading
 from shoal.engines.memory import MemoryRows
+from shoal.engines.shuffled import by_bits
 from shoal.recoding.publish import RELEASE_ORDER
 from shoal.table.classmap import Grouped, RowIds
 from shoal.table.coding import canonical_text
@@ -111,13 +112,14 @@ class Store:
         self._learn(batch.others)
         if not batch.positions.size:
             return
-        numbers = {f"i{at}": batch.ids[name] for name, at in self.places.items()}
+        cards = {name: gathering.columns[name].card for name in self.places}
+        numbers = {f"i{at}": batch.ids[name].astype(_narrow(cards[name])) for name, at in self.places.items()}
         if self.schema.subject is not None:
             numbers["s"] = batch.ids[self.schema.subject]
         others = [_unchanging(column).alias(f"o{at}") for at, column in enumerate(batch.others.get_columns())]
         part = pl.DataFrame({"p": batch.positions, **numbers}).hstack(others)
         with spilling():
-            part.write_parquet(self._read / _part(self.n_parts), compression="lz4", statistics=False)
+            part.write_ipc(self._read / _read_part(self.n_parts), compression="uncompressed")
         self.n_parts += 1
 
     def take_up(self, gathering: Gathering, parts: int) -> None:
@@ -133,8 +135,8 @@ class Store:
         """Write codes in the place of values, and where each row goes in a release."""
         row = 0
         for number in range(self.n_parts):
-            path = self._read / _part(number)
-            part = pl.read_parquet(path, glob=False, hive_partitioning=False)
+            path = self._read / _read_part(number)
+            part = pl.read_ipc(path)
             found: dict[str, np.ndarray | pl.Series] = {"r": np.arange(row, row + part.height, dtype=np.int64)}
             for name, at in self.places.items():
                 ids = part[f"i{at}"].to_numpy()
@@ -176,28 +178,17 @@ class Store:
 
 
 class StoredRows(KeptRows):
-    """Rows in a store, counted by a database that reads it.
+    """Rows in a store, counted by a database that reads it."""
 
-    Parameters
-    ----------
-    ordered
-        Gives all rows of the store, or some of its columns, ordered by some of them, batch by batch.
-    """
-
-    def __init__(
-        self,
-        reading: Reading,
-        store: Store,
-        database: Database,
-        ordered: Callable[[Sequence[str]], Iterator[pl.DataFrame]],
-    ) -> None:
+    def __init__(self, reading: Reading, store: Store, database: Database) -> None:
         super().__init__(reading, database)
         self._store = store
-        self._ordered = ordered
 
     def knowing(self, domain: Domain) -> StoredRows:
         """The same rows with something else known of them."""
-        return StoredRows(self._told(domain), self._store, self.database, self._ordered)
+        found = StoredRows(self._told(domain), self._store, self.database)
+        found._shares_cells(self)
+        return found
 
     def parts(self, columns: list[str] | None = None) -> Iterator[pl.DataFrame]:
         """The coded rows in the order of the source, or some columns of them."""
@@ -205,7 +196,7 @@ class StoredRows(KeptRows):
 
     def shuffled(self) -> Iterator[pl.DataFrame]:
         """The coded rows in the order of a release."""
-        return self._ordered(["b", "r"])
+        return by_bits(self._store.parts(), self.domain.n, self._store.coded.parent)
 
     def codes_of(self, name: str) -> np.ndarray:
         """int32 codes of a column, one a row."""
@@ -341,6 +332,10 @@ def _unchanging(column: pl.Series) -> pl.Series:
 
 def _narrow(card: int) -> type[np.unsignedinteger]:
     return np.uint8 if card <= 1 << 8 else np.uint16 if card <= 1 << 16 else np.uint32
+
+
+def _read_part(number: int) -> str:
+    return f"{number:08d}.arrow"
 
 
 def _part(number: int) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import glob
 import mmap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -71,9 +71,15 @@ class Batches:
             return list(self._lazy.collect_schema())
         return self._layout(self.paths[0]).names
 
-    def frames(self, wanted: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
-        """The rows, in order, in batches; of the columns that are wanted."""
-        for frame in self._of_parquet(wanted) if self._parquet else self._of_text(wanted):
+    def frames(self, wanted: Sequence[str] | None = None, held: Collection[str] = ()) -> Iterator[pl.DataFrame]:
+        """The rows, in order, in batches; of the columns that are wanted.
+
+        Parameters
+        ----------
+        held
+            Columns whose texts may come as numbers of the different ones.
+        """
+        for frame in self._of_parquet(wanted, held) if self._parquet else self._of_text(wanted, held):
             if frame.height:
                 yield frame
 
@@ -94,12 +100,12 @@ class Batches:
             raise self._unreadable() from None
         return lazy
 
-    def _of_parquet(self, wanted: Sequence[str] | None) -> Iterator[pl.DataFrame]:
+    def _of_parquet(self, wanted: Sequence[str] | None, held: Collection[str]) -> Iterator[pl.DataFrame]:
         lazy = self._lazy if wanted is None else self._lazy.select(wanted)
         where = f"'{self.paths[0].name}'"
         try:
             for frame in lazy.collect_batches(chunk_size=BATCH, maintain_order=True):
-                yield normalise(clean(frame, where), where, self.missing_markers)
+                yield normalise(clean(frame, where), where, self.missing_markers, held)
         except (pl.exceptions.PolarsError, OSError):
             raise self._unreadable() from None
 
@@ -115,7 +121,7 @@ class Batches:
         fallback = "\t" if extension_of(path) == ".tsv" else ","
         return Layout.of(Text.open(path, self.encoding), self.separator or fallback, self.columns)
 
-    def _of_text(self, wanted: Sequence[str] | None) -> Iterator[pl.DataFrame]:
+    def _of_text(self, wanted: Sequence[str] | None, held: Collection[str]) -> Iterator[pl.DataFrame]:
         markers = [MISSING, *map(normal_text, self.missing_markers)]
         for path in self.paths:
             layout = self._layout(path)
@@ -132,7 +138,7 @@ class Batches:
                     refuse_faulty(layout)
                     raise
                 frame = frame if wanted is None else frame.select(wanted)
-                yield frame if piece.is_plain() else normalise(frame, f"'{path.name}'", self.missing_markers)
+                yield frame if piece.is_plain() else normalise(frame, f"'{path.name}'", self.missing_markers, held)
 
 
 @dataclass(frozen=True)
@@ -157,8 +163,8 @@ class PreparedBatches:
         done = {name: str(spec) for name, spec in self.specs.items() if spec.techniques}
         return {**self.source.stamp(), "prepared": done}
 
-    def frames(self, wanted: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
-        """The rows, in order, in batches; of the columns that are wanted."""
+    def frames(self, wanted: Sequence[str] | None = None, held: Collection[str] = ()) -> Iterator[pl.DataFrame]:
+        """The rows, in order, in batches; of the columns that are wanted, all texts one by one."""
         names = self.names if wanted is None else wanted
         needed = {*names, *derived_from(self.specs)}
         for frame in self.source.frames([name for name in self.source.names if name in needed]):

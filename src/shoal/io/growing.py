@@ -14,6 +14,7 @@ from shoal.errors import GateError
 from shoal.io.files import write_frame
 from shoal.io.formulas import count_formulas
 from shoal.table.spill import spilling
+from shoal.verify.coded import plain
 
 # Rows of a row group of a Parquet file, whatever the batches were.
 _GROUP = 1 << 18
@@ -27,7 +28,7 @@ class Growing:
     path
         The file, whose ending says what it is.
     parts
-        A private folder for the batches of a Parquet file, and for what is compared with the file in the end.
+        A private folder for the batches, of which a Parquet file is made, and which either is compared with in the end.
     formulas
         As in :func:`shoal.io.files.write_frame`.
     """
@@ -38,13 +39,16 @@ class Growing:
         self._parts = parts
         self._how = formulas
         self._number = 0
+        self._texts: list[str] = []
         self._seen = hashlib.sha256()
 
     def add(self, frame: pl.DataFrame) -> None:
-        """Write rows."""
+        """Write rows, whose texts may be kept as numbers of the different ones."""
         with spilling():
-            frame.write_parquet(self._parts / f"{self._number:08d}.parquet", compression="lz4")
+            frame.write_ipc(self._parts / f"{self._number:08d}.arrow", compression="uncompressed")
+        self._texts = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Enum)]
         if self._csv:
+            frame = plain(frame)
             text = io.BytesIO()
             write_frame(frame, text, "csv", self._how, header=self._number == 0)
             self._seen.update(text.getbuffer())
@@ -82,10 +86,15 @@ class Growing:
         return found | ({"formulas": "escaped"} if self._csv and self._how == "escape" else {})
 
     @property
-    def judged(self) -> pl.LazyFrame:
+    def given(self) -> pl.LazyFrame:
         """The rows as they were given."""
-        files = [self._parts / f"{number:08d}.parquet" for number in range(self._number)]
-        return pl.scan_parquet(files, glob=False, hive_partitioning=False)
+        files = [self._parts / f"{number:08d}.arrow" for number in range(self._number)]
+        return pl.scan_ipc(files, glob=False, hive_partitioning=False)
+
+    @property
+    def judged(self) -> pl.LazyFrame:
+        """The same with all texts one by one."""
+        return self.given.with_columns(pl.col(self._texts).cast(pl.String))
 
     @property
     def _csv(self) -> bool:

@@ -7,13 +7,14 @@ cell, a marker and ``<missing>``, which is how a release writes it, are missing.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 import polars as pl
 
 from shoal.errors import InputError
 from shoal.hierarchy.values import EDGES, normal_text
+from shoal.table.coding import numbered
 from shoal.table.numbering import number_cells
 
 MISSING = "<missing>"
@@ -21,8 +22,18 @@ MISSING = "<missing>"
 _REPEATED = 8
 
 
-def normalise(frame: pl.DataFrame, where: str, markers: Sequence[str] = ()) -> pl.DataFrame:
-    """Normalise every text column; ``where`` names the frame or file in messages."""
+def normalise(
+    frame: pl.DataFrame, where: str, markers: Sequence[str] = (), held: Collection[str] = ()
+) -> pl.DataFrame:
+    """Normalise every text column.
+
+    Parameters
+    ----------
+    where
+        Names the frame or file in messages.
+    held
+        Columns whose texts may come as numbers of the different ones, which were found here anyway.
+    """
     absent = ["", MISSING, *map(normal_text, markers)]
     columns = []
     for column in frame.select(pl.selectors.string()):
@@ -34,7 +45,10 @@ def normalise(frame: pl.DataFrame, where: str, markers: Sequence[str] = ()) -> p
         numbers, cells = found
         _refuse_zeros(cells, np.bincount(numbers, minlength=cells.len()), where)
         normal = _normal(cells, absent)
-        columns.append(column if normal.eq_missing(cells).all() else normal.gather(numbers))
+        if column.name in held:
+            columns.append(numbered(normal).gather(numbers))
+        else:
+            columns.append(column if normal.eq_missing(cells).all() else normal.gather(numbers))
     return frame.with_columns(columns)
 
 

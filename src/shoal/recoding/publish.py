@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ from shoal.recoding.cell_text import escape
 from shoal.recoding.column_cells import CellColumn, IntervalCells
 from shoal.recoding.exact import values_of
 from shoal.recoding.styles import inner_bounds, typed
-from shoal.table.coding import canonical_text
+from shoal.table.coding import canonical_text, numbered
 from shoal.table.domain import Domain
 from shoal.table.keys import Keys
 from shoal.table.styles import file_columns
@@ -103,6 +104,12 @@ class Publishing:
             for name, cells in released.cells.items()
             if released.made.generalises
         }
+
+    def numbered(self) -> Publishing:
+        """The same with texts kept as numbers of the different ones, for whoever looks at many rows of few classes."""
+        found = copy(self)
+        found._cells = {name: [numbered(part) for part in parts] for name, parts in self._cells.items()}
+        return found
 
     def frame(self, classes: np.ndarray, values: Callable[[str], pl.Series]) -> pl.DataFrame:
         """The rows of these classes, -1 for one that is suppressed.

@@ -58,15 +58,21 @@ class Sampling:
         self._limit: int | None = None
         self._rows = 0
 
-    def see(self, batch: StoredBatch, classes: np.ndarray) -> None:
-        """Take in a batch, each row in a class or (-1) in none."""
+    def see(self, batch: StoredBatch, classes: np.ndarray, told: pl.DataFrame | None = None) -> None:
+        """Take in a batch, each row in a class or (-1) in none.
+
+        Parameters
+        ----------
+        told
+            What is kept of its rows, by default every column as it was read.
+        """
         whose = self._subject
-        units = batch.keys if whose is None else key_hashes(canonical_text(batch.plain[whose]).fill_null(""))
+        units = batch.keys if whose is None else key_hashes(canonical_text(batch.as_read(whose)).fill_null(""))
         drawn = self._keys.bits("attack sample", units)
         kept = np.arange(drawn.size) if self._limit is None else np.flatnonzero(drawn < np.uint64(self._limit))
         # Columns of no source are called so.
         beside = [pl.Series(" drawn", drawn[kept]), pl.Series(" class", classes[kept].astype(np.int32))]
-        self._frames.append(batch.read[kept].with_columns(beside))
+        self._frames.append((batch.read if told is None else told)[kept].with_columns(beside))
         self._rows += kept.size
         if self._rows > 2 * self._most:
             self._cut()
@@ -135,7 +141,7 @@ def attackable(
         for name in sensitive:
             arrays[name].append(batch.codes[name][there].astype(np.int32))
         if subject is not None:
-            whose.append(batch.plain[subject].gather(there))
+            whose.append(batch.as_read(subject).gather(there))
         seen += classes.size
         progress(f"looking at classes: {seen:,} of {domain.n:,} rows")
     codes = {name: np.concatenate(several) for name, several in arrays.items()}

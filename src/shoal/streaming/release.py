@@ -120,7 +120,7 @@ class Stream:
             return method.run(problem)
         most = rows.most(self.memory)
         # Cells take what rows take, where they are grouped as these are.
-        if method.by_cells(rows.domain) and (not method.in_parts or rows.n_cells() <= most):
+        if method.by_cells(rows.domain) and (not method.in_parts or rows.holds_cells(most)):
             self._refuse_too_many_cells(rows)
             return method.run(problem)
         if method.in_parts:
@@ -140,12 +140,12 @@ class Stream:
 
     def _holds_cells(self, rows: KeptRows) -> bool:
         """Whether memory holds the frequency table."""
-        return not isinstance(rows, StoredRows) or rows.n_cells() <= rows.most_cells(self.memory)
+        return not isinstance(rows, StoredRows) or rows.holds_cells(rows.most_cells(self.memory))
 
     def _refuse_too_many_cells(self, rows: StoredRows) -> None:
         """Refuse a frequency table that memory does not hold."""
-        count = rows.n_cells()
         if not self._holds_cells(rows):
+            count = rows.n_cells()
             raise InputError(
                 f"The algorithm '{self.method.name}' searches the frequency table, and its {count:,} combinations need "
                 f"{rows.cells_needed(count) / 1e9:.1f}GB: give 'memory' under [engine] as much, code quasi-identifiers "
@@ -250,7 +250,7 @@ class Judged:
         said = {name: (folder / name).read_bytes() for name in ("manifest.json", "report.html")}
         leaks = Leaks(said, sayable(self.rows.domain, self.evidence["models"]))
         check_staged(
-            folder, {"release": data.judged} | ({"sensitive": values.judged} if values.rows else {}), see=leaks.see
+            folder, {"release": data.given} | ({"sensitive": values.given} if values.rows else {}), see=leaks.see
         )
         self._refuse_leaks(leaks)
         counted = {"formulas": data.formulas + values.formulas} if format == "csv" and formulas == "keep" else {}
@@ -366,10 +366,10 @@ class Judged:
             [cells.texts().gather(index.set(index < 0, None)).alias(name) for name, cells in self._represented.items()]
         )
         return Rows(
-            original=batch.read.select(roles.released),
-            identifiers=batch.plain.select(list(roles.identifiers)),
-            subject=None if roles.subject is None else batch.plain[roles.subject],
-            guard=None if roles.guard is None else batch.plain[roles.guard],
+            original=batch.held(roles.released),
+            identifiers=batch.others.select(list(roles.identifiers)),
+            subject=None if roles.subject is None else batch.as_read(roles.subject),
+            guard=None if roles.guard is None else batch.as_read(roles.guard),
             behind=behind,
         )
 

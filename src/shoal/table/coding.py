@@ -214,6 +214,13 @@ def categories_as_text(frame: pl.DataFrame, specs: Mapping[str, ColumnSpec]) -> 
     return frame.with_columns(canonical_text(frame[name]) for name in named if frame[name].dtype.is_float())
 
 
+def numbered(column: pl.Series) -> pl.Series:
+    """Texts as numbers of the different ones, for whoever makes many rows of them; any other column as it is."""
+    if column.dtype != pl.String:
+        return column
+    return column.cast(pl.Enum(column.drop_nulls().unique(maintain_order=True)))
+
+
 def canonical_text(series: pl.Series) -> pl.Series:
     """The text by which hierarchies, sets and messages know a typed value."""
     if series.dtype == pl.String:

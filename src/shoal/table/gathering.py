@@ -37,12 +37,10 @@ class Numbered:
 
     def see(self, values: pl.Series) -> np.ndarray:
         """uint32 number of every value."""
-        found = number_cells(values)
-        assert found is not None
-        numbers, different = found
+        numbers, different = _different(values)
         rows = different.alias("value").to_frame()
         if self._known is None:
-            self._known = pl.DataFrame(schema={"value": values.dtype, "id": pl.UInt32})
+            self._known = pl.DataFrame(schema={"value": different.dtype, "id": pl.UInt32})
         fresh = rows.join(self._known, on="value", how="anti", nulls_equal=True, maintain_order="left")
         if fresh.height:
             fresh_ids = pl.Series("id", np.arange(self.card, self.card + fresh.height, dtype=np.uint32))
@@ -116,8 +114,8 @@ class Gathering:
         return [name for name in (self._schema.subject, self._schema.key, self._schema.weight) if name is not None]
 
     def see(self, frame: pl.DataFrame) -> Gathered:
-        """Take in a batch."""
-        self.types = dict(frame.schema)
+        """Take in a batch, in which texts of the columns that are counted may be numbers of the different ones."""
+        self.types = {name: pl.String() if isinstance(kind, pl.Enum) else kind for name, kind in frame.schema.items()}
         for name in self._nulls:
             self._nulls[name] += frame[name].null_count()
         positions = np.arange(self.n_read, self.n_read + frame.height, dtype=np.int64)
@@ -125,11 +123,11 @@ class Gathering:
         if self._missing == "drop":
             keep = frame.select(pl.all_horizontal(pl.col(self._schema.released).is_not_null()).alias("keep"))["keep"]
             if not keep.all():
-                self._note_dropped(frame.filter(~keep))
+                self._note_dropped(_plain(frame.filter(~keep)))
                 frame, positions = frame.filter(keep), positions[keep.to_numpy()]
         self.n += frame.height
         if sum(part.height for part in self._sample) < LEAST:
-            self._sample.append(frame.head(LEAST))
+            self._sample.append(_plain(frame.head(LEAST)))
         ids = {name: numbered.see(frame[name]) for name, numbered in self.columns.items()}
         return Gathered(ids=ids, others=frame.drop(self.columns), positions=positions)
 
@@ -215,6 +213,24 @@ class Gathering:
             else:
                 found.append(sample[name].gather(np.arange(height) % sample.height))
         return pl.DataFrame(found)
+
+
+def _different(values: pl.Series) -> tuple[np.ndarray, pl.Series]:
+    """A number for every value, and the different ones as they first come."""
+    if not isinstance(values.dtype, pl.Enum):
+        found = number_cells(values)
+        assert found is not None
+        return found
+    different, none = values.unique(maintain_order=True), len(values.dtype.categories)
+    numbers, used = (one.to_physical().cast(pl.UInt32).fill_null(none).to_numpy() for one in (values, different))
+    place = np.zeros(none + 1, dtype=np.uint32)
+    place[used] = np.arange(used.size, dtype=np.uint32)
+    return place[numbers], different.cast(pl.String)
+
+
+def _plain(frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows with their texts one by one."""
+    return frame.with_columns(pl.col(pl.Enum).cast(pl.String))
 
 
 def _spread(numbered: Numbered, height: int) -> pl.Series:
