@@ -296,11 +296,21 @@ def _is_needed(field: dataclasses.Field[Any]) -> bool:
     return field.init and field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
+# What models are called elsewhere.
+_FAMILIES = {
+    "k-anonymity": "'k', and 'k-map' against a population",
+    "l-diversity": "'distinct-l', 'entropy-l' and 'recursive-cl'",
+    "alpha-k": "'alpha-k-simple', 'alpha-k-general' and 'alpha-k-complete'",
+}
+
+
 def _entry(kind: str, name: str) -> Entry:
     table = _table(kind)
     if name not in table:
         near = nearest(str(name), table)
         hint = f"Did you mean '{near}'?" if near else f"Known are: {', '.join(table)}."
+        if name in _FAMILIES and kind == "model":
+            hint = f"There are {_FAMILIES[name]}."
         raise ParameterError(f"There is no {kind} called '{name}'. {hint}")
     return table[name]
 

@@ -127,11 +127,21 @@ def test_infeasible(attempt, patients: Path, flags: list[str], models: list[str]
     attempt(patients, 3, *expected, given=given)
 
 
+@pytest.mark.parametrize(
+    "family, offered",
+    [("l-diversity=2", "'distinct-l', 'entropy-l' and 'recursive-cl'"), ("k-anonymity=2", "'k', and 'k-map'")],
+)
+def test_a_family_of_models_offers_its_members(
+    attempt, patients: Path, flags: list[str], family: str, offered: str
+) -> None:
+    attempt(patients, 2, offered, given=[*flags[:-4], "--model", family])
+
+
 def test_output_folder_not_empty(shoal, patients: Path, flags: list[str], tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine.txt").write_text("precious")
     before = sorted(tmp_path.rglob("*"))
-    for extra, expected in ([], "not empty"), (["--replace"], "not replaced"):
+    for extra, expected in ([], "choose another folder, or --replace what is in it"), (["--replace"], "not replaced"):
         refused(shoal("anonymize", patients, "-o", tmp_path / "out", *flags, *extra), 2, expected)
     assert sorted(tmp_path.rglob("*")) == before
 

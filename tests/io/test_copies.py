@@ -189,3 +189,13 @@ def test_a_manifest_with_odd_copies_is_refused(released: Path, listed: Any) -> N
     manifest["data"]["copies"] = listed
     with pytest.raises(VerificationError):
         check_manifest(manifest)
+
+
+def test_a_sheet_is_named_by_a_flag(tmp_path: Path) -> None:
+    from shoal.cli.main import execute
+
+    rows: list[list[Any]] = [["age", "pay"], *([20 + at % 2, at] for at in range(8))]
+    path = book(tmp_path / "a.xlsx", One=rows, Two=[["x"], [1]])
+    flags = ["--sheet", "One", "--quasi", "age", "--quasi", "pay", "--model", "k=2", "--seed", "1"]
+    assert execute(["anonymize", str(path), "-o", str(tmp_path / "out"), *flags]) == 0
+    assert read_frame(tmp_path / "out" / "release.csv").height == 8

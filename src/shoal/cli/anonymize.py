@@ -49,6 +49,7 @@ def anonymize(
     columns: options.Columns = None,
     separator: options.Separator = None,
     encoding: options.Encoding = None,
+    sheet: options.Sheet = None,
     missing_markers: options.Markers = None,
     missing: options.Missing = None,
     population: options.Population = None,
@@ -89,9 +90,8 @@ def anonymize(
     """Anonymise a file by flags; every flag is an entry of a recipe."""
     data = recipe_data(context.params)  # by their names: most of them go into the recipe as they are
     with _saved(data, save_recipe, replace):
-        keys = (passphrase_file, key_file)
-        release, folder = carry_out(_recipe(data), replace=replace, keys=keys, accept_short=accept_short)
-    _show(release, folder, context.params)
+        made = carry_out(_recipe(data), replace=replace, keys=(passphrase_file, key_file), accept_short=accept_short)
+    _show(*made, context.params)
 
 
 def _show(release: Release | Written, folder: Path | None, given: Mapping[str, Any]) -> None:
@@ -114,7 +114,7 @@ def recipe_data(given: Mapping[str, Any]) -> dict[str, Any]:
     def chosen(*names: str) -> dict[str, Any]:
         return {name: given[name] for name in names if given[name] not in (None, [], ())}
 
-    source = chosen("encoding", "missing_markers", "missing", "table", "query") | {
+    source = chosen("encoding", "sheet", "missing_markers", "missing", "table", "query") | {
         **place_of(given["file"]),
         "columns": split_columns(given["columns"]),
         "separator": separator_character(given["separator"]),

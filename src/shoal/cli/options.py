@@ -69,7 +69,7 @@ Code = Annotated[
     _many("COLUMN=HOW", "Publish codes of its values: mapping, graded, or a table as in a recipe.", _PROMISE, "--code"),
 ]
 FileOrUrl = Annotated[
-    str, typer.Argument(metavar="FILE|URL", help="A CSV or Parquet file, or a database.", show_default=False)
+    str, typer.Argument(metavar="FILE|URL", help="A file (CSV, Parquet, Excel, ...) or database.", show_default=False)
 ]
 EngineName = Annotated[
     str | None, _one("NAME", "Who keeps the rows: memory (default), duckdb, or postgres for a url.", _KEEP, "--engine")

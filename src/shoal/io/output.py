@@ -166,7 +166,7 @@ def _check_free(folder: Path, replace: bool, ours: tuple[str, ...]) -> None:
     except OSError as error:
         raise InputError(f"'{folder}' cannot be read: {error.strerror}.") from None
     if found and not replace:
-        raise InputError(f"'{folder}' is not empty: choose another folder or ask to replace it.")
+        raise InputError(f"'{folder}' is not empty: choose another folder, or --replace what is in it.")
     foreign = [name for name in found if name not in ours]
     if foreign:
         raise InputError(

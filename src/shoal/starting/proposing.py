@@ -203,11 +203,19 @@ def _within(
     """No more quasi-identifiers and sensitive columns than a first release can bear; the surest ones stay."""
     for role, most in (("quasi", MOST_QUASI), ("sensitive", MOST_SENSITIVE)):
         mine = [name for name, one in found.items() if one.role == role]
-        ranked = sorted(mine, key=lambda name: (name not in given, not found[name].sure))
+        ranked = sorted(mine, key=lambda name: (name not in given, not found[name].sure, *_place(name, mine, facts)))
         for name in _over(ranked, most, given):
             why = f"{found[name].why}; {most} of these will do at first"
             found[name] = dressed(replace(found[name], role="drop", why=why, sure=False), facts[name])
     return found
+
+
+def _place(name: str, mine: Sequence[str], facts: Mapping[str, Facts]) -> tuple[int, int]:
+    """The first column of every kind comes before the second of any, and among them what is best known."""
+    kind = facts[name].named
+    before = [other for other in mine[: mine.index(name)] if facts[other].named == kind]
+    kinds = (*KNOWN, *SECRET)
+    return len(before), kinds.index(kind) if kind in kinds else len(kinds)
 
 
 def _over(ranked: Sequence[str], most: int, given: set[str]) -> list[str]:
