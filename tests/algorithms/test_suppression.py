@@ -161,6 +161,14 @@ def test_numbers_without_a_hierarchy_are_published_as_they_are() -> None:
         assert shown <= {*map(str, range(8)), "*"}
 
 
+def test_numbers_that_are_one_records_own_stay_starred() -> None:
+    """Stars that nobody needs are taken back, and these were too, which the gate refused."""
+    frame = pl.DataFrame({"n": [*range(100, 140), *([7] * 60)], "f": ["x", "y"] * 50, "s": ["a", "b"] * 50})
+    table = shoal.read(frame, quasi=["n", "f"], sensitive=["s"])
+    made = shoal.anonymize(table, algorithm=shoal.LocalSuppression(k=3, stars="wildcard"), acknowledge=ACCEPT, seed=1)
+    assert set(made.frame["n"]) == {"7", "*"}
+
+
 def test_many_columns_are_starred_in_order() -> None:
     rows = rows_of(60, [3] * 20, 1)
     assert cells(rows, k=3) <= 60 * 20

@@ -45,8 +45,10 @@ def test_nobody_falls_short_and_no_star_can_be_spared(seed: int, k: int) -> None
     assert suppress_short(codes, sizes, stars, found, k, masks, masks.size) == 0 or sizes.sum() < k
     assert found.tolist() == plainly(starred(codes, stars), sizes.tolist())
     before = stars.copy()
-    restore_spare(codes, sizes, stars, found, k, np.array([2, 0, 1]))
+    fixed = random.integers(0, 8, len(codes)) & before
+    restore_spare(codes, sizes, stars, found, k, np.array([2, 0, 1]), fixed)
     assert (stars & ~before == 0).all()
+    assert (fixed & ~stars == 0).all()
     assert found.tolist() == plainly(starred(codes, stars), sizes.tolist())
     assert min(found) >= k or sizes.sum() < k
 

@@ -180,12 +180,13 @@ class LocalSuppression(Polishable):
         stars = np.zeros(first.size, dtype=np.int64)
         for at, column in enumerate(problem.table.quasi):
             stars |= _alone(column)[problem.table.codes[column.name][order[first]]].astype(np.int64) << at
-        found = _could_be(codes, stars, sizes)
+        fixed, found = stars.copy(), _could_be(codes, stars, sizes)
         for most in _steps(plain.domain, sets):
             problem.progress(f"suppressing cells, {int((found < k).sum())} records to go")
             if not suppress_short(codes, sizes, stars, found, k, masks, most):
                 break
-        restore_spare(codes, sizes, stars, found, k, np.argsort(-plain.domain.quasi_weights, kind="stable"))
+        dearest = np.argsort(-plain.domain.quasi_weights, kind="stable")
+        restore_spare(codes, sizes, stars, found, k, dearest, fixed)
         ids = np.empty(table.n, dtype=np.int32)
         ids[order] = of
         return self._published(plain, ids, first.size, stars, {})

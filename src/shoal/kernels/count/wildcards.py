@@ -102,14 +102,17 @@ def suppress_short(
 
 @kernel
 def restore_spare(
-    codes: np.ndarray, sizes: np.ndarray, stars: np.ndarray, found: np.ndarray, k: int, columns: np.ndarray
-) -> None:
+    codes: np.ndarray, sizes: np.ndarray, stars: np.ndarray, found: np.ndarray, k: int, columns: np.ndarray,
+    fixed: np.ndarray,
+) -> None:  # fmt: skip
     """Take suppressed values back, as long as every combination could still be k rows.
 
     Parameters
     ----------
     columns
         int64, in the order in which they are tried: the dearest first.
+    fixed
+        int64, columns of each combination, as bits, that stay suppressed.
     """
     count = codes.shape[0]
     losing = np.empty(count, dtype=np.int64)
@@ -118,7 +121,7 @@ def restore_spare(
             continue
         for j in columns:
             bit = 1 << j
-            if stars[r] & bit == 0:
+            if stars[r] & ~fixed[r] & bit == 0:
                 continue
             lost, own, fine = 0, 0, True
             for s in range(count):
