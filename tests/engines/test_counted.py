@@ -1,0 +1,65 @@
+"""What was counted as a source was read is not asked of its database again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+import shoal
+from shoal.engines.counted import CountedRows
+from shoal.engines.memory import MemoryRows
+from shoal.table.classmap import Everybody
+from shoal.table.table import Table
+
+
+class Asked:
+    """A database of two columns of codes that remembers what it was asked."""
+
+    def __init__(self, table: Table) -> None:
+        self.queries: list[str] = []
+        self._keys = table.codes["age"].astype(np.int64) * table.columns["sex"].card + table.codes["sex"]
+
+    def ask(self, query: str) -> dict[str, np.ndarray]:
+        self.queries.append(query)
+        keys, counts = np.unique(self._keys, return_counts=True)
+        if query.startswith("SELECT count(*)"):
+            return {"n": np.array([keys.size])}
+        most = int(query.rpartition(" LIMIT ")[2]) if " LIMIT " in query else keys.size
+        return {"k0": keys[:most][::-1], "n": counts[:most][::-1]}
+
+    def send(self, name: str, columns: Mapping[str, np.ndarray]) -> None:
+        raise AssertionError("nothing is sent")
+
+
+def opened() -> tuple[Table, Asked, CountedRows]:
+    people = pl.DataFrame({
+        "age": [20, 30, 30, 40, 20, 20], "sex": ["f", "m", "f", "m", "f", "m"],
+        "disease": ["flu", "cold", None, "flu", "flu", "asthma"],
+    })  # fmt: skip
+    table = shoal.read(people, quasi=["age", "sex"], sensitive=["disease"], missing="value")
+    database = Asked(table)
+    return table, database, CountedRows(table.domain, database, {"age": 0, "sex": 1, "disease": 2})
+
+
+def test_all_rows_as_one_class_follow_from_what_is_known() -> None:
+    table, database, rows = opened()
+    one = table.attribute(["disease"])
+    mine, theirs = rows.stats(Everybody(), [one]), MemoryRows(table).stats(Everybody(), [one])
+    assert mine.sizes.tolist() == mine.rows.tolist() == theirs.sizes.tolist() == [6]
+    for part in ("indptr", "codes", "counts", "known"):
+        ours = getattr(mine.histograms[one.key], part)
+        assert ours.tolist() == getattr(theirs.histograms[one.key], part).tolist()
+    assert rows.people_with("age").tolist() == [3, 2, 1]
+    assert database.queries == []
+
+
+def test_cells_come_where_they_are_few_and_are_counted_where_they_are_many() -> None:
+    table, database, rows = opened()
+    assert (rows.holds_cells(3), rows.n_cells(), rows.holds_cells(4)) == (False, 5, False)
+    assert len(database.queries) == 2
+    assert [rows.holds_cells(most) for most in (5, 100, 4)] == [True, True, False]
+    mine, theirs = rows.frequency([]), MemoryRows(table).frequency([])
+    assert (mine.codes.tolist(), mine.rows.tolist()) == (theirs.codes.tolist(), theirs.rows.tolist())
+    assert (rows.n_cells(), len(database.queries)) == (5, 3)
