@@ -16,7 +16,7 @@ EXAMPLES = {
     "explain": "shoal explain out zip",
     "diff": "shoal diff out-2025 out-2026",
     "sign": "shoal sign out --key agency.key",
-    "report": "shoal report out",
+    "report": "shoal report out -o dossier.html",
     "apply": "shoal apply out patients-2026.csv",
     "audit": "shoal audit release.csv --quasi age --quasi zip --sensitive disease",
     "risk": "shoal risk patients.toml --fraction 0.05",
