@@ -250,7 +250,8 @@ def literals(path: Path) -> list[str]:
 @pytest.mark.parametrize(
     "module",
     [
-        "io/describe.py", "reports/release.py", "attacks/required.py", "attacks/gaps.py",
+        "io/describe.py", "reports/release.py", "reports/codes.py", "reports/use.py", "attacks/required.py",
+        "attacks/gaps.py",
         "attacks/randomised.py", "attacks/relinking.py", "attacks/trajectories.py", "attacks/decoding.py",
         "measures/posterior.py",
     ],
