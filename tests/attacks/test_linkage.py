@@ -24,7 +24,7 @@ QUASI: dict[str, dict[str, Any]] = {"age": INTERVAL, "pet": PETS, "job": SET, "t
 CELLS = {
     "age": ["*", "<missing>", "[1,5]", "[3,8]", "4", "[-2,1.5]", "[5,5.5]"],
     "pet": ["*", "<missing>", "pet", "farm", "cat", "emu"],
-    "job": ["*", "<missing>", "{a|b}", "{a|c|d}", "b", "\\*x"],
+    "job": ["*", "<missing>", "{a|b}", "{a|c|d}", "b", "*x"],
     "town": ["*", "<missing>", "x", "y"],
 }
 VALUES: dict[str, list[Any]] = {
