@@ -44,6 +44,9 @@ class Parted:
     def coded(self) -> Iterator[tuple[Any, np.ndarray]]:
         yield self.rows.table.codes, self.rows.table.row_keys
 
+    def row_keys(self) -> np.ndarray:
+        return self.rows.table.row_keys
+
     def within(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         codes = self.rows.table.quasi_codes
         outside = (codes < low[:, None]) | (codes > high[:, None])

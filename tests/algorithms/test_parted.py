@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 import shoal
-from shoal.algorithms.parted import halved
+from shoal.algorithms.base import Problem
+from shoal.algorithms.grouping import Grouper
+from shoal.algorithms.parted import grouped_in_parts, halved, leaf_of_rows
+from shoal.catalogue import make
 from shoal.engines.memory import MemoryRows
+from shoal.errors import InfeasibleError
 from shoal.io.evidence import read_evidence
-from tests.algorithms.test_leftovers import Parted
+from shoal.recoding.recodings import Grouping
+from shoal.table.table import part_of
+from tests.algorithms.test_leftovers import Parted, asked, held
 from tests.engines.alike import outcome
 from tests.engines.test_duckdb import census
 
@@ -26,13 +33,85 @@ def table(rows: int) -> shoal.Table:
 @pytest.mark.parametrize("most", [1, 7, 50, 400, 10_000])
 def test_parts_hold_equal_records_together_and_no_more_rows_than_they_may(most: int) -> None:
     rows = Parted(MemoryRows(table(400)))
-    low, high = halved(rows, most)
+    root = halved(rows, most)
+    low, high = np.stack([part.low for part in root.leaves()]), np.stack([part.high for part in root.leaves()])
     codes = rows.rows.table.quasi_codes.T[:, None, :]
     inside = ((codes >= low) & (codes <= high)).all(axis=2)
     assert (inside.sum(axis=1) == 1).all()  # every row is in one part
+    assert (leaf_of_rows(rows, root) == inside.argmax(axis=1)).all()
     held = inside.sum(axis=0)
     assert (held > 0).all()
     assert ((held <= most) | (low == high).all(axis=1)).all()
+
+
+def parting(rows: int, **models: object) -> Problem:
+    """People whose illness goes by their age, which a table is cut by first."""
+    age = np.arange(rows) % 100
+    people = {"age": age, "room": np.arange(rows) // 100, "ill": np.where(age < 50, "flu", "cold")}
+    table = shoal.read(pl.DataFrame(people), quasi=["age", "room"], sensitive=["ill"])
+    return asked(table, [{"name": "k", "k": 5}, {"name": "distinct-l", "l": 2, "on": "ill"}])
+
+
+@pytest.mark.parametrize("name", ["k-members", "top-down", "mondrian"])
+def test_parts_that_models_rule_out_are_grouped_with_the_other_side_of_their_cut(name: str) -> None:
+    problem = parting(1200)
+    found = grouped_in_parts(make("algorithm", {"name": name}), problem, Parted(problem.rows), 400)
+    assert found.notes["joined"] > 0
+    assert found.notes["parts"] > 1
+    assert held(problem, found).n_suppressed == 0
+
+
+class Picky(Grouper):
+    """Puts everybody in one group, if there is a room 0 among theirs."""
+
+    name = "picky"
+
+    def group(self, problem: Problem) -> Grouping:
+        if (problem.table.codes["room"] != 0).all():
+            raise InfeasibleError("There is no such room.")
+        return Grouping(ids=np.zeros(problem.table.n, dtype=np.int32), groups=1)
+
+
+def test_a_part_that_a_method_cannot_group_is_taken_together_with_another_until_it_can() -> None:
+    problem = asked(parting(800).table, [{"name": "k", "k": 2}])
+    found = grouped_in_parts(Picky(), problem, Parted(problem.rows), 150)
+    assert found.notes["joined"] > 0
+    assert held(problem, found).n_suppressed == 0
+
+
+def test_what_no_part_can_be_grouped_by_ends_a_run() -> None:
+    problem = asked(part_of(parting(300).table, np.arange(100, 300), []), [{"name": "k", "k": 2}])
+    with pytest.raises(InfeasibleError, match="no such room"):
+        grouped_in_parts(Picky(), problem, Parted(problem.rows), 60)
+
+
+def test_as_many_are_suppressed_of_all_parts_as_may_be_of_the_whole() -> None:
+    problem = parting(1200)
+    method = make("algorithm", {"name": "k-members", "max_suppressed": 3})
+    found = grouped_in_parts(method, problem, Parted(problem.rows), 200)
+    assert held(problem, found).n_suppressed <= 3
+
+
+LINKS: list[dict[str, object]] = [
+    {"name": "anatomy", "l": 3, "on": "diagnosis"},
+    {"name": "anatomy", "grouping": "entropy-mondrian", "l": 2, "on": "diagnosis"},
+    {"name": "anatomy", "grouping": {"name": "k-members"}},
+    {"name": "microaggregation", "k": 5},
+]
+
+
+@pytest.mark.parametrize("spec", LINKS, ids=lambda spec: f"{spec['name']}-{spec.get('grouping', 'own')}")
+def test_groups_that_are_published_otherwise_come_from_parts_too(spec: dict[str, object]) -> None:
+    method, data = make("algorithm", spec), table(900)
+    models = [{"name": "k", "k": 5}] if spec.get("l") is None else [one.parameters() for one in method.models()]
+    problem = asked(data, models)
+    found = grouped_in_parts(method, problem, Parted(problem.rows), 250)
+    assert found.notes["parts"] > 3
+    assert type(found) is type(method.run(problem))
+    released = held(problem, found)
+    assert released.n_suppressed == 0
+    # As many groups as in one piece, but for what is left over of each part.
+    assert released.n_classes > 0.8 * held(problem, method.run(problem)).n_classes
 
 
 def test_no_part_is_one_outlier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,9 @@ from shoal.table.keys import Keys
 from shoal.table.rows import ArrayRows, Rows, in_memory
 from shoal.table.table import Table
 
+# Stream of the order in which ties are broken.
+TIES = "ties"
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Problem:
@@ -58,7 +61,7 @@ class Problem:
     @property
     def shuffled(self) -> np.ndarray:
         """Row numbers in the keyed order in which ties are broken."""
-        return self.keys.shuffle("ties", self.table.row_keys)
+        return self.keys.shuffle(TIES, self.table.row_keys)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +130,20 @@ class Algorithm:
     def in_parts(self) -> bool:
         """Whether parts of the rows can be grouped by themselves, where they do not all fit into memory."""
         return False
+
+    @property
+    def parting(self) -> Algorithm:
+        """The method that groups each part."""
+        return self
+
+    @property
+    def at_random(self) -> bool:
+        """Whether parts are drawn row by row, and not cut along quasi-identifiers."""
+        return False
+
+    def put_together(self, grouping: Recoding, order: Callable[[], np.ndarray]) -> Recoding:
+        """What becomes of the groups of all parts; ``order`` gives all rows in the keyed order that breaks ties."""
+        return grouping
 
     @property
     def invents(self) -> bool:

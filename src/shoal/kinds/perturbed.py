@@ -17,7 +17,7 @@ PERTURBED = Kind(
         Trait.NOISE: "nothing was redrawn from a distribution that is known",
         Trait.CODES: "nothing is coded",
     },
-    classes="shoal.recoding.exact:centroids",
+    classes="shoal.recoding.exact:perturbed",
     publish="shoal.recoding.publish:in_one_table",
     attack="shoal.attacks.required:on_perturbed",
     code="W-PERTURBED",

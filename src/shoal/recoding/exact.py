@@ -79,22 +79,41 @@ def groups(rows: Rows, recoding: Bucketed) -> Released:
     return replace(made, groups=recoding.groups)
 
 
-def centroids(rows: Rows, recoding: Averaged | Perturbed) -> Released:
-    """Centroids and others that are no codes; classes are what publishes the same, whatever groups it came from."""
-    published = pl.DataFrame([recoding.columns[name] for name in rows.domain.schema.quasi])
-    ranks = published.select(pl.all().rank("dense").fill_null(0).cast(pl.Int32)).to_numpy().T
-    ids, _, _ = group_rows(np.ascontiguousarray(ranks), ranks.max(axis=1, initial=0) + 1)
-    kept = recoding.ids >= 0
-    _, ids[kept] = np.unique(ids[kept], return_inverse=True)
-    classes = np.where(kept, ids, -1).astype(np.int32)
+def centroids(rows: Rows, recoding: Averaged) -> Released:
+    """Centroids, which are no codes; classes are what publishes the same, whatever groups it came from."""
+    same = np.append(_same(rows, recoding.columns), -1)[recoding.ids]  # who is in no group is in no class
+    found, first, ids = np.unique(same, return_index=True, return_inverse=True)
+    none = int((found < 0).sum())
+    # Numbered as rows come, whatever groups were made first.
+    rank = np.argsort(np.argsort(first[none:]))
+    classes = np.append(rank, -1).astype(np.int32)[ids - none]
+    member = recoding.ids[np.sort(first[none:])]
+    made = Released(rows=rows, classmap=RowIds(classes, member.size), cells={}, levels=None, groups=member.size)
+    if isinstance(rows, ArrayRows):
+        index = np.maximum(recoding.ids, 0)
+        return replace(made, written={name: values.gather(index) for name, values in recoding.columns.items()})
+    lookup = ByClass({name: values.gather(member) for name, values in recoding.columns.items()})
+    return replace(made, rewriting=dict.fromkeys(recoding.columns, lookup))
+
+
+def perturbed(rows: Rows, recoding: Perturbed) -> Released:
+    """Values that are nobody's own; classes are what publishes the same."""
+    classes = _same(rows, recoding.columns).astype(np.int32)
     count = int(classes.max(initial=-1)) + 1
     made = Released(rows=rows, classmap=RowIds(classes, count), cells={}, levels=None, groups=count)
     if isinstance(rows, ArrayRows):
         return replace(made, written=dict(recoding.columns))
     member = np.zeros(count, dtype=np.int64)
-    member[classes[kept]] = np.flatnonzero(kept)
+    member[classes] = np.arange(classes.size)
     lookup = ByClass({name: values.gather(member) for name, values in recoding.columns.items()})
     return replace(made, rewriting=dict.fromkeys(recoding.columns, lookup))
+
+
+def _same(rows: Rows, columns: Mapping[str, pl.Series]) -> np.ndarray:
+    """Number of the combination of values at each place, as they first come."""
+    published = pl.DataFrame([columns[name] for name in rows.domain.schema.quasi])
+    ranks = published.select(pl.all().rank("dense").fill_null(0).cast(pl.Int32)).to_numpy().T
+    return group_rows(np.ascontiguousarray(ranks), ranks.max(axis=1, initial=0) + 1)[0]
 
 
 def _alike(rows: Rows, codes: np.ndarray) -> Released:

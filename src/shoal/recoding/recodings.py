@@ -244,7 +244,7 @@ class Averaged(Recoding):
     ids
         int32 group of each row, -1 for a suppressed one.
     columns
-        Quasi-identifier to what is published instead of its values, one entry a row.
+        Quasi-identifier to what is published instead of its values, one entry a group.
     """
 
     kind: Kind = field(default=MICROAGGREGATED, repr=False, compare=False)
@@ -283,11 +283,6 @@ class Perturbed(Recoding):
     def of_columns(self) -> Mapping[str, Mapping[str, Any]]:
         """How likely values are kept, or how much noise there is."""
         return self.told
-
-    @property
-    def ids(self) -> np.ndarray:
-        """int32 zeros, one a row: nobody is suppressed."""
-        return np.zeros(len(next(iter(self.columns.values()))), dtype=np.int32)
 
     @property
     def public(self) -> Mapping[str, Any]:

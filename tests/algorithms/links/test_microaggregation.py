@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,10 @@ SIX = ["age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-
 
 
 def run(table: Table, **parameters: Any) -> Averaged:
+    """What it makes of a table, with what is published of every row in the place of every group."""
     algorithm = Microaggregation(**parameters)
-    return algorithm.run(Case(table, [model.parameters() for model in algorithm.models()]).problem())
+    found = algorithm.run(Case(table, [model.parameters() for model in algorithm.models()]).problem())
+    return replace(found, columns={name: values.gather(found.ids) for name, values in found.columns.items()})
 
 
 def table_of(data: dict[str, Any], **roles: Any) -> Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -21,7 +21,7 @@ from shoal.models.base import Model
 from shoal.models.rules import Reference
 from shoal.params import choice, whole
 from shoal.recoding.applied import apply_recoding
-from shoal.recoding.recodings import Bucketed, CellGrouping, Grouping
+from shoal.recoding.recodings import Bucketed, CellGrouping, Grouping, Recoding
 from shoal.table.keys import Keys
 from shoal.table.stats import Attribute
 
@@ -109,7 +109,9 @@ class Anatomy(Algorithm):
         return [] if grouper is None else grouper.models()
 
     def refuse(self, reference: Reference) -> None:
-        """Refuse an l that is too large, where no rule for leftovers helps."""
+        """Refuse people with several rows, and an l that is too large, where no rule for leftovers helps."""
+        if self.grouping == "anatomy":
+            refuse_repeated_people(reference.domain, "Anatomy")
         targets = self.models()[0].attributes(reference.domain) if self.grouping == "anatomy" else []
         if len(targets) == 1:
             one = targets[0]
@@ -125,7 +127,31 @@ class Anatomy(Algorithm):
             ids, notes = round_robin(problem)
         else:
             ids, notes = self._draw(problem)
-        ids = _renumbered(ids, problem)
+        return self._bucketed(ids, notes, problem.shuffled)
+
+    @property
+    def in_parts(self) -> bool:
+        """Anatomy's own groups can be drawn in any part, others where the method that makes them can."""
+        grouper = self._grouper()
+        return self.grouping == "anatomy" if grouper is None else grouper.in_parts
+
+    @property
+    def parting(self) -> Algorithm:
+        """The method that groups."""
+        return self._grouper() or self
+
+    @property
+    def at_random(self) -> bool:
+        """Quasi-identifiers do not matter to Anatomy's own groups, and values should be as common everywhere."""
+        return self.grouping == "anatomy"
+
+    def put_together(self, grouping: Recoding, order: Callable[[], np.ndarray]) -> Bucketed:
+        """The groups of all parts, numbered at random."""
+        assert isinstance(grouping, Grouping)
+        return self._bucketed(grouping.ids, dict(grouping.notes), order())
+
+    def _bucketed(self, ids: np.ndarray, notes: dict[str, Any], order: np.ndarray) -> Bucketed:
+        ids = _renumbered(ids, order)
         used = {"grouping": self.grouping if isinstance(self.grouping, str) else dict(self.grouping)}
         groups = int(ids.max(initial=-1)) + 1
         rule = None if self.leftovers == "refuse" else self.leftovers
@@ -144,7 +170,7 @@ class Anatomy(Algorithm):
         return made
 
     def _draw(self, problem: Problem) -> tuple[np.ndarray, dict[str, Any]]:
-        refuse_repeated_people(problem.table, "Anatomy")
+        refuse_repeated_people(problem.domain, "Anatomy")
         assert isinstance(self.l, int)
         one = _target(problem, self.on)
         order, values = problem.shuffled, problem.table.values(one)
@@ -255,9 +281,8 @@ def _classes(grouper: Algorithm, problem: Problem) -> tuple[np.ndarray, dict[str
     return apply_recoding(problem.rows, recoding).classes, dict(recoding.notes)
 
 
-def _renumbered(ids: np.ndarray, problem: Problem) -> np.ndarray:
+def _renumbered(ids: np.ndarray, order: np.ndarray) -> np.ndarray:
     """The same groups, numbered by their first record in the keyed order: numbers must not tell how they were made."""
-    order = problem.shuffled
     kept = order[ids[order] >= 0]
     _, first, place = np.unique(ids[kept], return_index=True, return_inverse=True)
     rank = np.empty(first.size, dtype=np.int32)

@@ -56,7 +56,7 @@ class Condensation(Perturbing):
         table = problem.table
         if table.n < self.size:
             raise InfeasibleError(f"Groups of {self.size} cannot be made of {table.n} rows: lower 'size'.")
-        refuse_repeated_people(table, "Condensation")
+        refuse_repeated_people(problem.domain, "Condensation")
         refuse_missing("Condensation", [column for column in table.quasi if is_number(column)])
         numbers = {column.name: numbers_of(column) for column in table.quasi if is_number(column)}
         order = problem.shuffled

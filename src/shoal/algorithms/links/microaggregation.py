@@ -18,6 +18,7 @@ from shoal.kernels.links.univariate import shortest_path
 from shoal.kinds.base import Kind
 from shoal.kinds.microaggregated import MICROAGGREGATED
 from shoal.models.base import Model
+from shoal.models.rules import Reference
 from shoal.params import choice, whole
 from shoal.recoding.recodings import Averaged
 from shoal.table.column import Column
@@ -63,6 +64,16 @@ class Microaggregation(Algorithm):
         """The model that ``k`` stands for."""
         return [] if self.k is None else [load("model", "k")(k=self.k)]
 
+    @property
+    def in_parts(self) -> bool:
+        """Groups of one part are good for the whole."""
+        return True
+
+    def refuse(self, reference: Reference) -> None:
+        """Refuse people with several rows, and cells that have no mean."""
+        refuse_repeated_people(reference.domain, "Microaggregation")
+        refuse_missing("Microaggregation", reference.domain.quasi)
+
     def run(self, problem: Problem) -> Averaged:
         """Group the records and compute what each group publishes."""
         table, k = problem.table, problem.judge.k
@@ -70,7 +81,7 @@ class Microaggregation(Algorithm):
             raise ParameterError("Microaggregation needs to know k: add the model 'k' with a k of at least 2.")
         if table.n < k:
             raise InfeasibleError(f"k = {k} cannot be met: the table has only {table.n} rows; lower k.")
-        refuse_repeated_people(table, "Microaggregation")
+        refuse_repeated_people(problem.domain, "Microaggregation")
         numbers = {column.name: numbers_of(column) for column in table.quasi if is_number(column)}
         refuse_missing("Microaggregation", table.quasi)
         problem.progress("grouping alike records")
@@ -86,7 +97,7 @@ class Microaggregation(Algorithm):
             column.name: _centroids(column, table.codes[column.name], numbers.get(column.name), ids, sizes)
             for column in table.quasi
         }
-        lost = _sse_share(table, numbers, columns)
+        lost = _sse_share(table, numbers, {name: columns[name].gather(ids) for name in numbers})
         notes = {
             "method": self.method, "groups": sizes.size, "cells_are_representatives": True, "sse_share": lost,
         }  # fmt: skip
@@ -110,16 +121,16 @@ def _along_one_column(table: Table, numbers: dict[str, np.ndarray], order: np.nd
 def _centroids(
     column: Column, values: np.ndarray, numbers: np.ndarray | None, ids: np.ndarray, sizes: np.ndarray
 ) -> pl.Series:
-    """What is published of one column, an entry a row."""
+    """What is published of one column, an entry a group."""
     if numbers is not None:
         means = np.bincount(ids, weights=numbers[values]) / sizes
         if column.type == "date":
             days = np.floor(means + 0.5).astype(np.int32)
-            return pl.Series(column.name, days[ids]).cast(pl.Date)
-        return pl.Series(column.name, means[ids])
+            return pl.Series(column.name, days).cast(pl.Date)
+        return pl.Series(column.name, means)
     codes = _medians(values, ids, sizes) if is_ordered(column) else _modes(values, column.card, ids)
-    texts = column.texts.gather(codes[ids]).alias(column.name)
-    return texts if column.missing < 0 else texts.set(pl.Series(codes[ids] == column.missing), None)
+    texts = column.texts.gather(codes).alias(column.name)
+    return texts if column.missing < 0 else texts.set(pl.Series(codes == column.missing), None)
 
 
 def _sse_share(table: Table, numbers: dict[str, np.ndarray], published: dict[str, pl.Series]) -> float | None:
