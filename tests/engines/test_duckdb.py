@@ -135,6 +135,33 @@ def test_text_is_read_in_pieces_as_it_is_at_once(
         assert pl.concat(open_batches(path).frames()).equals(read_frame(path))
 
 
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-8-sig"])
+def test_text_of_another_encoding_is_never_held_whole(
+    encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "table.csv"
+    path.write_bytes(("a,b\n" + "".join(f"{row},Zoë {row}\n" for row in range(300))).encode(encoding))
+    expected = read_frame(path, encoding=encoding)
+
+    def whole(file: str, data: bytes, codec: str) -> bytes:
+        raise AssertionError("all of it at once")
+
+    monkeypatch.setattr("shoal.io.text._recoded", whole)
+    monkeypatch.setattr("shoal.io.text._UNPACK", 101)  # which parts characters, too
+    monkeypatch.setattr(batches, "_BYTES", 512)
+    made = open_batches(path, encoding=encoding, scratch=tmp_path)
+    assert pl.concat(made.frames()).equals(expected)
+    assert [one.name for one in tmp_path.iterdir()] == ["table.csv"]
+
+
+def test_text_that_is_not_of_its_encoding_is_told_by_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shoal.io.text._UNPACK", 16)
+    path = tmp_path / "table.csv"
+    path.write_bytes(b"a,b\n" + b"1,2\n" * 20 + b"\x81,2\n")
+    with pytest.raises(InputError, match="Line 22 of 'table.csv' is not cp1252"):
+        open_batches(path, encoding="cp1252")
+
+
 def test_a_row_that_cannot_be_read_is_named_as_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "_BYTES", 64)
     path = tmp_path / "table.csv"

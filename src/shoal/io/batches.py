@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import glob
 import mmap
+import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -42,6 +43,8 @@ class Batches:
         The files, all of one kind and with the same columns.
     columns, separator, encoding, missing_markers
         As :func:`shoal.io.files.read_frame` takes them.
+    scratch
+        A folder for what has to be written anew to be read in batches; by default the system's temporary folder.
     """
 
     paths: Sequence[Path]
@@ -49,6 +52,7 @@ class Batches:
     separator: str | None = None
     encoding: str = "utf-8"
     missing_markers: Sequence[str] = ()
+    scratch: Path | None = None
 
     @property
     def name(self) -> str:
@@ -69,7 +73,11 @@ class Batches:
         """Its columns."""
         if self._parquet:
             return list(self._lazy.collect_schema())
-        return self._layout(self.paths[0]).names
+        return self._first.names
+
+    @cached_property
+    def _first(self) -> Layout:
+        return self._layout(self.paths[0])
 
     def frames(self, wanted: Sequence[str] | None = None, held: Collection[str] = ()) -> Iterator[pl.DataFrame]:
         """The rows, in order, in batches; of the columns that are wanted.
@@ -119,12 +127,13 @@ class Batches:
 
     def _layout(self, path: Path) -> Layout:
         fallback = "\t" if extension_of(path) == ".tsv" else ","
-        return Layout.of(Text.open(path, self.encoding), self.separator or fallback, self.columns)
+        folder = self.scratch or Path(tempfile.gettempdir())
+        return Layout.of(Text.open(path, self.encoding, spill=folder), self.separator or fallback, self.columns)
 
     def _of_text(self, wanted: Sequence[str] | None, held: Collection[str]) -> Iterator[pl.DataFrame]:
         markers = [MISSING, *map(normal_text, self.missing_markers)]
         for path in self.paths:
-            layout = self._layout(path)
+            layout = self._first if path == self.paths[0] else self._layout(path)
             if layout.names != self.names:
                 raise InputError(
                     f"'{path.name}' has other columns than '{self.paths[0].name}': name files of one table."
@@ -178,10 +187,12 @@ def open_batches(
     separator: str | None = None,
     encoding: str = "utf-8",
     missing_markers: Sequence[str] = (),
+    scratch: Path | None = None,
 ) -> Batches:
     """A file, a folder of files (below it, too), or a pattern such as ``visits-*.parquet``."""
     batches = Batches(
-        paths=files_of(path), columns=columns, separator=separator, encoding=encoding, missing_markers=missing_markers
+        paths=files_of(path), columns=columns, separator=separator, encoding=encoding,
+        missing_markers=missing_markers, scratch=scratch,
     )  # fmt: skip
     if not batches.names:
         raise EmptyTableError(f"'{path}' has no columns: there is nothing to read.")

@@ -6,20 +6,23 @@ import codecs
 import gzip
 import io
 import mmap
+import tempfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO, cast
 
 import numpy as np
 
 from shoal.errors import InputError, ParameterError
+from shoal.table.spill import spilling
 
 BLANKS = " \t"
 UNPACK_LIMIT = 1024  # MiB
 CHUNK = 1 << 18  # bytes; a chunk and its masks stay in the processor's cache
 _UNPACK = 1 << 20
+_UTF8 = ("utf-8", "utf-8-sig")
 
 
 @dataclass(frozen=True)
@@ -28,15 +31,26 @@ class Text:
 
     name: str
     data: bytes | mmap.mmap = field(repr=False)
-    feed: bytes | Path = field(repr=False)
+    feed: bytes | IO[bytes] | Path = field(repr=False)
 
     @classmethod
-    def open(cls, path: Path, encoding: str, unpack_limit: int = UNPACK_LIMIT) -> Text:
-        """Map or read a file, unpacked and in UTF-8 without byte order mark."""
+    def open(cls, path: Path, encoding: str, unpack_limit: int = UNPACK_LIMIT, spill: Path | None = None) -> Text:
+        """Map or read a file, unpacked and in UTF-8 without byte order mark.
+
+        Parameters
+        ----------
+        spill
+            A folder in which text of another encoding is written anew, in a file without a name; by default it is held
+            in memory.
+        """
         codec = _codec(encoding)
         data = _load(path, unpack_limit)
-        feed: bytes | Path = data if isinstance(data, bytes) else path
-        if codec not in ("utf-8", "utf-8-sig"):
+        feed: bytes | IO[bytes] | Path = data if isinstance(data, bytes) else path
+        other = codec not in _UTF8
+        if spill is not None and isinstance(data, mmap.mmap) and (other or data[:3] == codecs.BOM_UTF8):
+            data = _spilled(path.name, data, codec if other else "utf-8-sig", spill)
+            feed = cast("IO[bytes]", data)  # a map is read as a file is
+        elif other:
             data = feed = _recoded(path.name, bytes(data), codec)
         if data[:3] == codecs.BOM_UTF8:
             data = feed = bytes(data[3:])
@@ -159,11 +173,34 @@ def _recoded(file: str, data: bytes, codec: str) -> bytes:
     except UnicodeDecodeError as error:
         raise _wrong_encoding(file, data[: error.start].count(b"\n") + 1, codec) from None
     except (LookupError, UnicodeEncodeError):
-        raise ParameterError(f"'{codec}' is no encoding of text: try 'utf-8' or 'latin-1'.") from None
+        raise _no_text(codec) from None
+
+
+def _spilled(file: str, data: mmap.mmap, codec: str, folder: Path) -> bytes | mmap.mmap:
+    """The same on disk, a piece at a time; nothing is left of it when the process ends, however it ends."""
+    decoder, lines = codecs.getincrementaldecoder(codec)(), 0
+    with spilling(), tempfile.TemporaryFile(dir=folder) as made:
+        for at in range(0, len(data), _UNPACK):
+            piece = bytes(data[at : at + _UNPACK])
+            try:
+                text = decoder.decode(piece, at + _UNPACK >= len(data))
+                made.write(text.encode("utf-8"))
+            except UnicodeDecodeError as error:
+                before = error.object[: error.start].count(b"\n")
+                raise _wrong_encoding(file, lines + before + 1, codec) from None
+            except UnicodeEncodeError:
+                raise _no_text(codec) from None
+            lines += text.count("\n")
+        made.flush()
+        return mmap.mmap(made.fileno(), 0, access=mmap.ACCESS_READ) if made.tell() else b""
+
+
+def _no_text(codec: str) -> ParameterError:
+    return ParameterError(f"'{codec}' is no encoding of text: try 'utf-8' or 'latin-1'.")
 
 
 def _wrong_encoding(file: str, line: int, codec: str) -> InputError:
-    name = "UTF-8" if codec == "utf-8" else codec
+    name = "UTF-8" if codec in _UTF8 else codec
     return InputError(
         f"Line {line} of '{file}' is not {name}: give the file's encoding, such as encoding = \"latin-1\"."
     )

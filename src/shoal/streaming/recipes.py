@@ -346,7 +346,8 @@ def _source(recipe: Recipe, how: Mapping[str, Any]) -> Batches | PreparedBatches
     source = recipe.source
     specs = schema_of(recipe).specs
     if source.url is None:
-        batches = open_batches(recipe.resolve(source.file), columns=source.columns, **how)
+        scratch = None if recipe.engine.scratch is None else recipe.resolve(recipe.engine.scratch)
+        batches = open_batches(recipe.resolve(source.file), columns=source.columns, scratch=scratch, **how)
         return PreparedBatches(batches, specs) if changes(specs) else batches
     return Relation(
         url=source.url, table=source.table, query=source.query, missing_markers=source.missing_markers,
