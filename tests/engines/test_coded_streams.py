@@ -135,6 +135,9 @@ def test_of_more_rows_than_memory_holds_a_sample_is_attacked_and_that_is_said(
     assert [one["name"] for one in sampled] == [one["name"] for one in whole]
     assert sampled[0] == whole[0]  # anybody can count who is alone, so that is told of all
     assert all(" of the 900 records." in one["sentence"] for one in sampled[1:])
+    said = {one["name"]: one["sentence"] for one in sampled[1:]}  # which way it errs
+    assert all("rather too low than" in text for name, text in said.items() if "matching" in name)
+    assert all("rather too" in text for text in said.values())
     (rows,) = {one["sentence"].split("a sample of ")[1].split(" ")[0] for one in sampled[1:]}
     assert 150 < int(rows) <= 300
     assert shoal.verify_release(tmp_path / "out-duckdb").passed
@@ -148,7 +151,7 @@ def test_a_sample_tells_of_nobody_who_was_suppressed(tmp_path: Path, monkeypatch
     manifest = json.loads(files["manifest.json"])
     released = manifest["data"]["rows"]
     assert released < 900
-    told = [re.search(r"a sample of (\d+) of the (\d+) records\.$", one["sentence"]) for one in manifest["measured"]]
+    told = [re.search(r"a sample of (\d+) of the (\d+) records\.", one["sentence"]) for one in manifest["measured"]]
     assert {int(one[2]) for one in told if one} == {released}
     # A share that depends on how many rows were read would tell their number.
     assert all(one and 0.2 < int(one[1]) / released < 0.3 for one in told)

@@ -142,6 +142,17 @@ def test_risks_of_a_recipe_are_those_of_rows_in_memory(
     assert told(said("risk", here, *few)) == told(said("risk", there, *few))
 
 
+def test_more_rows_at_risk_than_are_listed_there_are_refused(
+    people: pl.DataFrame, said: Said, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setattr("shoal.risk.assess.MOST_LISTED", 10)
+    here, there = both(tmp_path, "rows")
+    assert len(said("risk", here, "--top", "40", "--suda", "0")["riskiest"]) == 40
+    assert execute(["risk", there, "--top", "40", "--suda", "0"]) == 2
+    assert "10 at most risk are listed: give a smaller --top" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("path", ["people.csv", "people.parquet", "parts", "parts/*.parquet"])
 @pytest.mark.parametrize("who", [[], ["--subject", "person"]])
 def test_any_file_is_audited_and_assessed_as_in_memory(
@@ -314,6 +325,15 @@ def test_a_sample_is_attacked_in_classes_of_all_rows(people: pl.DataFrame, said:
     assert low <= expected["linkage"][0] <= high
     assert high - low > expected["linkage"][2] - expected["linkage"][1]
     assert said("attack", there, "--sample", "150") == some
+
+
+def test_an_attack_keeps_to_the_memory_it_is_given(
+    people: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, there = both(tmp_path, "people")
+    monkeypatch.setattr("shoal.streaming.attackable._CELL", 1 << 23)
+    assert execute(["attack", str(tmp_path / there)]) == 2
+    assert "those of 500 rows need 36.0GB: give 'memory' under [engine] as much" in capsys.readouterr().err
 
 
 def test_what_cannot_be_attacked_there_is_said_first(

@@ -151,6 +151,7 @@ def risk(
         with open_target(
             target, roles, reading, keeping, household=household, every=every, step=step
         ) as (rows, notes):  # fmt: skip
+            _refuse_too_long(rows, top)
             everybody = None if population is None else load_population(population, target, rows.domain, reading)
             found = assess(
                 rows, threshold=threshold, population=everybody, fraction=fraction, household=household, suda=suda,
@@ -170,6 +171,18 @@ def risk(
         _show_discovered(found)
         _show_riskiest(found, top, cells)
         _show_page(html)
+
+
+def _refuse_too_long(rows: PeopledRows, top: int) -> None:
+    """Refuse to list more rows than are known by number where an engine keeps them."""
+    from shoal.risk.assess import MOST_LISTED
+    from shoal.table.rows import ArrayRows
+
+    if top > MOST_LISTED and not isinstance(rows, ArrayRows):
+        raise ParameterError(
+            f"Of rows that an engine keeps, {MOST_LISTED:,} at most risk are listed: give a smaller --top, or use the "
+            "engine 'memory'."
+        )
 
 
 def _cells(rows: PeopledRows, found: RiskReport, top: int) -> dict[int, tuple[Any, ...]]:

@@ -31,7 +31,7 @@ def kept_case(
 ) -> tuple[AttackCase, str, dict[str, int]]:
     """What is attacked, how it is announced, and how large a sample of the people it is."""
     from shoal.streaming.attackable import SAMPLE, attackable, refuse_unattackable
-    from shoal.streaming.recipes import judged_release
+    from shoal.streaming.recipes import judged_release, memory_of
     from shoal.table.keys import Keys
 
     engine = recipe.engine.name
@@ -44,7 +44,7 @@ def kept_case(
     with judged_release(recipe, step) as (judged, manifest):
         outside = None if known.control is None else known.read(known.control)
         found = attackable(
-            judged, manifest, keys, most=SAMPLE if sample is None else sample, control=outside,
-            others=known.others, progress=step,
+            judged, manifest, keys, memory=memory_of(recipe), most=SAMPLE if sample is None else sample,
+            control=outside, others=known.others, progress=step,
         )  # fmt: skip
     return found.case, f"{manifest['statement']}. {found.told}", {"rows": found.people, "of": found.rows}

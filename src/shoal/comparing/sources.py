@@ -183,7 +183,8 @@ class Kept:
 
 
     def _attackable(self, judged: Judged, manifest: Mapping[str, Any], keys: Keys) -> AttackCase:
-        return attackable(judged, manifest, keys, most=SAMPLE, progress=self.step).case
+        memory = memory_of(self.recipe)
+        return attackable(judged, manifest, keys, memory=memory, most=SAMPLE, progress=self.step).case
 
 
 def _sampled(rows: KeptRows, keys: Keys) -> Table:

@@ -1,7 +1,8 @@
 """A release whose rows an engine keeps, as attackers see it: its classes counted over all rows, and people to attack.
 
 What stays in memory of every released row is its class, whose row it is and the codes of its sensitive values, 4 bytes
-each. The people are a sample that is drawn by key: what is found of them holds for all, within its interval.
+each; more rows than memory holds like that are refused. The people are a sample that is drawn by key: what is found of
+them holds for all, within its interval.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from shoal.attacks.run import make_case
 from shoal.attacks.subjects import Subjects
 from shoal.attacks.views import attacked_columns, public_view
 from shoal.engines.kept import KeptRows, StoredBatch
-from shoal.errors import ParameterError
+from shoal.errors import InputError, ParameterError
 from shoal.kinds.base import Kind
 from shoal.pipeline import Progress
 from shoal.recoding.applied import Released
@@ -28,10 +29,13 @@ from shoal.recoding.publish import Publishing
 from shoal.streaming.release import Judged
 from shoal.table.coding import canonical_text
 from shoal.table.column import counted
+from shoal.table.domain import Domain
 from shoal.table.keys import Keys, key_hashes
 
 # Rows of the people that are attacked, where nobody says how many.
 SAMPLE = 10_000
+# Bytes of a cell, as it is put together, and of a name; and the share of memory that they may have.
+_CELL, _PERSON, _KEPT = 8, 64, 0.35
 
 
 def refuse_unattackable(kind: Kind, name: str) -> None:
@@ -121,15 +125,25 @@ def attackable(
     manifest: Mapping[str, Any],
     keys: Keys,
     *,
+    memory: int,
     most: int = SAMPLE,
     control: pl.DataFrame | None = None,
     others: Sequence[tuple[pl.DataFrame, Mapping[str, Any]]] = (),
     progress: Progress = lambda step: None,
 ) -> Attackable:
-    """A generalised release with a sample of its own people; one pass over the rows."""
+    """A generalised release with a sample of its own people; one pass over the rows.
+
+    Parameters
+    ----------
+    memory
+        Bytes that a run may take.
+    most
+        Rows of the people who are attacked.
+    """
     released, rows, domain = judged.released, judged.rows, judged.rows.domain
     placing = rows.placing(released.classmap)
     sensitive = attacked_columns(released, domain)
+    _refuse_too_many(domain, len(sensitive), memory)
     arrays: dict[str, list[np.ndarray]] = {name: [] for name in ("", *sensitive)}
     whose: list[pl.Series] = []
     sampling, subject, seen = Sampling(keys, domain.schema.subject, most), domain.schema.subject, 0
@@ -162,6 +176,16 @@ def attackable(
         own=own, sampled=people.height < domain.n, others=others,
     )  # fmt: skip
     return Attackable(case=case, people=people.height, rows=domain.n)
+
+
+def _refuse_too_many(domain: Domain, sensitive: int, memory: int) -> None:
+    """Refuse more rows than memory holds classes and sensitive values of."""
+    needed = domain.n * (_CELL * (1 + sensitive) + (_PERSON if domain.by_people else 0)) / _KEPT
+    if needed > memory:
+        raise InputError(
+            f"An attack holds the classes and sensitive values of all rows in memory, and those of {domain.n:,} rows "
+            f"need {needed / 1e9:.1f}GB: give 'memory' under [engine] as much, or attack a release of some of the rows."
+        )
 
 
 _NOBODY = "Nobody was held out, so there is no control."

@@ -27,6 +27,12 @@ from shoal.table.table import Table
 SAMPLE = 1 << 20
 # What anybody can count in the release, so that no sample may tell it.
 _COUNTED = ("unique", "uniqueness")
+# What others are in the way of, and what is learnt from all records; the rest errs by chance alone.
+_CROWDED = (
+    "unique-and-unchanged", "record-linkage", "recovered", "posterior", "trajectories", "gap patterns", "linkage",
+    "confident",
+)  # fmt: skip
+_LEARNT = ("relinking", "rank matching", "frequency matching", "likelihood matching")
 # What rows have beside their codes; no column can be called so.
 _OWN = (" rows", " keys", " classes")
 
@@ -70,7 +76,10 @@ def attack_stream(released: Released, rows: KeptRows, keys: Keys, most: int) -> 
     told = f"Measured on a sample of {_kept(twin):,} of the {_kept(released):,} records."
     counted = {one.sentence: _counted(one, released, rows) for one in found.figures if one.name in _COUNTED}
     figures = [counted[one.sentence] if one.name in _COUNTED else _said(one, told) for one in found.figures]
-    telling = {code: f"{sentence} {told}" for code, sentence in found.telling.items()}
+    telling = {
+        code: f"{sentence} {told}{_erring([one for one in found.figures if one.sentence in sentence])}"
+        for code, sentence in found.telling.items()
+    }
     for before, one in counted.items():
         telling = {code: sentence.replace(before, one.sentence, 1) for code, sentence in telling.items()}
     measured = replace(found, figures=figures, telling=telling)
@@ -88,7 +97,18 @@ def _kept(released: Released) -> int:
 
 
 def _said(one: AttackFigure, told: str) -> AttackFigure:
-    return replace(one, sentence=f"{one.sentence} {told}")
+    return replace(one, sentence=f"{one.sentence} {told}{_erring([one])}")
+
+
+def _erring(figures: Sequence[AttackFigure]) -> str:
+    """Which way figures of a sample err, as further sentences."""
+    names = [one.name for one in figures]
+    said = ""
+    if any(name.startswith(_CROWDED) for name in names):
+        said += " Among all of them there are more to take somebody for, so that this is rather too high than too low."
+    if any(name.startswith(_LEARNT) for name in names):
+        said += " Whoever has all of them learns from more, so that this is rather too low than too high."
+    return said
 
 
 def _counted(one: AttackFigure, released: Released, rows: KeptRows) -> AttackFigure:
