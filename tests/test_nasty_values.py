@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.catalogue import make
 from shoal.errors import InfeasibleError, UserError
 from shoal.io.output import read_tables
 from shoal.verify import recheck
@@ -85,3 +86,13 @@ def test_a_release_that_its_own_check_accepts_or_a_refusal(tmp_path: Path, seed:
     rng = random.Random(seed)
     found = [attempt(rng, tmp_path) for _ in range(20)]
     assert min(found.count("released"), found.count("refused")) >= 2
+
+
+def test_fractions_beside_starred_rows_are_those_of_their_source() -> None:
+    frame = pl.DataFrame({"age": ["20", "20", "22", "22", "99"], "share": [1.0, 2.5, 1e20, 1e-7, 3.0]})
+    table = shoal.read(frame, quasi=["age"], neutral=["share"])
+    method = make("algorithm", {"name": "none", "suppression_limit": 0.5})
+    release = shoal.anonymize(
+        table, algorithm=method, models=[shoal.KAnonymity(k=2)], suppressed="star", acknowledge=["W-NEUTRAL"]
+    )
+    assert sorted(release.frame["share"]) == ["*", "1.0", "1e+20", "1e-7", "2.5"]

@@ -50,14 +50,16 @@ def to_polars(frame: Any) -> tuple[pl.DataFrame, Backend]:
 def clean(frame: pl.DataFrame, where: str) -> pl.DataFrame:
     """Columns of text, numbers, truth values and dates; everything else is refused.
 
-    Categories become text, columns without any value become text, minus zero becomes zero, NaN and infinities are
-    refused with their count. ``where`` names the frame or file in messages.
+    Categories and times of day become text, as do columns without any value, minus zero becomes zero, NaN and
+    infinities are refused with their count. ``where`` names the frame or file in messages.
     """
     _check_names(frame.columns)
     plain: list[pl.Expr] = []
     for name, dtype in frame.schema.items():
         if dtype in (pl.Categorical, pl.Enum, pl.Null):
             plain.append(pl.col(name).cast(pl.String))
+        elif dtype == pl.Time:
+            plain.append(pl.col(name).dt.to_string("%H:%M:%S%.f"))
         elif dtype.is_float():
             plain.append(_without_sign(name, dtype))
         elif not (dtype.is_numeric() or dtype in (pl.String, pl.Boolean, pl.Date, pl.Datetime)):

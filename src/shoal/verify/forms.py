@@ -254,8 +254,10 @@ def differing(ours: Held, theirs: Held, column: Column) -> int:
         if not len(odd):
             return 0
         ours, theirs = ours.of(odd), theirs.of(odd)
-    # What is left may be one value in two spellings, such as 3.0 and "3".
-    values, codes = together(read_encoded(*ours, column.type), read_encoded(*theirs, column.type))
+    # What is left may be one value in two spellings, such as 3.0 and "3"; beside stars, fractions are text.
+    numbers = theirs.distinct.dtype.is_float() and ours.distinct.dtype == pl.String
+    kind = "numeric" if numbers else column.type
+    values, codes = together(read_encoded(*ours, kind), read_encoded(*theirs, kind))
     return int((values.codes != codes).sum())
 
 
