@@ -1,4 +1,4 @@
-"""Extents of groups: ranges, bit sets, and sums over them."""
+"""Extents of groups: ranges, sets, and sums over them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.count.extents import count_bits, group_bits, group_ranges, group_sums, popcount, weigh_bits
+from shoal.kernels.count.extents import group_ranges, group_sums, popcount
+from shoal.kernels.count.sets import group_sets, number_sets
 
 
 @st.composite
@@ -33,22 +34,15 @@ def test_ranges(drawn: tuple) -> None:
 
 
 @given(grouped())
-def test_bit_sets(drawn: tuple) -> None:
+def test_sets(drawn: tuple) -> None:
     codes, ids, groups, card = drawn
-    bits = group_bits(codes, ids, groups, card)
-    assert bits.shape == (groups, (card + 63) // 64)
-    weights = np.arange(card) + 0.5
-    sums = weigh_bits(bits, weights)
-    for group in range(groups):
-        members = {
-            64 * word + place
-            for word in range(bits.shape[1])
-            for place in range(64)
-            if int(bits[group, word]) >> place & 1
-        }
-        assert members == set(codes[ids == group].tolist())
-        assert count_bits(bits)[group] == len(members)
-        assert sums[group] == sum(weights[code] for code in members)
+    starts, members = group_sets(codes, ids, groups, card)
+    found = [members[starts[group] : starts[group + 1]].tolist() for group in range(groups)]
+    assert found == [sorted(set(codes[ids == group].tolist())) for group in range(groups)]
+    numbers, first = number_sets(starts, members)
+    assert [found[at] for at in first[numbers]] == found
+    assert len({tuple(one) for one in found}) == first.size
+    assert (np.diff(first) > 0).all()
 
 
 @given(st.integers(0, 2**64 - 1))

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.catalogue import make
 from shoal.errors import SchemaError
 from shoal.table import column
 
@@ -16,11 +17,26 @@ def test_thousands_of_quasi_identifiers() -> None:
         shoal.read(frame, quasi=frame.columns)
 
 
-@pytest.mark.parametrize("algorithm", ["mondrian", "k-members"])
-def test_sets_of_very_many_values(monkeypatch: pytest.MonkeyPatch, algorithm: str) -> None:
+def many_values() -> shoal.Table:
+    return shoal.read(pl.DataFrame({"q": [f"v{place}" for place in range(400)]}), quasi=["q"])
+
+
+@pytest.mark.parametrize("algorithm", ["mondrian", "optimal", "set-partition"])
+def test_sets_take_room_for_the_values_that_are_in_them(monkeypatch: pytest.MonkeyPatch, algorithm: str) -> None:
     monkeypatch.setattr(column, "SETS_LIMIT", 1000)
-    frame = pl.DataFrame({"q": [f"v{place}" for place in range(400)]})
-    table = shoal.read(frame, quasi=["q"])
+    release = shoal.anonymize(many_values(), algorithm=algorithm, models=[shoal.KAnonymity(k=2)])
+    assert release.frame.height == 400
+
+
+LOSS = {"name": "toc", "utility_weight": 1.0, "protection_weight": 0.0}
+
+
+@pytest.mark.parametrize(
+    "spec", [{"name": "k-members"}, {"name": "bottom-up"}, LOSS, {"name": "mondrian", "polish": "lm"}], ids=str
+)
+def test_sets_of_very_many_values(monkeypatch: pytest.MonkeyPatch, spec: dict[str, object]) -> None:
+    monkeypatch.setattr(column, "SETS_LIMIT", 1000)
+    table, algorithm = many_values(), make("algorithm", spec)
     with pytest.raises(SchemaError, match="Column 'q' has 400 different values .* give it a hierarchy"):
         shoal.anonymize(table, algorithm=algorithm, models=[shoal.KAnonymity(k=2)])
     monkeypatch.setattr(column, "SETS_LIMIT", 1 << 30)

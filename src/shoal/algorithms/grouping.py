@@ -82,6 +82,8 @@ class Grouper(Polishable):
     shorthand: ClassVar[tuple[str, ...]] = ("k",)
     # Whether its groups may fail models that merging would satisfy.
     mends: ClassVar[bool] = True
+    # Whether it keeps a bit for every value of a flat column, in every group.
+    keeps_sets: ClassVar[bool] = True
     k: int | None = None
 
     def models(self) -> list[Model]:
@@ -93,12 +95,18 @@ class Grouper(Polishable):
         """Groups of one part are good for the whole."""
         return True
 
+    def most_groups(self, problem: Problem) -> int:
+        """Groups that there may be at once."""
+        return problem.domain.n // max(problem.judge.k, 1) + 1
+
     def group(self, problem: Problem) -> Grouping | CellGrouping:
         """Put the records of a table in groups."""
         raise NotImplementedError
 
     def run(self, problem: Problem) -> Grouping | CellGrouping:
         """Group the records, merge groups that fail a model, and polish if asked."""
+        if self.keeps_sets:
+            problem.domain.check_sets(self.most_groups(problem))
         grouping = self.group(problem)
         if self.mends or problem.judge.beyond_kernels:
             grouping = mend(problem, grouping, self.share_allowed(problem.domain.n))

@@ -15,7 +15,8 @@ from shoal.algorithms.base import Problem
 from shoal.algorithms.prices import prices_of
 from shoal.judging.settle import settled
 from shoal.kernels.cluster.mending import nearest_groups, price_groups
-from shoal.kernels.count.extents import group_bits, group_ranges
+from shoal.kernels.count.extents import group_ranges
+from shoal.kernels.count.sets import group_sets
 from shoal.recoding.applied import member_codes
 from shoal.recoding.recodings import Grouping
 from shoal.table.classmap import RowIds
@@ -23,6 +24,8 @@ from shoal.table.column import FLAT
 
 # Groups that are described at once, and leftovers that are settled in a round.
 _DESCRIBED, _UNITS, _ROUNDS = 8192, 1024, 12
+# Bytes that sets of values of described groups may take, a bit for each value of a flat column.
+_SETS = 1 << 28
 
 
 def settle_leftovers(problem: Problem, grouping: Grouping) -> Grouping:
@@ -46,6 +49,8 @@ class _Settling:
     def __init__(self, problem: Problem, grouping: Grouping) -> None:
         self.problem, self.grouping = problem, grouping
         self.prices = prices_of(problem.domain)
+        words = sum((column.card + 63) // 64 for column in problem.domain.quasi if column.kind == FLAT)
+        self.most = max(_SETS // (8 * max(words, 1)), 2)  # groups that are described at once
         self.ids = grouping.ids.copy()
         alone = np.flatnonzero(self.ids < 0)[:_UNITS]
         self.ids[alone] = grouping.groups + np.arange(alone.size)
@@ -59,11 +64,12 @@ class _Settling:
         sizes = np.bincount(self.ids[self.ids >= 0], minlength=self.groups)
         good = self._good()
         failing = np.flatnonzero(~good & (sizes > 0) & ~self.barred)
-        failing = failing[np.argsort(sizes[failing], kind="stable")][:_UNITS]
+        failing = failing[np.argsort(sizes[failing], kind="stable")][: min(_UNITS, self.most // 2)]
         if not failing.size:
             return False
         holding = np.flatnonzero(good & (sizes > 0))
-        chosen = self.problem.keys.generator("leftovers").permutation(holding.size)[:_DESCRIBED]
+        most = min(_DESCRIBED, self.most - failing.size)
+        chosen = self.problem.keys.generator("leftovers").permutation(holding.size)[:most]
         listed = np.concatenate([failing, np.sort(holding[chosen])])
         codes, owner, weights = self._described(listed, sizes)
         which = np.arange(failing.size)
@@ -97,11 +103,9 @@ class _Settling:
         for column in domain.quasi:
             codes = members(column.name)
             if column.kind == FLAT:
-                bits = group_bits(codes, ids, count, column.card)
-                flags = np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")[:, : column.card]
-                group, values = np.nonzero(flags)
-                cells.append((values, np.searchsorted(group, np.arange(count + 1))))
-                corners = np.maximum(corners, flags.sum(axis=1, dtype=np.int64))
+                starts, values = group_sets(codes, ids, count, column.card)
+                cells.append((values, starts))
+                corners = np.maximum(corners, np.diff(starts))
             else:
                 both = np.stack(group_ranges(codes, ids, count), axis=1)
                 cells.append((both.ravel(), np.arange(count + 1) * 2))
@@ -115,14 +119,16 @@ class _Settling:
 
     def _join(self, pairs: list[tuple[int, int]], held: np.ndarray) -> bool:
         """Join pairs of groups, and part those again after which a group that held does not."""
-        rows = {one: np.flatnonzero(self.ids == one) for one, _ in pairs}
-        for one, to in pairs:
-            self.ids[rows[one]] = to
+        target = np.full(self.groups + 1, -1, dtype=np.int32)  # the last one for rows in no group
+        target[[one for one, _ in pairs]] = [to for _, to in pairs]
+        moved = np.flatnonzero(target[self.ids] >= 0)
+        before = self.ids[moved]
+        self.ids[moved] = target[before]
         good = self._good()
-        for one, to in pairs:
-            if held[to] and not good[to]:
-                self.ids[rows[one]] = one
-                self.barred[one] = True
+        broken = [one for one, to in pairs if held[to] and not good[to]]
+        self.barred[broken] = True
+        back = self.barred[before]
+        self.ids[moved[back]] = before[back]
         return bool(pairs)
 
     def _good(self) -> np.ndarray:

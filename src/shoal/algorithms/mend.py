@@ -39,6 +39,7 @@ def mend(problem: Problem, grouping: Groups, limit: float) -> Groups:
         failing = _failing(problem, grouping, members, sizes)
         if int(sizes[failing].sum()) + n - int(sizes.sum()) <= limit * n + 1e-9:
             break
+        problem.domain.check_sets(grouping.groups)
         problem.progress(f"merging {failing.size} groups that fail a model")
         codes = np.stack([members(name)[kept] for name in problem.domain.schema.quasi])
         prices = prices_of(problem.domain)

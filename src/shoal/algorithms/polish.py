@@ -61,6 +61,7 @@ def polish(
     """
     if aim.protection and not problem.table.sensitive:
         raise ParameterError(f"Polish by '{aim}' needs a sensitive attribute: name one, or polish by loss alone.")
+    problem.domain.check_sets(grouping.groups)
     order, codes = shuffled_codes(problem)
     kept = grouping.ids[order] >= 0
     if not kept.any():

@@ -13,8 +13,9 @@ from shoal.attacks.case import AttackCase
 from shoal.attacks.splits import forced_splits, tree_children
 from shoal.kernels.count.extents import group_ranges
 from shoal.recoding.applied import Released
-from shoal.recoding.column_cells import CellColumn, IntervalCells, SetCells, TreeCells
+from shoal.recoding.column_cells import CellColumn, IntervalCells, TreeCells
 from shoal.recoding.recodings import CellGrouping, Grouping
+from shoal.recoding.set_cells import SetCells
 from shoal.table.column import Column
 
 

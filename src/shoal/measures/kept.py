@@ -8,7 +8,8 @@ import numpy as np
 
 from shoal.measures.constraints import Constraint
 from shoal.measures.published import Labels, Side, meet, reach
-from shoal.recoding.column_cells import CellColumn, IntervalCells, SetCells, TreeCells
+from shoal.recoding.column_cells import CellColumn, IntervalCells, TreeCells
+from shoal.recoding.set_cells import SetCells
 from shoal.table.column import Column
 
 
@@ -44,7 +45,8 @@ def _members(cells: CellColumn, at: int) -> np.ndarray:
     column: Column = cells.column
     flags = np.zeros(column.card, dtype=bool)
     if isinstance(cells, SetCells):
-        return np.unpackbits(cells.bits[at].view(np.uint8), bitorder="little")[: column.card].astype(bool)
+        flags[cells.members(at)] = True
+        return flags
     assert isinstance(cells, IntervalCells)
     if cells.star[at]:
         return ~flags

@@ -10,16 +10,17 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import ParameterError
-from shoal.kernels.count.extents import group_bits, group_ranges
+from shoal.kernels.count.extents import group_ranges
 from shoal.kernels.count.grouping import group_rows
 from shoal.kinds.base import Kind
 from shoal.kinds.codings import called
 from shoal.kinds.generalised import GENERALISED
 from shoal.recoding.blocks import block_cells
-from shoal.recoding.column_cells import CellColumn, IntervalCells, SetCells, TreeCells, all_bits, one_bit
+from shoal.recoding.column_cells import CellColumn, IntervalCells, TreeCells
 from shoal.recoding.randomised import Randomised, describe_randomised
 from shoal.recoding.recodings import Blocks, CellGrouping, FullDomain, Grouping, Recoding, Redrawn, Starred, Subtree
 from shoal.recoding.rewriting import ByRow, Rewriting, of_classes
+from shoal.recoding.set_cells import SetCells
 from shoal.table.classmap import Grouped, Nodes, Together
 from shoal.table.column import FLAT, TREE, Column
 from shoal.table.domain import Domain, Joint
@@ -301,8 +302,7 @@ def member_codes(rows: Rows, recoding: Grouping | CellGrouping) -> Callable[[str
 def extent_cells(column: Column, codes: np.ndarray, grouping: Grouping | CellGrouping) -> CellColumn:
     """The cells of groups, each of the extent of its members."""
     if column.kind == FLAT:
-        column.check_sets(grouping.groups)
-        return SetCells.of(column, group_bits(codes, grouping.ids, grouping.groups, column.card))
+        return SetCells.of(column, codes, grouping.ids, grouping.groups)
     low, high = group_ranges(codes, grouping.ids, grouping.groups)
     return TreeCells.of(column, low, high) if column.kind == TREE else IntervalCells.of(column, low, high)
 
@@ -322,7 +322,7 @@ def _starred_cells(column: Column, codes: np.ndarray, recoding: Starred) -> Cell
         root = column.hierarchy.node_id(top, mine)
         return replace(cells, nodes=np.where(star, root, cells.nodes), level=np.where(star, top, cells.level))
     if isinstance(cells, SetCells):
-        return replace(cells, bits=np.where(star[:, None], all_bits(column.card), cells.bits))
+        return cells.widened(star)
     return replace(cells, star=star | cells.star)  # type: ignore[call-arg,attr-defined]
 
 
@@ -376,10 +376,7 @@ def level_cells(column: Column, leaves: np.ndarray, level: int) -> CellColumn:
     if column.kind == TREE:
         return TreeCells.at_level(column, leaves, level)
     if column.kind == FLAT:
-        column.check_sets(leaves.size)
-        if level == 0:
-            return SetCells(column, one_bit(leaves, column.card))
-        return SetCells(column, np.repeat(all_bits(column.card)[None, :], leaves.size, axis=0))
+        return SetCells.single(column, leaves) if level == 0 else SetCells.everything(column, leaves.size)
     star = np.full(leaves.size, level == 1)
     return ExactCells(column, leaves, leaves, star)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.kernels.count.extents import group_bits, group_ranges
-from shoal.recoding.column_cells import CellColumn, IntervalCells, SetCells, TreeCells
+from shoal.kernels.count.extents import group_ranges
+from shoal.recoding.column_cells import CellColumn, IntervalCells, TreeCells
+from shoal.recoding.set_cells import SetCells
 from shoal.table.column import FLAT, TREE, Column
 
 
@@ -22,8 +23,7 @@ def block_cells(column: Column, blocks: np.ndarray | None) -> tuple[CellColumn, 
     of, codes = of.astype(np.int32), np.arange(column.card, dtype=np.int32)
     cells: CellColumn
     if column.kind == FLAT:
-        column.check_sets(found.size)
-        cells = SetCells.of(column, group_bits(codes, of, found.size, column.card))
+        cells = SetCells.of(column, codes, of, found.size)
     else:
         low, high = group_ranges(codes, of, found.size)
         sizes = np.bincount(of)

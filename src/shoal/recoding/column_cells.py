@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from shoal.hierarchy.hierarchy import MISSING, ROOT
-from shoal.kernels.count.extents import count_bits, group_ranges, weigh_bits
+from shoal.kernels.count.extents import group_ranges
 from shoal.kernels.count.grouping import group_rows
 from shoal.recoding.cell_text import format_set, interval_texts
 from shoal.recoding.snap import snap_outward
@@ -273,92 +273,3 @@ class TreeCells(CellColumn):
     def levels(self) -> np.ndarray:
         """The level the node was chosen at."""
         return self.level
-
-
-@dataclass(frozen=True, eq=False)
-class SetCells(CellColumn):
-    """Sets of values of a flat column, as bits; one that mixes missing with anything covers everything."""
-
-    bits: np.ndarray
-
-    @classmethod
-    def of(cls, column: Column, bits: np.ndarray) -> SetCells:
-        """Cells of given sets, those with missing among others widened to everything."""
-        if column.missing >= 0:
-            word, place = column.missing >> 6, np.uint64(column.missing & 63)
-            mixed = ((bits[:, word] >> place) & np.uint64(1)).astype(bool) & (count_bits(bits) > 1)
-            bits = bits.copy()
-            bits[mixed] = all_bits(column.card)
-        return cls(column, bits)
-
-    def take(self, index: np.ndarray) -> SetCells:
-        """The cells of some groups."""
-        return SetCells(self.column, self.bits[index])
-
-    @cached_property
-    def _distinct(self) -> tuple[np.ndarray, np.ndarray]:
-        if self.bits.shape[1] == 1:  # one word a set sorts much faster than rows of words
-            distinct, places = np.unique(self.bits[:, 0], return_inverse=True)
-            return distinct[:, None], places
-        distinct, places = np.unique(self.bits, axis=0, return_inverse=True)
-        return distinct, places.ravel()
-
-    @property
-    def keys(self) -> np.ndarray:
-        """Number of the distinct set."""
-        return self._distinct[1].astype(np.int32)
-
-    def texts(self) -> pl.Series:
-        """``{a|b}``, one value alone, or ``*`` for everything (a lone value stays itself)."""
-        values = self.column.texts.to_list()
-        distinct, places = self._distinct
-        full = count_bits(distinct) == len(values)
-        texts = []
-        for row, everything in zip(distinct, full.tolist(), strict=True):
-            flags = np.unpackbits(row.view(np.uint8), bitorder="little")[: len(values)]
-            members = np.flatnonzero(flags)
-            if everything and len(values) > 1:
-                texts.append(ROOT)
-            elif members.size == 1 and members[0] == self.column.missing:
-                texts.append(MISSING)
-            else:
-                texts.append(format_set([values[code] for code in members]))
-        return pl.Series(texts, dtype=pl.String).gather(places)
-
-    def spread(self) -> np.ndarray:
-        """Values less one over domain less one."""
-        size = self.column.card
-        return (self.covered() - 1.0) / (size - 1.0) if size > 1 else np.zeros(self.bits.shape[0])
-
-    def penalty(self) -> np.ndarray:
-        """Values over domain, nothing for one value."""
-        values = self.covered()
-        return np.where(values > 1, values / self.column.card, 0.0)
-
-    def covered(self) -> np.ndarray:
-        """Values in the set."""
-        return count_bits(self.bits).astype(np.float64)
-
-    def mass(self) -> np.ndarray:
-        """Rows whose value is in the set."""
-        distinct, places = self._distinct
-        return weigh_bits(distinct, self.column.frequencies.astype(np.float64))[places]
-
-    def levels(self) -> np.ndarray:
-        """1 where a cell covers more than one value."""
-        return (self.covered() > 1).astype(np.int64)
-
-
-def all_bits(card: int) -> np.ndarray:
-    """The set of all codes."""
-    bits = np.zeros(max(1, (card + 63) // 64), dtype=np.uint64)
-    for code in range(card):
-        bits[code >> 6] |= np.uint64(1) << np.uint64(code & 63)
-    return bits
-
-
-def one_bit(codes: np.ndarray, card: int) -> np.ndarray:
-    """Sets of one code each."""
-    bits = np.zeros((codes.size, max(1, (card + 63) // 64)), dtype=np.uint64)
-    bits[np.arange(codes.size), codes >> 6] = np.uint64(1) << (codes & 63).astype(np.uint64)
-    return bits

@@ -9,7 +9,8 @@ import numpy as np
 
 from shoal.hierarchy.hierarchy import ROOT
 from shoal.kernels.count.wildcards import count_matches
-from shoal.recoding.column_cells import CellColumn, IntervalCells, SetCells, TreeCells
+from shoal.recoding.column_cells import CellColumn, IntervalCells, TreeCells
+from shoal.recoding.set_cells import SetCells
 from shoal.table.population import Population
 from shoal.table.stats import GroupStats
 
@@ -108,6 +109,4 @@ def _under(cells: TreeCells, values: np.ndarray) -> np.ndarray:
 def _among(cells: CellColumn, values: np.ndarray) -> np.ndarray:
     """Values of each set; that of all values covers what the table does not know, too."""
     assert isinstance(cells, SetCells)
-    known = np.maximum(values, 0)
-    bits = (cells.bits[:, known >> 6] >> (known & 63).astype(np.uint64)) & np.uint64(1)
-    return ((bits == 1) & (values >= 0)) | (cells.texts() == ROOT).to_numpy()[:, None]
+    return cells.holding(values) | (cells.full & (cells.column.card > 1))[:, None]

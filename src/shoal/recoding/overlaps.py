@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.recoding.applied import Released
-from shoal.recoding.column_cells import CellColumn, IntervalCells, SetCells, TreeCells
+from shoal.recoding.column_cells import CellColumn, IntervalCells, TreeCells
+from shoal.recoding.set_cells import SetCells
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,21 +97,13 @@ def _ends(cells: CellColumn) -> np.ndarray:
 def _shares(cells: CellColumn) -> np.ndarray:
     """Which of some distinct cells share a value with another."""
     if isinstance(cells, SetCells):
-        return (cells.bits & _held_twice(cells.bits)).any(axis=1)
+        held = np.bincount(cells.codes, minlength=cells.column.card) + int(cells.full.sum())
+        return cells.having(held > 1)
     low, high = _ends(cells)
     # Every cell overlaps all but those that end before it or begin behind it.
     before = np.searchsorted(np.sort(high), low, side="left")
     after = low.size - np.searchsorted(np.sort(low), high, side="right")
     return before + after < low.size - 1
-
-
-def _held_twice(bits: np.ndarray) -> np.ndarray:
-    """The values that at least two sets hold, as bits."""
-    words = np.empty(bits.shape[1], dtype=np.uint64)
-    for place in range(words.size):  # 64 values at a time: unpacked at once, they would fill the memory
-        flags = np.unpackbits(np.ascontiguousarray(bits[:, place : place + 1]).view(np.uint8), axis=1)
-        words[place] = np.packbits(flags.sum(axis=0, dtype=np.int64) > 1).view(np.uint64)[0]
-    return words
 
 
 def _example(cells: CellColumn, shares: np.ndarray) -> tuple[str, ...]:
@@ -119,7 +112,9 @@ def _example(cells: CellColumn, shares: np.ndarray) -> tuple[str, ...]:
         return ()
     one = int(np.argmax(shares))
     if isinstance(cells, SetCells):
-        meets = (cells.bits & cells.bits[one]).any(axis=1)
+        flags = np.zeros(cells.column.card, dtype=bool)
+        flags[cells.members(one)] = True
+        meets = cells.having(flags)
     else:
         low, high = _ends(cells)
         meets = (low <= high[one]) & (high >= low[one])

@@ -135,12 +135,13 @@ class Column:
         return self.numbers.dtype.kind == "i" or all(x == int(x) for x in self.numbers)
 
     def check_sets(self, groups: int) -> None:
-        """Refuse sets of values, a bit for each value of the column, that so many groups have no memory for."""
+        """Refuse sets of values as bits, one for each value of the column, that so many groups have no memory for."""
         size = groups * ((self.card + 63) // 64) * 8
         if size > SETS_LIMIT:
             raise SchemaError(
                 f"Column '{self.name}' has {self.card:,} different values and no hierarchy, and {groups:,} sets of "
-                f"them take {size / (1 << 30):.1f} GiB: give it a hierarchy, such as {{ prefix = [3, 1] }}, or drop it."
+                f"them take {size / (1 << 30):.1f} GiB: give it a hierarchy, such as {{ prefix = [3, 1] }}, drop it, "
+                "or use 'mondrian' without polish or 'optimal'."
             )
 
     @cached_property

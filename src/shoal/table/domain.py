@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.table.column import Column
+from shoal.table.column import FLAT, Column
 from shoal.table.schema import Schema
 from shoal.table.workload import Cuts, Workload
 
@@ -102,6 +102,12 @@ class Domain:
     def sensitive(self) -> list[Column]:
         """Sensitive attributes in schema order."""
         return [self.columns[name] for name in self.schema.sensitive]
+
+    def check_sets(self, groups: int) -> None:
+        """Refuse sets of values as bits of flat columns that so many groups have no memory for."""
+        for column in self.quasi:
+            if column.kind == FLAT:
+                column.check_sets(groups)
 
     @property
     def by_people(self) -> bool:

@@ -13,11 +13,12 @@ from shoal.algorithms.blocks.board import Board, State
 from shoal.algorithms.blocks.cuts import Cuts, cuts_of
 from shoal.algorithms.lattice.pruning import infeasible
 from shoal.catalogue import load
-from shoal.kernels.count.extents import group_bits, group_ranges
+from shoal.kernels.count.extents import group_ranges
 from shoal.models.base import Model
 from shoal.params import choice
-from shoal.recoding.column_cells import IntervalCells, SetCells
+from shoal.recoding.column_cells import IntervalCells
 from shoal.recoding.recodings import Blocks
+from shoal.recoding.set_cells import SetCells
 from shoal.table.column import FLAT, TREE, Column
 
 ORDERS = ("ordered", "unordered")
@@ -158,8 +159,12 @@ def _spreads(column: Column, of: np.ndarray, first: np.ndarray, second: np.ndarr
     """Spread of every block, and of the joined blocks of every pair."""
     codes, count = np.arange(column.card, dtype=np.int32), int(of.max(initial=0)) + 1
     if column.kind == FLAT:
-        bits = group_bits(codes, of, count, column.card)
-        return SetCells.of(column, bits).spread(), SetCells.of(column, bits[first] | bits[second]).spread()
+        sizes = np.bincount(of, minlength=count)
+        # Blocks have no value in common, and a missing one is nothing to publish beside others.
+        both = sizes[first] + sizes[second]
+        mixed = (of[column.missing] == first) | (of[column.missing] == second) if column.missing >= 0 else False
+        alone = SetCells.of(column, codes, of, count).spread()
+        return alone, (np.where(mixed, column.card, both) - 1.0) / max(column.card - 1.0, 1.0)
     low, high = group_ranges(codes, of, count)
     alone = IntervalCells.of(column, low, high).spread()
     return alone, IntervalCells.of(column, low[first], high[second]).spread()

@@ -31,6 +31,10 @@ class BottomUp(Clusterer):
 
     name: ClassVar[str] = "bottom-up"
 
+    def most_groups(self, problem: Problem) -> int:
+        """Every record may begin as a group."""
+        return problem.domain.n
+
     def group(self, problem: Problem) -> Grouping:
         """Group all rows."""
         parts, k = self.parts(problem), problem.judge.k

@@ -52,6 +52,7 @@ class Mondrian(Grouper):
     name: ClassVar[str] = "mondrian"
     # Both sides of every cut satisfy the models.
     mends: ClassVar[bool] = False
+    keeps_sets: ClassVar[bool] = False
     mode: str = "strict"
     cut: str = "best"
     fallback_lt: bool = False

@@ -39,6 +39,7 @@ _CANDIDATES = 32
 # Below this many rows, waking a second core costs more than it saves.
 PARALLEL_FROM = 1 << 13
 _ALL = np.iinfo(np.int64).max
+_SPREAD = 0x9E3779B1  # codes that lie side by side are looked for far from each other
 _inlined = kernel(inline="always")
 
 
@@ -59,8 +60,21 @@ def ranges(codes: np.ndarray, lo: int, hi: int, low: np.ndarray, high: np.ndarra
 
 @helper
 def _distinct(codes: np.ndarray, lo: int, hi: int, a: int, first: int, last: int) -> int:
-    seen = np.zeros(last - first + 1, dtype=np.uint8)
     found = 0
+    if last - first >= 8 * (hi - lo):  # room for every value between would be cleared again and again
+        size = wide(16)
+        while size < 2 * (hi - lo):
+            size *= 2
+        table = np.full(size, -1, dtype=np.int32)
+        for i in range(lo, hi):
+            slot = (wide(codes[i, a]) * _SPREAD >> 16) & (size - 1)
+            while table[slot] >= 0 and table[slot] != codes[i, a]:
+                slot = (slot + 1) & (size - 1)
+            if table[slot] < 0:
+                table[slot] = codes[i, a]
+                found += 1
+        return found
+    seen = np.zeros(last - first + 1, dtype=np.uint8)
     for i in range(lo, hi):
         place = codes[i, a] - first
         if seen[place] == 0:
