@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import shoal
 from shoal.errors import HierarchyError
 from shoal.hierarchy.costs import level_costs, outline
 from shoal.hierarchy.faults import coverage, find_faults
@@ -91,3 +93,12 @@ def test_a_drawing_adds_up_and_says_what_it_leaves_out() -> None:
     inner = [count for line, _, count in lines if line.startswith("│  ")]
     assert sum(inner) == next(count for line, _, count in lines if line == "├─ g1")
     assert len(outline(Hierarchy.from_rows("v", rows), counts, deepest=1)) == 3
+
+
+def test_quantiles_of_a_table_are_by_records_and_not_by_values() -> None:
+    """They were by different values, so that a common one had a group to itself and its neighbours next to nothing."""
+    ages = ["20"] * 90 + [str(age) for age in range(21, 31)]
+    table = shoal.read(pl.DataFrame({"age": ages}), quasi=["age"], hierarchies={"age": {"quantiles": [2]}})
+    tree = table.quasi[0].hierarchy
+    assert tree is not None
+    assert tree.labels[1] == ("<21", ">=21")
