@@ -47,13 +47,13 @@ def bounds(column: Column, cell: str) -> tuple[Fraction, Fraction]:
 
 
 def listed(column: Column, cell: str) -> list[str]:
-    """The values of a set or of a run of ordinal values."""
-    opened = cell[:1]
-    parts = split(cell[1:-1] if opened in ("{", "[") else cell, "|" if opened == "{" else "," if opened == "[" else "")
-    if opened == "[":
-        low, high = (column.order.index(part) for part in parts)
+    """The values of a set or of a run of ordinal values, or the one that stands alone."""
+    if cell.startswith("{"):
+        return split(cell[1:-1], "|")
+    if column.kind == "ordinal" and cell.startswith("["):
+        low, high = (column.order.index(part) for part in split(cell[1:-1], ","))
         return column.order[low : high + 1]
-    return parts
+    return [cell.removeprefix("\\")]
 
 
 def split(text: str, mark: str) -> list[str]:

@@ -45,7 +45,9 @@ def list_names(
         show_warning(f"There are none without {DISTRIBUTION}: run pip install {DISTRIBUTION}.")
     if as_json:
         listed = [dict(zip(("name", "summary", "origin"), row, strict=True)) for row in rows]
-        show_json({what.value: [one | {"parameters": given[str(one["name"])]} for one in listed]})
+        # Only of models are they known here.
+        known = {name: {"parameters": mine} for name, mine in given.items() if kind == "model"}
+        show_json({what.value: [one | known.get(str(one["name"]), {}) for one in listed]})
         return
     # Where everything is ours, saying so on every line tells nothing.
     foreign = len({row[2] for row in rows}) > 1

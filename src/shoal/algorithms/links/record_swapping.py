@@ -68,7 +68,7 @@ class RecordSwapping(Perturbing):
         """Pair records area by area, and then swap all of their geography."""
         self.refuse_models(problem)
         table = problem.table
-        refuse_repeated_people(table, "Record swapping")
+        refuse_repeated_people(table.domain, "Record swapping")
         known = list(table.schema.quasi)
         places = [name for name in self.geography if self.chosen(known, [name], "swap", "a quasi-identifier")]
         others = [name for name in known if name not in places]
