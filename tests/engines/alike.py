@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import polars as pl
+
 import shoal
 from tests.soak.cases import make
 from tests.soak.run import attempt
@@ -58,6 +60,14 @@ def every_method(which: int) -> list[int]:
         if not case.again:
             found.setdefault(json.dumps({**case.algorithm, "suppression_limit": 0}), []).append(seed)
     return sorted(seeds[min(which, len(seeds) - 1)] for seeds in found.values())
+
+
+def keyed(recipe: Path, source: Path) -> Path:
+    """The same recipe for the same rows with a key."""
+    rows = pl.read_csv(source, infer_schema=False)
+    rows.with_columns(pl.Series("line", [f"k{17 * row}" for row in range(rows.height)])).write_csv(source)
+    recipe.write_text(recipe.read_text("utf-8").replace("[roles]", '[roles]\nkey = "line"'), "utf-8")
+    return recipe
 
 
 def outcome(recipe: Path, engine: str, *, more: str = "") -> tuple[int, str, dict[str, bytes]]:

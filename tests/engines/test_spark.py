@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import ast
 import datetime as dt
-import os
 import re
 import shutil
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,57 +14,24 @@ import pytest
 
 import shoal
 import shoal.spark
-from shoal.engines import cluster
 from shoal.errors import InputError, RecipeError
-from tests.engines.alike import outcome
+from tests.engines.alike import keyed, outcome
 from tests.engines.test_duckdb import census
 from tests.house import SOURCE
 from tests.soak.cases import make
 
-pyspark = pytest.importorskip("pyspark")
-if (cluster.java_version() or 0) < 17:
-    pytest.skip("needs Java 17: install openjdk-17-jre-headless", allow_module_level=True)
+pytest.importorskip("pyspark")
 
 # Methods that other tests here do not run, and what makes their searches short.
 SERVED = ["incognito", "rv-global", "rv-local", "rv-hybrid", "rv-distributed", "k-optimize", "set-partition", "genetic",
           "none"]  # fmt: skip
 CASES = [12, 13, 14, 16]  # Samarati, Incognito, optimal and rv-global, on tables of their own
 SHORT: dict[str, dict[str, Any]] = {"k-optimize": {"nodes": 5}, "genetic": {"population": 6, "evaluations": 20}}
-ROOT = Path(__file__).resolve().parents[2]
 # What brings rows to the driver. One of them is used, in one place, for what is small.
 COLLECTING = {
     "collect", "toPandas", "toLocalIterator", "toArrow", "take", "head", "tail", "first", "show", "foreach",
     "foreachPartition", "rdd", "localCheckpoint", "collectAsArrow",
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    """One session of two threads, told to start quickly rather than to run fast."""
-    from pyspark.sql import SparkSession
-
-    where = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
-    before = {name: os.environ.get(name) for name in ("PYTHONPATH", "PYSPARK_PYTHON")}
-    os.environ.update({"PYTHONPATH": where, "PYSPARK_PYTHON": sys.executable})
-    settings = {
-        "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.sql.shuffle.partitions": "1",
-        "spark.sql.adaptive.enabled": "false", "spark.sql.codegen.wholeStage": "false",
-        "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1",
-        "spark.sql.session.timeZone": "Europe/Vienna",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    }  # fmt: skip
-    builder = SparkSession.builder.master("local[2]").appName("shoal tests")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
-    for name, value in before.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value
 
 
 @pytest.fixture
@@ -90,14 +54,6 @@ def brought(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, list[str]]]:
     for name in ("collect", "toPandas", "toLocalIterator", "take", "head", "tail", "first", "show", "foreach"):
         monkeypatch.setattr(DataFrame, name, refused)
     return found
-
-
-def keyed(recipe: Path, source: Path) -> Path:
-    """The same recipe for the same rows with a key."""
-    rows = pl.read_csv(source, infer_schema=False)
-    rows.with_columns(pl.Series("line", [f"k{17 * row}" for row in range(rows.height)])).write_csv(source)
-    recipe.write_text(recipe.read_text("utf-8").replace("[roles]", '[roles]\nkey = "line"'), "utf-8")
-    return recipe
 
 
 WEIGHED = {"subject": 'subject = "person"\nweight = "industry"\n[weights]\nage = 3.0'}
@@ -204,7 +160,7 @@ def test_a_dataframe_goes_in_and_out_and_only_counts_come_to_the_driver(
 
 def test_one_function_brings_anything_to_the_driver() -> None:
     used = []
-    for name in ("engines/spark.py", "engines/spread.py", "engines/cluster.py", "streaming/spark.py", "spark.py"):
+    for name in (*(f"engines/{one}.py" for one in ("spark", "views", "spread", "cluster")), "streaming/spark.py"):
         for node in ast.walk(ast.parse((SOURCE / name).read_text("utf-8"))):
             if isinstance(node, ast.FunctionDef):
                 inside = {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)} & COLLECTING
@@ -335,8 +291,8 @@ def test_times_of_a_zone_are_those_of_the_file(spark: Any, tmp_path: Path) -> No
         (lambda text: text.replace('"optimal"', '"mondrian"\npolish = "lm"'), "engine 'duckdb'"),
         (lambda text: text.replace('"optimal"', '"anatomy"').replace("suppression_limit = 0.6", "l = 2"), "one by one"),
         (
-            lambda text: text.replace("identifiers", "pseudonym").replace("[output]", "[output]\ndiscard_secret=true"),
-            "does not serve guarded nodes, pseudonyms",
+            lambda text: re.sub(r"sensitive = .*", 'sensitive = ["diagnosis"]\nguard = "income"', text, count=1),
+            "does not serve guarded nodes",
         ),
     ],
 )

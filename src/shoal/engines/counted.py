@@ -264,7 +264,7 @@ class CountedRows:
         if isinstance(by_row, RowIds):
             ids = np.minimum(by_row.ids, 0) if isinstance(inner, Together) else by_row.ids
             kept = np.flatnonzero(ids >= 0)
-            self.database.send("classes", {"r": kept, "g": ids[kept]})
+            self.database.send("classes", {"r": self._numbers(kept), "g": ids[kept]})
             source = sql.in_classes(None)
         else:
             of = self._class_of_cells(inner)
@@ -276,6 +276,10 @@ class CountedRows:
         if isinstance(classes, Split):
             keys["d"] = sql.code(self.places[classes.name])
         yield source, keys
+
+    def _numbers(self, rows: np.ndarray) -> np.ndarray:
+        """What some rows, of these numbers, are called there."""
+        return rows
 
     def _values(self, one: Attribute) -> dict[str, str]:
         """The codes of an attribute's columns."""

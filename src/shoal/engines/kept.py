@@ -191,12 +191,15 @@ class Reading:
         )
 
     def uncoded(self, part: pl.DataFrame) -> pl.DataFrame:
-        """Columns that are not coded, as they were read."""
-        others = part.select(pl.col(f"o{at}").alias(name) for at, name in enumerate(self.others))
+        """Columns that are not coded, as they were read, or those of them that are there."""
+        there = {name: f"o{at}" for at, name in enumerate(self.others) if f"o{at}" in part.columns}
+        others = part.select(pl.col(place).alias(name) for name, place in there.items())
         clocks = [
-            pl.col(name).dt.replace_time_zone("UTC").dt.convert_time_zone(zone) for name, zone in self.zones.items()
+            pl.col(name).dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
+            for name, zone in self.zones.items()
+            if name in there
         ]
-        kinds = [pl.col(name).cast(kind) for name, kind in self.kinds.items()]
+        kinds = [pl.col(name).cast(kind) for name, kind in self.kinds.items() if name in there]
         return others.with_columns(*clocks, *kinds)
 
 
@@ -291,6 +294,15 @@ class KeptRows(CountedRows):
             return f"o{list(self.reading.others).index(name)}"
         at = self.places[name]
         return f"v{at}" if name in self.known.spelled else f"c{at}"
+
+    def values(self, name: str) -> pl.Series:
+        """What is published of every code of a column where nothing changes it."""
+        plain, column = self.known.plain[name], self.domain.columns[name]
+        if plain.dtype == pl.String:
+            return column.values
+        value_of = np.zeros(column.card, dtype=np.int64)
+        value_of[self.known.codes[name]] = np.arange(plain.len())
+        return plain.gather(value_of)
 
     def batches(self, order: str) -> Iterator[StoredBatch]:
         """All rows, ``"kept"`` in the order of the source or ``"shuffled"`` as a release is."""

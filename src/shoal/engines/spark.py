@@ -6,11 +6,8 @@ machines wrote to a scratch folder that all of them share, where the gate reads 
 
 from __future__ import annotations
 
-import hashlib
-import re
-import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,23 +19,35 @@ from shoal.engines import sql
 from shoal.engines.cluster import collected, mapped, told
 from shoal.engines.kept import Dictionaries, KeptRows, Publisher, Reading, StoredBatch
 from shoal.engines.scratch import scratch
-from shoal.engines.spread import CHANGED, PLACE_BITS, Coder, Dropped, Each, InCells, Mapped, Seen, Staging
+from shoal.engines.spread import (
+    CHANGED,
+    PLACE_BITS,
+    Coder,
+    Dropped,
+    Each,
+    InCells,
+    Mapped,
+    OfRows,
+    Seen,
+    Staging,
+    everybody,
+)
 from shoal.engines.stored import dictionaries
+from shoal.engines.views import SparkDatabase
 from shoal.errors import InputError, SchemaError
 from shoal.recoding.publish import RELEASE_ORDER
 from shoal.table.classmap import Grouped, RowIds
+from shoal.table.coding import canonical_text
 from shoal.table.domain import Domain
 from shoal.table.gathering import Gathering
 from shoal.table.invisible import as_seen, refuse_alike
-from shoal.table.keys import Keys
+from shoal.table.keys import Keys, key_hashes
 from shoal.table.packing import Places
 from shoal.table.schema import Schema
 from shoal.table.table import Table
 from shoal.table.tallying import TALLY, Tallying
 
 _BATCH = 1 << 18
-_NUMBERS = 1 << 25  # that are kept of what was asked for
-_VIEWS = re.compile(r"\b(coded|classes)\b")
 
 
 class Arrived(Protocol):
@@ -186,61 +195,6 @@ class _Opening:
         refuse_alike(name, int(collected(alike.where("n > 1").selectExpr("coalesce(sum(m), 0) AS m"))["m"][0]))
 
 
-class SparkDatabase:
-    """Coded rows that Spark SQL counts, under names that nobody else uses.
-
-    Parameters
-    ----------
-    folder
-        Where they are.
-    """
-
-    def __init__(self, session: Any, folder: Path) -> None:
-        self.session = session
-        self._folder = folder
-        self._own = f"shoal_{secrets.token_hex(6)}_"
-        self._views: set[str] = set()
-        self._sent: dict[str, tuple[str, Any]] = {}
-        self._known: dict[tuple[str, ...], dict[str, np.ndarray]] = {}
-
-    def relate(self, subject: str | None) -> None:
-        """Make the relation ``coded``, in which ``s`` says whose a row is."""
-        whose = [] if subject is None else [f"{subject} AS s"]
-        self._make("coded", self.session.read.parquet(self._folder.as_uri()).selectExpr("*", *whose))
-
-    def ask(self, query: str) -> dict[str, np.ndarray]:
-        """What a query of whole numbers finds; what was asked before is not asked again."""
-        key = query, *(digest for name, (digest, _) in self._sent.items() if name in query)
-        if key not in self._known:
-            for name in [name for name, (_, rows) in self._sent.items() if rows is not None and name in query]:
-                digest, rows = self._sent[name]
-                # Small enough for every machine to have all of it.
-                self._make(name, self.session.createDataFrame(rows).hint("broadcast"))
-                self._sent[name] = digest, None
-            with told():
-                found = collected(self.session.sql(_VIEWS.sub(rf"{self._own}\1", query)))
-            if sum(column.size for one in self._known.values() for column in one.values()) > _NUMBERS:
-                self._known.clear()
-            self._known[key] = {name: found[name].cast(pl.Int64).to_numpy() for name in found.columns}
-        return self._known[key]
-
-    def send(self, name: str, columns: Mapping[str, np.ndarray]) -> None:
-        """Make a table of whole numbers, once something is asked of it."""
-        frame = pl.DataFrame({key: np.asarray(values, dtype=np.int64) for key, values in columns.items()})
-        digest = hashlib.sha256(b"".join(frame[key].to_numpy().tobytes() for key in columns)).hexdigest()
-        self._sent[name] = digest, frame.to_arrow()
-
-    def _make(self, name: str, rows: Any) -> None:
-        rows.createOrReplaceTempView(self._own + name)
-        self._views.add(self._own + name)
-
-    def close(self) -> None:
-        """Forget the relations."""
-        for name in self._views:
-            with suppress(Exception):  # the session may have ended before
-                self.session.catalog.dropTempView(name)
-
-
 class SparkRows(KeptRows):
     """Rows in files of the scratch folder, which Spark counts and publishes.
 
@@ -265,9 +219,17 @@ class SparkRows(KeptRows):
         """The coded rows as they were written, or some columns of them."""
         return self._numbered(self._folder / "coded", columns)
 
+    def coded(self) -> Iterator[tuple[Mapping[str, np.ndarray], np.ndarray]]:
+        """Codes of all columns and what random draws are keyed by, batch by batch, in the order of their numbers."""
+        key, codes = self.domain.schema.key or "", {name: f"c{at}" for name, at in self.places.items()}
+        for part in self.parts([self.column(key), *codes.values()]):
+            drawn = key_hashes(canonical_text(self.reading.uncoded(part)[key]))
+            yield {name: part[code].to_numpy() for name, code in codes.items()}, drawn
+
     def placing(self, classes: Grouped) -> Callable[[StoredBatch], np.ndarray]:
-        """The class of every row by its cell."""
-        assert not isinstance(classes, RowIds)  # methods of single rows were refused before
+        """The class of every row by its cell, or by its number where rows were redrawn."""
+        if isinstance(classes, RowIds):
+            return OfRows(classes.ids)
         return InCells(
             packing=self.packing, places=Places(self._cells[0]), of=self._class_of_cells(classes),
             quasi=self.domain.schema.quasi,
@@ -275,7 +237,9 @@ class SparkRows(KeptRows):
 
     def published(self, publisher: Publisher, order: str) -> Iterator[tuple[StoredBatch, np.ndarray, pl.DataFrame]]:
         """Released rows, their classes, and what is published of them: by executors, one shuffle, of all rows."""
-        reading = self._told(replace(self.domain, population=None))
+        reading, placing = self._told(replace(self.domain, population=None)), publisher.classes
+        if by_number := isinstance(placing, OfRows):  # of methods that suppress nobody
+            publisher = replace(publisher, classes=everybody)
         staging = Staging(reading=reading, publisher=publisher)
         coded = self.database.session.read.parquet((self._folder / "coded").as_uri())
         empty = next(self.parts()).head(0)
@@ -283,11 +247,14 @@ class SparkRows(KeptRows):
             ordered = coded.select(*empty.columns).orderBy("b", "r")
             mapped(ordered, Mapped(Each(staging)), staging(empty)).write.parquet((self._folder / "staged").as_uri())
         self._columns = publisher.frame(self.reading.batch(empty), np.zeros(0, dtype=np.int32)).columns
-        return self._staged()
+        return self._staged(placing if by_number else None)
 
-    def _staged(self) -> Iterator[tuple[StoredBatch, np.ndarray, pl.DataFrame]]:
+    def _staged(
+        self, placing: Callable[[StoredBatch], np.ndarray] | None
+    ) -> Iterator[tuple[StoredBatch, np.ndarray, pl.DataFrame]]:
         for part in self._numbered(self._folder / "staged", None):
-            yield self.reading.batch(part), part["g"].to_numpy(), part.select(self._shown)
+            batch = self.reading.batch(part)
+            yield batch, part["g"].to_numpy() if placing is None else placing(batch), part.select(self._shown)
 
     @property
     def _shown(self) -> list[pl.Expr]:
@@ -316,6 +283,11 @@ class SparkRows(KeptRows):
         folder = self._folder / name
         folder.mkdir(0o700)
         return folder
+
+    def _numbers(self, rows: np.ndarray) -> np.ndarray:
+        """What rows are called by the machines that wrote them."""
+        part = np.searchsorted(self._starts, rows, side="right") - 1
+        return (part << PLACE_BITS) + rows - self._starts[part]
 
     def _numbered(self, folder: Path, columns: list[str] | None) -> Iterator[pl.DataFrame]:
         for part in _frames(folder, columns):

@@ -167,6 +167,22 @@ class InCells:
         return self.places.looked_up(self.of, self.packing.pack([batch.codes[name] for name in self.quasi]))
 
 
+@dataclass(frozen=True, eq=False)
+class OfRows:
+    """The classes of rows by their numbers, which only the driver knows."""
+
+    ids: np.ndarray
+
+    def __call__(self, batch: StoredBatch) -> np.ndarray:
+        """int32 class of every row."""
+        return self.ids[batch.rows]
+
+
+def everybody(batch: StoredBatch) -> np.ndarray:
+    """One class of all rows, where it does not matter which."""
+    return np.zeros(batch.rows.size, dtype=np.int32)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Staging:
     """Released rows, and what is published of them in columns ``p0``, ``p1``, ..."""

@@ -203,15 +203,6 @@ class StoredRows(KeptRows):
         place = f"c{self.places[name]}"
         return _filled(self._store.parts([place]), place, self.domain.n, np.int32)
 
-    def values(self, name: str) -> pl.Series:
-        """What is published of every code of a column where nothing changes it."""
-        plain, column = self.known.plain[name], self.domain.columns[name]
-        if plain.dtype == pl.String:
-            return column.values
-        value_of = np.zeros(column.card, dtype=np.int64)
-        value_of[self.known.codes[name]] = np.arange(plain.len())
-        return plain.gather(value_of)
-
     def coded(self) -> Iterator[tuple[Mapping[str, np.ndarray], np.ndarray]]:
         """Codes of all columns and what random draws are keyed by, batch by batch, in the order of their numbers."""
         for part in self._store.parts(["u", *(f"c{at}" for at in self.places.values())]):

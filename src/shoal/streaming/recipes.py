@@ -269,8 +269,7 @@ def _refuse_places(recipe: Recipe, method: Algorithm) -> None:
     """Refuse what needs rows in an order, or records side by side, where an engine has neither."""
     engine, name = load("engine", recipe.engine.name), recipe.engine.name
     from_cells = method.by_cells(Domain(schema=schema_of(recipe), columns={}, n=0))
-    # Attacks that a kind of release has to tell of look at records side by side, too.
-    if not getattr(engine, "in_parts", True) and (not from_cells or method.kind.attack is not None):
+    if not getattr(engine, "in_parts", True) and not from_cells:
         raise RecipeError(
             f"The algorithm '{method.name}' looks at records one by one as it is set here, which the engine '{name}' "
             "does not serve: use the engine 'duckdb', or an algorithm such as 'optimal'."
@@ -283,11 +282,10 @@ def _refuse_places(recipe: Recipe, method: Algorithm) -> None:
         raise RecipeError(f"The engine '{name}' has no order of rows to keep: leave 'order' out of [output].")
     if recipe.engine.memory is not None:
         raise RecipeError(f"The engine '{name}' takes the memory that Spark is given: leave 'memory' out of [engine].")
-    moved = [one for one in recipe.columns.values() if one.shift is not None or one.code is not None]
-    if recipe.roles.guard or recipe.roles.pseudonym or moved:
+    if recipe.roles.guard:
         raise RecipeError(
-            f"The engine '{name}' does not serve guarded nodes, pseudonyms, shifted dates and coded columns, which "
-            "stay on one machine: use the engine 'duckdb', or leave them out."
+            f"The engine '{name}' does not serve guarded nodes, which are looked up row by row: use the engine "
+            "'duckdb', or leave the guard out."
         )
 
 

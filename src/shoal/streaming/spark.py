@@ -25,6 +25,7 @@ from shoal.io.looking import Looked, look_at
 from shoal.io.normal import check_names
 from shoal.io.recipes import Engine, Recipe, dump_recipe, load_recipe, parse_recipe
 from shoal.pipeline import Progress
+from shoal.pseudonyms.secrets import Secret
 from shoal.streaming.recipes import CLUSTER, opened_on, refuse_unserved, stream_of
 from shoal.table.keys import Keys
 from shoal.verify.types import Check, Verdict
@@ -161,7 +162,7 @@ class SparkRelease:
         What may be published, in no order of the source.
     manifest
         Its public description.
-    verdict, checks, evidence
+    verdict, checks, evidence, secrets
         As in :class:`shoal.results.Release`.
     """
 
@@ -170,6 +171,7 @@ class SparkRelease:
     verdict: Sequence[Verdict]
     checks: Sequence[Check] = field(repr=False)
     evidence: Mapping[str, Any] = field(repr=False)
+    secrets: Sequence[Secret] = field(repr=False)
     _held: ExitStack = field(repr=False)
 
     def close(self) -> None:
@@ -214,6 +216,12 @@ def anonymize(
             print(release.manifest["statement"])
     """
     asked = _recipe(recipe, scratch)
+    for what in ("vault", "token_key", "codes"):
+        if getattr(asked.output, what) is not None:
+            raise RecipeError(
+                f"There is a '{what}' under [output], which is for releases in a folder: leave it out and keep the "
+                "'secrets' of this one, or use 'shoal run'."
+            )
     method = make("algorithm", asked.algorithm)
     refuse_unserved(asked, method)
     models = [make("model", spec) for spec in asked.models]
@@ -232,7 +240,7 @@ def anonymize(
         evidence = {**found.evidence, "recipe": dump_recipe(asked)}
         release = SparkRelease(
             frame=kept.frame(), manifest=public, verdict=found.verdict, checks=found.checks, evidence=evidence,
-            _held=held.pop_all(),
+            secrets=() if asked.output.discard_secret else tuple(judged.secrets), _held=held.pop_all(),
         )  # fmt: skip
     # Not when nobody holds the release any more: somebody may still hold its frame.
     atexit.register(release.close)

@@ -147,7 +147,7 @@ class ArrayRows(CodedRows, Protocol):
 
 
 @runtime_checkable
-class BatchedRows(CodedRows, Protocol):
+class BatchedRows(Rows, Protocol):
     """Rows that come in batches."""
 
     def values(self, name: str) -> pl.Series:
