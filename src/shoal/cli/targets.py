@@ -139,6 +139,7 @@ def open_target(
     from shoal.io.relations import no_file
     from shoal.risk.classes import counted_rows
     from shoal.running import keeps_rows, open_rows
+    from shoal.streaming.unordered import refuse_keyless, refuse_people, refuse_unread
 
     step("reading")
     path = Path(target)
@@ -146,7 +147,9 @@ def open_target(
         from shoal.io.recipes import load_recipe
 
         _refuse_options("recipe", roles, reading, keeping)
-        with open_rows(load_recipe(path), step) as kept:
+        recipe = load_recipe(path)
+        refuse_people(recipe.engine.name, recipe.roles.subject)
+        with open_rows(recipe, step) as kept:
             yield kept, []
         return
     released = path.is_dir() and (is_release(path) or not keeping.given)
@@ -166,9 +169,12 @@ def open_target(
     if household is not None:
         raise ParameterError("--household looks at rows one by one: use --engine memory, or leave it out.")
     source, notes = None, []
+    refuse_people(recipe.engine.name, roles.subject)
     if released:
+        refuse_unread(recipe.engine.name)
         standing, source, notes = _released_there(path)
     else:
+        refuse_keyless(recipe.engine.name, keeping.key)
         standing = _standing(recipe, roles, keeping, every)
     with opened_standing(recipe, standing, step, source) as rows:
         yield rows, notes

@@ -34,7 +34,7 @@ from shoal.engines.spread import (
 )
 from shoal.engines.stored import dictionaries
 from shoal.engines.views import SparkDatabase
-from shoal.errors import InputError, SchemaError
+from shoal.errors import InputError, ParameterError, SchemaError
 from shoal.recoding.publish import RELEASE_ORDER
 from shoal.table.classmap import Grouped, RowIds
 from shoal.table.coding import canonical_text
@@ -43,7 +43,9 @@ from shoal.table.gathering import Gathering
 from shoal.table.invisible import as_seen, refuse_alike
 from shoal.table.keys import Keys, key_hashes
 from shoal.table.packing import Places
+from shoal.table.rows import Listed
 from shoal.table.schema import Schema
+from shoal.table.stats import Attribute
 from shoal.table.table import Table
 from shoal.table.tallying import TALLY, Tallying
 
@@ -80,6 +82,7 @@ class SparkEngine:
 
     in_parts = False  # records of a part are nowhere together
     ordered = False  # nor do rows have places
+    lists_people = False  # nor people numbers
 
     def __init__(self, *, memory: int = 0, folder: Path | None = None) -> None:
         self.folder = None if folder is None else folder.resolve()
@@ -219,6 +222,16 @@ class SparkRows(KeptRows):
         """The coded rows as they were written, or some columns of them."""
         return self._numbered(self._folder / "coded", columns)
 
+    def held(self, one: Attribute | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Not told: people are counted, and not numbered."""
+        raise _unnumbered()
+
+    def listed(self, classes: Grouped, columns: Sequence[str]) -> Iterator[Listed]:
+        """The rows that are in a class, batch by batch, where rows are people."""
+        if self.domain.by_people:
+            raise _unnumbered()
+        return super().listed(classes, columns)
+
     def coded(self) -> Iterator[tuple[Mapping[str, np.ndarray], np.ndarray]]:
         """Codes of all columns and what random draws are keyed by, batch by batch, in the order of their numbers."""
         key, codes = self.domain.schema.key or "", {name: f"c{at}" for name, at in self.places.items()}
@@ -245,7 +258,9 @@ class SparkRows(KeptRows):
         empty = next(self.parts()).head(0)
         with told():
             ordered = coded.select(*empty.columns).orderBy("b", "r")
-            mapped(ordered, Mapped(Each(staging)), staging(empty)).write.parquet((self._folder / "staged").as_uri())
+            mapped(ordered, Mapped(Each(staging)), staging(empty)).write.parquet(
+                (self._folder / "staged").as_uri(), mode="overwrite"
+            )
         self._columns = publisher.frame(self.reading.batch(empty), np.zeros(0, dtype=np.int32)).columns
         return self._staged(placing if by_number else None)
 
@@ -296,6 +311,10 @@ class SparkRows(KeptRows):
                 place = self._starts[rows >> PLACE_BITS] + (rows & ((1 << PLACE_BITS) - 1))
                 part = part.with_columns(pl.Series("r", place))
             yield part
+
+
+def _unnumbered() -> ParameterError:
+    return ParameterError("People with several rows are counted here, and not numbered: use the engine 'duckdb'.")
 
 
 def starts(database: SparkDatabase) -> np.ndarray:

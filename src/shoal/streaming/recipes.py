@@ -33,6 +33,7 @@ from shoal.recoding.output import Output
 from shoal.results import Written
 from shoal.streaming.release import MEMORY as MOST_MEMORY
 from shoal.streaming.release import Judged, Stream
+from shoal.streaming.unordered import refuse_keyless
 from shoal.table.domain import Domain
 from shoal.table.keys import Keys
 from shoal.table.preparing import changes, refuse_batched
@@ -276,8 +277,7 @@ def _refuse_places(recipe: Recipe, method: Algorithm) -> None:
         )
     if getattr(engine, "ordered", True):
         return
-    if recipe.roles.key is None:
-        raise RecipeError(f"The engine '{name}' has no order of rows: name a column that tells them apart as 'key'.")
+    refuse_keyless(name, recipe.roles.key)
     if recipe.output.order == "kept":
         raise RecipeError(f"The engine '{name}' has no order of rows to keep: leave 'order' out of [output].")
     if recipe.engine.memory is not None:
@@ -293,6 +293,7 @@ def _refuse_places(recipe: Recipe, method: Algorithm) -> None:
 def opened(recipe: Recipe, keys: Keys, progress: Progress, *, resume: bool = False) -> Iterator[KeptRows]:
     """The rows that a recipe names, coded, in the hands of its engine."""
     refuse_misplaced(recipe)
+    refuse_keyless(recipe.engine.name, recipe.roles.key)
     with source_of(recipe) as source, opened_on(recipe, source, keys, progress, resume=resume) as rows:
         yield rows
 
