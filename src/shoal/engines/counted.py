@@ -206,12 +206,15 @@ class CountedRows:
 
     def _ask_cells(self, most: int | None) -> None:
         """Find the cells, if there are no more than so many."""
-        by_people = self.domain.by_people
-        asked = self.database.ask(sql.counted(self._words, people=by_people, most=None if most is None else most + 1))
+        by_people, asked = self.domain.by_people, self._asked_cells(None if most is None else most + 1)
         if most is not None and asked["n"].size > most:
             return
         keys, found = _ascending(asked, list(self._words))
         self._found["cells"] = keys, self.packing.unpack(keys), found["n"], found["p" if by_people else "n"]
+
+    def _asked_cells(self, most: int | None) -> Counts:
+        """Words, rows and people of the cells, or of so many of them, as they come."""
+        return self.database.ask(sql.counted(self._words, people=self.domain.by_people, most=most))
 
     def _shares_cells(self, other: CountedRows) -> None:
         """Take over what was found of the codes of the same rows."""

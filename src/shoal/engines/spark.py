@@ -168,9 +168,10 @@ class _Opening:
         people = ", count(DISTINCT s) AS p" if self.schema.subject is not None else ""
         subject = None if self.schema.subject is None else f"o{reading.others.index(self.schema.subject)}"
         database.relate(subject)
-        found = database.ask(f"SELECT count(*) AS n, count(DISTINCT b) AS d{people} FROM coded")
-        if found["n"][0] != domain.n:
+        first = starts(folder / "coded")
+        if first[-1] != domain.n:
             raise InputError(CHANGED)
+        found = database.ask(f"SELECT count(DISTINCT b) AS d{people} FROM coded")
         at = reading.others.index(key)
         # Different draws have different keys; equal ones may be chance.
         drawn = found["d"][0] == domain.n
@@ -179,7 +180,7 @@ class _Opening:
         if subject is not None:
             domain = replace(domain, n_subjects=int(found["p"][0]))
         counted = replace(reading, known=replace(reading.known, domain=domain))
-        return SparkRows(counted, database, folder, starts(database))
+        return SparkRows(counted, database, folder, first)
 
     def _mapped(self, rows: Any, made: Callable[[pl.DataFrame], pl.DataFrame], empty: pl.DataFrame) -> Any:
         return mapped(rows, Mapped(Each(made), self.wanted), empty)
@@ -299,6 +300,16 @@ class SparkRows(KeptRows):
         folder.mkdir(0o700)
         return folder
 
+    def _asked_cells(self, most: int | None) -> dict[str, np.ndarray]:
+        """Words, rows and people of the cells: added up from the values in it, which are asked for later anyway."""
+        sensitive = self.domain.schema.sensitive
+        if self.domain.by_people or not sensitive or most is not None:
+            return super()._asked_cells(most)
+        code = sql.code(self.places[sensitive[0]])
+        found = pl.DataFrame(self.database.ask(sql.counted({**self._words, "v0": code})))
+        cells = found.group_by(list(self._words)).agg(pl.col("n").sum())
+        return {name: cells[name].to_numpy() for name in cells.columns}
+
     def _numbers(self, rows: np.ndarray) -> np.ndarray:
         """What rows are called by the machines that wrote them."""
         part = np.searchsorted(self._starts, rows, side="right") - 1
@@ -317,23 +328,32 @@ def _unnumbered() -> ParameterError:
     return ParameterError("People with several rows are counted here, and not numbered: use the engine 'duckdb'.")
 
 
-def starts(database: SparkDatabase) -> np.ndarray:
-    """The number of the first row of every part that was written."""
-    found = database.ask(sql.counted({"g": f"shiftright(r, {PLACE_BITS})"}))
-    counts = np.zeros(int(found["g"].max(initial=-1)) + 2, dtype=np.int64)
-    counts[found["g"] + 1] = found["n"]
+def starts(folder: Path) -> np.ndarray:
+    """The number of the first row of every part that was written, and how many there are in the end."""
+    counts = [0]
+    for path in _files(folder):
+        rows = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+        first = rows.select("r").head(1).collect()["r"].to_numpy() >> PLACE_BITS
+        if first.size:
+            counts += [0] * (int(first[0]) + 2 - len(counts))
+            counts[int(first[0]) + 1] += int(rows.select(pl.len()).collect().item())
     return np.cumsum(counts)
 
 
-def _frames(folder: Path, columns: list[str] | None) -> Iterator[pl.DataFrame]:
-    """What machines wrote to a folder, in the order of its parts, batch by batch."""
+def _files(folder: Path) -> list[Path]:
+    """The files of the parts of a folder, in their order."""
     files = sorted(folder.glob("part-*.parquet"))
     if not files:
         raise InputError(
             f"The executors of Spark wrote nothing to '{folder.parent}' that the driver can see: name a folder that "
             "all machines share as 'scratch' under [engine]."
         )
-    rows = pl.scan_parquet(files, glob=False, hive_partitioning=False)
+    return files
+
+
+def _frames(folder: Path, columns: list[str] | None) -> Iterator[pl.DataFrame]:
+    """What machines wrote to a folder, in the order of its parts, batch by batch."""
+    rows = pl.scan_parquet(_files(folder), glob=False, hive_partitioning=False)
     if columns is not None:
         rows = rows.select(columns)
     found = False
