@@ -204,7 +204,9 @@ def test_rows_that_cannot_be_taken_are_refused_as_in_memory(change: tuple[str, A
 @pytest.mark.parametrize(
     "content, words",
     [
-        ("line,age,sex\n1,2,m\n2,3\n", "more or fewer cells than its header"),
+        ("line,age,sex\n1,2,m\n2,3\n", "1 rows of 'people.csv' have more or fewer cells than its header"),
+        ("line,age,sex\n1,2,m\n2,3,m,hidden\n", "1 rows of 'people.csv' have more or fewer cells than its header"),
+        ("line,age,sex\n1,2,m\n \t\n2,3,f\n", "1 lines of the source have nothing but white space"),
         ('line,age,sex\n1,30,"m\n2,31,f"\n3,32,m\n', "2 lines of the source have an odd number of quotes"),
         ("line,age,age\n1,2,3\n", "'people.csv' has two columns called 'age'"),
         ("line,age,sex\n", "The table has no rows"),
@@ -251,6 +253,13 @@ def test_odd_text_and_several_files_are_read_as_in_memory(spark: Any, tmp_path: 
     assert "'2.csv' has other columns than '0.csv'" in outcome(recipe, "spark")[1]
     recipe.write_text(recipe.read_text().replace("parts/*", "parts/none-*"))
     assert "No file matches" in outcome(recipe, "spark")[1]
+
+
+def test_a_row_of_missing_cells_that_spark_would_leave_out_is_refused(spark: Any, tmp_path: Path) -> None:
+    recipe = small(tmp_path, 'separator = "\\t"\nmissing = "value"')
+    (tmp_path / "people.csv").write_text("age\tline\tsex\n30\t1\tm\n\t\t\n30\t2\tm\n")
+    assert "key column 'line' has 1 missing cells" in outcome(recipe, "memory")[1]
+    assert "1 lines of the source have nothing but white space" in outcome(recipe, "spark")[1]
 
 
 def small(folder: Path, source: str = "") -> Path:

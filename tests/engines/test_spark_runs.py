@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 import polars as pl
@@ -14,6 +15,7 @@ import pytest
 
 from shoal.engines import cluster
 from shoal.engines.scratch import clear
+from shoal.engines.spread import CHANGED, Each, Mapped
 from shoal.errors import InputError, MissingExtraError
 from shoal.io.recipes import load_recipe
 from shoal.streaming.spark import spark_source
@@ -111,6 +113,26 @@ def test_what_spark_says_is_told_in_one_sentence() -> None:
             raise AnalysisException(text)
         assert words in str(found.value)
         assert "cell" not in str(found.value)
+
+
+def test_no_cell_stands_in_what_a_machine_says_of_its_rows() -> None:
+    def quoting(frame: pl.DataFrame) -> pl.DataFrame:
+        return frame.select(pl.col("age").cast(pl.Int64))
+
+    batches = pl.DataFrame({"age": ["30", "hidden"]}).to_arrow().to_batches()
+    with pytest.raises(pl.exceptions.PolarsError, match="hidden"):
+        quoting(pl.DataFrame({"age": ["30", "hidden"]}))
+    with pytest.raises(InputError) as found:
+        list(Mapped(Each(quoting))(iter(batches)))
+    logged = "".join(traceback.format_exception(found.value))
+    assert "could not read, code or publish its rows (InvalidOperationError)" in logged
+    assert "hidden" not in logged
+
+    def changed(frame: pl.DataFrame) -> pl.DataFrame:
+        raise InputError(CHANGED)
+
+    with pytest.raises(InputError, match="The source changed"):
+        list(Mapped(Each(changed))(iter(batches)))
 
 
 def test_scratch_that_others_wrote_to_after_its_run_is_cleared(tmp_path: Path) -> None:

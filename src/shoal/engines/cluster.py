@@ -160,13 +160,33 @@ def collected(rows: Any) -> pl.DataFrame:
     return found
 
 
+def observed(rows: Any, column: str) -> tuple[Any, Any]:
+    """Rows, and what tells as ``n`` how many had something in a column, once they were read for the first time."""
+    from pyspark.sql import Observation
+    from pyspark.sql.functions import count
+
+    seen = Observation()
+    return rows.observe(seen, count(column).alias("n")), seen
+
+
 def refuse_broken_lines(session: Any, files: Sequence[str]) -> None:
-    """Refuse text in which a line ends inside quotes, where Spark would begin a row."""
-    lines = session.read.text(list(files)).where("(length(value) - length(replace(value, '\"', ''))) % 2 = 1")
-    if count := int(collected(lines.groupBy().count())["count"][0]):
+    """Refuse text in which a line ends inside quotes, where Spark would begin a row, or that it would leave out."""
+    from pyspark.sql.functions import col, expr, length
+
+    lines = session.read.text(list(files)).select(
+        expr("(length(value) - length(replace(value, '\"', ''))) % 2").alias("odd"),
+        ((length("value") > 0) & col("value").rlike(r"^[\x00-\x20]+$")).cast("int").alias("blank"),
+    )
+    found = collected(lines.groupBy().sum()).fill_null(0).row(0)
+    if found[0]:
         raise InputError(
-            f"{count} lines of the source have an odd number of quotes, so that a line break or a quote stands inside "
-            "a cell: correct them, or use the engine 'duckdb', which reads cells of several lines."
+            f"{found[0]} lines of the source have an odd number of quotes, so that a line break or a quote stands "
+            "inside a cell: correct them, or use the engine 'duckdb', which reads cells of several lines."
+        )
+    if found[1]:
+        raise InputError(
+            f"{found[1]} lines of the source have nothing but white space, which Spark leaves out: remove them, or use "
+            "the engine 'duckdb', which reads rows of missing cells."
         )
 
 

@@ -61,6 +61,8 @@ class Arrived(Protocol):
     @property
     def frame(self) -> Any: ...
 
+    def watched(self) -> Any: ...
+
     def faults(self, frame: pl.DataFrame) -> dict[tuple[str, str], int]: ...
 
     def clean(self, frame: pl.DataFrame) -> pl.DataFrame: ...
@@ -123,19 +125,24 @@ class _Opening:
 
     def __init__(self, source: Arrived, schema: Schema, missing: str, wanted: Sequence[str]) -> None:
         self.source, self.schema, self.missing, self.wanted = source, schema, missing, list(wanted)
-        frame, names = source.frame, list(source.frame.columns)
-        # By number, since names may hold dots, and differ in nothing but their case.
-        numbered = frame.toDF(*(f"x{at}" for at in range(len(names))))
-        self.raw = numbered.select(*(f"x{names.index(name)}" for name in wanted))
+        self.raw = self._numbered(source.frame)
         self._empty = collected(self.raw.limit(0)).rename(dict(zip(self.raw.columns, wanted, strict=True)))
         self.types = dict(source.clean(self._empty).schema)
         self._tallying = Tallying(
             schema=schema, columns=self.wanted, missing=missing, faults=source.faults, clean=source.clean
         )
 
+    def _numbered(self, frame: Any) -> Any:
+        """The wanted columns by number, since names may hold dots, and differ in nothing but their case."""
+        names = list(frame.columns)
+        return frame.toDF(*(f"x{at}" for at in range(len(names)))).select(
+            *(f"x{names.index(name)}" for name in self.wanted)
+        )
+
     def gathering(self) -> Gathering:
         """What one reading of all rows tells; one shuffle, of different values."""
-        tallied = mapped(self.raw, Mapped(self._tallying.tallies, self.wanted), pl.DataFrame(schema=TALLY))
+        rows = self._numbered(self.source.watched())
+        tallied = mapped(rows, Mapped(self._tallying.tallies, self.wanted), pl.DataFrame(schema=TALLY))
         total = collected(tallied.groupBy("what", "col", "t", "w").sum("n")).rename({"sum(n)": "n"})
         self.source.refuse(self._tallying.faulty(total))
         found = self._tallying.gathering(total, self.types)

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from shoal.engines.kept import Publisher, Reading, StoredBatch
-from shoal.errors import InputError
+from shoal.errors import InputError, ShoalError
 from shoal.kernels.random import draw_bits
 from shoal.table.coding import canonical_text
 from shoal.table.invisible import as_seen
@@ -56,9 +56,16 @@ class Mapped:
     columns: Sequence[str] | None = None
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        for frame in self.made(self._frames(batches)):
-            if frame.height:
-                yield from frame.to_arrow(compat_level=pl.CompatLevel.oldest()).to_batches()
+        try:
+            for frame in self.made(self._frames(batches)):
+                if frame.height:
+                    yield from frame.to_arrow(compat_level=pl.CompatLevel.oldest()).to_batches()
+        except ShoalError:
+            raise
+        except Exception as error:  # whose words may quote cells, and would stand in logs
+            raise InputError(
+                f"A machine of Spark could not read, code or publish its rows ({type(error).__name__})."
+            ) from None
 
     def _frames(self, batches: Iterator[Any]) -> Iterator[pl.DataFrame]:
         waiting: list[pl.DataFrame] = []

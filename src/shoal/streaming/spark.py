@@ -16,7 +16,7 @@ from typing import Any
 import tomlkit
 
 from shoal.catalogue import make
-from shoal.engines.cluster import need_spark, refuse_broken_lines, refuse_old, session, told
+from shoal.engines.cluster import need_spark, observed, refuse_broken_lines, refuse_old, session, told
 from shoal.engines.spark import SparkRows
 from shoal.errors import InputError, ParameterError, RecipeError
 from shoal.io.arriving import Arriving
@@ -37,15 +37,19 @@ class SparkSource:
 
     Attributes
     ----------
-    frame
+    rows
         The DataFrame; it must give the same rows whenever it is read.
     name
         What it is called where nobody said.
+    odd
+        Of text, whether rows have another length stands beside them in a column of this name.
     """
 
-    frame: Any
+    rows: Any
     name: str
     arriving: Arriving
+    odd: str | None = None
+    _seen: list[Any] = field(default_factory=list, repr=False)
 
     def __post_init__(self) -> None:
         names, where = list(self.frame.columns), self.arriving.where
@@ -53,6 +57,19 @@ class SparkSource:
         if twice:
             raise InputError(f"Two columns of {where} are called '{twice[0]}': give one of them another name.")
         check_names(names, where)
+
+    @property
+    def frame(self) -> Any:
+        """Its rows."""
+        return self.rows if self.odd is None else self.rows.drop(self.odd)
+
+    def watched(self) -> Any:
+        """Its rows, to be read once before :meth:`refuse` is asked."""
+        if self.odd is None:
+            return self.rows
+        rows, seen = observed(self.rows, self.odd)
+        self._seen[:] = [seen]
+        return rows.drop(self.odd)
 
     @property
     def faults(self) -> Any:
@@ -65,7 +82,13 @@ class SparkSource:
         return self.arriving.clean
 
     def refuse(self, found: Mapping[tuple[str, str], int]) -> None:
-        """Refuse cells that no table may have."""
+        """Refuse rows of another length, and cells that no table may have."""
+        count = sum(int(one.get["n"]) for one in self._seen)
+        if count:
+            raise InputError(
+                f"{count} rows of {self.arriving.where} have more or fewer cells than its header: correct them, or use "
+                "the engine 'duckdb', which names them."
+            )
         self.arriving.refuse(found)
 
 
@@ -85,15 +108,17 @@ def spark_source(recipe: Recipe) -> Iterator[SparkSource]:
         if looked is None:  # where only Spark can look
             where = f"'{path.rpartition('/')[2]}'"
             kind = extension_of(Path(path)) if Path(path).suffix else ".parquet"
-            frame = spark.read.parquet(path) if kind == ".parquet" else _text(spark, [path], kind, recipe, None)
-            yield _source(frame, Path(path).stem, where, recipe, decoded=kind != ".parquet")
+            if kind == ".parquet":
+                yield _source(spark.read.parquet(path), Path(path).stem, where, recipe)
+            else:
+                yield _source(_text(spark, [path], kind, recipe, None), Path(path).stem, where, recipe, text=True)
             return
         files, where = [one.resolve().as_uri() for one in looked.paths], f"'{looked.paths[0].name}'"
         if looked.kind == ".parquet":
             yield _source(spark.read.parquet(*files), looked.name, where, recipe, zones=looked.zones)
         else:
             frame = _text(spark, files, looked.kind, recipe, looked.names)
-            yield _source(frame, looked.name, where, recipe, decoded=True)
+            yield _source(frame, looked.name, where, recipe, text=True)
 
 
 def _looked(recipe: Recipe) -> Looked | None:
@@ -107,31 +132,35 @@ def _looked(recipe: Recipe) -> Looked | None:
 
 
 def _source(
-    frame: Any, name: str, where: str, recipe: Recipe, *, decoded: bool = False, zones: Mapping[str, str] | None = None
+    frame: Any, name: str, where: str, recipe: Recipe, *, text: bool = False, zones: Mapping[str, str] | None = None
 ) -> SparkSource:
     # Times have no zone of their own on Spark: those of a file have its, others the session's.
     times = [field.name for field in frame.schema if field.dataType.typeName() == "timestamp"]
     here = frame.sparkSession.conf.get("spark.sql.session.timeZone") if times else ""
     arriving = Arriving(
-        where=where, missing_markers=tuple(recipe.source.missing_markers), decoded=decoded,
+        where=where, missing_markers=tuple(recipe.source.missing_markers), decoded=text,
         zones={name: (zones or {}).get(name, here) for name in times},
     )  # fmt: skip
-    return SparkSource(frame=frame, name=name, arriving=arriving)
+    return SparkSource(rows=frame, name=name, arriving=arriving, odd=_ODD if text else None)
 
 
 def _text(spark: Any, files: list[str], kind: str, recipe: Recipe, names: Sequence[str] | None) -> Any:
-    """Delimited text, every cell as it stands; a row of another length is refused when it is met."""
+    """Delimited text, every cell as it stands, beside rows of another length."""
     source = recipe.source
     refuse_broken_lines(spark, files)
     reader = spark.read.options(
         sep=source.separator or ("\t" if kind == ".tsv" else ","), encoding=_charset(source.encoding), quote='"',
-        escape='"', mode="FAILFAST", enforceSchema=False, inferSchema=False, header=source.columns is None,
+        escape='"', enforceSchema=False, inferSchema=False, header=source.columns is None,
         columnPruning=False,  # a row is looked at as a whole
+        mode="PERMISSIVE", columnNameOfCorruptRecord=_ODD,  # other modes quote the row that they refuse in logs
     )  # fmt: skip
     if source.columns is not None:
-        reader = reader.schema(", ".join(f"c{at} string" for at in range(len(source.columns))))
+        kinds = ", ".join(f"c{at} string" for at in range(len(source.columns)))
+        rows = reader.schema(f"{kinds}, {_ODD} string").csv(files)
+    else:
+        rows = reader.schema(reader.csv(files).schema.add(_ODD, "string")).csv(files)
     named = source.columns or names  # as they stand there, since Spark gives columns of one name others
-    return reader.csv(files) if named is None else reader.csv(files).toDF(*named)
+    return rows if named is None else rows.toDF(*named, _ODD)
 
 
 def _charset(encoding: str) -> str:
@@ -144,6 +173,7 @@ def _charset(encoding: str) -> str:
         ) from None
 
 
+_ODD = "shoal_row_of_another_length"
 _CHARSETS = {"utf-8": "UTF-8", "utf-8-sig": "UTF-8", "ascii": "US-ASCII", "iso8859-1": "ISO-8859-1"}
 _ELSEWHERE = re.compile(r"[A-Za-z][\w+.-]+:/")  # such as hdfs://, s3a:// and dbfs:/
 
