@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import stat
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -16,7 +17,7 @@ import shoal
 from shoal.cli.main import app
 from shoal.engines.scratch import clear, scratch
 from shoal.engines.stored import StoredRows
-from shoal.errors import InputError, RefusalError
+from shoal.errors import InputError, ParameterError, RefusalError
 from shoal.io import batches
 from shoal.io.batches import open_batches
 from shoal.io.files import read_frame
@@ -152,6 +153,22 @@ def test_text_of_another_encoding_is_never_held_whole(
     made = open_batches(path, encoding=encoding, scratch=tmp_path)
     assert pl.concat(made.frames()).equals(expected)
     assert [one.name for one in tmp_path.iterdir()] == ["table.csv"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_text_without_a_byte_order_mark_is_read_as_in_memory(encoding: str, tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_bytes("a,b\n1,Zoë\n".encode(f"{encoding}-{'le' if sys.byteorder == 'little' else 'be'}"))
+    assert pl.concat(open_batches(path, encoding=encoding).frames()).equals(read_frame(path, encoding=encoding))
+
+
+@pytest.mark.parametrize("encoding", ["hex", "rot13", "zlib", "punycode", "undefined"])
+def test_what_is_no_encoding_of_text_is_refused_as_in_memory(encoding: str, tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_bytes(b"a,b\n1,2\n")
+    for read in (read_frame, open_batches):
+        with pytest.raises(ParameterError, match="is no encoding of text: try 'utf-8'"):
+            read(path, encoding=encoding)
 
 
 def test_text_that_is_not_of_its_encoding_is_told_by_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,9 +6,11 @@ import codecs
 import gzip
 import io
 import mmap
+import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, BinaryIO, cast
@@ -23,6 +25,10 @@ UNPACK_LIMIT = 1024  # MiB
 CHUNK = 1 << 18  # bytes; a chunk and its masks stay in the processor's cache
 _UNPACK = 1 << 20
 _UTF8 = ("utf-8", "utf-8-sig")
+_MARKED = {
+    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+}
 
 
 @dataclass(frozen=True)
@@ -172,13 +178,13 @@ def _recoded(file: str, data: bytes, codec: str) -> bytes:
         return data.decode(codec).encode("utf-8")
     except UnicodeDecodeError as error:
         raise _wrong_encoding(file, data[: error.start].count(b"\n") + 1, codec) from None
-    except (LookupError, UnicodeEncodeError):
+    except (LookupError, UnicodeError):
         raise _no_text(codec) from None
 
 
 def _spilled(file: str, data: mmap.mmap, codec: str, folder: Path) -> bytes | mmap.mmap:
     """The same on disk, a piece at a time; nothing is left of it when the process ends, however it ends."""
-    decoder, lines = codecs.getincrementaldecoder(codec)(), 0
+    decoder, lines = _decoder(codec, data), 0
     with spilling(), tempfile.TemporaryFile(dir=folder) as made:
         for at in range(0, len(data), _UNPACK):
             piece = bytes(data[at : at + _UNPACK])
@@ -188,11 +194,24 @@ def _spilled(file: str, data: mmap.mmap, codec: str, folder: Path) -> bytes | mm
             except UnicodeDecodeError as error:
                 before = error.object[: error.start].count(b"\n")
                 raise _wrong_encoding(file, lines + before + 1, codec) from None
-            except UnicodeEncodeError:
+            except UnicodeError:
                 raise _no_text(codec) from None
             lines += text.count("\n")
         made.flush()
         return mmap.mmap(made.fileno(), 0, access=mmap.ACCESS_READ) if made.tell() else b""
+
+
+def _decoder(codec: str, data: mmap.mmap) -> codecs.IncrementalDecoder:
+    """What decodes pieces as all of it would be decoded at once."""
+    try:
+        with suppress(UnicodeError):  # which is told by its line
+            b"a".decode(codec)
+        # Without a byte order mark, the order is that of this machine, which pieces have to be told.
+        if codec in _MARKED and data[: len(_MARKED[codec][0])] not in _MARKED[codec]:
+            codec += "-le" if sys.byteorder == "little" else "-be"
+        return codecs.getincrementaldecoder(codec)()
+    except LookupError:
+        raise _no_text(codec) from None
 
 
 def _no_text(codec: str) -> ParameterError:
