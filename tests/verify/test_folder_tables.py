@@ -204,3 +204,14 @@ def test_columns_that_hold_something_else(tmp_path: Path, cells: list[Any]) -> N
     raw = parquet(pl.DataFrame({"q": [1, 2], "odd": cells, "other": cells}))
     told = "The column 'odd' of 'release.parquet' holds neither text nor numbers nor dates."
     refused(folder(tmp_path, raw, format="parquet"), told)
+
+
+def test_columns_that_are_kept_as_categories(tmp_path: Path) -> None:
+    """Their list is part of the file, and may name somebody who was suppressed."""
+    told = (
+        "The column 'q' of 'release.parquet' is kept as categories, whose list may name values that stand in no row: "
+        "write the release again."
+    )
+    for kind in (pl.Enum(["a", "b", "hidden"]), pl.Categorical()):
+        raw = parquet(pl.DataFrame({"q": pl.Series(["a", "b"], dtype=kind)}))
+        refused(folder(tmp_path, raw, format="parquet"), told)
