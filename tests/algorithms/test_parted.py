@@ -114,6 +114,21 @@ def test_groups_that_are_published_otherwise_come_from_parts_too(spec: dict[str,
     assert released.n_classes > 0.8 * held(problem, method.run(problem)).n_classes
 
 
+@pytest.mark.parametrize("most", [40, 130, 250])
+@pytest.mark.parametrize("on", ["ill", ["ill", "ward"]])
+def test_values_that_are_just_not_too_common_are_so_in_every_share(most: int, on: object) -> None:
+    """A share drawn at random would have too much of one of them, and fail where the whole does not."""
+    rows = np.arange(600)
+    people = {"age": rows % 50, "ill": np.array(["flu", "cold", "cough"])[rows % 3], "ward": np.full(600, "north")}
+    frame = pl.DataFrame(people).vstack(pl.DataFrame({"age": [1] * 40, "ill": [None] * 40, "ward": ["north"] * 40}))
+    data = shoal.read(frame, quasi=["age"], sensitive=["ill", "ward"], missing="value")
+    method = make("algorithm", {"name": "anatomy", "l": 3, "on": on})
+    problem = asked(data, [one.parameters() for one in method.models()])
+    found = grouped_in_parts(method, problem, Parted(problem.rows), most)
+    assert found.notes["parts"] > 1
+    assert held(problem, found).n_suppressed == 0
+
+
 def test_no_part_is_one_outlier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The widest column is that of one old person, who would be alone beyond its median."""
     recipe = census(tmp_path, 900, algorithm="k-members")

@@ -136,10 +136,12 @@ class Algorithm:
         """The method that groups each part."""
         return self
 
-    @property
-    def at_random(self) -> bool:
-        """Whether parts are drawn row by row, and not cut along quasi-identifiers."""
-        return False
+    def dealt(self, domain: Domain) -> tuple[Sequence[str], int] | None:
+        """Of a method whose parts are not cut along quasi-identifiers: what all rows are dealt out by, row by row.
+
+        These are sensitive columns, and how many different values of them each group has to have.
+        """
+        return None
 
     def put_together(self, grouping: Recoding, order: Callable[[], np.ndarray]) -> Recoding:
         """What becomes of the groups of all parts; ``order`` gives all rows in the keyed order that breaks ties."""

@@ -7,7 +7,7 @@ A cut is looked for in histograms that the engine counts, never in rows, nor in 
 
 A part that no groups can be made of is taken together with the other side of its cut. What memory does not hold then is
 dealt out at random, combination by combination, so that every share has a bit of everything that both sides have. A
-method to which quasi-identifiers do not matter has all rows dealt out like that.
+method to which quasi-identifiers do not matter has all rows dealt out, by their sensitive values.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from shoal.recoding.recodings import Averaged, Bucketed, CellGrouping, Grouping,
 from shoal.table.classmap import RowIds
 from shoal.table.packing import Packing
 from shoal.table.rows import ArrayRows, Rows
-from shoal.table.stats import Attribute
+from shoal.table.stats import Attribute, unknown_flags
 
 _SHARES = "shares of a part"
 # A side of a cut has at least one row in so many, if any column allows it; never fewer than so many.
@@ -111,7 +111,7 @@ def grouped_in_parts(method: Algorithm, problem: Problem, rows: PartedRows, most
     if grouper.max_suppressed is not None:  # a share of every part adds up to it
         share = grouper.share_allowed(rows.domain.n)
         grouper = replace(grouper, suppression_limit=share, max_suppressed=None)
-    found = _Work(grouper, problem, rows, most, at_random=method.at_random).grouped()
+    found = _Work(grouper, problem, rows, most, method.dealt(rows.domain)).grouped()
     if grouper.kind.generalises and isinstance(found, Grouping):
         found = settle_leftovers(problem, found)
     return method.put_together(found, lambda: problem.keys.shuffle(TIES, rows.row_keys()))
@@ -120,9 +120,11 @@ def grouped_in_parts(method: Algorithm, problem: Problem, rows: PartedRows, most
 class _Work:
     """Parts on their way to groups of all of them."""
 
-    def __init__(self, method: Algorithm, problem: Problem, rows: PartedRows, most: int, *, at_random: bool) -> None:
-        self.method, self.problem, self.rows, self.most, self.at_random = method, problem, rows, most, at_random
-        self.root = halved(rows, rows.domain.n if at_random else most)
+    def __init__(
+        self, method: Algorithm, problem: Problem, rows: PartedRows, most: int, by: tuple[Sequence[str], int] | None
+    ) -> None:
+        self.method, self.problem, self.rows, self.most, self.by = method, problem, rows, most, by
+        self.root = halved(rows, most if by is None else rows.domain.n)
         self.of = leaf_of_rows(rows, self.root)
         self.ids, self.groups = np.full(rows.domain.n, -1, dtype=np.int32), 0
         self.published: list[pl.DataFrame] = []  # where groups publish what is not their members'
@@ -202,11 +204,10 @@ class _Work:
     def _dealt(self, mine: np.ndarray, count: int) -> np.ndarray:
         """Which of so many shares some rows are in, drawn by their quasi-identifiers, so that equal rows are together.
 
-        Where these do not matter they are drawn row by row.
+        Where these do not matter, all rows are dealt out by their sensitive values.
         """
-        if self.at_random:
-            drawn = self.problem.keys.bits(_SHARES, self.rows.row_keys()[mine])
-            return (drawn % np.uint64(count)).astype(np.int32)
+        if self.by is not None:
+            return self._by_values(*self.by, count)
         quasi = self.rows.domain.schema.quasi
         packing = Packing(tuple(column.card for column in self.rows.domain.quasi))
         share, at = np.empty(self.rows.domain.n, dtype=np.uint8 if count <= 1 << 8 else np.int32), 0
@@ -217,6 +218,27 @@ class _Work:
             share[at : at + keys.size] = drawn % np.uint64(count)
             at += keys.size
         return share[mine]
+
+    def _by_values(self, names: Sequence[str], least: int, count: int) -> np.ndarray:
+        """The share of every row, such that what can be grouped as a whole can be in each.
+
+        Rows in the order of their known values are dealt to sets of ``least`` or one more, whole ones of which make a
+        share. No value comes twice in any, unless some value is too common for groups of all rows, too.
+        """
+        columns = [self.rows.domain.columns[name] for name in names]
+        packing, flags = Packing(tuple(column.card for column in columns)), [unknown_flags(one) for one in columns]
+        words, unknown, drawn = [], [], []
+        for codes, keys in self.rows.coded():
+            mine = [codes[name] for name in names]
+            words.append(packing.pack(mine))
+            unknown.append(np.bitwise_or.reduce([flag[code] for flag, code in zip(flags, mine, strict=True)]))
+            drawn.append(self.problem.keys.bits(_SHARES, keys))
+        draws = np.concatenate(drawn)
+        share = (draws % np.uint64(count)).astype(np.int32)
+        order = np.lexsort((draws, *np.concatenate(words, axis=1)))
+        order = order[np.concatenate(unknown)[order] == 0]
+        share[order] = np.arange(order.size) % max(order.size // least, 1) % count
+        return share
 
 
 def _outside(part: Part, others: Iterable[Part]) -> list[Part]:

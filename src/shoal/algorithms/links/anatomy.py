@@ -22,6 +22,7 @@ from shoal.models.rules import Reference
 from shoal.params import choice, whole
 from shoal.recoding.applied import apply_recoding
 from shoal.recoding.recodings import Bucketed, CellGrouping, Grouping, Recoding
+from shoal.table.domain import Domain
 from shoal.table.keys import Keys
 from shoal.table.stats import Attribute
 
@@ -140,10 +141,12 @@ class Anatomy(Algorithm):
         """The method that groups."""
         return self._grouper() or self
 
-    @property
-    def at_random(self) -> bool:
+    def dealt(self, domain: Domain) -> tuple[Sequence[str], int] | None:
         """Quasi-identifiers do not matter to Anatomy's own groups, and values should be as common everywhere."""
-        return self.grouping == "anatomy"
+        if self.grouping != "anatomy" or not isinstance(self.l, int):
+            return None
+        names = domain.schema.sensitive if self.on is None else self.on
+        return [names] if isinstance(names, str) else names, self.l
 
     def put_together(self, grouping: Recoding, order: Callable[[], np.ndarray]) -> Bucketed:
         """The groups of all parts, numbered at random."""
