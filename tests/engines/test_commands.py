@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -12,6 +13,8 @@ import pytest
 
 import shoal
 from shoal.cli.main import execute
+from shoal.errors import InputError
+from shoal.streaming.attackable import _refuse_too_many
 from tests.engines.server import Server
 
 pytest.importorskip("duckdb", reason="needs duckdb: pip install 'shoal[duckdb]'")
@@ -334,6 +337,12 @@ def test_an_attack_keeps_to_the_memory_it_is_given(
     monkeypatch.setattr("shoal.streaming.attackable._CELL", 1 << 23)
     assert execute(["attack", str(tmp_path / there)]) == 2
     assert "those of 500 rows need 36.0GB: give 'memory' under [engine] as much" in capsys.readouterr().err
+
+
+def test_nobody_is_told_to_give_memory_to_an_engine_that_takes_none() -> None:
+    rows: Any = SimpleNamespace(domain=SimpleNamespace(n=10**9, by_people=False))
+    with pytest.raises(InputError, match="need 45.7GB: attack a release of some of the rows"):
+        _refuse_too_many(rows, 1, 4 << 30)
 
 
 def test_what_cannot_be_attacked_there_is_said_first(

@@ -20,6 +20,7 @@ from shoal.attacks.run import make_case
 from shoal.attacks.subjects import Subjects
 from shoal.attacks.views import attacked_columns, public_view
 from shoal.engines.kept import KeptRows, StoredBatch
+from shoal.engines.stored import StoredRows
 from shoal.errors import InputError, ParameterError
 from shoal.kinds.base import Kind
 from shoal.pipeline import Progress
@@ -29,7 +30,6 @@ from shoal.recoding.publish import Publishing
 from shoal.streaming.release import Judged
 from shoal.table.coding import canonical_text
 from shoal.table.column import counted
-from shoal.table.domain import Domain
 from shoal.table.keys import Keys, key_hashes
 
 # Rows of the people that are attacked, where nobody says how many.
@@ -143,7 +143,7 @@ def attackable(
     released, rows, domain = judged.released, judged.rows, judged.rows.domain
     placing = rows.placing(released.classmap)
     sensitive = attacked_columns(released, domain)
-    _refuse_too_many(domain, len(sensitive), memory)
+    _refuse_too_many(rows, len(sensitive), memory)
     arrays: dict[str, list[np.ndarray]] = {name: [] for name in ("", *sensitive)}
     whose: list[pl.Series] = []
     sampling, subject, seen = Sampling(keys, domain.schema.subject, most), domain.schema.subject, 0
@@ -178,13 +178,16 @@ def attackable(
     return Attackable(case=case, people=people.height, rows=domain.n)
 
 
-def _refuse_too_many(domain: Domain, sensitive: int, memory: int) -> None:
+def _refuse_too_many(rows: KeptRows, sensitive: int, memory: int) -> None:
     """Refuse more rows than memory holds classes and sensitive values of."""
+    domain = rows.domain
     needed = domain.n * (_CELL * (1 + sensitive) + (_PERSON if domain.by_people else 0)) / _KEPT
     if needed > memory:
+        # What others are given is said in settings of theirs.
+        given = "give 'memory' under [engine] as much, or " if isinstance(rows, StoredRows) else ""
         raise InputError(
             f"An attack holds the classes and sensitive values of all rows in memory, and those of {domain.n:,} rows "
-            f"need {needed / 1e9:.1f}GB: give 'memory' under [engine] as much, or attack a release of some of the rows."
+            f"need {needed / 1e9:.1f}GB: {given}attack a release of some of the rows."
         )
 
 
