@@ -21,6 +21,7 @@ from shoal.errors import InputError, ParameterError, RefusalError
 from shoal.io import batches
 from shoal.io.batches import open_batches
 from shoal.io.files import read_frame
+from shoal.table.coding import numbered
 from tests.engines.alike import RECIPE, every_method, outcome
 from tests.soak.cases import make
 
@@ -134,6 +135,17 @@ def test_text_is_read_in_pieces_as_it_is_at_once(
     for size in (1, 7, 64, 1 << 20):
         monkeypatch.setattr(batches, "_BYTES", size)
         assert pl.concat(open_batches(path).frames()).equals(read_frame(path))
+
+
+def test_a_batch_takes_no_room_for_texts_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = pl.Series([str(number) for number in range((1 << 16) + 1)])
+    assert numbered(many).dtype == pl.String  # or every batch that is written would have all of them
+    assert isinstance(numbered(many[1:]).dtype, pl.Enum)
+    recipe = census(tmp_path)
+    monkeypatch.setattr("shoal.table.coding._DIFFERENT", 4)
+    found = outcome(recipe, "duckdb")
+    assert found == outcome(recipe, "memory")
+    assert found[0] == 0, found[1]
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-8-sig"])

@@ -18,6 +18,7 @@ _FLOAT_DIGITS = 15
 _WHOLE = 1 << 53  # up to here floats hold every whole number
 _LARGEST = 1e100  # squares and sums of squares stay within the floats' range
 _DENSE_RANGE = 1 << 22
+_DIFFERENT = 1 << 16  # texts that are kept as numbers
 _WORD_INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)
 # An exponent this large may leave the floats' range.
 _LONG_EXPONENT = r"[eE][+-]?\d{3}"
@@ -215,10 +216,14 @@ def categories_as_text(frame: pl.DataFrame, specs: Mapping[str, ColumnSpec]) -> 
 
 
 def numbered(column: pl.Series) -> pl.Series:
-    """Texts as numbers of the different ones, for whoever makes many rows of them; any other column as it is."""
+    """Texts as numbers of the different ones, for whoever makes many rows of them; any other column as it is.
+
+    So are texts of which very many differ: every file of such numbers has all of the texts beside them.
+    """
     if column.dtype != pl.String:
         return column
-    return column.cast(pl.Enum(column.drop_nulls().unique(maintain_order=True)))
+    different = column.drop_nulls().unique(maintain_order=True)
+    return column.cast(pl.Enum(different)) if different.len() <= _DIFFERENT else column
 
 
 def canonical_text(series: pl.Series) -> pl.Series:
