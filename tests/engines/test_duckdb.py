@@ -167,6 +167,19 @@ def test_text_of_another_encoding_is_never_held_whole(
     assert [one.name for one in tmp_path.iterdir()] == ["table.csv"]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_text_that_changes_after_it_was_opened_is_refused(encoding: str, tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("a,b\n1,Zoë\n", encoding)
+    opened = open_batches(path, encoding=encoding)
+    path.write_text("a,b\n2,Zoë\n3,Zoë\n", encoding)
+    with pytest.raises(InputError, match="'table.csv' was changed while it was read"):
+        list(opened.frames())  # what is there was never opened, and its state would be taken for what was
+    path.unlink()
+    with pytest.raises(InputError, match="'.*table.csv' cannot be read"):
+        list(opened.frames())
+
+
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
 def test_text_without_a_byte_order_mark_is_read_as_in_memory(encoding: str, tmp_path: Path) -> None:
     path = tmp_path / "table.csv"

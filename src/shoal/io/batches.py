@@ -61,10 +61,8 @@ class Batches:
 
     def stamp(self) -> dict[str, Any]:
         """What tells another state of the files, or another way to read them, from this one."""
-        found = [(path.resolve(), path.stat()) for path in self.paths]
         return {
-            # The last is no user's to set, as by a copy that keeps the time of another file.
-            "files": [[str(path), told.st_size, told.st_mtime_ns, told.st_ctime_ns] for path, told in found],
+            "files": [[str(path.resolve()), *_state(path)] for path in self.paths],
             "how": [self.columns, self.separator, self.encoding, list(self.missing_markers)],
         }
 
@@ -73,11 +71,12 @@ class Batches:
         """Its columns."""
         if self._parquet:
             return list(self._lazy.collect_schema())
-        return self._first.names
+        return self._first[1].names
 
     @cached_property
-    def _first(self) -> Layout:
-        return self._layout(self.paths[0])
+    def _first(self) -> tuple[list[int], Layout]:
+        """The state of the first file, before it was opened, and the file as it is opened once."""
+        return _state(self.paths[0]), self._layout(self.paths[0])
 
     def frames(self, wanted: Sequence[str] | None = None, held: Collection[str] = ()) -> Iterator[pl.DataFrame]:
         """The rows, in order, in batches; of the columns that are wanted.
@@ -133,7 +132,9 @@ class Batches:
     def _of_text(self, wanted: Sequence[str] | None, held: Collection[str]) -> Iterator[pl.DataFrame]:
         markers = [MISSING, *map(normal_text, self.missing_markers)]
         for path in self.paths:
-            layout = self._first if path == self.paths[0] else self._layout(path)
+            state, layout = self._first if path == self.paths[0] else (_state(path), self._layout(path))
+            if state != _state(path):
+                raise InputError(f"'{path.name}' was changed while it was read: wait until it is whole, and run again.")
             if layout.names != self.names:
                 raise InputError(
                     f"'{path.name}' has other columns than '{self.paths[0].name}': name files of one table."
@@ -148,6 +149,16 @@ class Batches:
                     raise
                 frame = frame if wanted is None else frame.select(wanted)
                 yield frame if piece.is_plain() else normalise(frame, f"'{path.name}'", self.missing_markers, held)
+
+
+def _state(path: Path) -> list[int]:
+    """What tells another state of a file from this one."""
+    try:
+        told = path.stat()
+    except OSError as error:
+        raise InputError(f"'{path}' cannot be read: {error.strerror}.") from None
+    # The last is no user's to set, as by a copy that keeps the time of another file.
+    return [told.st_size, told.st_mtime_ns, told.st_ctime_ns]
 
 
 @dataclass(frozen=True)
