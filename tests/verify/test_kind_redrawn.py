@@ -110,3 +110,16 @@ def test_nothing_is_told_where_nothing_was_made_so(tmp_path: Path) -> None:
             columns = [one | ({name: wrong} if name in one else {}) for one in manifest["columns"]]
             with pytest.raises(VerificationError, match=f"has a '{name}' that says nothing about it"):
                 check_manifest(manifest | {"columns": columns})
+
+
+@pytest.mark.parametrize("algorithm", ["noise size=1", "noise", "pram"])
+def test_how_much_was_changed_is_no_value_of_anybody(tmp_path: Path, algorithm: str) -> None:
+    """Sizes and chances are ours, though a hidden column has the same numbers, and one of its texts our words."""
+    ages = pl.Series(RANDOM.choice([0.1, 1.0, 30.5, 70.25], ROWS))
+    frame = ORIGINAL.with_columns(age=ages, score=pl.Series([0.1, 0.8] * (ROWS // 2)), why=pl.lit("noise"))
+    table = shoal.read(frame, quasi=["age", "job", "sex"], sensitive=["s"], drop=["score", "why"])
+    name, _, size = algorithm.partition(" size=")
+    method = {"name": name} | ({"size": float(size)} if size else {})
+    made = shoal.anonymize(table, algorithm=method, acknowledge=["W-PERTURBED"], seed=1)
+    made.write(tmp_path / "out")
+    assert shoal.verify_release(tmp_path / "out").passed

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from shoal.verify import mentions as mentions_of
+from shoal.verify import shape
 from shoal.verify.mentions import Described, Mention, figures, manifest_mentions, page_mentions, phrase, phrases
 
 AGE = {"name": "age", "type": "numeric"}
@@ -92,6 +94,18 @@ def test_a_number_is_a_figure_only_where_figures_stand() -> None:
     assert not {"5", "24"} & {mention.text for mention in found}
     assert only(found, "9").loose
     assert only(found, "kuru").loose
+
+
+def test_every_key_that_a_manifest_may_have_is_one_of_ours() -> None:
+    """One that is not would be a text of somebody, and what stands under it anybody's value."""
+    assert {*shape._FIELDS, *shape._OPTIONAL, *shape._COLUMN} <= mentions_of._KEYS
+
+
+def test_how_records_were_perturbed_is_ours_to_say() -> None:
+    column = {**AGE, "noise": 0.1, "stay": 0.8}
+    found = mentions([column], perturbation="noise")
+    assert not {"0.1", "0.8", "stay", "perturbation"} & {mention.text for mention in found}
+    assert not only(found, "noise").loose
 
 
 def test_what_describes_a_column_is_held_against_it() -> None:
