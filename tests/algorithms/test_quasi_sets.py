@@ -126,6 +126,7 @@ def test_people_with_several_rows_are_counted() -> None:
 @pytest.mark.parametrize("sets, words", [
     ([["age", "sex", "zip", "job"]], "two or more lists of columns"),
     ([["age", "sex"], ["zip"]], "'job' is in none of the quasi_sets"),
+    ([["age", "sex", "age"], ["zip", "job"]], "'age' is twice in a set of quasi-identifiers"),
     ([["age", "sex"], ["zip", "job", "ill"]], "Column 'ill' has two roles"),
 ])  # fmt: skip
 def test_sets_that_cannot_be(sets: Any, words: str) -> None:

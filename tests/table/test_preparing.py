@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+import shoal
 from shoal.errors import InputError, ParameterError, SchemaError
 from shoal.table.preparing import FEWEST, derived_from, prepared, refuse_batched, with_derived
 from shoal.table.schema import ColumnSpec
@@ -46,6 +47,8 @@ def test_dates_of_every_type_and_format() -> None:
 
 def test_a_column_may_be_cut_in_its_place() -> None:
     assert made({"zip": ["12345", "67"]}, "zip", derive={"first": "zip", "length": 3}) == ["123", "67"]
+    # What a cut leaves at the edge is lost as it is when cells are read: "SW 1" and "SW" are one area.
+    assert made({"zip": ["SW 1", "SW"]}, "zip", derive={"first": "zip", "length": 3}) == ["SW", "SW"]
 
 
 @pytest.mark.parametrize("values, settings, found", [
@@ -85,6 +88,19 @@ def test_recodes() -> None:
     assert made({"x": ["?", "7"]}, "x", recode={"?": "0"}, recode_else="keep", round=5) == ["0", "5"]
     with pytest.raises(InputError, match="'x' has 2 different values that its 'recode' does not list: add them"):
         made(values, "x", recode={"a": "z"})
+
+
+def test_what_becomes_missing_is_missing() -> None:
+    """``<missing>`` is how a release writes it, and no value anywhere."""
+    assert made({"x": ["a", "b"]}, "x", recode={"a": "<missing>"}, recode_else="keep") == [None, "b"]
+    assert made({"x": [88, 104]}, "x", top={"at": 90, "as": "<missing>"}) == ["88", None]
+    frame = pl.DataFrame({"q": ["u", "v"] * 6, "s": ["a", "b", "?"] * 4})
+    settings = {"s": {"recode": {"?": "<missing>"}, "recode_else": "keep"}}
+    table = shoal.read(frame, quasi=["q"], sensitive=["s"], settings=settings, missing="value")
+    release = shoal.anonymize(table, algorithm="mondrian", models=["k=2", "distinct-l=2"], seed=1)
+    assert release.frame["s"].null_count() == 4
+    with pytest.raises(InputError, match="There are missing cells in s"):
+        shoal.read(frame, quasi=["q"], sensitive=["s"], settings=settings)
 
 
 def test_batches_are_changed_as_the_whole_is() -> None:

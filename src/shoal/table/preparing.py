@@ -12,6 +12,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 import polars as pl
 
 from shoal.errors import InputError, ParameterError, SchemaError
+from shoal.hierarchy.hierarchy import MISSING
 from shoal.hierarchy.values import format_number
 from shoal.table.coding import canonical_text
 from shoal.table.schema import ColumnSpec
@@ -69,6 +70,8 @@ def prepared(frame: pl.DataFrame, specs: Mapping[str, ColumnSpec], subject: str 
             series = _recoded(series, spec.recode, spec.recode_else)
         if spec.changes_numbers:
             series = _changed(series, spec, people)
+        if spec.techniques and series.dtype == pl.String:
+            series = series.replace(MISSING, None)
         found.append(series)
     return frame.with_columns(found)
 
@@ -81,7 +84,7 @@ def _derived(name: str, how: Derived, frame: pl.DataFrame, specs: Mapping[str, C
         raise SchemaError(f"Column '{name}' is to be derived, and the source has one already: choose another name.")
     first = frame[how.columns[0]]
     if how.how == "first":
-        return canonical_text(first).str.slice(0, how.length).alias(name)
+        return canonical_text(first).str.slice(0, how.length).str.strip_chars_end().alias(name)
     days = [_dates(name, frame[source], specs.get(source, ColumnSpec())) for source in how.columns]
     if how.at is not None:
         days.append(pl.Series([how.at]).str.to_date("%Y-%m-%d").new_from_index(0, frame.height))

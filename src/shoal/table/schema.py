@@ -264,6 +264,9 @@ class Schema:
             return
         if len(self.quasi_sets) < 2 or not all(self.quasi_sets):
             raise SchemaError("Sets of quasi-identifiers are two or more lists of columns: with one, leave them out.")
+        twice = [name for one in self.quasi_sets for name in one if list(one).count(name) > 1]
+        if twice:
+            raise SchemaError(f"Column '{twice[0]}' is twice in a set of quasi-identifiers: name it once.")
         named = [name for one in self.quasi_sets for name in one]
         others = [name for name in named if roles.get(name) != "quasi"]
         if others:

@@ -89,6 +89,12 @@ def test_a_given_matrix_is_used_as_it_is() -> None:
     }  # fmt: skip
 
 
+def test_what_is_told_of_an_invariant_matrix_follows_from_the_recipe_alone() -> None:
+    """Small chances to stay are exceeded, by how much the counts decide: exact figures would give them away."""
+    made = pram(people(), stay=0.05)
+    assert {one["stay"] for one in made.manifest["columns"] if "stay" in one} == {0.05}
+
+
 def test_it_promises_nothing_and_says_what_it_leaves() -> None:
     made = pram(people())
     assert made.manifest["perturbation"] == "invariant-pram"

@@ -79,7 +79,8 @@ class Pram(Perturbing):
             problem.progress(f"redrawing {column.name}")
             draws = problem.keys.uniform(f"pram {column.name}", table.row_keys)
             quasi[column.name], least = self._redrawn(column, codes, stratum, draws)
-            told[column.name] = {"stay": least}
+            # What an invariant matrix has beyond what was asked for follows from the counts, which it would tell.
+            told[column.name] = {"stay": float(self.stay) if self.matrix is None else least}
             changed[column.name] = float((quasi[column.name] != codes).mean())
         return Perturbed(
             columns={column.name: values_of(table, column, quasi[column.name]) for column in table.quasi},
