@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Any
 
 from shoal.catalogue import load
@@ -105,8 +106,17 @@ class Profile:
                 f"The profile '{self}' does not allow tokens that follow from an identifier: remove 'pseudonym' from "
                 "[roles], or choose another profile."
             )
-        for name in (*roles.get("sensitive", ()), *roles.get("neutral", ())):
-            if self.no_dates and types.get(name) == "date":
+        if self.models and roles.get("quasi_sets"):
+            raise RecipeError(
+                f"The profile '{self}' asks its models of all quasi-identifiers together, and 'quasi_sets' would ask "
+                "them of each set alone: remove it from [roles], or choose another profile."
+            )
+        released = (*roles.get("sensitive", ()), *roles.get("neutral", ()))
+        for name in types:
+            # A pattern stands for columns that are not named anywhere.
+            named = any(name == given or (isinstance(given, list) and name in given) for given in roles.values())
+            shown = name in released if named else any(fnmatchcase(name, one) for one in released)
+            if self.no_dates and shown and types[name] == "date":
                 raise RecipeError(
                     f"The profile '{self}' allows no dates finer than a year, and '{name}' would be released as it is: "
                     "drop it, or make it a quasi-identifier with a hierarchy of years."

@@ -19,7 +19,7 @@ acknowledge = [{codes}]
 path = "people.csv"
 [roles]
 quasi = ["age"]
-sensitive = ["disease"]
+sensitive = ["disease", "disease_*"]
 {more}
 """
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "profiles.md"
@@ -52,7 +52,7 @@ def test_more_may_be_asked_for() -> None:
 
 
 def test_without_a_sensitive_column_nothing_is_asked_of_values() -> None:
-    text = RECIPE.format(profile="public-use", more="", codes="").replace('sensitive = ["disease"]\n', "")
+    text = RECIPE.format(profile="public-use", more="", codes="").replace('sensitive = ["disease", "disease_*"]\n', "")
     assert parse_recipe(text).models == [{"name": "k", "k": 11}]
 
 
@@ -86,6 +86,26 @@ def test_without_a_sensitive_column_nothing_is_asked_of_values() -> None:
             "drop it, or make it a quasi-identifier with a hierarchy of years.",
         ),
         (
+            "hipaa-safe-harbor", '[columns.disease_date]\ntype = "date"', "",
+            "The profile 'hipaa-safe-harbor' allows no dates finer than a year, and 'disease_date' would be released "
+            "as it is: drop it, or make it a quasi-identifier with a hierarchy of years.",
+        ),
+        (
+            "hipaa-safe-harbor", 'neutral = ["seen"]\n[columns.seen]\nderive = { month = "came" }', "",
+            "The profile 'hipaa-safe-harbor' allows no dates finer than a year, and 'seen' would be released as it is: "
+            "drop it, or make it a quasi-identifier with a hierarchy of years.",
+        ),
+        (
+            "hipaa-safe-harbor", 'neutral = ["seen"]\n[columns.seen]\nderive = { days = "a", at = "2026-01-01" }', "",
+            "The profile 'hipaa-safe-harbor' allows no dates finer than a year, and 'seen' would be released as it is: "
+            "drop it, or make it a quasi-identifier with a hierarchy of years.",
+        ),
+        (
+            "ema-0070", 'quasi_sets = [["age"], ["zip"]]', "",
+            "The profile 'ema-0070' asks its models of all quasi-identifiers together, and 'quasi_sets' would ask them "
+            "of each set alone: remove it from [roles], or choose another profile.",
+        ),
+        (
             "hipaa-safe-harbor", 'pseudonym = ["number"]', "",
             "The profile 'hipaa-safe-harbor' does not allow tokens that follow from an identifier: remove 'pseudonym' "
             "from [roles], or choose another profile.",
@@ -96,6 +116,12 @@ def test_nothing_loosens_a_profile(profile: str, more: str, codes: str, sentence
     with pytest.raises(RecipeError) as found:
         read(profile, more, codes)
     assert str(found.value) == sentence
+
+
+def test_patterns_stand_for_nobody_who_is_named() -> None:
+    more = 'drop = ["disease_date"]\nsubject = "disease_of"\n[columns.disease_date]\ntype = "date"\n'
+    read("hipaa-safe-harbor", f'{more}[columns.disease_of]\ntype = "date"')
+    read("hipaa-safe-harbor", 'quasi_sets = [["age"], ["zip"]]\n[columns.zip]\ntype = "date"')
 
 
 def test_an_unknown_profile_proposes_the_nearest() -> None:

@@ -9,7 +9,14 @@ from shoal.io.review import Review
 from shoal.profiles import named_profile
 
 if TYPE_CHECKING:
+    from shoal.io.column_settings import ColumnSettings
     from shoal.io.recipes import Recipe
+
+
+def _type(entry: ColumnSettings) -> str | None:
+    """The type that a column is known to have; months, and days up to one that everybody knows, are dates."""
+    derive = entry.derive or {}
+    return "date" if "month" in derive or {"days", "at"} <= set(derive) else entry.type
 
 
 def profiled(recipe: Recipe, name: str | None) -> Recipe:
@@ -21,7 +28,7 @@ def profiled(recipe: Recipe, name: str | None) -> Recipe:
     profile = named_profile(name)
     profile.refuse_codes(recipe.acknowledge)
     roles = recipe.roles.model_dump()
-    profile.refuse_columns(roles, {column: entry.type for column, entry in recipe.columns.items()})
+    profile.refuse_columns(roles, {column: _type(entry) for column, entry in recipe.columns.items()})
     said = recipe.review or Review()
     more = profile.limits({**said.stated(), "risk": said.risk})
     models = profile.with_models(recipe.models, bool(recipe.roles.sensitive))
