@@ -83,6 +83,30 @@ def test_new_data_is_published_at_the_same_levels(shoal: Any, folder: Path) -> N
     assert [verdict["holds"] for verdict in manifest["verdicts"]] == [True]
 
 
+def test_nobody_signed_the_new_release(shoal: Any, folder: Path) -> None:
+    """A date, a signature and a day to look at it again are those of the earlier one alone."""
+    text = RECIPE.format(algorithm="none", more="levels = { age = 2, zip = 1 }") + """date = "2025-02-01"
+[review]
+title = "Patients"
+re_evaluation = "2026-02-01"
+sign_off = [{ name = "x", date = "2025-02-01" }]
+public = ["title", "re_evaluation"]
+"""
+    (folder / "recipe.toml").write_text(text)
+    assert shoal("run", str(folder / "recipe.toml")).code == 0
+    assert shoal("apply", str(folder / "out"), str(folder / "2026.csv"), "-o", str(folder / "new")).code == 0
+    before, after = (json.loads((folder / name / "manifest.json").read_text()) for name in ("out", "new"))
+    assert (before["date"], before["review"]) == ("2025-02-01", {"title": "Patients", "re_evaluation": "2026-02-01"})
+    assert ("date" in after, after["review"]) == (False, {"title": "Patients"})
+    review = parse_recipe(read_evidence(folder / "new")["recipe"], folder).review
+    assert review is not None
+    assert not review.sign_off
+    reason = 'profile = "hipaa-expert"\n' + text.replace("k = 3", "k = 11") + 'threshold_reason = "few"\n'
+    (folder / "out.evidence" / "recipe.toml").write_text(reason)
+    result = shoal("apply", str(folder / "out"), str(folder / "2026.csv"), "-o", str(folder / "newer"))
+    assert (result.code, "needs 'sign_off' of every release" in result.err) == (2, True)
+
+
 def test_data_that_would_need_more_is_refused(shoal: Any, folder: Path) -> None:
     out = earlier(shoal, folder)
     people(4).write_csv(folder / "2026.csv")

@@ -9,6 +9,10 @@ from typing import Any
 from shoal.errors import InputError, RecipeError
 from shoal.io.evidence import read_evidence
 from shoal.io.recipes import Recipe, parse_recipe
+from shoal.profiles import named_profile
+
+# What was said of the earlier release itself: nobody has signed the new one, or said when to look at it again.
+_OF_ONE_RELEASE: dict[str, Any] = {"sign_off": [], "re_evaluation": None}
 
 
 def reapplied(release: str | Path, data: str | Path, output: str | Path, *, format: str | None = None) -> Recipe:
@@ -29,18 +33,22 @@ def reapplied(release: str | Path, data: str | Path, output: str | Path, *, form
         raise InputError("The evidence of this release holds no recipe, since it was made of a frame: run one again.")
     earlier = parse_recipe(evidence["recipe"], Path(evidence.get("base") or "."))
     _refuse_moving(earlier, levels)
+    _refuse_unsigned(earlier)
     algorithm: dict[str, Any] = {"name": "none", "levels": levels}
     for name in ("suppression_limit", "max_suppressed"):
         if earlier.algorithm.get(name) is not None:
             algorithm[name] = earlier.algorithm[name]
     source = {"path": str(Path(data).resolve()), "url": None, "table": None, "query": None}
-    told = {"folder": str(Path(output).resolve())} | ({} if format is None else {"format": format})
+    told: dict[str, Any] = {"folder": str(Path(output).resolve()), "date": None}
+    told |= {} if format is None else {"format": format}
+    said = None if earlier.review is None else earlier.review.model_copy(update=_OF_ONE_RELEASE)
     again = earlier.model_copy(
         update={
             "source": earlier.source.model_copy(update=source),
             "models": [dict(model) for model in evidence["models"]],
             "algorithm": algorithm,
             "output": earlier.output.model_copy(update=told),
+            "review": said,
         }
     )
     again._base = earlier.base
@@ -68,3 +76,14 @@ def _refuse_moving(recipe: Recipe, levels: Mapping[str, int]) -> None:
                 f"The hierarchy of '{name}' is cut at quantiles of the data, so that its levels would be others on new "
                 "data: write it to a file, and run the earlier recipe with that."
             )
+
+
+def _refuse_unsigned(recipe: Recipe) -> None:
+    """Refuse a profile for which people have to say something of every release."""
+    needs = () if recipe.profile is None else named_profile(recipe.profile).needs
+    lost = [key for key in needs if key in _OF_ONE_RELEASE]
+    if lost:
+        raise RecipeError(
+            f"The profile '{recipe.profile}' needs '{lost[0]}' of every release, and that of the earlier one is not "
+            "for new data: run a recipe of its own, with algorithm 'none' and the same levels."
+        )
