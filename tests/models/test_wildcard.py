@@ -19,6 +19,8 @@ from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.matching import with_anybody
 from shoal.recoding.recodings import Starred
 from shoal.verify import recheck
+from shoal.verify.claims import read_claims
+from shoal.verify.judge import slots
 from tests.models.judging import judge_of, verdicts
 
 TREE = [["0", "few", "all"], ["1", "few", "all"], ["2", "many", "all"], ["3", "many", "all"]]
@@ -121,6 +123,17 @@ def test_no_file_can_claim_it_of_people_or_keep_it_with_a_cell_changed() -> None
     (verdict,) = manifest["verdicts"]
     claimed = {**manifest, "verdicts": [verdict | {"value": verdict["value"] + 1}]}
     assert not recheck(made.frame, claimed).passed
+
+
+def test_nobody_can_count_it_again_where_some_rows_are_counterfeit() -> None:
+    made = shoal.anonymize(
+        table(40, 3), algorithm=shoal.LocalSuppression(k=4, stars="wildcard"), acknowledge=CODES, seed=1
+    )
+    models = [*made.manifest["models"], {"name": "m-invariance", "m": 2}]
+    claimed = {**made.manifest, "models": models, "counterfeits": 3, "data": {"rows": 40}}
+    assert {slot.model["name"]: slot.by for slot in slots(read_claims(claimed)) if slot.side != "history"} == {
+        "k-wildcard": "attested", "m-invariance": "rechecked",
+    }  # fmt: skip
 
 
 def test_suppressed_rows_are_nobody() -> None:

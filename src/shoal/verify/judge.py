@@ -85,7 +85,8 @@ def _slots(claims: Claims, model: Mapping[str, Any]) -> list[Slot]:
         columns = [claims.column(name) for name in names]
         hidden = term.needs_input(claims, columns) or (claims.people and term.people)
         hidden |= any(column.coded is not None for column in columns)
-        hidden |= claims.counterfeits > 0 and size_asked(model) > 0  # who is real is not published
+        counts_people = size_asked(model) > 0 or (term.identity and not term.remembers)
+        hidden |= claims.counterfeits > 0 and counts_people  # who is real is not published
         for side in term.sides(model):
             by = "attested" if hidden or side in _AGAINST else "rechecked"
             found.append(Slot(model=model, on=on, names=names, side=side, by=by))

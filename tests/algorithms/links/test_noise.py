@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -100,3 +101,12 @@ def test_tables_without_numbers_and_missing_ones_are_refused() -> None:
         shoal.anonymize(gaps, algorithm="noise", acknowledge=ACCEPT)
     other = shoal.anonymize(gaps, algorithm=shoal.Noise(columns=["income"]), acknowledge=ACCEPT, seed=1)
     assert other.aligned()["age"].null_count() > 0
+
+
+def test_a_declared_domain_is_not_left_unnoticed() -> None:
+    frame = people(300)
+    left = r"Noise takes \d+ cells of 'age' out of its declared 'domain'"
+    for domain, told in (([-500, 600], None), ([18, 90], left)):
+        table = shoal.read(frame, quasi=QUASI, sensitive=["s"], settings={"age": {"domain": domain}})
+        with nullcontext() if told is None else pytest.raises(ParameterError, match=told):
+            shoal.anonymize(table, algorithm=shoal.Noise(size=0.5), acknowledge=ACCEPT, seed=1)

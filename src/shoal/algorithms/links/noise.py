@@ -72,6 +72,7 @@ class Noise(Perturbing):
         places = dict(own)
         for name, mine, made in zip(chosen, numbers, true + drawn, strict=True):
             columns[name], places[name] = published(table.columns[name], mine, made)
+            _refuse_outside(table.columns[name], places[name])
         return Perturbed(
             columns=columns, places=places, true=own, perturbation="noise",
             told={name: {"noise": float(self.size)} for name in chosen}, notes={"size": self.size},
@@ -99,4 +100,17 @@ def _refuse_missing(column: Column) -> None:
         raise ParameterError(
             f"Noise cannot be added to the {int(column.frequencies[column.missing])} missing cells of '{column.name}': "
             "set missing to 'drop', fill them, or name other 'columns'."
+        )
+
+
+def _refuse_outside(column: Column, made: np.ndarray) -> None:
+    """Noise is not cut off, so that it may leave a domain that the manifest would declare."""
+    if column.declared is None:
+        return
+    low, high = (float(str(end)) for end in column.declared)
+    outside = int(((made < low) | (made > high)).sum())
+    if outside:
+        raise ParameterError(
+            f"Noise takes {outside} cells of '{column.name}' out of its declared 'domain': leave that out, or name "
+            "other 'columns'."
         )
