@@ -236,3 +236,46 @@ def test_a_recipe_is_not_overwritten_unasked(tmp_path: Path) -> None:
     assert found["recipe"] is None
     assert [one["role"] for one in found["columns"]] == ["quasi", "quasi"]
     assert found["risk"]["smallest_class"] == 20
+
+
+def test_the_data_are_not_overwritten_and_no_recipe_goes_into_a_release(tmp_path: Path) -> None:
+    data = tmp_path / "a.csv"
+    data.write_text("sex,age\n" + "m,30\nf,40\n" * 20)
+    before = data.read_bytes()
+    assert shell("start", data, "-o", data, "--replace") == (
+        2, "", f"error: The recipe '{data}' must end in .toml: choose another name.\n"
+    )  # fmt: skip
+    assert data.read_bytes() == before
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "manifest.json").write_text('{"shoal": "1"}')
+    code, _, err = shell("start", data, "-o", tmp_path / "out" / "r.toml")
+    assert (code, "inside a release" in err) == (2, True)
+
+
+def test_a_cell_that_is_no_date_is_neither_written_down_nor_taken_for_missing(tmp_path: Path) -> None:
+    days = [f"{1 + at % 28:02d}.{1 + at % 12:02d}.{1930 + at}" for at in range(58)]
+    frame = pl.DataFrame({"born": [*days, "ca. 1950, Mrs Miller", "31.02.1961"], "sex": ["m", "f"] * 30})
+    draft = tried(draft_of(frame, tmp_path))
+    text = recipe_text(draft, tmp_path)
+    assert draft.proposals["born"].role == "drop"
+    assert "has 2 cells that are no dates" in text
+    assert "Miller" not in text
+    assert "1961" not in text
+    # What several rows have is a habit, which is said.
+    frame = pl.DataFrame({"born": [*days[:56], *["00.00.0000"] * 4], "sex": ["m", "f"] * 30})
+    draft = tried(draft_of(frame, tmp_path))
+    assert draft.proposals["born"].role == "quasi"
+    assert draft.notes == [
+        "born: dates are read as %d.%m.%Y, day first, as dates with points are written.",
+        "born: what is no date is taken for missing, as its missing_markers say.",
+    ] or draft.notes == ["born: what is no date is taken for missing, as its missing_markers say."]
+
+
+def test_only_what_was_tried_is_said_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = pl.DataFrame({"age": [30, 40] * 30, "sex": ["m", "f"] * 30})
+    draft = draft_of(frame, tmp_path)
+    assert "It runs as it is" in recipe_text(tried(draft), tmp_path)
+    monkeypatch.setattr("shoal.starting.trying._MOST_ROWS", 10)
+    text = recipe_text(tried(draft), tmp_path)
+    assert "It runs as it is" not in text
+    assert "Not tried" in text

@@ -88,10 +88,19 @@ def start(
 
 
 def _refuse_taken(output: Path | None, replace: bool) -> None:
-    if output is not None and (output.is_dir() or (output.exists() and not replace)):
+    """Refuse places where a recipe would be lost, made public or, by a slip, written over the data themselves."""
+    from shoal.io.output import is_release
+
+    if output is None:
+        return
+    if output.suffix.lower() != ".toml":
+        raise InputError(f"The recipe '{output}' must end in .toml: choose another name.")
+    if output.is_dir() or (output.exists() and not replace):
         raise InputError(f"'{output}' exists: choose another name for the recipe, or --replace it.")
-    if output is not None and not output.parent.is_dir():
+    if not output.parent.is_dir():
         raise InputError(f"There is no folder '{output.parent}': make it first.")
+    if any(is_release(parent) for parent in output.resolve().parents):
+        raise InputError(f"'{output}' lies inside a release, which is public: choose another place.")
 
 
 def _given(options: Mapping[str, Any]) -> Given:

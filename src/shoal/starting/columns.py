@@ -23,7 +23,8 @@ from shoal.starting.words import kind_of_name
 from shoal.table.dates import look_at
 
 _ISO = r"^\d{4}-\d{2}-\d{2}$"
-_FEW_STRAY = 3
+# A text that so many rows have among dates is a habit of whoever wrote them; a rarer one is somebody's cell.
+_HABIT = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,8 +180,8 @@ def _of_dates(name: str, counted: pl.DataFrame, values: pl.Series) -> Facts | No
     if not look.all:
         right = left["value"].str.to_date(look.formats[0], strict=False).is_not_null()
         stray = left.filter(~right)
-        if stray.height > _FEW_STRAY:
-            what = f"has {int(stray['rows'].sum()):,} cells that are no dates"
+        if bool((stray["rows"] < _HABIT).any()):
+            what = f"has {int(stray['rows'].sum()):,} cells that are no dates: correct them, or give --missing-marker"
             return _made(name, left, type="date", problem=what, missing=gone)
         markers, gone = [*markers, *stray["value"].sort().to_list()], gone + int(stray["rows"].sum())
         left = left.filter(right)

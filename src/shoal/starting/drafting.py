@@ -12,7 +12,7 @@ from shoal.errors import SchemaError
 from shoal.params import nearest
 from shoal.risk.audit import audit
 from shoal.starting.columns import Facts, facts_of
-from shoal.starting.notations import ALWAYS, PLAIN
+from shoal.starting.notations import ALWAYS, AMONG_NUMBERS, PLAIN
 from shoal.starting.people import subject_of
 from shoal.starting.proposing import Proposal, dressed, propose
 from shoal.starting.questions import Question, date_question, number_question
@@ -35,6 +35,10 @@ class Draft:
     unique, smallest, people
         Of the raw rows on the proposed quasi-identifiers: the share that nobody shares them with, the smallest class,
         and how many people there are.
+    mended
+        What was changed since a run would have refused it.
+    tried
+        Whether a run of it passes.
     """
 
     raw: Raw
@@ -47,6 +51,7 @@ class Draft:
     smallest: int | None = None
     people: int | None = None
     mended: Sequence[str] = field(default=())
+    tried: bool = False
 
     def columns(self, role: str) -> list[str]:
         """Columns of a role."""
@@ -142,6 +147,9 @@ def _settled(facts: dict[str, Facts], raw: Raw, given: Given) -> tuple[dict[str,
             notes.append(f"{name}: years of two digits, 00 to 69 are read as 2000 to 2069.")
         if one.sentinels:
             notes.append(f"{name}: {', '.join(one.sentinels)} is taken for missing, far from all other numbers.")
+        habits = [text for text in one.markers if text.casefold() not in ALWAYS | AMONG_NUMBERS]
+        if one.type == "date" and habits:
+            notes.append(f"{name}: what is no date is taken for missing, as its missing_markers say.")
     return facts, notes, questions
 
 

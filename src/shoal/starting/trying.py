@@ -20,20 +20,20 @@ _NAMED = re.compile(r"(?:[Cc]olumn|hierarchy of|levels of|[Vv]alues of|labels? o
 
 
 def tried(draft: Draft, progress: Callable[[str], None] = lambda step: None) -> Draft:
-    """The same, changed until a run of it would pass; one that is too large to try is left as it is."""
+    """The same, changed until a run of it would pass; one that is too large to try is left as it is, and says so."""
     if draft.raw.frame.height > _MOST_ROWS:
         note = f"Not tried, since it has more than {_MOST_ROWS:,} rows: run shoal check."
         return replace(draft, mended=[*draft.mended, note])
-    for _ in range(_TRIALS):
+    trials = 0
+    while True:
         progress("trying the recipe")
-        error = _failure(draft)
+        error, trials = _failure(draft), trials + 1
         if error is None:
-            return with_risk(draft)
+            return replace(with_risk(draft), tried=True)
         changed = _mended(draft, error)
-        if changed is None:
+        if changed is None or trials == _TRIALS:
             raise error
         draft = changed
-    return draft
 
 
 def _failure(draft: Draft) -> ShoalError | None:

@@ -34,9 +34,10 @@ def recipe_text(draft: Draft, folder: Path) -> str:
 
 
 def _head(draft: Draft) -> str:
+    first = f"A first recipe for {draft.raw.title}, made by shoal start."
     lines = [
-        f"A first recipe for {draft.raw.title}, made by shoal start. It runs as it is;",
-        "read it all the same: what people could know, and what is private, only you know.",
+        f"{first} It runs as it is; read it all the same:" if draft.tried else f"{first} Read it:",
+        "what people could know, and what is private, only you know.",
         *draft.notes,
         *draft.mended,
     ]
