@@ -12,7 +12,7 @@ import pytest
 
 import shoal
 from shoal.errors import InputError, VerificationError
-from shoal.io.journal import START, check_journal, log_release, read_journal
+from shoal.io.journal import _FACTS, START, _hash, _line, check_journal, log_release, read_journal
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +60,13 @@ def rehashed(content: bytes) -> bytes:
     return b"".join(every)
 
 
+def odd(**changes: object) -> bytes:
+    """A first line whose hash is right, and whose content is not what any release writes."""
+    facts = dict.fromkeys(_FACTS, "")
+    entry = {"entry": 1, "time": "", "who": "", "event": "", "release": facts, "previous": START} | changes
+    return _line(entry | {"hash": _hash(entry)})
+
+
 TAMPERED: dict[str, Callable[[bytes], bytes]] = {
     "a word changed": lambda content: content.replace(b'"withdrawn"', b'"released!"'),
     "a digit of a hash": lambda content: content.replace(b'"hash":"', b'"hash":"0', 1),
@@ -74,6 +81,9 @@ TAMPERED: dict[str, Callable[[bytes], bytes]] = {
     "cut": lambda content: content[:-5],
     "no newline": lambda content: content[:-1],
     "a blank line": lambda content: content + b"\n",
+    "half a letter": lambda content: content.replace(b'"sent"', b'"\\ud800"'),
+    "no time": lines(lambda every: [odd(time=5), *every[1:]]),
+    "no facts": lines(lambda every: [odd(release={}), *every[1:]]),
 }
 
 
@@ -117,3 +127,23 @@ def test_places_that_are_refused(tmp_path: Path, release: Path, place: str, mess
     where = release / "x.log" if place.startswith("out/") else tmp_path / place
     with pytest.raises(InputError, match=message):
         check_journal(where, release=release)
+
+
+def test_nobody_signs_with_another_name(tmp_path: Path, release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.setenv(name, "the director")
+    assert log_release(tmp_path / "x.log", release)["who"] != "the director"
+
+
+def test_a_log_that_nobody_can_add_to_is_told(
+    log: Path, release: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(place: Path, line: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("shoal.io.journal._add", full)
+    with pytest.raises(InputError, match="is not in the log .*: No space left on device. Add it with 'shoal log add'"):
+        log_release(log, release)
+    monkeypatch.setattr("os.access", lambda place, mode: False)
+    with pytest.raises(InputError, match="No line can be added"):
+        check_journal(log)

@@ -92,6 +92,8 @@ def entry(key: str, value: Any) -> Callable[[dict[str, Any]], None]:
         entry("algorithm", "none"),
         entry("shoal_signature", 2),
         entry("more", 1),
+        entry("manifest_sha256", "0" * 64),
+        entry("manifest_sha256", 5),
         lambda found: found.pop("signature"),
     ],
 )
@@ -130,3 +132,14 @@ def test_places_and_files_that_are_refused(folder: Path) -> None:
         sign_release(folder / "out", folder / "bad.key", folder / "new.sig")
     with pytest.raises(InputError, match="is no public key"):
         check(folder, "agency.key")
+
+
+@pytest.mark.parametrize("name", ["agency.key", "agency.key.pub", "raw.csv"])
+def test_a_signature_replaces_nothing_but_a_signature(folder: Path, name: str) -> None:
+    (folder / "raw.csv").write_text("a,b\n1,2\n")
+    before = (folder / name).read_bytes()
+    with pytest.raises(InputError, match="is no signature of a release"):
+        sign_release(folder / "out", folder / "agency.key", folder / name)
+    assert (folder / name).read_bytes() == before
+    sign_release(folder / "out", folder / "other.key", folder / "out.sig")
+    assert check(folder, "other.key.pub").expected

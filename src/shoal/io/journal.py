@@ -25,6 +25,7 @@ from shoal.verify.folder import MANIFEST, read_manifest
 SUFFIX = ".log"
 START = "0" * 64
 _FIELDS = ("entry", "time", "who", "event", "release", "previous", "hash")
+_FACTS = ("folder", "source", "statement", "kind", "rows", "acknowledged", "data", "manifest", "shoal")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +49,8 @@ def check_journal(path: str | Path, *, release: str | Path | None = None) -> Pat
         raise InputError(f"There is no folder '{place.parent}' to put '{place.name}' into: make it first.")
     if place.is_dir():
         raise InputError(f"'{path}' is a folder: name a file in it.")
+    if not all(os.access(one, os.W_OK) for one in (place, place.parent) if one.exists()):
+        raise InputError(f"No line can be added to the log '{path}': it, or its folder, may not be written.")
     return place
 
 
@@ -89,13 +92,22 @@ def log_release(path: str | Path, folder: str | Path, *, event: str = "released"
     with locked(place):
         journal = read_journal(place) if place.exists() else Journal(entries=[], head=START)
         entry = _entry(journal, event, facts)
-        # Opened for adding alone: no line that stands there can be written over.
-        descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        with os.fdopen(descriptor, "ab") as file:
-            file.write(_line(entry))
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            _add(place, _line(entry))
+        except OSError as error:
+            raise InputError(
+                f"The release in '{folder}' is not in the log '{path}': {error.strerror}. Add it with 'shoal log add'."
+            ) from None
     return entry
+
+
+def _add(place: Path, line: bytes) -> None:
+    """Opened for adding alone: no line that stands there can be written over."""
+    descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    with os.fdopen(descriptor, "ab") as file:
+        file.write(line)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _entry(journal: Journal, event: str, facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,10 +123,15 @@ def _entry(journal: Journal, event: str, facts: Mapping[str, Any]) -> dict[str, 
 
 
 def _who() -> str:
+    """The account by what the system says, since anybody can set LOGNAME and USER."""
     try:
+        import pwd
+    except ImportError:  # Windows
         return getpass.getuser()
-    except (OSError, KeyError, ImportError):  # an account without a name
-        return f"user {os.getuid()}" if hasattr(os, "getuid") else "unknown"
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:  # an account without a name
+        return f"user {os.getuid()}"
 
 
 def _hash(entry: Mapping[str, Any]) -> str:
@@ -133,8 +150,7 @@ def _chained(content: bytes, name: str) -> Journal:
         raise VerificationError(f"The log '{name}' does not end with a whole line: its last line was cut.")
     for number, line in enumerate(content.splitlines(keepends=True), 1):
         entry = _parsed(line)
-        # A line is exactly as it was written: other spaces or an entry twice would hash the same.
-        if entry is None or _line(entry) != line:
+        if entry is None:
             raise VerificationError(f"Line {number} of the log '{name}' is not as it was written.")
         if entry["hash"] != _hash(entry):
             raise VerificationError(f"Line {number} of the log '{name}' was changed: its hash is another.")
@@ -149,9 +165,15 @@ def _chained(content: bytes, name: str) -> Journal:
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
+    """An entry as it is written, None where a line is none: other spaces or a key twice would hash the same."""
     try:
         found = json.loads(line)
+        same = _line(found) == line
     except (ValueError, RecursionError):
         return None
     fits = isinstance(found, dict) and tuple(found) == _FIELDS and isinstance(found["release"], dict)
-    return found if fits and isinstance(found["entry"], int) else None
+    if not same or not fits or type(found["entry"]) is not int or tuple(found["release"]) != _FACTS:
+        return None
+    texts = [found[key] for key in ("time", "who", "event", "previous", "hash")]
+    texts += [found["release"][key] for key in ("folder", "statement")]
+    return found if all(isinstance(one, str) for one in texts) and type(found["release"]["rows"]) is int else None

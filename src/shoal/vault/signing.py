@@ -60,6 +60,8 @@ def sign_release(folder: str | Path, key: str | Path, signature: Path) -> str:
     place = signature.resolve()
     if place.is_relative_to(folder.resolve()):
         raise InputError(f"'{signature}' lies inside the release, whose manifest does not list it: put it beside.")
+    if place.exists():
+        _signature(place)  # an earlier one is replaced, and nothing else: not a key, not the data
     manifest = (folder / MANIFEST).read_bytes()
     public = _raw(private.public_key())
     found = {
@@ -88,6 +90,8 @@ def check_signature(folder: str | Path, signature: str | Path, public: str | Pat
         raise InputError(f"The manifest in '{folder}' cannot be read: {error.strerror}.") from None
     try:
         key.verify(given["signature"], _PURPOSE + manifest)
+        if given["manifest_sha256"] != hashlib.sha256(manifest).digest():  # which nothing signs, and people compare
+            raise invalid
     except invalid:
         raise VerificationError(
             f"The signature '{signature}' is not of the release in '{folder}': one of them was changed."
@@ -118,7 +122,8 @@ def _signature(path: Path) -> dict[str, Any]:
         fits = isinstance(found, dict) and tuple(found) == _FIELDS
         if not fits or found["shoal_signature"] != 1 or found["algorithm"] != "ed25519":
             raise ValueError
-        return {key: base64.b64decode(found[key], validate=True) for key in ("public_key", "signature")}
+        hashed = {"manifest_sha256": bytes.fromhex(found["manifest_sha256"])}
+        return hashed | {key: base64.b64decode(found[key], validate=True) for key in ("public_key", "signature")}
     except OSError as error:
         raise InputError(f"The signature '{path}' cannot be read: {error.strerror}.") from None
     except (ValueError, TypeError, RecursionError):
