@@ -22,6 +22,7 @@ from shoal.io.formulas import count_formulas
 from shoal.io.journal import check_journal, log_release, read_journal
 from shoal.io.labelled import read_labels
 from shoal.io.output import check_output, read_release, write_release
+from shoal.io.profiling import refuse_unfit
 from shoal.io.publication import Holder
 from shoal.io.publication import resume as settle
 from shoal.io.recipes import Recipe, dump_recipe, load_recipe, parse_recipe
@@ -305,15 +306,10 @@ def _methods(recipe: Recipe) -> tuple[Algorithm, list[Model]]:
 def read_recipe_source(recipe: Recipe) -> Table:
     """The table a recipe names, coded."""
     source, roles = recipe.source, recipe.roles
-    return read(
+    table = read(
         source.file,
-        name=source.name,
-        columns=source.columns,
-        separator=source.separator,
-        sheet=source.sheet,
-        encoding=source.encoding,
-        decimal=source.decimal,
-        thousands=source.thousands,
+        name=source.name, columns=source.columns, separator=source.separator, sheet=source.sheet,
+        encoding=source.encoding, decimal=source.decimal, thousands=source.thousands,
         unpack_limit=source.unpack_limit,
         missing_markers=source.missing_markers,
         missing=source.missing,
@@ -326,7 +322,9 @@ def read_recipe_source(recipe: Recipe) -> Table:
         policies={name: entry.model_dump(by_alias=True) for name, entry in recipe.policies.items()},
         settings={name: entry.model_dump() for name, entry in recipe.columns.items()},
         **roles.model_dump(),
-    )
+    )  # fmt: skip
+    refuse_unfit(recipe, table)
+    return table
 
 
 @contextmanager

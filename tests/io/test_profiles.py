@@ -11,6 +11,7 @@ from shoal.errors import ParameterError, RecipeError
 from shoal.io.recipes import Recipe, dump_recipe, parse_recipe
 from shoal.judging.refusals import BY_COLUMN, plain_codes
 from shoal.profiles import named_profile
+from shoal.running import run
 
 RECIPE = """\
 profile = "{profile}"
@@ -146,3 +147,14 @@ def test_a_profile_is_documented_and_says_where_it_comes_from(name: str) -> None
     assert (profile.threshold is None) == (not sizes)
     assert all(1 / size <= (profile.threshold or 0) for size in sizes)
     read(name, SIGNED)
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@pytest.mark.parametrize("named", ["admitted", "adm*"])
+def test_dates_that_the_recipe_does_not_declare_are_refused_too(tmp_path: Path, engine: str, named: str) -> None:
+    rows = [f"{at % 2},{at % 3},2020-0{1 + at % 9}-11" for at in range(40)]
+    (tmp_path / "people.csv").write_text("\n".join(["age,disease,admitted", *rows, ""]))
+    text = RECIPE.format(profile="hipaa-safe-harbor", codes="", more="").replace('"disease"', f'"disease", "{named}"')
+    text += f'[engine]\nname = "{engine}"\n[[models]]\nname = "k"\nk = 2\n[[models]]\nname = "distinct-l"\nl = 2\n'
+    with pytest.raises(RecipeError, match="allows no dates finer than a year, and 'admitted' would be released"):
+        run(parse_recipe(text, tmp_path))

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 from shoal.errors import RecipeError
 from shoal.io.review import Review
 from shoal.profiles import named_profile
+from shoal.table.coding import infer_type
 
 if TYPE_CHECKING:
     from shoal.io.column_settings import ColumnSettings
     from shoal.io.recipes import Recipe
+    from shoal.table.domain import Domain
+    from shoal.table.table import Table
 
 
 def _type(entry: ColumnSettings) -> str | None:
@@ -35,3 +38,19 @@ def profiled(recipe: Recipe, name: str | None) -> Recipe:
     changed = recipe.model_copy(update={"profile": name, "models": models, "review": said.model_copy(update=more)})
     changed._base = recipe._base
     return changed
+
+
+def refuse_unfit(recipe: Recipe, read: Table | Domain) -> None:
+    """Refuse columns that a profile lets nobody release, by what their cells turned out to be.
+
+    An engine that keeps the rows does not look at neutral columns; of those, what the recipe says has to do.
+    """
+    if recipe.profile is None:
+        return
+    schema, frame = read.schema, getattr(read, "frame", None)
+    types: dict[str, str | None] = {name: column.type for name, column in read.columns.items()}
+    if frame is not None:
+        types |= {name: infer_type(name, frame[name], schema.spec(name)) for name in schema.neutral}
+    named_profile(recipe.profile).refuse_columns(
+        {"sensitive": schema.sensitive, "neutral": schema.neutral, "pseudonym": schema.pseudonym}, types
+    )

@@ -20,6 +20,7 @@ from shoal.io.batches import Batches, PreparedBatches, open_batches
 from shoal.io.entries import memory_bytes
 from shoal.io.evidence import write_evidence
 from shoal.io.output import check_output, told
+from shoal.io.profiling import refuse_unfit
 from shoal.io.publication import BOUND, Holder, publish
 from shoal.io.publication import resume as settle
 from shoal.io.recipes import Recipe, dump_recipe
@@ -320,6 +321,7 @@ def opened_on(
         source, schema_of(recipe), build, keys, missing=recipe.source.missing, name=recipe.source.name or source.name,
         progress=progress,
     ) as rows:  # fmt: skip
+        refuse_unfit(recipe, rows.domain)
         yield rows
 
 
