@@ -100,6 +100,27 @@ def test_refusals(place: Path, shoal: Shoal, arguments: list[str], sentence: str
     assert Path("kept.html").read_text("utf-8") == "mine"
 
 
+@pytest.mark.parametrize(
+    "option, given, sentence",
+    [
+        ("--attacks", {"attacks": ["x"]}, "are not as they were printed"),
+        ("--attacks", {"attacks": [{"figures": [{"name": "a"}]}]}, "are not as they were printed"),
+        ("--evaluations", {"evaluations": [{"name": "a"}]}, "are not as they were printed"),
+        ("--attacks", {"attacks": [], "statement": "9-anonymous"}, "of a release that promises something else than"),
+    ],
+)
+def test_results_that_are_damaged_or_of_another_release_are_refused(
+    place: Path, shoal: Shoal, option: str, given: dict[str, object], sentence: str
+) -> None:
+    statement = json.loads(Path("out/manifest.json").read_text("utf-8"))["statement"]
+    Path("given.json").write_text(json.dumps({"statement": statement, **given}), "utf-8")
+    found = shoal("report", "out", "-o", "dossier.html", option, "given.json")
+    assert found.code == 2
+    assert sentence in " ".join(found.err.split())
+    found = shoal("report", "out", "-o", "dossier.html", "--audience", "external", option, "given.json")
+    assert "Those outside are told what the manifest says" in " ".join(found.err.split())
+
+
 def test_evidence_of_another_release(place: Path, shoal: Shoal) -> None:
     Path("recipe.toml").write_text(RECIPE.replace('"out"', '"other"').replace("seed = 1", "seed = 2"), "utf-8")
     assert shoal("run", "recipe.toml").code == 0

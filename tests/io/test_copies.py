@@ -11,11 +11,13 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.cli.main import execute
 from shoal.errors import GateError, InputError, ParameterError, VerificationError
 from shoal.io import copies
 from shoal.io.copies import write_copies
 from shoal.io.files import read_frame
 from shoal.io.labelled import Labels, read_labels
+from shoal.io.output import write_release
 from shoal.running import verify_release
 
 pyreadstat = pytest.importorskip("pyreadstat")
@@ -199,3 +201,18 @@ def test_a_sheet_is_named_by_a_flag(tmp_path: Path) -> None:
     flags = ["--sheet", "One", "--quasi", "age", "--quasi", "pay", "--model", "k=2", "--seed", "1"]
     assert execute(["anonymize", str(path), "-o", str(tmp_path / "out"), *flags]) == 0
     assert read_frame(tmp_path / "out" / "release.csv").height == 8
+
+
+def test_copies_are_said_to_be_known_by_their_hashes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    frame = pl.DataFrame({"sex": list("ffmm"), "town": list("abab")})
+    made = shoal.anonymize(shoal.read(frame, quasi=["sex", "town"]), models="k=2", seed=1)
+    out = write_release(made, tmp_path / "out", copies=["xlsx", "sav"])
+    assert execute(["verify", str(out)]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "Known by their hashes alone, their cells were not compared: release.xlsx, release.sav." in told
+    assert execute(["verify", str(out), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["not_compared"] == ["release.xlsx", "release.sav"]
+    # The dossier has the hash of every file.
+    copies = json.loads((out / "manifest.json").read_text())["data"]["copies"]
+    page = shoal.report(out, audience="external", format="json")
+    assert all(copy["sha256"] in page for copy in copies)

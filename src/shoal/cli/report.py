@@ -72,11 +72,13 @@ def report(
         if chosen not in FORMATS:
             raise InputError(f"'{output}' ends in nothing that a dossier is written as: name it .html, .md or .json.")
         private = audience is not Audience.external
+        if not private and (attacks or evaluations):
+            raise InputError("Those outside are told what the manifest says: leave --attacks and --evaluations out.")
         place = check_private(output, suffix=f".{chosen}", replace=replace)
         step("reading the release")
         text = reporting.report(
-            release, audience=audience.value, format=chosen, attacks=_given(attacks, "attacks"),
-            evaluations=_given(evaluations, "evaluations"),
+            release, audience=audience.value, format=chosen, attacks=_given(attacks, "attacks", release),
+            evaluations=_given(evaluations, "evaluations", release),
         )  # fmt: skip
         step("writing")
         write_private(place, text)
@@ -90,17 +92,38 @@ def report(
         say(f"Written, as public as the release: {output}")
 
 
-def _given(path: Path | None, key: str) -> list[Any]:
-    """Results that another command printed."""
+def _given(path: Path | None, key: str, release: Path) -> list[Any]:
+    """Results about a release that another command printed."""
+    from shoal.verify.folder import read_manifest
+
     if path is None:
         return []
     try:
         found = json.loads(path.read_bytes())
-        listed = found[key]
+        listed, statement = found[key], found["statement"]
     except OSError as error:
         raise InputError(f"'{path}' cannot be read: {error.strerror}.") from None
     except (ValueError, KeyError, TypeError):
         raise InputError(f"'{path}' holds no '{key}': give what the command printed with --json.") from None
-    if not isinstance(listed, list):
-        raise InputError(f"The '{key}' of '{path}' are no list: give what the command printed with --json.")
+    if not isinstance(listed, list) or not all(_FITS[key](one) for one in listed):
+        raise InputError(f"The '{key}' of '{path}' are not as they were printed: give what the command printed.")
+    if statement != read_manifest(release)["statement"]:
+        raise InputError(f"The '{key}' of '{path}' are of a release that promises something else than '{release}'.")
     return listed
+
+
+def _is_attack(one: Any) -> bool:
+    figures = one.get("figures", ()) if isinstance(one, dict) else None
+    return isinstance(figures, list) and all(
+        isinstance(each, dict) and isinstance(each.get("name"), str)
+        and all(isinstance(each.get(part), int | float) for part in ("value", "low", "high"))
+        for each in figures
+    )  # fmt: skip
+
+
+def _is_finding(one: Any) -> bool:
+    texts = [one.get(key) for key in ("name", "sentence")] if isinstance(one, dict) and "value" in one else [None]
+    return all(isinstance(text, str) for text in texts)
+
+
+_FITS = {"attacks": _is_attack, "evaluations": _is_finding}

@@ -63,6 +63,7 @@ def _data(report: GateReport, folder: Path) -> dict[str, Any]:
         "checks": report.checks,
         "verdicts": report.verdicts,
         "classes": {key: report.classes[key] for key in ("count", "smallest")},
+        "not_compared": _copies(folder),
     }
     if not report.passed:
         error = error_data("VerificationError", _failure(report, folder), VerificationError.exit_code)
@@ -82,6 +83,15 @@ def _show(report: GateReport, folder: Path) -> None:
     say(f"'{folder}' is what its manifest says: {len(report.checks)} checks passed.")
     if attested:
         say(f"{attested} of {len(report.verdicts)} verdicts rest on the publisher's evidence (attested).")
+    if copies := _copies(folder):
+        say(f"Known by their hashes alone, their cells were not compared: {', '.join(copies)}.")
+
+
+def _copies(folder: Path) -> list[str]:
+    """Copies of the release in other formats, of which nothing is derived again."""
+    from shoal.verify.folder import read_manifest
+
+    return [copy["file"] for copy in read_manifest(folder)["data"].get("copies", ())]
 
 
 def _failure(report: GateReport, folder: Path) -> str:

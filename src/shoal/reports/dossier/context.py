@@ -144,6 +144,7 @@ def hashes(facts: Facts) -> Section:
     ]
     if "sensitive" in data:
         rows.insert(2, (data["sensitive"]["file"], data["sensitive"]["sha256"]))
+    rows += [(copy["file"], copy["sha256"]) for copy in data.get("copies", ())]
     if facts.digest:
         rows.append(("manifest.json", facts.digest))
     if evidence:
