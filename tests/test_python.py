@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -120,3 +121,17 @@ def test_words_are_short_and_a_notebook_sees_a_table() -> None:
         assert shown.count("<table>") >= 1
         assert "<script>" not in shown
     assert not [value for value in PEOPLE["diagnosis"].unique() if value in table._repr_html_()]
+
+
+def test_a_release_that_an_engine_wrote_shows_itself(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("sex,town\n" + "m,a\nf,b\n" * 4)
+    recipe = {
+        "source": {"path": str(tmp_path / "people.csv")},
+        "roles": {"quasi": ["sex", "town"]},
+        "models": [{"name": "k", "k": 2}],
+        "engine": {"name": "duckdb"},
+        "output": {"folder": str(tmp_path / "out")},
+    }
+    made = shoal.run(recipe)
+    assert repr(made) == "Written(8 rows: 2-anonymous)"
+    assert "8 rows, written" in made._repr_html_()

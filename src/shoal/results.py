@@ -217,11 +217,12 @@ class Written:
     types: Sequence[pl.DataType] = ()
 
     def __repr__(self) -> str:
-        return f"Written({self.manifest['rows']:,} rows: {self.manifest['statement']})"
+        return f"Written({self.manifest['data']['rows']:,} rows: {self.manifest['statement']})"
 
     def _repr_html_(self) -> str:
         """What it promises."""
-        return f"<p><b>Release</b>, {self.manifest['rows']:,} rows, written</p>{_verdicts_html(self.verdict)}"
+        rows = self.manifest["data"]["rows"]
+        return f"<p><b>Release</b>, {rows:,} rows, written</p>{_verdicts_html(self.verdict)}"
 
 
 def _verdicts_html(verdicts: Sequence[Verdict]) -> str:

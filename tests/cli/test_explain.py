@@ -124,3 +124,11 @@ def test_two_recipes_differ_in_their_entries(shoal: Shoal, out: Path, tmp_path: 
     (tmp_path / "new.toml").write_text(update_recipe(text, {"algorithm": {"measure": "ncp"}}), "utf-8")
     found = shoal("diff", tmp_path / "recipe.toml", tmp_path / "new.toml", "--json").json["differences"]
     assert found == [{"part": "algorithm", "what": "measure", "one": None, "other": "ncp"}]
+
+
+def test_where_everybody_may_be_suppressed_no_k_is_named(shoal: Shoal, tmp_path: Path) -> None:
+    out = made(shoal, tmp_path, algorithm={"suppression_limit": 1.0})
+    found = shoal("explain", out, "--json")
+    assert found.code == 0, found.err
+    assert found.json["finer"]
+    assert {one["k"] for one in found.json["finer"]} == {None}

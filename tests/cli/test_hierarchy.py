@@ -159,6 +159,19 @@ def test_an_exported_hierarchy_comes_back_the_same(shoal: Shoal, folder: Path) -
     assert both[0] == both[1]
 
 
+def test_an_export_takes_any_column_and_never_the_place_of_the_data(shoal: Shoal, tmp_path: Path) -> None:
+    (tmp_path / "zip.csv").write_text("a/b,zip\n1,10115\n2,20095\n3,10117\n", "utf-8")
+    recipe = '[source]\npath = "zip.csv"\n[roles]\nquasi = ["a/b", "zip"]\n[hierarchies]\n'
+    (tmp_path / "r.toml").write_text(f'{recipe}"a/b" = {{ widths = [2] }}\nzip = {{ widths = [100] }}\n', "utf-8")
+    assert shoal("hierarchy", "export", tmp_path / "r.toml", "a/b").code == 0
+    assert (tmp_path / "a_b.csv").is_file()
+    before = (tmp_path / "zip.csv").read_bytes()
+    found = shoal("hierarchy", "export", tmp_path / "r.toml", "zip", "--replace")
+    assert found.code == 2
+    assert "holds the data of the recipe" in found.err
+    assert (tmp_path / "zip.csv").read_bytes() == before
+
+
 def test_a_whole_recipe_is_checked_at_once(shoal: Shoal, folder: Path) -> None:
     assert "Nothing is wrong with it." in shoal("hierarchy", "check", folder / "recipe.toml").out
     (folder / "job.csv").write_text(JOBS, "utf-8")

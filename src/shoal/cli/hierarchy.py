@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -171,10 +172,10 @@ def export(
     """Write a recipe's hierarchy as a file, one line a value, to edit and name."""
     with steps() as step:
         step("loading")
-        from shoal.cli.trees import check_output, recipe_trees, write_tree
+        from shoal.cli.trees import check_export, recipe_trees, write_tree
 
-        file = output or recipe.with_name(f"{column}.csv")
-        place = check_output(file, replace)
+        file = output or recipe.with_name(re.sub(r"[^\w.-]", "_", column) + ".csv")
+        place = check_export(file, replace, recipe)
         found, _ = recipe_trees(recipe, [column], step)[0]
         write_tree(found, place)
     if as_json:
@@ -262,7 +263,7 @@ def _checks(tree: Path, column: str | None, data: Path | None, reading: Reading,
 
 
 def _checked(name: str, tree: Hierarchy | None, known: Known | None, faults: list[str]) -> dict[str, Any]:
-    """What is known of one hierarchy; values of people stand in none of it."""
+    """What is known of one hierarchy; of people's values, a few that it lacks are named of quasi-identifiers alone."""
     from shoal.hierarchy.faults import coverage
 
     found: dict[str, Any] = {"column": name, "problems": list(faults), "coverage": None}

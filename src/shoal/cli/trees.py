@@ -205,6 +205,14 @@ def check_output(path: Path, replace: bool) -> Path:
     return check_private(path, suffix=".csv", replace=replace)
 
 
+def check_export(path: Path, replace: bool, recipe: Path) -> Path:
+    """The same of a file beside a recipe, which is never the data that the recipe names."""
+    place, known = check_output(path, replace), _recipe(recipe)
+    if known.source.path is not None and place == known.resolve(known.source.path).resolve():
+        raise InputError(f"'{path}' holds the data of the recipe: choose another name with -o.")
+    return place
+
+
 def write_tree(tree: Hierarchy, place: Path) -> None:
     """Write a hierarchy for its owner's eyes, whole or not at all."""
     from shoal.hierarchy.files import write_csv

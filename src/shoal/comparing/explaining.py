@@ -117,11 +117,11 @@ def finer_nodes(recipe: Recipe, levels: Mapping[str, int], progress: Progress = 
     return found
 
 
-def _largest_k(sizes: np.ndarray, rows: np.ndarray, allowed: int) -> int:
-    """The largest k that leaves no more rows in smaller classes than may be suppressed."""
+def _largest_k(sizes: np.ndarray, rows: np.ndarray, allowed: int) -> int | None:
+    """The largest k that leaves no more rows in smaller classes than may be suppressed; None where all rows may be."""
     order = np.argsort(sizes, kind="stable")
     over = np.cumsum(rows[order]) > allowed
-    return int(sizes[order][over].min())
+    return int(sizes[order][over].min()) if over.any() else None
 
 
 def _recipe_of(evidence: Mapping[str, Any]) -> Recipe | None:
