@@ -23,7 +23,8 @@ NEEDS_SHARED = "needs ../shared"
 LONGEST = [
     f"tests/{name}.py"
     for name in (
-        "test_wheel", "engines/test_spark", "engines/test_spark_runs", "test_soak", "test_interrupts",
+        "test_wheel", "engines/test_spark", "engines/test_spark_runs", "engines/test_spark_rows",
+        "engines/test_spark_commands", "test_soak", "test_interrupts", "engines/test_postgres", "engines/test_duckdb",
         "contract/test_algorithms", "attacks/test_power", "test_adult",
         "algorithms/test_mondrian_exhaustive", "verify/test_attested", "test_published", "io/test_publication",
         "models/test_contract", "algorithms/lattice/test_optimal", "test_recorded", "cli/test_meeting",
@@ -33,7 +34,7 @@ REQUIRE_ALL = os.environ.get("SHOAL_REQUIRE_ALL") == "1"
 
 # The first call of a kernel compiles it, which no deadline allows for; a required run has to be repeatable.
 settings.register_profile(
-    "shoal", max_examples=50, deadline=None, derandomize=REQUIRE_ALL, suppress_health_check=[HealthCheck.too_slow]
+    "shoal", max_examples=40, deadline=None, derandomize=REQUIRE_ALL, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("shoal")
 

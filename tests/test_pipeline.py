@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.errors import InfeasibleError, ParameterError, RefusalError, SchemaError
+from shoal.errors import InfeasibleError, ParameterError, RefusalError
 from shoal.table.keys import Keys
 from shoal.table.table import Table
 
@@ -176,7 +176,7 @@ def test_categories_without_rows_do_not_leak(tmp_path: Path, format: str) -> Non
     frame = people().to_pandas()
     frame["sex"] = pd.Categorical(frame["sex"], categories=["m", "f", "secret category"])
     release = shoal.anonymize(table(frame), algorithm=shoal.Mondrian(k=3), acknowledge=ACCEPT)
-    assert not isinstance(release.frame["sex"].dtype, pd.CategoricalDtype)
+    assert "secret category" not in release.frame["sex"].cat.categories
     published = [path.read_bytes() for path in release.write(tmp_path / "out", format=format).iterdir()]
     assert not [content for content in published if b"secret category" in content]
 
@@ -260,9 +260,8 @@ def test_the_manifest_holds_no_secret_no_parameter_and_no_timing() -> None:
         assert word not in text
 
 
-def test_a_flat_quasi_identifier_of_a_million_values_is_refused_in_a_sentence() -> None:
-    rows = 1_000_000
+def test_a_flat_quasi_identifier_may_have_a_hundred_thousand_values() -> None:
+    rows = 100_000
     frame = pl.DataFrame({"code": pl.Series(range(rows)).cast(pl.String), "age": pl.Series(range(rows)) % 90})
     given = shoal.read(frame, quasi=["code", "age"], settings={"code": {"type": "categorical"}})
-    with pytest.raises(SchemaError, match="'code' has 1,000,000 different values and no hierarchy"):
-        shoal.anonymize(given, algorithm=shoal.Mondrian(k=10))
+    assert shoal.anonymize(given, algorithm=shoal.Mondrian(k=10)).frame.height == rows

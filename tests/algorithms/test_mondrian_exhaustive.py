@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import combinations_with_replacement, permutations, product
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -80,6 +81,13 @@ def coded(rows: np.ndarray) -> Table:
     )
 
 
+def _set_of(cells: Any, group: int) -> tuple[int, ...]:
+    """The codes that a set covers."""
+    if cells.full[group]:
+        return tuple(range(3))
+    return tuple(cells.codes[cells.starts[group] : cells.starts[group + 1]].tolist())
+
+
 def check(rows: np.ndarray, models: list[Model], algorithm: Mondrian, k: int, l: int) -> None:  # noqa: E741
     table = coded(rows)
     judge = Judge(models, whole_reference(ENGINE.open(table), models))
@@ -93,12 +101,13 @@ def check(rows: np.ndarray, models: list[Model], algorithm: Mondrian, k: int, l:
     grouping = algorithm.run(Problem(rows=ENGINE.open(table), judge=judge, keys=KEYS))
     released = enforce(apply_recoding(MemoryRows(table), grouping), judge, 0.0)
     interval, chosen = released.cells["a"], released.cells["b"]
-    low, high, bits = interval.low.tolist(), interval.high.tolist(), chosen.bits[:, 0].tolist()
+    low, high = interval.low.tolist(), interval.high.tolist()
+    sets = [_set_of(chosen, group) for group in range(chosen.full.size)]
     classes = defaultdict(list)
     for row, group in zip(rows.tolist(), released.classes.tolist(), strict=True):
         assert low[group] <= row[0] <= high[group]
-        assert bits[group] >> row[1] & 1
-        classes[low[group], high[group], bits[group]].append(row[2])
+        assert row[1] in sets[group]
+        classes[low[group], high[group], sets[group]].append(row[2])
     assert len(classes) == released.n_classes
     assert min(map(len, classes.values())) >= k, rows
     assert min(len(set(values)) for values in classes.values()) >= l, rows

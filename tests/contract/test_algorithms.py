@@ -85,7 +85,7 @@ def with_trees(frame: pl.DataFrame, roles: dict[str, Any]) -> tuple[pl.DataFrame
 
 
 @pytest.mark.parametrize("spec", ALGORITHMS, ids=label)
-@settings(max_examples=3)
+@settings(max_examples=2)
 @given(case=frames(), models=st.sampled_from(MODELS), seed=st.integers(0, 9))
 def test_release_or_documented_error(spec: Spec, case: Any, models: Any, seed: int) -> None:
     frame, roles = with_trees(*case) if spec["name"] in NEED_TREES else case

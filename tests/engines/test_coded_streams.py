@@ -81,7 +81,7 @@ def test_batches_make_no_difference_to_them(tmp_path: Path, monkeypatch: pytest.
     recipe = coded(tmp_path)
     expected = outcome(recipe, "memory")
     monkeypatch.setattr("shoal.io.batches._BYTES", 5000)
-    monkeypatch.setattr("shoal.engines.duckdb._BATCH", 97)
+    monkeypatch.setattr("shoal.io.batches.BATCH", 97)
     assert outcome(recipe, "duckdb") == expected
 
 

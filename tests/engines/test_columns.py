@@ -143,7 +143,7 @@ def test_people_who_cannot_be_told_apart_are_refused_by_the_name_of_their_column
 
 def test_batches_may_lose_all_their_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shoal.io.batches.BATCH", 10)
-    monkeypatch.setattr("shoal.engines.duckdb._BATCH", 10)
+    monkeypatch.setattr("shoal.io.batches.BATCH", 10)
     gone = pl.when(pl.int_range(pl.len()) < 30).then(None).otherwise(pl.col("disease")).alias("disease")
     recipe = written(tmp_path, people().with_columns(gone), missing="drop")
     found = outcome(recipe, "duckdb")

@@ -417,7 +417,7 @@ def test_rows_of_many_batches_are_placed_while_they_come(
     people: pl.DataFrame, said: Said, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first look at their classes asked the database, which was giving the rows away."""
-    monkeypatch.setattr("shoal.engines.duckdb._BATCH", 7)
+    monkeypatch.setattr("shoal.io.batches.BATCH", 7)
     _, there = both(tmp_path, "rows")
     said("run", there)
     assert said("verify", "out")["passed"]

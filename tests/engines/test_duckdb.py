@@ -79,7 +79,7 @@ def test_several_batches_make_no_difference(tmp_path: Path, monkeypatch: pytest.
     recipe = census(tmp_path, subject='subject = "person"')
     expected = outcome(recipe, "memory")
     monkeypatch.setattr(batches, "_BYTES", 5000)
-    monkeypatch.setattr("shoal.engines.duckdb._BATCH", 97)
+    monkeypatch.setattr("shoal.io.batches.BATCH", 97)
     assert expected[0] == 0, expected[1]
     assert outcome(recipe, "duckdb") == expected
 

@@ -73,7 +73,6 @@ def of_people(folder: Path, rows: int = 200, **changed: str) -> Path:
 @pytest.mark.parametrize(
     "changed",
     [
-        {},
         WEIGHED,
         {"algorithm": "mondrian", "format": "parquet"},
         {"missing": "drop", "suppressed": "star", "algorithm": "top-down-subtree"},

@@ -37,7 +37,7 @@ def rewriting(folder: Path, name: str, rows: int) -> Path:
     return keyed(recipe, folder / "people.csv")
 
 
-@pytest.mark.parametrize("changed", [{}, {"missing": "drop"}], ids=str)
+@pytest.mark.parametrize("changed", [{"missing": "drop"}], ids=str)
 def test_coded_columns_tokens_and_moved_dates_are_those_of_memory(
     changed: dict[str, str], tmp_path: Path, spark: Any
 ) -> None:

@@ -154,7 +154,8 @@ def test_a_profile_is_documented_and_says_where_it_comes_from(name: str) -> None
 def test_dates_that_the_recipe_does_not_declare_are_refused_too(tmp_path: Path, engine: str, named: str) -> None:
     rows = [f"{at % 2},{at % 3},2020-0{1 + at % 9}-11" for at in range(40)]
     (tmp_path / "people.csv").write_text("\n".join(["age,disease,admitted", *rows, ""]))
-    text = RECIPE.format(profile="hipaa-safe-harbor", codes="", more="").replace('"disease"', f'"disease", "{named}"')
+    text = RECIPE.format(profile="hipaa-safe-harbor", codes="", more="")
+    text = text.replace('"disease", "disease_*"', f'"disease", "{named}"')
     text += f'[engine]\nname = "{engine}"\n[[models]]\nname = "k"\nk = 2\n[[models]]\nname = "distinct-l"\nl = 2\n'
     with pytest.raises(RecipeError, match="allows no dates finer than a year, and 'admitted' would be released"):
         run(parse_recipe(text, tmp_path))

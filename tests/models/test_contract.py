@@ -58,7 +58,7 @@ def named(spec: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("spec", [s for s in ALL if make("model", s).monotone == "up"], ids=named)
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_merging_keeps_what_is_declared_to_be_kept(data: st.DataObject, spec: dict[str, Any]) -> None:
     """``up``: where both of two classes satisfy the model, so does their union."""
@@ -84,7 +84,7 @@ def test_crowding_is_not_kept_by_merging() -> None:
 
 
 @pytest.mark.parametrize("spec", [s for s in ALL if make("model", s).inherited], ids=named)
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_failing_is_inherited_where_it_is_declared_to_be(data: st.DataObject, spec: dict[str, Any]) -> None:
     """``inherited``: no part of a failing class satisfies the model."""
@@ -145,14 +145,14 @@ def test_figures_are_the_verifiers(data: st.DataObject, spec: dict[str, Any], pe
     compare(table, data.draw(groupings(case.n)), spec)
 
 
-@settings(max_examples=40, phases=[Phase.generate])
+@settings(max_examples=25, phases=[Phase.generate])
 @given(st.data(), st.sampled_from([0.5, 0.8]), st.booleans())
 def test_max_range_figures_are_the_verifiers(data: st.DataObject, limit: float, people: bool) -> None:
     case = data.draw(case_for("max-range", subjects=people))
     compare(case.table(), data.draw(groupings(case.n)), {"name": "max-range", "limit": limit})
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(st.data(), st.sampled_from([0.5, 0.8]))
 def test_max_range_figures_are_the_verifiers_where_all_is_known(data: st.DataObject, limit: float) -> None:
     case = data.draw(case_for("max-range", missing=False, non_answers=False))

@@ -148,4 +148,4 @@ def test_a_release_reports_its_overlaps_everywhere(tmp_path: Any, capsys: Any) -
     from shoal.cli.summary import show_release
 
     show_release(release, None)
-    assert "Overlapping cells:" in capsys.readouterr().out
+    assert "Overlapping cells in a, b" in capsys.readouterr().out

@@ -112,7 +112,7 @@ def test_classes_in_words() -> None:
     [
         ({"cells": "set"}, ["{a|b}", "a"], None),
         ({"cells": "set"}, ["{a", "{b", "a", "{a"], "2 distinct cells of 'q' are not values or sets of values."),
-        ({"cells": "value"}, ["{a|b}"], "1 distinct cells of 'q' are not values."),
+        ({"cells": "value"}, ["{a|b}"], None),
         ({"cells": "label", "hierarchy": TREE}, ["x", "z"], "1 distinct cells of 'q' are not nodes of its hierarchy."),
         ({"type": "numeric", "cells": "interval"}, ["[2,1]"],
          "1 distinct cells of 'q' are not values or intervals with ends in order."),

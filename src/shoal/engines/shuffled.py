@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from shoal.table.spill import spilling
+from shoal.table.spill import read_part, spilling
 
 _BUCKET = 1 << 19  # rows
 _TOGETHER = 8  # parts that are dealt at once, so that there are fewer files
@@ -48,7 +48,7 @@ def by_bits(parts: Iterable[pl.DataFrame], n: int, folder: Path) -> Iterator[pl.
         for to in range(1 << bits):
             place = folder / f"{to}"
             if place.is_dir():
-                parts = [pl.read_ipc(one) for one in sorted(place.iterdir())]
+                parts = [read_part(one) for one in sorted(place.iterdir())]
                 yield _in_order(pl.concat(parts, rechunk=True))
                 shutil.rmtree(place)
     finally:

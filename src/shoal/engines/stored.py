@@ -22,7 +22,7 @@ from shoal.table.invisible import refuse_lookalikes
 from shoal.table.keys import Keys, key_hashes
 from shoal.table.packing import Packing
 from shoal.table.schema import Schema
-from shoal.table.spill import spilling
+from shoal.table.spill import read_part, spilling
 from shoal.table.stats import Attribute, GroupStats
 from shoal.table.table import Table, iso_dates
 
@@ -136,7 +136,7 @@ class Store:
         row = 0
         for number in range(self.n_parts):
             path = self._read / _read_part(number)
-            part = pl.read_ipc(path)
+            part = read_part(path)
             found: dict[str, np.ndarray | pl.Series] = {"r": np.arange(row, row + part.height, dtype=np.int64)}
             for name, at in self.places.items():
                 ids = part[f"i{at}"].to_numpy()

@@ -45,7 +45,8 @@ def settled_roles(
     names = with_derived(source, specs)
     listed = {role: list(roles[role]) for role in LIST_ROLES}
     sets = [list(one) for one in roles.get("quasi_sets") or ()]
-    listed["quasi"] = list(dict.fromkeys([*listed["quasi"], *(name for one in sets for name in one)]))
+    named = dict.fromkeys(name for one in sets for name in one)
+    listed["quasi"] += [name for name in named if name not in listed["quasi"]]
     single = {role: roles.get(role) for role in SINGLE_ROLES}
     taken = {name for several in listed.values() for name in several if not _is_pattern(name) or name in names}
     taken |= {name for name in single.values() if name is not None}

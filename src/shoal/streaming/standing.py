@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -54,8 +54,8 @@ class Released:
         """The columns of its data: some may be in a table of their own."""
         return next(open_folder(self.folder)[0]["release"]).columns
 
-    def frames(self, wanted: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
-        """Its rows in batches."""
+    def frames(self, wanted: Sequence[str] | None = None, held: Collection[str] = ()) -> Iterator[pl.DataFrame]:
+        """Its rows in batches, all texts one by one."""
         for frame in open_folder(self.folder)[0]["release"]:
             found = self.clean(frame)
             if found.height:

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import polars as pl
 
@@ -22,6 +23,12 @@ def spilling() -> Iterator[None]:
         yield
     except (OSError, pl.exceptions.PolarsError) as error:
         raise refused(error) from None
+
+
+def read_part(path: Path) -> pl.DataFrame:
+    """The rows of a scratch file, under whatever name: Polars would take brackets in one for a pattern."""
+    with path.open("rb") as file:
+        return pl.read_ipc(file)
 
 
 def refused(error: Exception) -> InputError:

@@ -155,7 +155,7 @@ def test_a_column_without_a_hierarchy_stays_or_is_starred() -> None:
     [
         (["Aby", "east", "west", "west", "*"], "not above their values, or one is below another"),
         (["Aby", "Aby", "west", "west", "Ön"], "not above their values"),
-        (["Aby", "Eke", "west", "west"], "needs a hierarchy of 'town' and a node for each value"),
+        (["Aby", "Eke", "west", "west"], "needs a node for each value of 'town'"),
     ],
 )
 def test_a_cut_has_one_node_on_each_path(labels: list[str], message: str) -> None:
