@@ -6,7 +6,7 @@ A recipe may ask for more than its profile, never for less: what would loosen it
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -202,16 +202,12 @@ EMA_0070 = Profile(
     by_people=_JUSTIFIED,
     not_covered=(*_CLINICAL, "Inference of sensitive values: the guidance gives no figure for it; add a model."),
 )
-HEALTH_CANADA = Profile(
+HEALTH_CANADA = replace(
+    EMA_0070,
     name="health-canada",
     title="Health Canada, public release of clinical information",
     source="Guidance document on the public release of clinical information: a risk of 0.09 for public release. "
     "A class of 11 has a risk of 0.0909, so that classes of 12 are asked for.",
-    models=({"name": "k", "k": 12},),
-    threshold=0.09,
-    forbids=_OPEN,
-    by_people=_JUSTIFIED,
-    not_covered=(*_CLINICAL, "Inference of sensitive values: the guidance gives no figure for it; add a model."),
 )
 HIPAA_SAFE_HARBOR = Profile(
     name="hipaa-safe-harbor",
