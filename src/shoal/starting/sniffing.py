@@ -9,6 +9,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -120,12 +121,11 @@ def _separator(path: Path, lines: Sequence[str]) -> str:
 
 
 def _rows(lines: Sequence[str], mark: str) -> list[list[str]]:
+    """Rows of a sample by one mark, up to a line that is no CSV, which reading itself refuses later."""
     found = []
-    try:
+    with suppress(csv.Error):
         for row in csv.reader(lines, delimiter=mark):
             found.append([cell.strip() for cell in row])
-    except csv.Error:
-        pass
     return found
 
 
