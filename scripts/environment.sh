@@ -79,3 +79,14 @@ install_java() {
             openjdk-17-jre-headless; } >/dev/null 2>&1 || echo "Java 17 could not be installed." >&2
     fi
 }
+
+# A browser for the tests of the pages: Debian's Chromium, where it may be installed. Elsewhere these tests are skipped, and say so.
+install_browser() {
+    if command -v chromium >/dev/null 2>&1 || [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then
+        return
+    fi
+    echo "Installing Chromium for the tests ..." >&2
+    { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends \
+        chromium fonts-dejavu-core; } >/dev/null 2>&1 ||
+        echo "Chromium could not be installed: tests that need a browser will not run." >&2
+}

@@ -73,7 +73,8 @@ ALLOWED: dict[str, set[str]] = {
     "vault": OPEN | BELOW_PIPELINE,
     "warming": OPEN | BELOW_PIPELINE | {"pipeline", "census"},
     "papers": OPEN | BELOW_PIPELINE | {"pipeline", "running", "census"},
-    "cli": OPEN | BELOW_PIPELINE | ABOVE | {"papers", "warming"},
+    "remote": OPEN | {"io", "running", "verify"},
+    "cli": OPEN | BELOW_PIPELINE | ABOVE | {"papers", "warming", "remote", "web"},
     "web": OPEN | BELOW_PIPELINE | ABOVE,
 }
 
@@ -98,8 +99,8 @@ ONLY_IN = {
     "xlsxwriter": {"io/workbook.py"},
 }
 NOT_AT_START = {
-    "numba", "polars", "plotly", "duckdb", "pyspark", "sklearn", "scipy", "pandas", "pyarrow", "nicegui",
-    "fastapi", "cryptography", "argon2", "matplotlib", "pyreadstat", "fastexcel", "xlsxwriter",
+    "numba", "polars", "plotly", "duckdb", "pyspark", "sklearn", "scipy", "pandas", "pyarrow", "fastapi",
+    "sqlalchemy", "uvicorn", "cryptography", "argon2", "matplotlib", "pyreadstat", "fastexcel", "xlsxwriter",
 }  # fmt: skip
 DOCUMENTED = [
     ("algorithm", "algorithms.md"), ("model", "models.md"), ("measure", "measures.md"), ("attack", "attacks.md"),
