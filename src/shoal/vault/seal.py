@@ -19,8 +19,8 @@ from shoal.errors import InputError, MissingExtraError
 
 MAGIC, VERSION = b"SHOALVLT", 1
 # Other files in the same envelope, by their first bytes, and what messages call them.
-REGISTRY = b"SHOALREG"
-_CALLED = {MAGIC: "vault", REGISTRY: "registry"}
+REGISTRY, KEYRING = b"SHOALREG", b"SHOALKEY"
+_CALLED = {MAGIC: "vault", REGISTRY: "registry", KEYRING: "keyring"}
 _PASSPHRASE, _FILE = b"p", b"f"
 _SALT, _NONCE = 16, 12
 _HEADER = len(MAGIC) + 3 + _SALT + _NONCE
@@ -110,7 +110,7 @@ def refuse_short(key: Key, what: str) -> None:
 
 def seal(content: bytes, key: Key, magic: bytes = MAGIC) -> bytes:
     """The bytes of a vault file, or of another one in the same envelope, under a fresh salt and nonce."""
-    cipher, _ = _cipher()
+    cipher, _ = aead()
     salt, nonce = secrets.token_bytes(_SALT), secrets.token_bytes(_NONCE)
     header = magic + bytes([VERSION]) + key.kind + bytes([MEMORY]) + salt + nonce
     return header + cipher(key.derive(salt, MEMORY)).encrypt(nonce, content, header)
@@ -133,7 +133,7 @@ def unseal(sealed: bytes, key: Key, name: str, magic: bytes = MAGIC) -> bytes:
     if kind != key.kind:
         other = {_PASSPHRASE: "a passphrase", _FILE: "a key file"}.get(kind)
         raise InputError(f"'{name}' is opened by {other}: give that instead.") if other else wrong
-    cipher, invalid = _cipher()
+    cipher, invalid = aead()
     header = sealed[:_HEADER]
     salt, nonce = header[-_NONCE - _SALT : -_NONCE], header[-_NONCE:]
     try:
@@ -142,7 +142,8 @@ def unseal(sealed: bytes, key: Key, name: str, magic: bytes = MAGIC) -> bytes:
         raise wrong from None
 
 
-def _cipher() -> tuple[Any, Any]:
+def aead() -> tuple[Any, Any]:
+    """AES-GCM, and what it raises where a tag does not fit."""
     try:
         from cryptography.exceptions import InvalidTag
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM

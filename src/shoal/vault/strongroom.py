@@ -1,0 +1,235 @@
+"""Sealed rows that are kept together: none of them, nor all of them, can be changed or put back unnoticed.
+
+Every row has a version that rises. A list of all rows, with their versions and hashes, stands beside them under a
+number that rises with every change (the epoch) and a tag that only the keyring can make. The tag and the epoch are also
+written to a small file outside the store, the anchor, so that an older copy of the whole store is noticed. Whoever can
+put back both, store and anchor, is not: keep a copy of the anchor elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from shoal.errors import InputError, VerificationError
+from shoal.io.locks import locked
+from shoal.io.swap import write_whole
+from shoal.vault.keyring import Keyring, generation_of
+
+LIST = "list"
+_COUNTER = 8
+
+
+class Store(Protocol):
+    """Where rows are kept: a dictionary, a table of a database."""
+
+    def read(self) -> dict[str, bytes]:
+        """All rows."""
+        ...
+
+    def change(self, rows: Mapping[str, bytes | None]) -> None:
+        """Write some rows, and drop those that are None, all of it or nothing."""
+        ...
+
+
+class InMemory:
+    """A store that is gone with its process."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, bytes] = {}
+
+    def read(self) -> dict[str, bytes]:
+        """All rows."""
+        return dict(self.rows)
+
+    def change(self, rows: Mapping[str, bytes | None]) -> None:
+        """Write some rows, and drop those that are None."""
+        self.rows.update({name: row for name, row in rows.items() if row is not None})
+        for name in [name for name, row in rows.items() if row is None]:
+            self.rows.pop(name, None)
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """The list of all rows: the epoch, and of each row its version and hash."""
+
+    epoch: int
+    rows: dict[str, tuple[int, str]]
+    tag: str = ""
+
+
+class Strongroom:
+    """Secrets under names, in a store that only its keyring opens.
+
+    Parameters
+    ----------
+    anchor
+        The small file outside the store. It is made with the first row.
+    """
+
+    def __init__(self, store: Store, keyring: Keyring, anchor: str | Path) -> None:
+        self._store, self._keyring, self._anchor = store, keyring, Path(anchor)
+
+    def names(self) -> list[str]:
+        """Names of the rows, after checking all of them."""
+        return sorted(self.check())
+
+    def get(self, name: str) -> bytes:
+        """One secret, after checking that the store is as it was left."""
+        version, row = self.check().get(name, (0, b""))
+        if not version:
+            raise InputError(f"The store of secrets has nothing under '{name}': check the name.")
+        return self._keyring.unseal("strongroom", name, row, version=version)
+
+    def put(self, name: str, data: bytes) -> None:
+        """Keep a secret under a name, in the place of an older one."""
+        self.put_all({name: data})
+
+    def put_all(self, new: Mapping[str, bytes | None]) -> None:
+        """Keep several, and drop those that are None, in one step."""
+        if LIST in new:
+            raise InputError(f"No secret can be kept under the name '{LIST}': choose another.")
+        with self._writing() as (listed, _):
+            made: dict[str, bytes | None] = {}
+            rows = dict(listed.rows)
+            for name, data in new.items():
+                if data is None:
+                    rows.pop(name, None)
+                    made[name] = None
+                    continue
+                version = listed.epoch + 1  # rises with every write, also of a name that was dropped before
+                sealed = self._keyring.seal("strongroom", name, data, version=version)
+                made[name] = row = version.to_bytes(_COUNTER, "big") + sealed
+                rows[name] = (version, hashlib.sha256(row).hexdigest())
+            self._write(made, _Listed(listed.epoch + 1, rows))
+
+    def rewrap(self, keyring: Keyring) -> None:
+        """Turn all rows over to the newest master key of a keyring that has the old one too."""
+        with self._writing() as (listed, found):
+            made: dict[str, bytes | None] = {}
+            rows = {}
+            for name, (version, sealed) in found.items():
+                row = version.to_bytes(_COUNTER, "big") + keyring.rewrap("strongroom", name, sealed, version=version)
+                made[name], rows[name] = row, (version, hashlib.sha256(row).hexdigest())
+            self._keyring = keyring
+            self._write(made, _Listed(listed.epoch + 1, rows))
+
+    def accept(self) -> int:
+        """Take the store as it is for the newest one, after a backup was restored on purpose; its epoch."""
+        with locked(self._anchor):
+            rows = self._store.read()
+            listed = self._list(rows)
+            self._rows(rows, listed)
+            self._write_anchor(listed)
+        return listed.epoch
+
+    def check(self) -> dict[str, tuple[int, bytes]]:
+        """Versions and sealed contents of all rows.
+
+        Raises
+        ------
+        VerificationError
+            The store is an older copy, or a row was changed, put back, swapped, dropped or added.
+        """
+        try:
+            return self._checked()[1]
+        except VerificationError:  # somebody may have written while we read
+            with locked(self._anchor):
+                return self._checked()[1]
+
+    @contextmanager
+    def _writing(self) -> Iterator[tuple[_Listed, dict[str, tuple[int, bytes]]]]:
+        with locked(self._anchor):
+            yield self._checked()
+
+    def _checked(self) -> tuple[_Listed, dict[str, tuple[int, bytes]]]:
+        anchored = self._anchored()
+        rows = self._store.read()
+        listed = self._list(rows)
+        self._compare(listed, anchored)
+        return listed, self._rows(rows, listed)
+
+    def _write(self, rows: Mapping[str, bytes | None], listed: _Listed) -> None:
+        content = json.dumps({"epoch": listed.epoch, "rows": listed.rows}, sort_keys=True).encode()
+        tag = self._keyring.mac("list of secrets", content).hex()
+        generation = self._keyring.generation
+        line = json.dumps({"generation": generation, "tag": tag, "content": content.decode()}).encode()
+        self._store.change({**rows, LIST: line})
+        self._write_anchor(_Listed(listed.epoch, listed.rows, tag))
+
+    def _write_anchor(self, listed: _Listed) -> None:
+        content = json.dumps({"epoch": listed.epoch, "tag": listed.tag}).encode() + b"\n"
+        try:
+            write_whole(self._anchor, content)
+        except OSError as error:
+            raise InputError(f"The anchor '{self._anchor}' cannot be written: {error.strerror}.") from None
+
+    def _anchored(self) -> dict[str, Any] | None:
+        try:
+            found = json.loads(self._anchor.read_bytes())
+            return {"epoch": int(found["epoch"]), "tag": str(found["tag"])}
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, LookupError, TypeError):
+            raise VerificationError(f"The anchor '{self._anchor}' cannot be read: restore a copy of it.") from None
+
+    def _list(self, rows: Mapping[str, bytes]) -> _Listed:
+        """The list of a store whose tag is right."""
+        if LIST not in rows:
+            if rows or self._anchored() is not None:
+                raise VerificationError("The store of secrets has lost its list: restore the newest copy.")
+            return _Listed(0, {})
+        wrong = VerificationError("The list of secrets was changed, or is of another keyring: restore the newest copy.")
+        try:
+            line = json.loads(rows[LIST])
+            content, tag = str(line["content"]), str(line["tag"])
+            made = self._keyring.mac("list of secrets", content.encode(), int(line["generation"])).hex()
+            plain = json.loads(content)
+        except (ValueError, LookupError, TypeError):
+            raise wrong from None
+        if not hmac.compare_digest(made.encode(), tag.encode()):
+            raise wrong
+        return _Listed(plain["epoch"], {name: (one[0], one[1]) for name, one in plain["rows"].items()}, tag)
+
+    def _compare(self, listed: _Listed, anchored: Mapping[str, Any] | None) -> None:
+        """A store one step ahead was written when its process was killed before the anchor was: that is no fault."""
+        if anchored is None:
+            if listed.epoch > 1:
+                raise VerificationError(f"The anchor '{self._anchor}' is missing: restore a copy of it.")
+            return
+        at = f"it is at change {listed.epoch:,}, and its anchor at {anchored['epoch']:,}"
+        if listed.epoch < anchored["epoch"]:
+            raise VerificationError(f"The store of secrets is an older copy ({at}): restore the newest one.")
+        if listed.epoch > anchored["epoch"] + 1:
+            raise VerificationError(f"The anchor of the store of secrets is an older copy ({at}): restore the newest.")
+        if listed.epoch == anchored["epoch"] and listed.tag != anchored["tag"]:
+            raise VerificationError("The store of secrets is not the one of its anchor: restore the newest copy.")
+
+    def _rows(self, rows: Mapping[str, bytes], listed: _Listed) -> dict[str, tuple[int, bytes]]:
+        found = {name: row for name, row in rows.items() if name != LIST}
+        for name in sorted(found.keys() ^ listed.rows.keys()):
+            what = "was added to" if name in found else "is missing from"
+            raise VerificationError(f"The row '{name}' {what} the store of secrets: restore the newest copy.")
+        hashes = {one[1]: name for name, one in listed.rows.items()}
+        for name, (version, expected) in listed.rows.items():
+            row = found[name]
+            made = hashlib.sha256(row).hexdigest()
+            if made == expected:
+                continue
+            if made in hashes:
+                raise VerificationError(f"The row '{name}' of the store of secrets is that of '{hashes[made]}'.")
+            older = int.from_bytes(row[:_COUNTER], "big") < version
+            what = "is an older one, which was put back" if older else "was changed"
+            raise VerificationError(f"The row '{name}' of the store of secrets {what}: restore the newest copy.")
+        return {name: (listed.rows[name][0], row[_COUNTER:]) for name, row in found.items()}
+
+
+def generations(store: Store) -> set[int]:
+    """Numbers of the master keys that rows of a store need."""
+    return {generation_of(row[_COUNTER:]) for name, row in store.read().items() if name != LIST}
