@@ -36,9 +36,7 @@ if TYPE_CHECKING:
 
     from shoal.attacks.base import AttackResult
     from shoal.attacks.case import AttackCase
-    from shoal.table.table import Table
 
-_HOLD_OUT = 0.2
 Step = Callable[[str], None]
 Reader = Callable[[Path], "pl.DataFrame"]
 
@@ -120,6 +118,7 @@ def attack(
     with steps() as step:
         step("loading")
         from shoal.attacks.run import run_attacks
+        from shoal.comparing.attacked import attack_data
         from shoal.io.private import check_private, write_private
 
         place = check_private(html, suffix=".html", replace=replace_html) if html is not None else None
@@ -132,7 +131,7 @@ def attack(
         case, statement, drawn = _case(target, given, known, hold_out, sample, step)
         step("attacking")
         results = run_attacks(case, wanted)
-        data = [_data(result) for result in results]
+        data = [attack_data(result) for result in results]
         if place is not None:
             from shoal.reports.attack import attack_html
 
@@ -286,69 +285,17 @@ def _written_case(folder: Path, hierarchies: Mapping[str, str], known: Known) ->
 
 def _made_case(path: Path, hold_out: float | None, known: Known, step: Step) -> tuple[AttackCase, str]:
     """A release made from a recipe, with people kept back before it where no control is given."""
-    from shoal.attacks.holdout import hold_out as split
-    from shoal.attacks.run import make_case, refuse_overlap
-    from shoal.attacks.views import people_frame, release_view
+    from shoal.comparing.attacked import HOLD_OUT, Beside, recipe_case
     from shoal.io.recipes import load_recipe
-    from shoal.running import anonymize_table, read_recipe_source
-    from shoal.table.keys import Keys
 
-    recipe, control = load_recipe(path), known.control
-    if control is not None and hold_out is not None:
+    if known.control is not None and hold_out is not None:
         raise InputError("Give either --control or --hold-out: there is one control.")
-    step("reading")
-    table = read_recipe_source(recipe)
-    keys = Keys.from_seed(recipe.seed if known.seed is None else known.seed)
-    part = 0.0 if control is not None else _HOLD_OUT if hold_out is None else hold_out
-    inside, kept = split(table, keys, part)
-    release = anonymize_table(recipe, inside, progress=step)
-    people = people_frame(release) if known.against is None else known.read(known.against)
-    outside = _dated(known.read(control), table) if control is not None else kept
-    if control is not None and outside is not None:
-        refuse_overlap(table.frame if known.against is None else people, outside)
-    told = "Nobody was held out, so there is no control." if outside is None else None
-    case = make_case(
-        release_view(release), release.manifest, keys, against=people, control=outside, no_control=told,
-        release=release, aligned=known.against is None, held_out=control is None,
-        others=known.others,
+    recipe = load_recipe(path)
+    people, outside = known.tables
+    return recipe_case(
+        recipe, part=HOLD_OUT if hold_out is None else hold_out, seed=known.seed, progress=step,
+        beside=Beside(against=people, control=outside, others=known.others),
     )  # fmt: skip
-    return case, release.manifest["statement"]
-
-
-def _dated(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
-    """A control with dates written as the source writes them."""
-    import polars as pl
-
-    given = {name: spec.format for name, spec in table.schema.specs.items() if spec.format is not None}
-    texts = [name for name in given if name in frame.columns and frame[name].dtype == pl.String]
-    return frame.with_columns(pl.col(name).str.to_date(given[name]) for name in texts)
-
-
-def _data(result: AttackResult) -> dict[str, Any]:
-    """A result as plain data."""
-    return {
-        "name": result.name,
-        "story": result.story,
-        "note": result.note,
-        "excess": result.excess,
-        "figures": [
-            {
-                "name": one.name,
-                "value": one.value,
-                "low": one.low,
-                "high": one.high,
-                "baseline": one.baseline,
-                "control": one.control,
-                "control_interval": one.control_interval,
-                "trials": one.trials,
-                "beats": one.beats,
-                "excess": one.excess,
-                "told": one.told(),
-            }
-            for one in result.figures
-        ],
-        "also": result.also,
-    }
 
 
 def _show(results: Sequence[AttackResult], title: str, html: Path | None) -> None:

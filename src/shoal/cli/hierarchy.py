@@ -15,10 +15,10 @@ from shoal.errors import HierarchyError, InputError
 from shoal.grammar import pairs, separator_character
 
 if TYPE_CHECKING:
-    from shoal.cli.trees import Known, Reading
     from shoal.hierarchy.costs import LevelCost
     from shoal.hierarchy.hierarchy import Hierarchy
     from shoal.hierarchy.suggest import Suggestion
+    from shoal.starting.known import Known, Reading
 
 app = typer.Typer(help="Propose, look at, edit, export and check hierarchies.")
 
@@ -71,10 +71,10 @@ def suggest(
     """Propose hierarchies by type, with a reason each."""
     with steps() as step:
         step("loading")
-        from shoal.cli.trees import check_output, known_columns, write_tree
         from shoal.hierarchy.suggest import HOWS
         from shoal.hierarchy.suggest import suggest as propose
         from shoal.params import choice
+        from shoal.starting.known import check_output, known_columns, write_tree
 
         if how is not None:
             choice("shoal hierarchy suggest", "how", how, HOWS)
@@ -143,9 +143,9 @@ def edit(
     rename OLD to NEW · move LABEL under PARENT · merge A, B as NEW · split LABEL into NEW: A, B; OTHER: C ·
     add level above 0: NEW = A, B · drop level 1
     """
-    from shoal.cli.trees import check_output, file_tree, write_tree
     from shoal.hierarchy.costs import level_costs
     from shoal.hierarchy.edits import apply_edit
+    from shoal.starting.known import check_output, file_tree, write_tree
 
     found = file_tree(tree, None, None)
     for one in edits:
@@ -172,7 +172,7 @@ def export(
     """Write a recipe's hierarchy as a file, one line a value, to edit and name."""
     with steps() as step:
         step("loading")
-        from shoal.cli.trees import check_export, recipe_trees, write_tree
+        from shoal.starting.known import check_export, recipe_trees, write_tree
 
         file = output or recipe.with_name(re.sub(r"[^\w.-]", "_", column) + ".csv")
         place = check_export(file, replace, recipe)
@@ -215,7 +215,7 @@ def check(
 
 
 def _reading(separator: str | None, types: list[str] | None) -> Reading:
-    from shoal.cli.trees import Reading
+    from shoal.starting.known import Reading
 
     settings = {
         name: dict(zip(("type", "format"), kind.split(maxsplit=1), strict=False))
@@ -227,7 +227,7 @@ def _reading(separator: str | None, types: list[str] | None) -> Reading:
 def _one_tree(
     tree: Path, column: str | None, data: Path | None, reading: Reading, step: Any
 ) -> tuple[Hierarchy, Known | None]:
-    from shoal.cli.trees import column_of, file_tree, is_recipe, recipe_trees
+    from shoal.starting.known import column_of, file_tree, is_recipe, recipe_trees
 
     if is_recipe(tree):
         if column is None:
@@ -238,10 +238,10 @@ def _one_tree(
 
 
 def _checks(tree: Path, column: str | None, data: Path | None, reading: Reading, step: Any) -> list[dict[str, Any]]:
-    from shoal.cli.trees import column_of, file_rows, is_recipe, known_columns, recipe_tree
     from shoal.hierarchy.faults import find_faults
     from shoal.hierarchy.hierarchy import Hierarchy
     from shoal.io.recipes import load_recipe
+    from shoal.starting.known import column_of, file_rows, is_recipe, known_columns, recipe_tree
 
     if not is_recipe(tree):
         name = column or tree.stem

@@ -1,4 +1,4 @@
-"""What ``shoal hierarchy`` works on: columns of a file or a recipe, how often each value occurs, and their trees."""
+"""What hierarchies are edited by: columns of a file or a recipe, how often each value occurs, and their trees."""
 
 from __future__ import annotations
 
@@ -58,6 +58,11 @@ def known_columns(source: Path, names: Sequence[str], beside: Sequence[str], how
     if is_recipe(source):
         return _of_recipe(_recipe(source), names, beside, step)
     return _of_file(source, names, beside, how, step)
+
+
+def recipe_columns(recipe: Recipe, names: Sequence[str], beside: Sequence[str] = ()) -> list[Known]:
+    """The named columns of a recipe, its quasi-identifiers by default."""
+    return _of_recipe(recipe, names, beside, lambda step: None)
 
 
 def recipe_trees(source: Path, names: Sequence[str], step: Step) -> list[tuple[Hierarchy, Known]]:

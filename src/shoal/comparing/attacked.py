@@ -1,0 +1,91 @@
+"""A recipe's release made in memory to be attacked, with people kept back before it as a control."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from shoal.attacks.base import AttackResult
+from shoal.attacks.case import AttackCase
+from shoal.attacks.holdout import hold_out
+from shoal.attacks.run import make_case, refuse_overlap
+from shoal.attacks.views import people_frame, release_view
+from shoal.io.recipes import Recipe
+from shoal.running import anonymize_table, read_recipe_source
+from shoal.table.keys import Keys
+from shoal.table.table import Table
+
+HOLD_OUT = 0.2
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Beside:
+    """What is known beside the release: people in the data, people outside it, and further releases."""
+
+    against: pl.DataFrame | None = None
+    control: pl.DataFrame | None = None
+    others: Sequence[tuple[pl.DataFrame, Mapping[str, Any]]] = ()
+
+
+def recipe_case(
+    recipe: Recipe,
+    *,
+    part: float = HOLD_OUT,
+    beside: Beside | None = None,
+    seed: int | None = None,
+    progress: Callable[[str], None] = lambda step: None,
+) -> tuple[AttackCase, str]:
+    """A release made from a recipe, and what it states; ``part`` is kept back where no control is given."""
+    known = beside or Beside()
+    progress("reading")
+    table = read_recipe_source(recipe)
+    keys = Keys.from_seed(recipe.seed if seed is None else seed)
+    inside, kept = hold_out(table, keys, 0.0 if known.control is not None else part)
+    release = anonymize_table(recipe, inside, progress=progress)
+    people = people_frame(release) if known.against is None else known.against
+    outside = kept if known.control is None else _dated(known.control, table)
+    if known.control is not None and outside is not None:
+        refuse_overlap(table.frame if known.against is None else people, outside)
+    told = "Nobody was held out, so there is no control." if outside is None else None
+    case = make_case(
+        release_view(release), release.manifest, keys, against=people, control=outside, no_control=told,
+        release=release, aligned=known.against is None, held_out=known.control is None, others=known.others,
+    )  # fmt: skip
+    return case, release.manifest["statement"]
+
+
+def _dated(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
+    """A control with dates written as the source writes them."""
+    given = {name: spec.format for name, spec in table.schema.specs.items() if spec.format is not None}
+    texts = [name for name in given if name in frame.columns and frame[name].dtype == pl.String]
+    return frame.with_columns(pl.col(name).str.to_date(given[name]) for name in texts)
+
+
+def attack_data(result: AttackResult) -> dict[str, Any]:
+    """A result as plain data."""
+    return {
+        "name": result.name,
+        "story": result.story,
+        "note": result.note,
+        "excess": result.excess,
+        "figures": [
+            {
+                "name": one.name,
+                "value": one.value,
+                "low": one.low,
+                "high": one.high,
+                "baseline": one.baseline,
+                "control": one.control,
+                "control_interval": one.control_interval,
+                "trials": one.trials,
+                "beats": one.beats,
+                "excess": one.excess,
+                "told": one.told(),
+            }
+            for one in result.figures
+        ],
+        "also": result.also,
+    }
