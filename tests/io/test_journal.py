@@ -12,7 +12,8 @@ import pytest
 
 import shoal
 from shoal.errors import InputError, VerificationError
-from shoal.io.journal import _FACTS, START, _hash, _line, check_journal, log_release, read_journal
+from shoal.io.chain import START, as_line, hash_of, link
+from shoal.io.journal import _FACTS, check_journal, log_release, read_journal
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +65,7 @@ def odd(**changes: object) -> bytes:
     """A first line whose hash is right, and whose content is not what any release writes."""
     facts = dict.fromkeys(_FACTS, "")
     entry = {"entry": 1, "time": "", "who": "", "event": "", "release": facts, "previous": START} | changes
-    return _line(entry | {"hash": _hash(entry)})
+    return as_line(entry | {"hash": hash_of(entry)})
 
 
 TAMPERED: dict[str, Callable[[bytes], bytes]] = {
@@ -147,3 +148,34 @@ def test_a_log_that_nobody_can_add_to_is_told(
     monkeypatch.setattr("os.access", lambda place, mode: False)
     with pytest.raises(InputError, match="No line can be added"):
         check_journal(log)
+
+
+@pytest.fixture
+def events(tmp_path: Path) -> Path:
+    """A server's log as it is exported."""
+    place, head = tmp_path / "server.log", START
+    told = [("login", {}), ("question", {"of": "q1", "sha256": "ab"}), ("refusal", {"of": "q1"}), ("login", {})]
+    with place.open("wb") as file:
+        for number, (event, facts) in enumerate(told, 1):
+            entry = link(number, head, who="ruth", event=event, facts=facts)
+            head = entry["hash"]
+            file.write(as_line(entry))
+    return place
+
+
+def test_a_server_s_log_is_the_same_chain(events: Path, log: Path) -> None:
+    found = read_journal(events)
+    assert [entry["event"] for entry in found.entries] == ["login", "question", "refusal", "login"]
+    for how in ("a line dropped", "two lines moved", "a line twice", "rehashed", "spaces", "cut", "the first dropped"):
+        events_before = events.read_bytes()
+        events.write_bytes(TAMPERED[how](events_before))
+        with pytest.raises(VerificationError, match="log"):
+            read_journal(events)
+        events.write_bytes(events_before)
+    events.write_bytes(b"".join(events.read_bytes().splitlines(keepends=True)[:-1]))
+    assert len(read_journal(events).entries) == 3
+    with pytest.raises(VerificationError, match="lines at its end were dropped"):
+        read_journal(events, head=found.head)
+    events.write_bytes(log.read_bytes().replace(b'"release":{', b'"facts":{'))
+    with pytest.raises(VerificationError, match="was changed"):
+        read_journal(events)

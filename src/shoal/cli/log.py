@@ -10,7 +10,7 @@ import typer
 from shoal.cli.options import Json
 from shoal.cli.show import say, show_json, show_table
 
-app = typer.Typer(help="Keep, and check, a log of releases whose lines cannot be changed unnoticed.")
+app = typer.Typer(help="Keep, and check, a log whose lines cannot be changed unnoticed.")
 
 _File = Annotated[Path, typer.Argument(metavar="FILE.log", help="The log.", show_default=False)]
 
@@ -23,7 +23,7 @@ def _start(context: typer.Context) -> None:
 
 @app.command()
 def show(log: _File, as_json: Json = False) -> None:
-    """List its releases, after checking every line."""
+    """List its lines, after checking every one."""
     from shoal.io.journal import read_journal
 
     found = read_journal(log)
@@ -32,10 +32,13 @@ def show(log: _File, as_json: Json = False) -> None:
         return
     rows = []
     for one in found.entries:
-        made = one["release"]
+        made = one.get("release")
         when = one["time"][:16].replace("T", " ")
-        name = Path(made["folder"]).name
-        rows.append((str(one["entry"]), when, one["who"], one["event"], name, f"{made['rows']:,}", made["statement"]))
+        start = (str(one["entry"]), when, one["who"], one["event"])
+        if made is None:  # a line of a server's log
+            rows.append((*start, "", "", ", ".join(f"{key} {value}" for key, value in one["facts"].items())))
+        else:
+            rows.append((*start, Path(made["folder"]).name, f"{made['rows']:,}", made["statement"]))
     show_table([">", "when (UTC)", "who", "what", "release", ">rows", "statement"], rows)
     say(f"Head: {found.head}")
 

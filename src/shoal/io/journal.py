@@ -1,39 +1,24 @@
 """The log of releases: who released what, and when, in lines that are only ever added.
 
-One JSON object a line, which holds the hash of the line before. A line that was changed, dropped, inserted or moved
-breaks the chain; lines dropped at the end do not, so whoever wants to notice that keeps the head, the hash of the last
-line, somewhere else.
+Its lines are chained (:mod:`shoal.io.chain`), as those of a server's log are, which is read here too.
 """
 
 from __future__ import annotations
 
 import getpass
 import hashlib
-import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from shoal.errors import InputError, VerificationError
+from shoal.io.chain import START, Journal, as_line, chained, link
 from shoal.io.locks import locked
 from shoal.io.output import is_release
 from shoal.verify.folder import MANIFEST, read_manifest
 
 SUFFIX = ".log"
-START = "0" * 64
-_FIELDS = ("entry", "time", "who", "event", "release", "previous", "hash")
 _FACTS = ("folder", "source", "statement", "kind", "rows", "acknowledged", "data", "manifest", "shoal")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Journal:
-    """The entries of a log whose chain holds, and the hash of the last."""
-
-    entries: list[dict[str, Any]]
-    head: str
 
 
 def check_journal(path: str | Path, *, release: str | Path | None = None) -> Path:
@@ -68,9 +53,11 @@ def read_journal(path: str | Path, *, head: str | None = None) -> Journal:
         raise InputError(f"There is no log '{path}': check the path.") from None
     except OSError as error:
         raise InputError(f"The log '{path}' cannot be read: {error.strerror}.") from None
-    journal = _chained(content, str(path))
-    if head is not None and head not in (START, *(entry["hash"] for entry in journal.entries)):
-        raise VerificationError(f"The log '{path}' has no line with the hash given: lines at its end were dropped.")
+    journal = chained(content, str(path), {"release": _FACTS, "facts": None})
+    for number, entry in enumerate(journal.entries, 1):
+        if "release" in entry and not _is_told(entry["release"]):
+            raise VerificationError(f"Line {number} of the log '{path}' is not as it was written.")
+    journal.refuse_shorter(head, str(path))
     return journal
 
 
@@ -91,9 +78,10 @@ def log_release(path: str | Path, folder: str | Path, *, event: str = "released"
     }
     with locked(place):
         journal = read_journal(place) if place.exists() else Journal(entries=[], head=START)
-        entry = _entry(journal, event, facts)
+        number = len(journal.entries) + 1
+        entry = link(number, journal.head, who=_who(), event=event, facts=facts, under="release")
         try:
-            _add(place, _line(entry))
+            _add(place, as_line(entry))
         except OSError as error:
             raise InputError(
                 f"The release in '{folder}' is not in the log '{path}': {error.strerror}. Add it with 'shoal log add'."
@@ -110,18 +98,6 @@ def _add(place: Path, line: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def _entry(journal: Journal, event: str, facts: Mapping[str, Any]) -> dict[str, Any]:
-    entry: dict[str, Any] = {
-        "entry": len(journal.entries) + 1,
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        "who": _who(),
-        "event": event,
-        "release": dict(facts),
-        "previous": journal.head,
-    }
-    return entry | {"hash": _hash(entry)}
-
-
 def _who() -> str:
     """The account by what the system says, since anybody can set LOGNAME and USER."""
     try:
@@ -134,46 +110,5 @@ def _who() -> str:
         return f"user {os.getuid()}"
 
 
-def _hash(entry: Mapping[str, Any]) -> str:
-    content = {key: value for key, value in entry.items() if key != "hash"}
-    return hashlib.sha256(_line(content)).hexdigest()
-
-
-def _line(entry: Mapping[str, Any]) -> bytes:
-    return json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-
-
-def _chained(content: bytes, name: str) -> Journal:
-    entries: list[dict[str, Any]] = []
-    head = START
-    if content and not content.endswith(b"\n"):
-        raise VerificationError(f"The log '{name}' does not end with a whole line: its last line was cut.")
-    for number, line in enumerate(content.splitlines(keepends=True), 1):
-        entry = _parsed(line)
-        if entry is None:
-            raise VerificationError(f"Line {number} of the log '{name}' is not as it was written.")
-        if entry["hash"] != _hash(entry):
-            raise VerificationError(f"Line {number} of the log '{name}' was changed: its hash is another.")
-        if entry["previous"] != head or entry["entry"] != number:
-            raise VerificationError(
-                f"Line {number} of the log '{name}' does not follow the one before it: lines were dropped, inserted or "
-                "moved."
-            )
-        head = entry["hash"]
-        entries.append(entry)
-    return Journal(entries=entries, head=head)
-
-
-def _parsed(line: bytes) -> dict[str, Any] | None:
-    """An entry as it is written, None where a line is none: other spaces or a key twice would hash the same."""
-    try:
-        found = json.loads(line)
-        same = _line(found) == line
-    except (ValueError, RecursionError):
-        return None
-    fits = isinstance(found, dict) and tuple(found) == _FIELDS and isinstance(found["release"], dict)
-    if not same or not fits or type(found["entry"]) is not int or tuple(found["release"]) != _FACTS:
-        return None
-    texts = [found[key] for key in ("time", "who", "event", "previous", "hash")]
-    texts += [found["release"][key] for key in ("folder", "statement")]
-    return found if all(isinstance(one, str) for one in texts) and type(found["release"]["rows"]) is int else None
+def _is_told(facts: dict[str, Any]) -> bool:
+    return all(isinstance(facts[key], str) for key in ("folder", "statement")) and type(facts["rows"]) is int
