@@ -205,7 +205,7 @@ def test_rows_that_cannot_be_taken_are_refused_as_in_memory(change: tuple[str, A
     [
         ("line,age,sex\n1,2,m\n2,3\n", "1 rows of 'people.csv' have more or fewer cells than its header"),
         ("line,age,sex\n1,2,m\n2,3,m,hidden\n", "1 rows of 'people.csv' have more or fewer cells than its header"),
-        ("line,age,sex\n1,2,m\n \t\n2,3,f\n", "1 lines of the source have nothing but white space"),
+        ("line,age,sex\n1,2,m\n \x01\n2,3,f\n", "1 lines of the source have nothing but white space"),
         ('line,age,sex\n1,30,"m\n2,31,f"\n3,32,m\n', "2 lines of the source have an odd number of quotes"),
         ("line,age,age\n1,2,3\n", "'people.csv' has two columns called 'age'"),
         ("line,age,sex\n", "The table has no rows"),
@@ -223,6 +223,7 @@ def test_text_that_cannot_be_read_is_refused(content: str, words: str, spark: An
 ODD = """\ufeffline, age ,sex\r
 1,"30",m\r
 \r
+\t \r
 2, 31 ,"with ""quotes"", and a comma"\r
 3,"32","m"\r
 4,"",f\r
@@ -239,7 +240,7 @@ def test_odd_text_and_several_files_are_read_as_in_memory(spark: Any, tmp_path: 
     assert found[:2] == (0, "")
     parts = tmp_path / "parts"
     parts.mkdir()
-    for at, rows in enumerate((ODD.splitlines(keepends=True)[1:4], ODD.splitlines(keepends=True)[4:])):
+    for at, rows in enumerate((ODD.splitlines(keepends=True)[1:5], ODD.splitlines(keepends=True)[5:])):
         (parts / f"{at}.csv").write_text("line,age,sex\n" + "".join(rows), newline="")
     recipe.write_text(recipe.read_text().replace('path = "people.csv"', 'name = "people"\npath = "parts/*.csv"'))
     for engine in ("spark", "memory"):

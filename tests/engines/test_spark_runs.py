@@ -15,7 +15,8 @@ import pytest
 
 from shoal.engines import cluster
 from shoal.engines.scratch import clear
-from shoal.engines.spread import CHANGED, Each, Mapped
+from shoal.engines.spark import _files, _frames, starts
+from shoal.engines.spread import CHANGED, PLACE_BITS, Each, Mapped
 from shoal.errors import InputError, MissingExtraError
 from shoal.io.recipes import load_recipe
 from shoal.streaming.spark import spark_source
@@ -128,11 +129,29 @@ def test_no_cell_stands_in_what_a_machine_says_of_its_rows() -> None:
     assert "could not read, code or publish its rows (InvalidOperationError)" in logged
     assert "hidden" not in logged
 
+    def panicking(frame: pl.DataFrame) -> pl.DataFrame:
+        raise pl.exceptions.PanicException("no 'hidden' was expected")
+
+    assert not issubclass(pl.exceptions.PanicException, Exception)
+    with pytest.raises(InputError) as found:
+        list(Mapped(Each(panicking))(iter(batches)))
+    assert "hidden" not in "".join(traceback.format_exception(found.value))
+
     def changed(frame: pl.DataFrame) -> pl.DataFrame:
         raise InputError(CHANGED)
 
     with pytest.raises(InputError, match="The source changed"):
         list(Mapped(Each(changed))(iter(batches)))
+
+
+def test_parts_are_read_by_number_however_many_there_are(tmp_path: Path) -> None:
+    numbers = [0, 2, 99_999, 100_000, 1_000_000]
+    for number in reversed(numbers):
+        rows = pl.DataFrame({"r": [number << PLACE_BITS], "c0": [number]})
+        rows.write_parquet(tmp_path / f"part-{number:05d}-0123.snappy.parquet")
+    assert [int(path.name.split("-")[1]) for path in _files(tmp_path)] == numbers
+    assert pl.concat(_frames(tmp_path, ["c0"]))["c0"].to_list() == numbers
+    assert starts(tmp_path)[-1] == len(numbers)
 
 
 def test_scratch_that_others_wrote_to_after_its_run_is_cleared(tmp_path: Path) -> None:

@@ -169,13 +169,20 @@ def observed(rows: Any, column: str) -> tuple[Any, Any]:
     return rows.observe(seen, count(column).alias("n")), seen
 
 
-def refuse_broken_lines(session: Any, files: Sequence[str]) -> None:
-    """Refuse text in which a line ends inside quotes, where Spark would begin a row, or that it would leave out."""
-    from pyspark.sql.functions import col, expr, length
+def refuse_broken_lines(session: Any, files: Sequence[str], separator: str | None) -> None:
+    """Refuse text in which a line ends inside quotes, where Spark would begin a row, or a row that it would leave out.
+
+    Parameters
+    ----------
+    separator
+        Between cells: blanks without one are no row, which is what Spark and everybody else leave out. None where
+        there is a single column, or nobody knows how many, so that they may be one.
+    """
+    from pyspark.sql.functions import col, expr
 
     lines = session.read.text(list(files)).select(
         expr("(length(value) - length(replace(value, '\"', ''))) % 2").alias("odd"),
-        ((length("value") > 0) & col("value").rlike(r"^[\x00-\x20]+$")).cast("int").alias("blank"),
+        (col("value").rlike(r"^[\x00-\x20]+$") & ~col("value").rlike(_no_row(separator))).cast("int").alias("blank"),
     )
     found = collected(lines.groupBy().sum()).fill_null(0).row(0)
     if found[0]:
@@ -188,6 +195,15 @@ def refuse_broken_lines(session: Any, files: Sequence[str]) -> None:
             f"{found[1]} lines of the source have nothing but white space, which Spark leaves out: remove them, or use "
             "the engine 'duckdb', which reads rows of missing cells."
         )
+
+
+def _no_row(separator: str | None) -> str:
+    """A pattern of the lines of blanks that are no row anywhere."""
+    return "^$" if separator is None else f"^[{_BLANKS.replace(separator, '')}]*$"
+
+
+# What strips at the edges both in Java and in Python.
+_BLANKS = " \t\x0b\x0c\r\x1c\x1d\x1e\x1f"
 
 
 def mapped(rows: Any, made: Mapped, empty: pl.DataFrame) -> Any:

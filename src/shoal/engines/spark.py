@@ -348,8 +348,8 @@ def starts(folder: Path) -> np.ndarray:
 
 
 def _files(folder: Path) -> list[Path]:
-    """The files of the parts of a folder, in their order."""
-    files = sorted(folder.glob("part-*.parquet"))
+    """The files of the parts of a folder, in their order: of their numbers, which have five digits or more."""
+    files = sorted(folder.glob("part-*.parquet"), key=lambda path: (int(path.name.split("-")[1]), path.name))
     if not files:
         raise InputError(
             f"The executors of Spark wrote nothing to '{folder.parent}' that the driver can see: name a folder that "

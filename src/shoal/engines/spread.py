@@ -62,7 +62,7 @@ class Mapped:
                     yield from frame.to_arrow(compat_level=pl.CompatLevel.oldest()).to_batches()
         except ShoalError:
             raise
-        except Exception as error:  # whose words may quote cells, and would stand in logs
+        except (Exception, pl.exceptions.PanicException) as error:  # whose words may quote cells, in logs
             raise InputError(
                 f"A machine of Spark could not read, code or publish its rows ({type(error).__name__})."
             ) from None

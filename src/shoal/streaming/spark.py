@@ -147,9 +147,11 @@ def _source(
 def _text(spark: Any, files: list[str], kind: str, recipe: Recipe, names: Sequence[str] | None) -> Any:
     """Delimited text, every cell as it stands, beside rows of another length."""
     source = recipe.source
-    refuse_broken_lines(spark, files)
+    named = source.columns or names  # as they stand there, since Spark gives columns of one name others
+    separator = source.separator or ("\t" if kind == ".tsv" else ",")
+    refuse_broken_lines(spark, files, separator if len(named or ()) > 1 else None)
     reader = spark.read.options(
-        sep=source.separator or ("\t" if kind == ".tsv" else ","), encoding=_charset(source.encoding), quote='"',
+        sep=separator, encoding=_charset(source.encoding), quote='"',
         escape='"', enforceSchema=False, inferSchema=False, header=source.columns is None,
         columnPruning=False,  # a row is looked at as a whole
         mode="PERMISSIVE", columnNameOfCorruptRecord=_ODD,  # other modes quote the row that they refuse in logs
@@ -159,7 +161,6 @@ def _text(spark: Any, files: list[str], kind: str, recipe: Recipe, names: Sequen
         rows = reader.schema(f"{kinds}, {_ODD} string").csv(files)
     else:
         rows = reader.schema(reader.csv(files).schema.add(_ODD, "string")).csv(files)
-    named = source.columns or names  # as they stand there, since Spark gives columns of one name others
     return rows if named is None else rows.toDF(*named, _ODD)
 
 
