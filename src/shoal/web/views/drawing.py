@@ -1,0 +1,212 @@
+"""Plots as SVG that stands in a page: classes instead of styles, a title and a description in words, no script."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from markupsafe import Markup
+
+WIDTH = 640
+_LETTER = 6.6
+_LONGEST = 26
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bar:
+    """A bar with its interval, and marks beside it (name to value)."""
+
+    label: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    marks: tuple[tuple[str, float], ...] = ()
+    kind: str = "main"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dot:
+    """A point of a plane; ``kind`` is a class: ``front``, ``best``, ``own`` or nothing."""
+
+    x: float
+    y: float
+    label: str
+    told: str
+    kind: str = ""
+
+
+def _svg(body: Sequence[str], height: float, title: str, told: str) -> Markup:
+    head = f'<svg class="plot" viewBox="0 0 {WIDTH} {height:.0f}" width="{WIDTH}" height="{height:.0f}" role="img">'
+    named = f"<title>{escape(title)}</title><desc>{escape(told)}</desc>"
+    return Markup(f"{head}{named}{''.join(body)}</svg>")
+
+
+def _text(x: float, y: float, text: str, anchor: str = "middle", kind: str = "") -> str:
+    name = f' class="{kind}"' if kind else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{name}>{escape(text)}</text>'
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
+    return f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
+
+
+def _box(x: float, y: float, width: float, height: float, kind: str, told: str) -> str:
+    size = f'width="{max(width, 0.0):.1f}" height="{max(height, 0.0):.1f}"'
+    return f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" {size}><title>{escape(told)}</title></rect>'
+
+
+def short(text: str, longest: int = _LONGEST) -> str:
+    """A text that fits beside a bar."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def percent(value: float) -> str:
+    """A share for people."""
+    return f"{100 * value:.3g} %"
+
+
+def _places(high: float) -> list[float]:
+    """Round places of an axis from 0 to beyond its largest figure."""
+    if high <= 0:
+        return [0.0, 1.0]
+    step = 10.0 ** -12
+    while True:
+        for factor in (1, 2, 2.5, 5):
+            if high / (step * factor) <= 5:
+                count = int(high / (step * factor) - 1e-9) + 1
+                return [place * step * factor for place in range(count + 1)]
+        step *= 10
+
+
+def bars(title: str, told: str, given: Sequence[Bar], *, shares: bool = True, most: float | None = None) -> Markup:
+    """Lying bars with intervals and marks; numbers stand at their ends."""
+    show = percent if shares else lambda value: f"{value:,.4g}"
+    left = 16 + _LETTER * max([min(len(one.label), _LONGEST) for one in given], default=0)
+    right = WIDTH - 78.0
+    ends = [value for one in given for value in (one.value, one.high or 0.0, *dict(one.marks).values())]
+    high = max([most or 0.0, *ends])
+    places = _places(1.0 if shares and high > 0.5 else high)
+    top = places[-1] or 1.0
+    names = list(dict.fromkeys(name for one in given for name, _ in one.marks))
+    body, y0 = _mark_legend(names, left), 26.0 if names else 8.0
+
+    def at(value: float) -> float:
+        return left + (right - left) * min(value / top, 1.0)
+
+    bottom = y0 + 26.0 * len(given)
+    for place in places:
+        body += [_line(at(place), y0, at(place), bottom, "grid"), _text(at(place), bottom + 16, show(place))]
+    for place, one in enumerate(given):
+        y = y0 + 26.0 * place
+        told_one = f"{one.label}: {show(one.value)}"
+        body.append(_text(left - 8, y + 17, short(one.label), "end"))
+        body.append(_box(left, y + 5, at(one.value) - left, 16, f"bar {one.kind}", told_one))
+        if one.low is not None and one.high is not None:
+            body.append(_line(at(one.low), y + 13, at(one.high), y + 13, "interval"))
+            body += [_line(at(end), y + 9, at(end), y + 17, "interval") for end in (one.low, one.high)]
+        for name, value in one.marks:
+            body.append(_mark(at(value), y + 13, names.index(name), f"{one.label}, {name}: {show(value)}"))
+        far = max([at(one.value), at(one.high or 0.0), *(at(value) + 6 for _, value in one.marks)])
+        body.append(_text(far + 8, y + 17, show(one.value), "start", "number"))
+    body.append(_line(left, y0, left, bottom, "axis"))
+    return _svg(body, bottom + 26, title, told)
+
+
+def _mark(x: float, y: float, which: int, told: str) -> str:
+    """A diamond for the first kind of mark, a ring for the second."""
+    name = f"<title>{escape(told)}</title>"
+    if which == 0:
+        points = f"{x:.1f},{y - 7:.1f} {x + 6:.1f},{y:.1f} {x:.1f},{y + 7:.1f} {x - 6:.1f},{y:.1f}"
+        return f'<polygon class="mark m0" points="{points}">{name}</polygon>'
+    return f'<circle class="mark m1" cx="{x:.1f}" cy="{y:.1f}" r="5.5">{name}</circle>'
+
+
+def _mark_legend(names: Sequence[str], left: float) -> list[str]:
+    found, x = [], left + 8
+    for which, name in enumerate(names):
+        found += [_mark(x, 11, which, name), _text(x + 11, 15, name, "start")]
+        x += 40 + _LETTER * len(name)
+    return found
+
+
+def columns(title: str, told: str, labels: Sequence[str], series: dict[str, Sequence[float]]) -> Markup:
+    """Standing bars of one or two series of shares, side by side."""
+    left, bottom, y0 = 56.0, 190.0, 28.0 if len(series) > 1 else 12.0
+    places = _places(max((value for values in series.values() for value in values), default=0.0))
+    top = places[-1] or 1.0
+    body: list[str] = []
+    x = left
+    for place, name in enumerate(series if len(series) > 1 else ()):
+        body += [_box(x, 6, 12, 12, f"bar s{place}", name), _text(x + 17, 16, name, "start")]
+        x += 36 + _LETTER * len(name)
+    for value in places:
+        y = bottom - (bottom - y0) * value / top
+        body += [_line(left, y, WIDTH - 10, y, "grid"), _text(left - 6, y + 4, percent(value), "end")]
+    wide = (WIDTH - 10 - left) / max(len(labels), 1)
+    each = min(wide * 0.8 / max(len(series), 1), 46.0)
+    tilted = max(map(len, labels), default=0) * _LETTER > wide - 6
+    for which, (name, values) in enumerate(series.items()):
+        for place, value in enumerate(values):
+            start = left + wide * (place + 0.5) - each * len(series) / 2 + each * which
+            size = (bottom - y0) * value / top
+            words = f"{labels[place]}{f', {name}' if len(series) > 1 else ''}: {percent(value)}"
+            body.append(_box(start, bottom - size, each - 1, size, f"bar s{which}", words))
+    deep = 0.0
+    for place, label in enumerate(labels):
+        middle = left + wide * (place + 0.5)
+        if tilted:
+            turn = f' transform="rotate(-40 {middle:.1f} {bottom + 14:.1f})"'
+            where = f'x="{middle:.1f}" y="{bottom + 14:.1f}" text-anchor="end"{turn}'
+            body.append(f"<text {where}>{escape(short(label, 18))}</text>")
+            deep = max(deep, _LETTER * min(len(label), 18) * 0.64)
+        else:
+            body.append(_text(middle, bottom + 16, label))
+    body.append(_line(left, bottom, WIDTH - 10, bottom, "axis"))
+    return _svg(body, bottom + 26 + deep, title, told)
+
+
+def plane(title: str, told: str, dots: Sequence[Dot], front: Sequence[Dot], axes: tuple[str, str]) -> Markup:
+    """Points of a plane, those of the front joined; both axes begin where the points do."""
+    left, right, y0, bottom = 66.0, WIDTH - 16.0, 16.0, 300.0
+    xs, ys = _span([one.x for one in dots]), _span([one.y for one in dots])
+
+    def at(one: Dot) -> tuple[float, float]:
+        across = left + (right - left) * (one.x - xs[0]) / (xs[-1] - xs[0])
+        return across, bottom - (bottom - y0) * (one.y - ys[0]) / (ys[-1] - ys[0])
+
+    body: list[str] = []
+    for value in xs:
+        x = left + (right - left) * (value - xs[0]) / (xs[-1] - xs[0])
+        body += [_line(x, y0, x, bottom, "grid"), _text(x, bottom + 16, f"{value:.4g}")]
+    for value in ys:
+        y = bottom - (bottom - y0) * (value - ys[0]) / (ys[-1] - ys[0])
+        body += [_line(left, y, right, y, "grid"), _text(left - 6, y + 4, f"{value:.4g}", "end")]
+    if len(front) > 1:
+        body.append(f'<polyline class="front" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in map(at, front))}"/>')
+    for one in dots:
+        x, y = at(one)
+        size = 8 if one.kind in ("best", "own") else 6
+        where = f'class="dot {one.kind}" cx="{x:.1f}" cy="{y:.1f}" r="{size}"'
+        body.append(f"<circle {where}><title>{escape(one.told)}</title></circle>")
+        body.append(_text(x, y - size - 4, one.label, kind="number"))
+    body += [_line(left, bottom, right, bottom, "axis"), _line(left, y0, left, bottom, "axis")]
+    body.append(_text((left + right) / 2, bottom + 38, axes[0]))
+    middle = (y0 + bottom) / 2
+    body.append(
+        f'<text x="14" y="{middle:.0f}" text-anchor="middle" transform="rotate(-90 14 {middle:.0f})">'
+        f"{escape(axes[1])}</text>"
+    )
+    return _svg(body, bottom + 48, title, told)
+
+
+def _span(values: Sequence[float]) -> list[float]:
+    """Round places around values, with some room."""
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    room = (high - low) * 0.1 or abs(high) * 0.1 or 0.5
+    step = _places(high - low + 2 * room)
+    size = step[1] - step[0]
+    first = int((low - room) / size) if low - room >= 0 else int((low - room) / size) - 1
+    first = max(first, 0) if low >= 0 else first
+    last = int((high + room) / size) + 1
+    return [place * size for place in range(first, last + 1)]

@@ -1,0 +1,312 @@
+"""What came of a job, as its page shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from shoal.reports.risk import page_data
+from shoal.web.views.drawing import Bar, Dot, bars, columns, percent, plane
+from shoal.web.views.models import model_words
+
+_ATTACKERS = {
+    "prosecutor": "Prosecutor: knows that somebody is in the table",
+    "journalist": "Journalist: picks somebody of the population",
+    "marketer": "Marketer: matches everybody",
+    "sample": "Unique in the table",
+    "population": "Unique in the population",
+    "household": "Households",
+    "special": "Special uniques",
+    "dis": "Special uniques",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A plot with the same numbers as a table beside it."""
+
+    title: str
+    svg: Markup
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RiskView:
+    """The risk of the source as it is."""
+
+    facts: tuple[tuple[str, str], ...]
+    groups: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...]
+    figures: tuple[Figure, ...]
+    sensitive: tuple[tuple[str, ...], ...]
+    quasi: tuple[str, ...]
+
+
+def risk_view(found: Mapping[str, Any]) -> RiskView:
+    """What a risk assessment found."""
+    figures: Mapping[str, Any] = found["figures"]
+    drawn = page_data({**found, "class_sizes": {int(size): n for size, n in found["class_sizes"].items()}})
+    facts = [("Rows", f"{found['rows']:,}")]
+    facts += [("People", f"{found['records']:,}")] if found["people"] else []
+    for name, words in (("prosecutor-max", "Largest risk"), ("prosecutor-mean", "Mean risk"),
+                        ("sample-unique", "Alone"), ("prosecutor-at-risk", "At risk")):  # fmt: skip
+        facts += [(words, percent(figures[name]["value"]))] if name in figures else []
+    groups: dict[str, list[tuple[str, ...]]] = {}
+    for name, one in figures.items():
+        heading = _ATTACKERS.get(name.split("-")[0], "Sensitive attributes")
+        groups.setdefault(heading, []).append(_risk_row(name, one))
+    total = max(sum(one["records"] for one in drawn["sizes"]), 1)
+    shares = [one["records"] / total for one in drawn["sizes"]]
+    labels = [one["label"] for one in drawn["sizes"]]
+    told = f"{percent(shares[0])} of the rows are alone on the quasi-identifiers."
+    sizes = Figure(
+        title="Rows by how many look the same", svg=columns("Rows by size of class", told, labels, {"rows": shares}),
+        headings=("Look the same", "Classes", "Rows"),
+        rows=tuple((one["label"], f"{one['classes']:,}", f"{one['records']:,}") for one in drawn["sizes"]),
+    )  # fmt: skip
+    adds = [
+        Bar(label=name, value=max(drop, 0.0)) for name, drop in zip(drawn["columns"], drawn["mean_drop"], strict=True)
+    ]
+    most = max(adds, key=lambda one: one.value, default=None)
+    words = "" if most is None else f"Without {most.label}, the mean risk would fall by {percent(most.value)}."
+    contributions = Figure(
+        title="What each quasi-identifier adds to the mean risk", svg=bars("Contributions", words, adds),
+        headings=("Left out", "Mean risk falls by", "Alone falls by"),
+        rows=tuple(
+            (name, percent(mean), percent(unique))
+            for name, mean, unique in zip(drawn["columns"], drawn["mean_drop"], drawn["unique_drop"], strict=True)
+        ),
+    )  # fmt: skip
+    return RiskView(
+        facts=tuple(facts), groups=tuple((name, tuple(rows)) for name, rows in groups.items()),
+        figures=(sizes, *([contributions] if adds else [])), quasi=tuple(found["quasi"]),
+        sensitive=tuple(_sensitive_row(name, one) for name, one in found["sensitive"].items()),
+    )  # fmt: skip
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.4g}"
+
+
+def _risk_row(name: str, one: Mapping[str, Any]) -> tuple[str, ...]:
+    show = _number if name.endswith("-expected") else percent
+    low, high = one["interval"]
+    interval = "counted" if low == high else f"{show(low)} to {show(high)}"
+    baseline = "–" if one["baseline"] is None else show(one["baseline"])
+    return name, show(one["value"]), interval, baseline, one["sentence"]
+
+
+def _sensitive_row(name: str, one: Mapping[str, Any]) -> tuple[str, ...]:
+    return name, *(_number(one.get(key)) for key in ("distinct_l", "entropy_l", "recursive_c", "t"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """One release that was tried."""
+
+    number: int
+    label: str
+    shown: tuple[str, ...]
+    suppressed: str
+    classes: str
+    note: str
+    mark: str
+    done: bool
+    models: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExploreView:
+    """Utility against protection, and against measured risk."""
+
+    axes: tuple[str, ...]
+    points: tuple[Point, ...]
+    figures: tuple[Figure, ...]
+    recommendation: str
+    notes: tuple[str, ...]
+
+
+_MARKS = {"best": "recommended", "front": "on the front", "": ""}
+
+
+def explore_view(found: Mapping[str, Any]) -> ExploreView:
+    """What a sweep found."""
+    axes = [f"{one['name']} ({'lower' if one['better'] == 'down' else 'higher'} is better)" for one in found["axes"]]
+    points = [_point(one, found) for one in found["points"]]
+    figures = [_plane(found, place) for place in range(1, len(found["axes"]))]
+    return ExploreView(
+        axes=tuple(axes), points=tuple(points), figures=tuple(one for one in figures if one is not None),
+        recommendation=found["recommendation"], notes=tuple(found["notes"]),
+    )  # fmt: skip
+
+
+def _kind(number: int, found: Mapping[str, Any]) -> str:
+    return "best" if number == found["recommended"] else "front" if number in found["front"] else ""
+
+
+def _point(one: Mapping[str, Any], found: Mapping[str, Any]) -> Point:
+    done = one["status"] == "done"
+    note = " ".join(filter(None, [one["reason"], *one["over"]]))
+    return Point(
+        number=one["number"], label=one["label"], shown=tuple(one["shown"].values()), done=done,
+        suppressed=percent(one["suppressed"]) if done else "–", classes=f"{one['classes']:,}" if done else "–",
+        note=note if done else f"{one['status']}: {note}", mark=_MARKS[_kind(one["number"], found)],
+        models=tuple(model_words(model) for model in one["models"]),
+    )  # fmt: skip
+
+
+def _plane(found: Mapping[str, Any], place: int) -> Figure | None:
+    first, second = found["axes"][0], found["axes"][place]
+    dots = {
+        one["number"]: Dot(
+            x=one["values"][first["role"]], y=one["values"][second["role"]], label=str(one["number"] + 1),
+            told=f"{one['number'] + 1}: {one['label']}", kind=_kind(one["number"], found),
+        )
+        for one in found["points"]
+        if one["values"].get(first["role"]) is not None and one["values"].get(second["role"]) is not None
+    }  # fmt: skip
+    if not dots:
+        return None
+    front = [dots[number] for number in found["fronts"][second["role"]] if number in dots]
+    title = f"{first['name']} against {second['name']}"
+    told = f"{len(dots)} releases; {len(front)} of them are beaten by no other on both."
+    ways = [f"{one['name']} ({'lower' if one['better'] == 'down' else 'higher'} is better)" for one in (first, second)]
+    return Figure(
+        title=title, svg=plane(title, told, list(dots.values()), front, (ways[0], ways[1])),
+        headings=("Release", first["name"], second["name"]),
+        rows=tuple((one.told, f"{one.x:.4g}", f"{one.y:.4g}") for one in dots.values()),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttackView:
+    """One attack with its figures."""
+
+    name: str
+    story: str
+    note: str
+    figures: tuple[tuple[str, ...], ...]
+    told: tuple[str, ...]
+    svg: Markup | None
+    beats: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttacksView:
+    """All attacks on a release of the recipe."""
+
+    statement: str
+    hold_out: str
+    attacks: tuple[AttackView, ...]
+    silent: tuple[tuple[str, str], ...]
+    worst: str
+
+
+def attacks_view(found: Mapping[str, Any]) -> AttacksView:
+    """What attackers achieve."""
+    made = [one for one in found["attacks"] if one["figures"]]
+    beating = [one for one in made if any(each["beats"] for each in one["figures"])]
+    worst = (
+        f"{len(beating)} of {len(made)} attacks do better than guessing."
+        if beating else f"None of {len(made)} attacks does better than guessing."
+    )  # fmt: skip
+    silent = [(one["name"], one["note"]) for one in found["attacks"] if not one["figures"]]
+    return AttacksView(
+        statement=found["statement"], hold_out=percent(found["hold_out"]), worst=worst, silent=tuple(silent),
+        attacks=tuple(_attack(one) for one in made),
+    )  # fmt: skip
+
+
+def _attack(one: Mapping[str, Any]) -> AttackView:
+    given = [
+        Bar(
+            label=each["name"], value=each["value"], low=each["low"], high=each["high"],
+            marks=tuple((name, each[name]) for name in ("baseline", "control") if each[name] is not None),
+            kind="bad" if each["beats"] and each["baseline"] is not None else "main",
+        )
+        for each in one["figures"]
+    ]  # fmt: skip
+    told = [each["told"] for each in one["figures"]]
+    return AttackView(
+        name=one["name"], story=one["story"], note=one["note"], told=tuple(dict.fromkeys(told)),
+        figures=tuple(map(_attack_row, one["figures"])), beats=any(each["beats"] for each in one["figures"]),
+        svg=bars(f"Attack {one['name']}", " ".join(told), given),
+    )  # fmt: skip
+
+
+def _attack_row(one: Mapping[str, Any]) -> tuple[str, ...]:
+    control = "–" if one["control"] is None else percent(one["control"])
+    if one["control_interval"]:
+        low, high = one["control_interval"]
+        control += f" ({percent(low)} to {percent(high)})"
+    return (
+        one["name"], percent(one["value"]), f"{percent(one['low'])} to {percent(one['high'])}", control,
+        "–" if one["baseline"] is None else percent(one["baseline"]),
+        "–" if one["baseline"] is None else "yes" if one["beats"] else "no", f"{one['trials']:,}",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """A cell before and after."""
+
+    before: str
+    after: str
+    kind: str  # same, changed, star or gone
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareView:
+    """Some rows before and after, and distributions of columns."""
+
+    statement: str
+    total: int
+    suppressed: int
+    columns: tuple[tuple[str, str], ...]
+    rows: tuple[tuple[int, tuple[Cell, ...]], ...]
+    figures: tuple[Figure, ...]
+    measures: tuple[tuple[str, str], ...]
+
+
+def compare_view(found: Mapping[str, Any]) -> CompareView:
+    """Original and release side by side."""
+    return CompareView(
+        statement=found["statement"], total=found["total"], suppressed=found["suppressed"],
+        columns=tuple((one["name"], one["role"]) for one in found["columns"]),
+        rows=tuple((one["number"], tuple(map(_cell, one["before"], one["after"]))) for one in found["rows"]),
+        figures=tuple(_distribution(name, one) for name, one in found["distributions"].items()),
+        measures=tuple((name, _number(value)) for name, value in found["measures"].items()),
+    )  # fmt: skip
+
+
+def _cell(before: str | None, after: str | None) -> Cell:
+    old = "" if before is None else before
+    if after is None:
+        return Cell(before=old, after="", kind="gone")
+    kind = "star" if after == "*" else "same" if _same(old, after) else "changed"
+    return Cell(before=old, after=after, kind=kind)
+
+
+def _same(old: str, new: str) -> bool:
+    if old == new or (old == "" and new == "<missing>"):
+        return True
+    try:
+        return float(old) == float(new)
+    except ValueError:
+        return False
+
+
+def _distribution(name: str, one: Mapping[str, Any]) -> Figure:
+    series: dict[str, Sequence[float]] = {"original": one["before"], "release": one["after"]}
+    told = f"{percent(one['variation'])} of the rows would have to change their value to make the two equal."
+    return Figure(
+        title=name, svg=columns(f"{name} before and after", told, one["labels"], series),
+        headings=(name, "Original", "Release"),
+        rows=tuple(
+            (label, percent(old), percent(new))
+            for label, old, new in zip(one["labels"], one["before"], one["after"], strict=True)
+        ),
+    )  # fmt: skip
