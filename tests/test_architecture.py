@@ -92,7 +92,7 @@ ONLY_IN = {
     "adbc_driver_postgresql": {"engines/postgres.py"},
     "pyspark": {"engines/cluster.py"},
     "cryptography": {"vault/seal.py", "vault/signing.py"},
-    "argon2": {"vault/seal.py"},
+    "argon2": {"vault/seal.py", "web/accounts/passwords.py"},
     "matplotlib": {"papers/plots.py"},
     "pyreadstat": {"io/labelled.py"},
     "fastexcel": {"io/workbook.py"},

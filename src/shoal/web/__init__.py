@@ -1,0 +1,1 @@
+"""The workbench in a browser, and the trusted server: pages, an API for programs, accounts and jobs."""

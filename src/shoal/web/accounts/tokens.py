@@ -1,0 +1,80 @@
+"""Tokens of programs: random, kept as a hash, for some scopes, until a day."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.orm import Session as Db
+
+from shoal.web.accounts.proofs import hash_of, new_proof
+from shoal.web.errors import invalid, missing
+from shoal.web.permissions import ACTIONS, SCOPES, Principal
+from shoal.web.store.base import now
+from shoal.web.store.opening import Store
+from shoal.web.store.people import Token, User
+
+PREFIX = "shoal_"
+MOST_DAYS = 366
+_TOUCH = 60
+
+
+def scopes_of(role: str) -> list[str]:
+    """Scopes that a token of somebody with a role can make use of."""
+    useful = {action.scope for action in ACTIONS.values() if role in action.roles}
+    return [scope for scope in SCOPES if scope in useful]
+
+
+def make_token(db: Db, me: Principal, *, name: str, scopes: Collection[str], days: float) -> tuple[Token, str]:
+    """A new token, shown this once. One that a token asks for is no stronger and lives no longer than that one."""
+    name = name.strip()
+    if not 1 <= len(name) <= 80:
+        raise invalid("A token needs a name of at most 80 characters: say what it is for.", "name")
+    if not 0 < days <= MOST_DAYS:
+        raise invalid(f"A token is good for up to {MOST_DAYS} days: give a number between.", "days")
+    possible = set(scopes_of(me.role)) if me.via == "session" else set(scopes_of(me.role)) & me.scopes
+    if not scopes or set(scopes) - possible:
+        raise invalid(f"The scopes of this token have to be among: {', '.join(sorted(possible))}.", "scopes")
+    expires = now(hours=24 * days)
+    if me.via == "token":
+        own = db.scalar(select(Token.expires).where(Token.hash == me.proof))
+        expires = min(expires, own or expires)
+    proof = new_proof(PREFIX)
+    row = Token(hash=hash_of(proof), user=me.id, name=name, scopes=sorted(scopes), expires=expires)
+    db.add(row)
+    db.flush()
+    return row, proof
+
+
+def tokens_of(db: Db, user: str) -> list[Token]:
+    """The tokens of a user that are good today."""
+    chosen = select(Token).where(Token.user == user, Token.expires > now()).order_by(Token.created)
+    return list(db.scalars(chosen))
+
+
+def revoke(db: Db, user: str, token: str) -> None:
+    """End a token of a user."""
+    if not db.execute(delete(Token).where(Token.id == token, Token.user == user)).rowcount:  # type: ignore[attr-defined]
+        raise missing()
+
+
+def bearer(store: Store, header: str | None) -> Principal | None:
+    """Who a header of a request stands for."""
+    kind, _, proof = (header or "").partition(" ")
+    if kind.lower() != "bearer" or not proof.startswith(PREFIX):
+        return None
+    with store.reading() as db:
+        row = db.execute(
+            select(Token, User).join(User, User.id == Token.user).where(Token.hash == hash_of(proof.strip()))
+        ).one_or_none()
+    if row is None:
+        return None
+    token, user = row
+    if not user.active or token.expires < now():
+        return None
+    if token.used is None or token.used < now(seconds=-_TOUCH):
+        with store.writing() as db:
+            db.execute(update(Token).where(Token.id == token.id).values(used=now()))
+    return Principal(
+        id=user.id, name=user.name, role=user.role, via="token", scopes=frozenset(token.scopes), proof=token.hash
+    )

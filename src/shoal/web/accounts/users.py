@@ -1,0 +1,88 @@
+"""Users: made by an admin, who hands over a link; whoever opens it chooses the password."""
+
+from __future__ import annotations
+
+import re
+
+from sqlalchemy import func, select, update
+from sqlalchemy.orm import Session as Db
+
+from shoal.web.accounts.passwords import hashed
+from shoal.web.accounts.proofs import hash_of, new_proof
+from shoal.web.accounts.sessions import end_all
+from shoal.web.errors import Refused, conflict, invalid
+from shoal.web.permissions import ADMIN, ROLES
+from shoal.web.store.base import now
+from shoal.web.store.people import Link, User
+
+LINK_HOURS = 48
+_NAME = re.compile(r"[\w.@+-]{1,64}")
+
+
+def make_user(db: Db, name: str, role: str, password: str | None = None) -> User:
+    """A new user, who cannot sign in before there is a password."""
+    if not _NAME.fullmatch(name):
+        raise invalid("A name has up to 64 letters, digits and . @ + - _: choose another.", "name")
+    if role not in ROLES:
+        raise invalid(f"A role is one of: {', '.join(ROLES)}.", "role")
+    if named(db, name) is not None:
+        raise conflict("Somebody has this name already: choose another.")
+    user = User(name=name, role=role, password=None if password is None else hashed(password))
+    db.add(user)
+    db.flush()
+    return user
+
+
+def named(db: Db, name: str) -> User | None:
+    """The user of a name, whatever its capitals."""
+    return db.scalars(select(User).where(func.lower(User.name) == name.lower())).first()
+
+
+def make_link(db: Db, user: User) -> str:
+    """A link that lets a user choose a password, once; earlier ones end."""
+    proof = new_proof()
+    db.execute(update(Link).where(Link.user == user.id, Link.used.is_(None)).values(used=now()))
+    db.add(Link(hash=hash_of(proof), purpose="password", user=user.id, expires=now(hours=LINK_HOURS)))
+    return proof
+
+
+def open_link(db: Db, proof: str) -> User:
+    """Whose link it is; refused where it was used, ended, or never was."""
+    link = db.get(Link, hash_of(proof), with_for_update=True)
+    user = None if link is None or link.used is not None or link.expires < now() else db.get(User, link.user)
+    if user is None or not user.active:
+        raise Refused(404, "link-ended", "This link was used, or has ended: ask whoever runs the server for another.")
+    return user
+
+
+def use_link(db: Db, proof: str, password: str) -> User:
+    """Choose the password by a link, which ends all sessions and the link."""
+    user = open_link(db, proof)
+    user.password = hashed(password)
+    db.execute(update(Link).where(Link.hash == hash_of(proof)).values(used=now()))
+    end_all(db, user.id)
+    return user
+
+
+def change(db: Db, user: User, *, role: str | None = None, active: bool | None = None) -> None:
+    """Another role, or an end to an account; one admin is always left. All sessions of the user end."""
+    if role is not None and role not in ROLES:
+        raise invalid(f"A role is one of: {', '.join(ROLES)}.", "role")
+    stays = (role or user.role) == ADMIN and (user.active if active is None else active)
+    others = db.scalar(
+        select(func.count()).select_from(User).where(User.role == ADMIN, User.active, User.id != user.id)
+    )
+    if user.role == ADMIN and user.active and not stays and not others:
+        raise conflict("This is the last admin: make another one first.")
+    user.role = role or user.role
+    user.active = user.active if active is None else active
+    end_all(db, user.id)
+
+
+def first_admin(db: Db) -> str | None:
+    """A one-time link for the admin, where nobody can sign in as one yet; the rest of an address."""
+    ready = select(User).where(User.role == ADMIN, User.active, User.password.is_not(None))
+    if db.scalars(ready).first() is not None:
+        return None
+    admin = named(db, ADMIN) or make_user(db, ADMIN, ADMIN)
+    return make_link(db, admin)

@@ -1,0 +1,238 @@
+"""What a request has at hand: who asks, what the address names, the database, and how a page is answered.
+
+Every route has ``Annotated[Here, needs("some.action")]``, which lets nobody in who may not do that.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Protocol, TypeVar
+
+from fastapi import Depends, Request
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from sqlalchemy.orm import Session as Db
+from starlette.datastructures import FormData
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from shoal.version import VERSION
+from shoal.web.accounts.forms import check_origin, check_token, new_token, spend
+from shoal.web.accounts.sessions import SignedIn, cookie_name, signed_in
+from shoal.web.errors import API, Refused, missing
+from shoal.web.permissions import ACTIONS, Principal, allow
+from shoal.web.projects.workspace import Workspace
+from shoal.web.settings import Settings
+from shoal.web.store.opening import Store
+from shoal.web.things import Named, load_named
+
+_T = TypeVar("_T")
+_PAGES = Environment(
+    loader=PackageLoader("shoal.web", "templates"), autoescape=select_autoescape(default=True),
+    undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+)  # fmt: skip
+
+NAVIGATION = (
+    ("project.list", "/", "Projects"),
+    ("release.list", "/releases", "Releases"),
+    ("question.list", "/questions", "Questions"),
+    ("vault.read", "/vault", "Vault"),
+    ("user.read", "/users", "Users"),
+    ("log.read", "/log", "Log"),
+)
+
+
+class Keyring(Protocol):
+    """Seals what the server keeps, and opens it again; what a secret belongs to is authenticated with it."""
+
+    def seal(self, purpose: str, name: str, data: bytes) -> bytes: ...
+
+    def unseal(self, purpose: str, name: str, sealed: bytes) -> bytes: ...
+
+
+class Here:
+    """One request, of somebody who may do what they ask for."""
+
+    def __init__(self, request: Request, principal: Principal | None, session: SignedIn | None, named: Named) -> None:
+        self.request = request
+        self._principal = principal
+        self.session = session
+        self._named = named
+
+    @property
+    def settings(self) -> Settings:
+        return self.request.app.state.settings
+
+    @property
+    def store(self) -> Store:
+        return self.request.app.state.store
+
+    @property
+    def keyring(self) -> Keyring:
+        """What seals secrets."""
+        return self.request.app.state.keyring
+
+    @property
+    def someone(self) -> Principal | None:
+        """Who asks, None on public pages that nobody has signed in for."""
+        return self._principal
+
+    @property
+    def me(self) -> Principal:
+        """Who asks."""
+        if self._principal is None:
+            raise missing()
+        return self._principal
+
+    def named(self, kind: type[_T]) -> _T:
+        """What the address names: ``here.named(Release)``."""
+        for row in vars(self._named).values():
+            if isinstance(row, kind):
+                return row
+        raise missing()
+
+    def reading(self) -> AbstractContextManager[Db]:
+        return self.store.reading()
+
+    def writing(self) -> AbstractContextManager[Db]:
+        return self.store.writing()
+
+    @cached_property
+    def workspace(self) -> Workspace:
+        """The project that the address names, with the newest version of its recipe."""
+        project = self._named.project
+        if project is None:
+            raise missing()
+        with self.reading() as db:
+            return Workspace.newest(db, project, self.settings)
+
+    @property
+    def data(self) -> Path:
+        """The data folder of the server."""
+        return self.settings.folder
+
+    def may(self, action: str) -> bool:
+        """Whether a page should show a way to do something; whether it can be done is decided again there."""
+        return allow(self._principal, action)
+
+    @property
+    def navigation(self) -> list[tuple[str, str, str]]:
+        """The pages that this account can open."""
+        return [one for one in NAVIGATION if self.may(one[0])]
+
+    def token(self) -> str:
+        """A token for one form; templates call it ``csrf()``."""
+        return "" if self.session is None else new_token(self.session)
+
+    def page(self, template: str, status: int = 200, **values: Any) -> Response:
+        """A page from a template, which knows ``here``, ``me`` and ``csrf`` beside the values."""
+        return render(self.request, template, values, status=status, here=self)
+
+    def see(self, address: str) -> Response:
+        """Send a browser to another page, after a form."""
+        return RedirectResponse(address, 303)
+
+    @property
+    def by_htmx(self) -> bool:
+        """Whether a fragment is asked for, and not a whole page."""
+        return self.request.headers.get("hx-request") == "true"
+
+
+def render(
+    request: Request, template: str, values: dict[str, Any], *, status: int = 200, here: Here | None = None,
+    headers: dict[str, str] | None = None,
+) -> Response:  # fmt: skip
+    """A template as an answer."""
+    here = here or getattr(request.state, "here", None) or Here(request, None, None, Named())
+    known = {"here": here, "me": here.someone, "csrf": here.token, "version": VERSION}
+    return HTMLResponse(_PAGES.get_template(template).render(**known, **values), status, headers=headers)
+
+
+async def _form(request: Request) -> FormData | None:
+    """The fields of a form that a browser sends."""
+    if request.method != "POST" or request.url.path.startswith(API):
+        return None
+    return await request.form()
+
+
+class Needs:
+    """Lets somebody in who may do something, and nobody else.
+
+    ``again`` takes the same form more than once, for what changes nothing.
+    """
+
+    def __init__(self, action: str, *, again: bool = False) -> None:
+        self.action, self.again = action, again
+        ACTIONS[action]  # a misspelt action is our own fault, told at import
+
+    def __call__(self, request: Request, form: Annotated[FormData | None, Depends(_form)]) -> Here:
+        here = self.let_in(request)
+        if request.method == "POST" and not request.url.path.startswith(API) and here.session is not None:
+            self.check_form(here, form or {})
+        return here
+
+    def let_in(self, request: Request) -> Here:
+        """Who asks and what for, or why not."""
+        programs = request.url.path.startswith(API)
+        principal, session = _by_token(request) if programs else _by_cookie(request)
+        request.state.here = here = Here(request, principal, session, Named())
+        if not programs and request.method not in ("GET", "HEAD"):
+            check_origin(request, here.settings)
+        public = ACTIONS[self.action].public
+        if principal is None and not public:
+            raise _unknown(request)
+        if not allow(principal, self.action):
+            raise Refused(403, "forbidden", "Your account may not do this: ask whoever runs the server.")
+        if not public:
+            with here.reading() as db:
+                here._named, things = load_named(db, request.path_params)
+            if not all(allow(principal, self.action, thing) for thing in things):
+                raise missing()
+        return here
+
+    def check_form(self, here: Here, fields: Any) -> None:
+        """Refuse a form that is not of this session, or was sent already."""
+        if here.session is None:
+            raise _unknown(here.request)
+        nonce = check_token(here.session, fields)
+        if not self.again:
+            spend(here.store, here.session, nonce)
+            here.request.state.spent = (here.session, nonce)
+
+
+class Streams(Needs):
+    """The same for a body that the route reads by itself."""
+
+    def __call__(self, request: Request) -> Here:  # type: ignore[override]
+        return self.let_in(request)
+
+
+def needs(action: str, *, again: bool = False) -> Any:
+    """What a route declares: ``here: Annotated[Here, needs("project.read")]``."""
+    return Depends(Needs(action, again=again))
+
+
+def streams(action: str) -> Any:
+    """The same for a route that reads its body by itself."""
+    return Depends(Streams(action))
+
+
+def _by_cookie(request: Request) -> tuple[Principal | None, SignedIn | None]:
+    settings: Settings = request.app.state.settings
+    session = signed_in(request.app.state.store, request.cookies.get(cookie_name(settings)), settings)
+    return (None, None) if session is None else (session.principal, session)
+
+
+def _by_token(request: Request) -> tuple[Principal | None, None]:
+    from shoal.web.accounts.tokens import bearer
+
+    return bearer(request.app.state.store, request.headers.get("authorization")), None
+
+
+def _unknown(request: Request) -> Refused:
+    if request.url.path.startswith(API):
+        message = "This needs a token: send it as 'Authorization: Bearer ...'."
+        return Refused(401, "unauthorised", message, headers={"www-authenticate": "Bearer"})
+    if request.headers.get("hx-request") == "true":
+        return Refused(401, "unauthorised", "You are signed out: sign in again.", headers={"hx-redirect": "/login"})
+    return Refused(303, "unauthorised", "Sign in first.", headers={"location": "/login"})

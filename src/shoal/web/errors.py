@@ -1,0 +1,133 @@
+"""What a request is answered that cannot be done: one shape for programs, a readable page for people."""
+
+from __future__ import annotations
+
+import errno
+import logging
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, RedirectResponse, Response
+
+from shoal.errors import GateError, InfeasibleError, InternalError, MissingExtraError, ShoalError, VerificationError
+
+API = "/api/v1"
+_log = logging.getLogger("shoal.web")
+_STATUS: dict[type[ShoalError], int] = {
+    InfeasibleError: 409, GateError: 409, VerificationError: 409, MissingExtraError: 501, InternalError: 500,
+}  # fmt: skip
+_WORDS = {
+    400: ("bad-request", "The request cannot be read."),
+    404: ("not-found", "There is nothing here, or nothing that you may see."),
+    405: ("method-not-allowed", "This address takes no such request."),
+}
+_INTERNAL = "Something went wrong on the server: try again, and tell whoever runs it if it stays."
+
+
+class ErrorBody(BaseModel):
+    """What went wrong."""
+
+    code: str
+    message: str
+    where: str | None = None
+
+
+class ErrorAnswer(BaseModel):
+    """The one shape of every error."""
+
+    error: ErrorBody
+
+
+class Refused(Exception):
+    """A request that is refused: ``code`` for programs, one sentence for people, ``where`` for a field of a form."""
+
+    def __init__(
+        self, status: int, code: str, message: str, *, where: str | None = None, headers: dict[str, str] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status, self.code, self.message, self.where = status, code, message, where
+        self.headers = headers or {}
+
+
+def missing() -> Refused:
+    """What is told of things that are not there, and of those that somebody may not see."""
+    return Refused(404, *_WORDS[404])
+
+
+def conflict(message: str) -> Refused:
+    """Somebody else was quicker."""
+    return Refused(409, "conflict", message)
+
+
+def invalid(message: str, where: str | None = None) -> Refused:
+    """A field of a form that has to change."""
+    return Refused(422, "invalid", message, where=where)
+
+
+def refusal(error: ShoalError) -> Refused:
+    """One of Shoal's own errors, whose sentence holds no value of a cell."""
+    status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 422)
+    return Refused(status, type(error).__name__, str(error))
+
+
+def add_handlers(app: FastAPI) -> None:
+    """Answer every error of an application in our own way."""
+
+    @app.exception_handler(Refused)
+    def refused(request: Request, error: Refused) -> Response:
+        return answer(request, error)
+
+    @app.exception_handler(ShoalError)
+    def shoal(request: Request, error: ShoalError) -> Response:
+        return answer(request, refusal(error))
+
+    @app.exception_handler(HTTPException)
+    def http(request: Request, error: HTTPException) -> Response:
+        code, message = _WORDS.get(error.status_code, _WORDS[400])
+        return answer(request, Refused(error.status_code, code, message, headers=dict(error.headers or {})))
+
+    @app.exception_handler(RequestValidationError)
+    def validation(request: Request, error: RequestValidationError) -> Response:
+        return answer(request, _field(error))
+
+    @app.exception_handler(OSError)
+    def system(request: Request, error: OSError) -> Response:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return answer(request, Refused(507, "disk-full", "The server's disk is full: make room, then try again."))
+        return unforeseen(request, error)
+
+    @app.exception_handler(Exception)
+    def unforeseen(request: Request, error: Exception) -> Response:
+        _log.error("%s in %s %s", type(error).__name__, request.method, _route(request))
+        return answer(request, Refused(500, "internal", _INTERNAL))
+
+
+def _route(request: Request) -> str:
+    """The address as the route writes it, without anybody's identifiers."""
+    return getattr(request.scope.get("route"), "path", "?")
+
+
+def _field(error: RequestValidationError) -> Refused:
+    """The first field that does not fit, without what was given for it."""
+    first: dict[str, Any] = dict(error.errors()[0])
+    place = [str(part) for part in first["loc"] if part not in ("body", "query", "path")]
+    where = ".".join(place) or None
+    named = f"'{where}'" if where else "the request"
+    return Refused(422, "invalid", f"Something is wrong with {named}: {first['msg']}.", where=where)
+
+
+def answer(request: Request, error: Refused) -> Response:
+    """The error as JSON for programs, as a page for people."""
+    if request.url.path.startswith(API):
+        body = {"error": {"code": error.code, "message": error.message, "where": error.where}}
+        return JSONResponse(body, error.status, headers=error.headers)
+    if "location" in error.headers:
+        return RedirectResponse(error.headers["location"], error.status)
+    from shoal.web.accounts.forms import give_back
+    from shoal.web.context import render
+
+    give_back(request)
+    return render(request, "error.html", {"error": error}, status=error.status, headers=error.headers)

@@ -1,0 +1,75 @@
+"""One's own account: the password, the second factor, and tokens for programs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Form
+from starlette.responses import Response
+
+from shoal.web.accounts.passwords import fits, hashed
+from shoal.web.accounts.sessions import end_all
+from shoal.web.accounts.tokens import make_token, revoke, scopes_of, tokens_of
+from shoal.web.context import Here, needs
+from shoal.web.errors import Refused
+from shoal.web.permissions import SCOPES
+from shoal.web.store.people import User
+
+router = APIRouter()
+Account = Annotated[Here, needs("account")]
+
+
+@router.get("/account")
+def show_account(here: Account) -> Response:
+    return _page(here)
+
+
+@router.post("/account/password")
+def change_password(
+    here: Account,
+    old: Annotated[str, Form(max_length=1024)] = "",
+    password: Annotated[str, Form(max_length=1024)] = "",
+    again: Annotated[str, Form(max_length=1024)] = "",
+) -> Response:
+    try:
+        with here.writing() as db:
+            user = db.get_one(User, here.me.id)
+            if not fits(user.password, old):
+                raise Refused(403, "wrong", "The old password is wrong: type it again.", where="old")
+            if password != again:
+                raise Refused(422, "invalid", "The two passwords differ: type them again.", where="again")
+            user.password = hashed(password)
+            end_all(db, user.id, but=here.me.proof)
+    except Refused as error:
+        return _page(here, error=error)
+    return here.see("/account")
+
+
+@router.post("/account/tokens")
+def add_token(
+    here: Account,
+    name: Annotated[str, Form(max_length=200)] = "",
+    days: Annotated[float, Form()] = 90,
+    scopes: Annotated[list[str] | None, Form()] = None,
+) -> Response:
+    try:
+        with here.writing() as db:
+            _, proof = make_token(db, here.me, name=name, scopes=scopes or [], days=days)
+    except Refused as error:
+        return _page(here, error=error)
+    return _page(here, proof=proof)
+
+
+@router.post("/account/tokens/{token}/revoke")
+def revoke_token(here: Account, token: str) -> Response:
+    with here.writing() as db:
+        revoke(db, here.me.id, token)
+    return here.see("/account")
+
+
+def _page(here: Here, *, error: Refused | None = None, proof: str | None = None) -> Response:
+    with here.reading() as db:
+        user, tokens = db.get_one(User, here.me.id), tokens_of(db, here.me.id)
+    scopes = {scope: SCOPES[scope] for scope in scopes_of(here.me.role)}
+    status = 200 if error is None else error.status
+    return here.page("account.html", status, user=user, tokens=tokens, scopes=scopes, error=error, proof=proof)

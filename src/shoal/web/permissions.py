@@ -1,0 +1,112 @@
+"""Who may do what: one table and one function, which every page and every call of the API goes through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+ADMIN, CUSTODIAN, RESEARCHER, AUDITOR = ROLES = ("admin", "custodian", "researcher", "auditor")
+_ALL = frozenset(ROLES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Principal:
+    """Somebody who proved who they are: by a session in a browser, or by a token that has scopes.
+
+    ``proof`` is the hash of the cookie or the token.
+    """
+
+    id: str
+    name: str
+    role: str
+    via: str = "session"
+    scopes: frozenset[str] = frozenset()
+    proof: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thing:
+    """What something is done to, as far as permission goes: whose it is, and who else was granted it."""
+
+    owner: str | None = None
+    granted: Collection[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Action:
+    """Who may do something: these roles, for those things that ``rule`` allows; by token only with the scope."""
+
+    roles: frozenset[str] = _ALL
+    scope: str | None = None
+    rule: Callable[[Principal, Thing], bool] = lambda principal, thing: True
+    public: bool = False
+
+
+def _if_granted(principal: Principal, thing: Thing) -> bool:
+    return principal.role != RESEARCHER or principal.id in thing.granted
+
+
+def _if_own(principal: Principal, thing: Thing) -> bool:
+    return principal.role != RESEARCHER or principal.id == thing.owner
+
+
+
+def _of(*roles: str) -> frozenset[str]:
+    return frozenset(roles)
+
+
+# Scopes that a token may have. Without one, as for passwords and second factors, no token will do.
+SCOPES = {
+    "projects:read": "see projects, recipes and jobs",
+    "projects:write": "make and change projects, upload, start jobs",
+    "releases:read": "list and download releases",
+    "releases:write": "grant and sign releases",
+    "questions:read": "read questions and answers",
+    "questions:write": "ask, and decide",
+    "users:read": "list users",
+    "users:write": "make and change users",
+    "log:read": "read the log and what answers told",
+    "tokens": "list, make and revoke tokens",
+}
+
+ACTIONS: dict[str, Action] = {
+    "public": Action(public=True),
+    "home": Action(),
+    "account": Action(),
+    "token.manage": Action(scope="tokens"),
+    "user.read": Action(roles=_of(ADMIN), scope="users:read"),
+    "user.manage": Action(roles=_of(ADMIN), scope="users:write"),
+    "project.list": Action(roles=_of(CUSTODIAN), scope="projects:read"),
+    "project.read": Action(roles=_of(CUSTODIAN), scope="projects:read"),
+    "project.create": Action(roles=_of(CUSTODIAN), scope="projects:write"),
+    "project.edit": Action(roles=_of(CUSTODIAN), scope="projects:write"),
+    "project.run": Action(roles=_of(CUSTODIAN), scope="projects:write"),
+    "job.read": Action(roles=_of(CUSTODIAN), scope="projects:read"),
+    "job.cancel": Action(roles=_of(CUSTODIAN), scope="projects:write"),
+    "release.list": Action(roles=_of(CUSTODIAN, RESEARCHER, AUDITOR), scope="releases:read"),
+    "release.read": Action(roles=_of(CUSTODIAN, RESEARCHER, AUDITOR), scope="releases:read", rule=_if_granted),
+    "release.download": Action(roles=_of(CUSTODIAN, RESEARCHER), scope="releases:read", rule=_if_granted),
+    "release.dossier": Action(roles=_of(CUSTODIAN, AUDITOR), scope="releases:read"),
+    "release.grant": Action(roles=_of(CUSTODIAN), scope="releases:write"),
+    "release.sign": Action(roles=_of(CUSTODIAN), scope="releases:write"),
+    "question.ask": Action(roles=_of(RESEARCHER), scope="questions:write", rule=_if_granted),
+    "question.list": Action(roles=_of(CUSTODIAN, RESEARCHER), scope="questions:read"),
+    "question.read": Action(roles=_of(CUSTODIAN, RESEARCHER), scope="questions:read", rule=_if_own),
+    "question.decide": Action(roles=_of(CUSTODIAN), scope="questions:write"),
+    "vault.read": Action(roles=_of(CUSTODIAN)),
+    "vault.export": Action(roles=_of(CUSTODIAN)),
+    "leak.read": Action(roles=_of(CUSTODIAN, AUDITOR), scope="log:read"),
+    "log.read": Action(roles=_of(ADMIN, AUDITOR), scope="log:read"),
+}
+
+
+def allow(principal: Principal | None, action: str, thing: Thing | None = None) -> bool:
+    """Whether somebody may do something, to some thing where there is one."""
+    wanted = ACTIONS[action]
+    if wanted.public:
+        return True
+    if principal is None or principal.role not in wanted.roles:
+        return False
+    if principal.via == "token" and (wanted.scope is None or wanted.scope not in principal.scopes):
+        return False
+    return thing is None or wanted.rule(principal, thing)

@@ -1,0 +1,1 @@
+"""Projects: their folders, uploads and the versions of their recipes."""

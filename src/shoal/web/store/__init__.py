@@ -1,0 +1,1 @@
+"""What the server keeps: its tables, how a database is opened, and how older ones are brought up to date."""

@@ -1,0 +1,14 @@
+"""Called by Alembic: runs the steps on the connection that we gave it."""
+
+from __future__ import annotations
+
+from alembic import context
+
+from shoal.web.store import people, trusted, work  # noqa: F401
+from shoal.web.store.base import Base
+
+context.configure(
+    connection=context.config.attributes["connection"], target_metadata=Base.metadata, render_as_batch=True
+)
+with context.begin_transaction():
+    context.run_migrations()

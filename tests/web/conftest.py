@@ -1,0 +1,153 @@
+"""An application of its own for every test, and browsers that are signed in to it.
+
+``app`` is on SQLite; a test that asks for ``every_app`` runs on SQLite and on PostgreSQL.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from argon2 import PasswordHasher
+from fastapi import FastAPI
+
+from shoal.web.accounts import passwords
+from shoal.web.accounts.tokens import make_token, scopes_of
+from shoal.web.accounts.users import make_user
+from shoal.web.app import create_app
+from shoal.web.permissions import ROLES, Principal
+from shoal.web.settings import Settings
+from shoal.web.store.people import User
+from tests.engines.server import Server, binaries, running
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # Starlette would rather have the client's successor
+    from fastapi.testclient import TestClient
+
+PASSWORD = "correct horse battery"
+ADDRESS = "http://localhost"
+
+
+class Browser(TestClient):
+    """A browser: keeps its cookie, says where its forms come from, and sends the token that a page gave it."""
+
+    def __init__(self, app: FastAPI) -> None:
+        super().__init__(app, base_url=ADDRESS, follow_redirects=False, raise_server_exceptions=False)
+
+    def token(self, page: str = "/account") -> str:
+        """A fresh token of a form."""
+        found = re.search(r'name="csrf" value="([^"]+)"', self.get(page).text)
+        assert found is not None, "the page has no form"
+        return found[1]
+
+    def submit(self, address: str, **fields: Any) -> httpx.Response:
+        """Send a form, as a page of ours would."""
+        data = {"csrf": self.token(), **fields} if self.cookies else fields
+        return self.post(address, data=data, headers={"origin": ADDRESS})
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _quick_passwords() -> Iterator[None]:
+    """Passwords that take no time to check: what is tested is who gets in."""
+    slow = passwords._HASHER
+    passwords._HASHER = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    passwords._nobody.cache_clear()
+    yield
+    passwords._HASHER = slow
+    passwords._nobody.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL for all tests that want one."""
+    programs = binaries()
+    if programs is None:
+        pytest.skip("needs PostgreSQL, whose programs are not installed")
+    with running(programs) as server:
+        yield server
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """What the application is told; a test may ask for others."""
+    return Settings(folder=tmp_path / "data")
+
+
+@pytest.fixture
+def app(settings: Settings) -> Iterator[FastAPI]:
+    """An application with a user of every role, called by the role."""
+    made = create_app(settings)
+    add_people(made)
+    yield made
+    made.state.store.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def every_app(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FastAPI]:
+    """The same on both databases."""
+    url = ""
+    if request.param == "postgresql":
+        server, name = request.getfixturevalue("postgres"), f"t{secrets.token_hex(6)}"
+        server.do(f"CREATE DATABASE {name}")
+        url = server.url(name)
+    made = create_app(Settings(folder=tmp_path / "data", database=url))
+    add_people(made)
+    yield made
+    made.state.store.close()
+
+
+def add_people(app: FastAPI) -> None:
+    """A user of every role, and a second researcher."""
+    with app.state.store.writing() as db:
+        for role in ROLES:
+            make_user(db, role, role, PASSWORD)
+        make_user(db, "researcher2", "researcher", PASSWORD)
+
+
+def user_of(app: FastAPI, name: str) -> User:
+    """The row of a user."""
+    from shoal.web.accounts.users import named
+
+    with app.state.store.reading() as db:
+        found = named(db, name)
+    assert found is not None
+    return found
+
+
+def sign_in(app: FastAPI, name: str) -> Browser:
+    """A browser of somebody who has signed in."""
+    browser = Browser(app)
+    answer = browser.submit("/login", name=name, password=PASSWORD)
+    assert answer.status_code == 303, answer.text
+    return browser
+
+
+def program(app: FastAPI, name: str, scopes: list[str] | None = None) -> TestClient:
+    """A program with a token of somebody; all scopes that the role can use unless said otherwise."""
+    user = user_of(app, name)
+    who = Principal(id=user.id, name=user.name, role=user.role)
+    with app.state.store.writing() as db:
+        _, proof = make_token(
+            db, who, name="tests", scopes=scopes_of(user.role) if scopes is None else scopes, days=1
+        )
+    client = TestClient(app, base_url=ADDRESS, raise_server_exceptions=False)
+    client.headers["authorization"] = f"Bearer {proof}"
+    return client
+
+
+@pytest.fixture
+def browser(app: FastAPI) -> Browser:
+    """A browser that nobody has signed in with."""
+    return Browser(app)
+
+
+@pytest.fixture
+def signed_in(app: FastAPI) -> Callable[[str], Browser]:
+    """``signed_in("custodian")``: a browser of somebody with that role."""
+    return lambda name: sign_in(app, name)
