@@ -1,0 +1,129 @@
+"""What all pages of a project share: its tabs, its recipe, saving a new version of it, and jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import Depends, Request
+from sqlalchemy import select
+from starlette.datastructures import FormData, UploadFile
+from starlette.responses import Response
+
+from shoal.errors import ShoalError
+from shoal.io.swap import write_whole
+from shoal.web.context import Here
+from shoal.web.errors import conflict
+from shoal.web.jobs import queue
+from shoal.web.store.work import Job, Project
+from shoal.web.views.place import Place
+
+TABS = (
+    ("data", "Data"), ("hierarchies", "Hierarchies"), ("models", "Models"), ("risk", "Risk"), ("explore", "Explore"),
+    ("compare", "Compare"), ("attacks", "Attacks"), ("release", "Release"), ("values", "Values"),
+)  # fmt: skip
+Make = Callable[[Place], tuple[str, str]]
+Show = Callable[[Here, "Problem | None"], Response]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why something was not done, for the page that it was asked on."""
+
+    message: str
+
+
+class Bench:
+    """A project at work."""
+
+    def __init__(self, here: Here) -> None:
+        self.here = here
+
+    @property
+    def project(self) -> Project:
+        return self.here.workspace.project
+
+    @cached_property
+    def place(self) -> Place:
+        """The project's folder and the newest version of its recipe."""
+        space = self.here.workspace
+        if not space.version:
+            raise conflict("This project has no recipe yet: upload a source, or wait until it was looked at.")
+        return Place(space.folder, space.text)
+
+    def address(self, tab: str) -> str:
+        return f"/projects/{self.project.id}/{tab}"
+
+    def page(self, template: str, tab: str, problem: Problem | None = None, **values: Any) -> Response:
+        """A page of the project; with a problem, as the answer to a form that was not taken."""
+        saved = self.here.request.query_params.get("saved", "")
+        return self.here.page(
+            template, 422 if problem else 200, project=self.project, tab=tab, tabs=TABS, problem=problem,
+            number=self.here.workspace.version, saved=saved if saved.isdigit() else "", **values,
+        )  # fmt: skip
+
+    def change(self, tab: str, base: int, make: Make, show: Show) -> Response:
+        """Save what a form makes of the recipe, and go to the page; or show the page again with what was wrong.
+
+        ``make`` gives the new text and a note of what was done.
+        """
+        try:
+            text, note = make(self.place)
+            with self.here.writing() as db:
+                number = self.here.workspace.save(db, text, base=base, author=self.here.me.id, note=note[:200])
+        except ShoalError as error:
+            return show(self.here, Problem(str(error)))
+        return self.here.see(f"{self.address(tab)}?saved={number}")
+
+    def start(self, kind: str, tab: str, parameters: Mapping[str, Any] | None = None) -> Response:
+        """Ask for a job on the newest version of the recipe, and go back to the page."""
+        with self.here.writing() as db:
+            queue.add(
+                db, self.project, kind, recipe=self.here.workspace.version, author=self.here.me.id,
+                parameters=dict(parameters or {}),
+            )  # fmt: skip
+        return self.here.see(self.address(tab))
+
+    def jobs(self, kind: str) -> tuple[Job | None, Job | None]:
+        """The newest job of a kind, and the newest of them that is done."""
+        chosen = select(Job).where(Job.project == self.project.id, Job.kind == kind).order_by(Job.created.desc())
+        with self.here.reading() as db:
+            found = list(db.scalars(chosen.limit(50)))
+        return next(iter(found), None), next((one for one in found if one.state == "done"), None)
+
+    def job_folder(self, job: Job) -> Path:
+        """Where a job leaves what is too private for the database."""
+        return self.here.workspace.folder / "jobs" / job.id
+
+    def keep(self, name: str, data: bytes) -> None:
+        """Keep a file of the project; its name tells its content, so that none is ever replaced by another."""
+        place = self.here.workspace.folder / name
+        place.parent.mkdir(mode=0o700, exist_ok=True)
+        if not place.exists():
+            write_whole(place, data)
+
+
+def texts(form: FormData) -> dict[str, str]:
+    """The fields of a form that are text; of several of one name, all, a line each."""
+    found: dict[str, str] = {}
+    for key in form:
+        values = [one for one in form.getlist(key) if isinstance(one, str)]
+        found[key] = "\n".join(values)
+    return found
+
+
+def uploaded(form: FormData, name: str) -> UploadFile | None:
+    """A file that came with a form, None where nobody chose one."""
+    found = form.get(name)
+    return found if isinstance(found, UploadFile) and found.filename else None
+
+
+async def fields(request: Request) -> FormData:
+    """The fields of a form, which were read already to check where it comes from."""
+    return await request.form()
+
+
+Fields = Annotated[FormData, Depends(fields)]

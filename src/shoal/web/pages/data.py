@@ -1,0 +1,62 @@
+"""Data and roles: the first rows, what each column holds, and what it is."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Form
+from starlette.responses import Response
+
+from shoal.errors import RecipeError
+from shoal.web.context import Here, needs
+from shoal.web.pages.bench import Bench, Fields, Problem
+from shoal.web.views.data import data_view, proposed_roles
+from shoal.web.views.editing import ROLES, TYPES, with_roles, with_types
+from shoal.web.views.looks import look
+from shoal.web.views.place import Place
+
+router = APIRouter()
+Read = Annotated[Here, needs("project.read")]
+Edit = Annotated[Here, needs("project.edit")]
+Base = Annotated[int, Form()]
+
+
+@router.get("/projects/{project}/data")
+def show_data(here: Read) -> Response:
+    return _page(here, None)
+
+
+def _page(here: Here, problem: Problem | None) -> Response:
+    bench = Bench(here)
+    return bench.page("data.html", "data", problem, view=data_view(bench.place), roles=ROLES, types=TYPES)
+
+
+@router.post("/projects/{project}/data")
+def change_columns(here: Edit, base: Base, form: Fields) -> Response:
+    """Roles and types of all columns at once."""
+
+    def make(place: Place) -> tuple[str, str]:
+        names = [str(one) for one in form.getlist("column")]
+        chosen = {name: str(form.get(f"role-{at}", "")) for at, name in enumerate(names)}
+        kinds = {
+            name: (str(form.get(f"type-{at}", "")), str(form.get(f"format-{at}", "")).strip())
+            for at, name in enumerate(names)
+            if chosen[name] in ("quasi", "sensitive", "neutral", "weight")
+        }
+        text = with_roles(place.text, {name: role for name, role in chosen.items() if role}, look(place).facts)
+        text = with_types(text, kinds)
+        if text == place.text:
+            raise RecipeError("Nothing was changed: choose another role or type first.")
+        return text, "roles and types"
+
+    return Bench(here).change("data", base, make, _page)
+
+
+@router.post("/projects/{project}/data/proposals")
+def accept_proposals(here: Edit, base: Base) -> Response:
+    """All roles as they were proposed."""
+
+    def make(place: Place) -> tuple[str, str]:
+        return with_roles(place.text, proposed_roles(place), look(place).facts), "roles as proposed"
+
+    return Bench(here).change("data", base, make, _page)

@@ -1,0 +1,121 @@
+"""Hierarchies: what each column has, its tree, what could be, and how many rows look the same on some levels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Form
+from starlette.responses import Response
+
+from shoal.errors import HierarchyError, ShoalError
+from shoal.web.context import Here, needs
+from shoal.web.pages.bench import Bench, Fields, Problem, texts, uploaded
+from shoal.web.views import trees
+from shoal.web.views.drawing import columns
+from shoal.web.views.editing import with_hierarchy
+from shoal.web.views.place import Place
+
+router = APIRouter()
+Read = Annotated[Here, needs("project.read")]
+Edit = Annotated[Here, needs("project.edit")]
+_LARGEST = 8 << 20
+
+
+@router.get("/projects/{project}/hierarchies")
+def show_hierarchies(here: Read) -> Response:
+    bench = Bench(here)
+    lines = trees.hierarchy_lines(bench.place)
+    return bench.page("hierarchies.html", "hierarchies", lines=lines, **_counts(here))
+
+
+@router.get("/projects/{project}/counts")
+def show_counts(here: Read) -> Response:
+    """Classes on chosen levels, as a fragment of the page."""
+    return here.page("counts.html", **_counts(here))
+
+
+def _counts(here: Here) -> dict[str, object]:
+    asked = here.request.query_params
+    names = asked.getlist("column")
+    levels = {name: int(asked.get(f"level-{at}", "0") or 0) for at, name in enumerate(names) if _digits(asked, at)}
+    try:
+        found = trees.class_counts(Bench(here).place, levels)
+    except ShoalError as error:
+        return {"counts": None, "drawn": None, "why": str(error)}
+    total = max(found.rows, 1)
+    told = f"{found.alone:,} rows are alone; {found.below:,} are in classes of fewer than {found.k}."
+    labels, shares = [name for name, _ in found.sizes], [count / total for _, count in found.sizes]
+    return {"counts": found, "drawn": columns("Rows by size of class", told, labels, {"rows": shares}), "why": ""}
+
+
+def _digits(asked: object, at: int) -> bool:
+    return str(asked.get(f"level-{at}", "")).isdigit()  # type: ignore[attr-defined]
+
+
+@router.get("/projects/{project}/hierarchies/{column:path}")
+def show_hierarchy(here: Read, column: str) -> Response:
+    return _page(here, column, None)
+
+
+def _page(here: Here, column: str, problem: Problem | None) -> Response:
+    bench = Bench(here)
+    view = trees.tree_view(bench.place, column)
+    return bench.page("hierarchy.html", "hierarchies", problem, view=view, column=column)
+
+
+@router.post("/projects/{project}/hierarchies/{column:path}")
+def change_hierarchy(here: Edit, column: str, base: Annotated[int, Form()], form: Fields) -> Response:
+    """Take a proposal, edit by sentences, move a label, take a file, or go without."""
+    bench = Bench(here)
+    given = texts(form)
+
+    def make(place: Place) -> tuple[str, str]:
+        if given.get("do") == "remove":
+            return with_hierarchy(place.text, column, None), f"no hierarchy of {column}"
+        text, data = _changed(place, column, given, form)
+        if data is not None:
+            bench.keep(trees.stored_name(column, data), data)
+        return text, f"hierarchy of {column}: {given.get('do', 'edit')}"
+
+    return bench.change(
+        f"hierarchies/{_quoted(column)}", base, make, lambda here, problem: _page(here, column, problem)
+    )
+
+
+def _changed(place: Place, column: str, given: dict[str, str], form: Fields) -> tuple[str, bytes | None]:
+    what = given.get("do", "")
+    if what == "suggest":
+        return trees.with_proposal(place, column, given.get("how", ""))
+    if what == "move":
+        labels = [one for one in given.get("label", "").split("\n") if one]
+        if not labels or not given.get("under"):
+            raise HierarchyError("A move needs a label and the group that it goes under: choose both.")
+        return trees.edited(place, column, [trees.moved(one, given["under"]) for one in labels])
+    if what == "edit":
+        edits = [line.strip() for line in given.get("edits", "").splitlines() if line.strip()]
+        if not edits:
+            raise HierarchyError("Nothing was changed: write an edit a line, such as 'rename OLD to NEW'.")
+        return trees.edited(place, column, edits)
+    if what == "upload":
+        return _uploaded(place, column, form)
+    raise HierarchyError("That is no change of a hierarchy: use one of the forms of the page.")
+
+
+def _uploaded(place: Place, column: str, form: Fields) -> tuple[str, bytes]:
+    file = uploaded(form, "file")
+    if file is None:
+        raise HierarchyError("No file was chosen: choose a CSV file with one line a value.")
+    data = file.file.read(_LARGEST + 1)
+    if len(data) > _LARGEST:
+        raise HierarchyError(f"The file is larger than {_LARGEST >> 20} MiB: a hierarchy has one line a value.")
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "hierarchy.csv"
+        path.write_bytes(data)
+        return trees.uploaded(place, column, path)
+
+
+def _quoted(column: str) -> str:
+    return quote(column)

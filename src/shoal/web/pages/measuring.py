@@ -1,0 +1,123 @@
+"""What jobs measure of a recipe: risk before, other methods beside it, original and release, and attacks."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form
+from starlette.responses import Response
+
+from shoal.errors import ParameterError, RecipeError
+from shoal.web.context import Here, needs
+from shoal.web.pages.bench import Bench, Fields, Problem
+from shoal.web.store.work import Job
+from shoal.web.views.editing import with_point
+from shoal.web.views.models import models_view
+from shoal.web.views.place import Place
+from shoal.web.views.results import attacks_view, compare_view, explore_view, risk_view
+
+router = APIRouter()
+Read = Annotated[Here, needs("project.read")]
+Edit = Annotated[Here, needs("project.edit")]
+Run = Annotated[Here, needs("project.run")]
+# Methods that a first exploration offers: quick, and unlike each other.
+_OFFERED = ("mondrian", "top-down", "k-members", "upc", "optimal", "top-down-subtree", "local-suppression")
+
+
+@router.get("/projects/{project}/risk")
+def show_risk(here: Read) -> Response:
+    bench = Bench(here)
+    newest, done = bench.jobs("risk")
+    view = None if done is None or done.result is None else risk_view(done.result)
+    return bench.page("risk.html", "risk", job=newest, done=done, view=view)
+
+
+@router.post("/projects/{project}/risk")
+def run_risk(here: Run) -> Response:
+    return Bench(here).start("risk", "risk")
+
+
+@router.get("/projects/{project}/attacks")
+def show_attacks(here: Read) -> Response:
+    bench = Bench(here)
+    newest, done = bench.jobs("attack")
+    view = None if done is None or done.result is None else attacks_view(done.result)
+    return bench.page("attacks.html", "attacks", job=newest, done=done, view=view)
+
+
+@router.post("/projects/{project}/attacks")
+def run_attacks(here: Run) -> Response:
+    return Bench(here).start("attack", "attacks")
+
+
+@router.get("/projects/{project}/compare")
+def show_compare(here: Read) -> Response:
+    bench = Bench(here)
+    newest, done = bench.jobs("compare")
+    found = _private(bench, done)
+    view = None if found is None else compare_view(found)
+    return bench.page("compare.html", "compare", job=newest, done=done, view=view)
+
+
+@router.post("/projects/{project}/compare")
+def run_compare(here: Run) -> Response:
+    return Bench(here).start("compare", "compare")
+
+
+def _private(bench: Bench, job: Job | None) -> Any:
+    """What a job left in its folder, since it holds cells of people."""
+    if job is None:
+        return None
+    try:
+        return json.loads((bench.job_folder(job) / "compare.json").read_bytes())
+    except (OSError, ValueError):
+        return None
+
+
+@router.get("/projects/{project}/explore")
+def show_explore(here: Read) -> Response:
+    return _explore(here, None)
+
+
+def _explore(here: Here, problem: Problem | None) -> Response:
+    bench = Bench(here)
+    newest, done = bench.jobs("explore")
+    view = None if done is None or done.result is None else explore_view(done.result)
+    models = models_view(bench.place)
+    own = models.algorithm.name
+    return bench.page(
+        "explore.html", "explore", problem, job=newest, done=done, view=view, own=own,
+        offered=list(dict.fromkeys([own, *_OFFERED])), algorithms=models.algorithms,
+    )  # fmt: skip
+
+
+@router.post("/projects/{project}/explore")
+def run_explore(here: Run, form: Fields, k: Annotated[str, Form()] = "") -> Response:
+    algorithms = [str(one) for one in form.getlist("algorithm")]
+    try:
+        sizes = [int(one) for one in k.replace(",", " ").split()]
+    except ValueError:
+        return _explore(here, Problem("The values of k must be whole numbers with blanks between them."))
+    if not algorithms or not sizes or min(sizes) < 2:
+        return _explore(here, Problem("Choose at least one algorithm, and one k of at least 2."))
+    return Bench(here).start("explore", "explore", {"algorithms": algorithms, "k": sizes})
+
+
+@router.post("/projects/{project}/explore/pick")
+def pick_point(
+    here: Edit, base: Annotated[int, Form()], job: Annotated[str, Form()], point: Annotated[int, Form()]
+) -> Response:
+    """Write the algorithm and the models of a point into the recipe."""
+    bench = Bench(here)
+
+    def make(place: Place) -> tuple[str, str]:
+        _, done = bench.jobs("explore")
+        if done is None or done.id != job or done.result is None:
+            raise RecipeError("There is a newer exploration: look at it, then choose again.")
+        found = next((one for one in done.result["points"] if one["number"] == point), None)
+        if found is None or found["status"] != "done":
+            raise ParameterError("There is no release at this point: choose another.")
+        return with_point(place.text, found["algorithm"], found["models"]), f"point {found['label']}"
+
+    return bench.change("models", base, make, _explore)

@@ -1,0 +1,77 @@
+"""The page of data and roles: what each column is, what was proposed and why, and the first rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shoal.web.views.editing import roles_of
+from shoal.web.views.looks import Look, try_look
+from shoal.web.views.place import Place
+
+_SHORT = {"numeric": "number", "date": "date", "ordinal": "ordered", "categorical": "category"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnView:
+    """A column with what is known of it and what the recipe says."""
+
+    name: str
+    role: str
+    proposed: str
+    why: str
+    sure: bool
+    found: str
+    type: str
+    format: str
+    distinct: int
+    missing: int
+    missing_share: float
+    unique: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataView:
+    """The source of a project."""
+
+    title: str
+    look: Look | None
+    problem: str
+    columns: tuple[ColumnView, ...]
+    differing: int
+
+
+def data_view(place: Place) -> DataView:
+    """What is known of a project's source, and what its recipe says of it."""
+    look, problem = try_look(place)
+    roles = roles_of(place.text)
+    names = look.names if look is not None else tuple(roles)
+    columns = tuple(_column(place, look, name, roles.get(name, "")) for name in names)
+    differing = sum(one.proposed not in ("", one.role) for one in columns)
+    return DataView(
+        title=place.recipe.source.title, look=look, problem=problem, columns=columns, differing=differing
+    )
+
+
+def _column(place: Place, look: Look | None, name: str, role: str) -> ColumnView:
+    settings = place.recipe.columns.get(name)
+    said = {"type": (settings and settings.type) or "", "format": (settings and settings.format) or ""}
+    if look is None or name not in look.facts:
+        return ColumnView(
+            name=name, role=role, proposed="", why="", sure=True, found="", distinct=0, missing=0, missing_share=0.0,
+            unique=0.0, **said,
+        )  # fmt: skip
+    facts, proposal = look.facts[name], look.proposals[name]
+    return ColumnView(
+        name=name, role=role, proposed=proposal.role, why=proposal.why, sure=proposal.sure,
+        found=_SHORT.get(facts.type, facts.type), distinct=facts.distinct, missing=facts.missing,
+        missing_share=facts.missing / max(facts.rows, 1), unique=facts.unique, **said,
+    )  # fmt: skip
+
+
+def proposed_roles(place: Place) -> dict[str, str]:
+    """Column to the role that was proposed for it, where the recipe says another."""
+    look, _ = try_look(place)
+    roles = roles_of(place.text)
+    if look is None:
+        return {}
+    return {name: one.role for name, one in look.proposals.items() if roles.get(name) != one.role}
