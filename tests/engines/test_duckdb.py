@@ -21,6 +21,7 @@ from shoal.errors import InputError, ParameterError, RefusalError
 from shoal.io import batches
 from shoal.io.batches import open_batches
 from shoal.io.files import read_frame
+from shoal.io.looking import look_at
 from shoal.table.coding import numbered
 from tests.engines.alike import RECIPE, every_method, outcome
 from tests.soak.cases import make
@@ -220,6 +221,17 @@ def test_patterns_and_folders_that_hold_nothing_are_refused(tmp_path: Path) -> N
     for name in ("*.csv", "", "none.csv"):
         with pytest.raises(InputError, match=r"matches|holds no|There is no file"):
             open_batches(tmp_path / name)
+
+
+def test_two_columns_of_one_name_are_told_of_whoever_reads(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    written = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "twice.parquet"
+    written.write_table(arrow.table([[1], [2]], names=["age", "age"]), path)
+    for read in (read_frame, look_at, lambda path: list(open_batches(path).frames())):
+        with pytest.raises(InputError) as refused:
+            read(path)
+        assert str(refused.value) == "'twice.parquet' has two columns of one name: rename one."
 
 
 def test_scratch_is_private_and_cleared_after_a_kill(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ import polars as pl
 from shoal.errors import EmptyTableError, InputError, ParameterError
 from shoal.hierarchy.values import normal_text
 from shoal.io.delimited import Layout, parse, refuse_faulty
-from shoal.io.files import extension_of
+from shoal.io.files import extension_of, not_parquet
 from shoal.io.frames import clean
 from shoal.io.normal import MISSING, normalise
 from shoal.io.text import Text
@@ -103,8 +103,8 @@ class Batches:
         try:
             lazy = pl.scan_parquet(list(self.paths), glob=False, hive_partitioning=None)
             lazy.collect_schema()
-        except (pl.exceptions.PolarsError, OSError):
-            raise self._unreadable() from None
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise self._unreadable(error) from None
         return lazy
 
     def _of_parquet(self, wanted: Sequence[str] | None, held: Collection[str]) -> Iterator[pl.DataFrame]:
@@ -113,16 +113,16 @@ class Batches:
         try:
             for frame in lazy.collect_batches(chunk_size=BATCH, maintain_order=True):
                 yield normalise(clean(frame, where), where, self.missing_markers, held)
-        except (pl.exceptions.PolarsError, OSError):
-            raise self._unreadable() from None
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise self._unreadable(error) from None
 
-    def _unreadable(self) -> InputError:
+    def _unreadable(self, error: Exception) -> InputError:
         if len(self.paths) > 1:
             return InputError(
                 f"'{self.paths[0].name}' and the {len(self.paths) - 1} files beside it cannot be read as one Parquet "
                 "table: check that they are whole and have the same columns."
             )
-        return InputError(f"'{self.paths[0].name}' cannot be read as Parquet: check that it is whole.")
+        return not_parquet(self.paths[0], error)
 
     def _layout(self, path: Path) -> Layout:
         fallback = "\t" if extension_of(path) == ".tsv" else ","

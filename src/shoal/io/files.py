@@ -157,6 +157,13 @@ def _read_parquet(path: Path, limit: int) -> pl.DataFrame:
         if cells * _CELL_BYTES > limit << 20:
             raise too_large(path.name, limit)
         frame = pl.read_parquet(path, glob=False, hive_partitioning=False)
-    except (pl.exceptions.PolarsError, OSError):
-        raise InputError(f"'{path.name}' cannot be read as Parquet: check that it is whole.") from None
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise not_parquet(path, error) from None
     return clean(frame, f"'{path.name}'")
+
+
+def not_parquet(path: Path, error: Exception) -> InputError:
+    """Why a file is no Parquet that we read; the words of the error may hold more than is good."""
+    if isinstance(error, pl.exceptions.DuplicateError):
+        return InputError(f"'{path.name}' has two columns of one name: rename one.")
+    return InputError(f"'{path.name}' cannot be read as Parquet: check that it is whole.")

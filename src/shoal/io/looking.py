@@ -13,7 +13,7 @@ import polars as pl
 from shoal.errors import EmptyTableError, InputError, ParameterError
 from shoal.io.batches import files_of
 from shoal.io.delimited import Layout
-from shoal.io.files import extension_of
+from shoal.io.files import extension_of, not_parquet
 from shoal.io.text import Text
 
 _HEAD = 1 << 20  # bytes in which a header must end
@@ -73,8 +73,8 @@ def _parquet(paths: Sequence[Path], columns: Sequence[str] | None) -> Looked:
     for at, path in enumerate(paths):
         try:
             schema = pl.read_parquet_schema(path)
-        except (pl.exceptions.PolarsError, OSError):
-            raise InputError(f"'{path.name}' cannot be read as Parquet: check that it is whole.") from None
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise not_parquet(path, error) from None
         first = first if at else schema
         if set(schema) != set(first):
             raise InputError(f"'{path.name}' has other columns than '{paths[0].name}': name files of one table.")
