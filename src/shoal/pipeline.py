@@ -50,6 +50,7 @@ from shoal.recoding.publish import Published, publish_tables
 from shoal.reports.release import release_html
 from shoal.results import Gated, Release
 from shoal.risk.beside import before_and_after
+from shoal.risk.drawn import drawn_facts
 from shoal.table.history import History
 from shoal.table.keys import Keys
 from shoal.table.rows import Rows
@@ -117,7 +118,7 @@ def anonymize(
     refuse_uncodable(table.domain, method.kind)
     run = Run(
         table=table, method=method, models=wanted, output=output, engine=load("engine", engine)(), seed=seed,
-        keys=keys or Keys.from_seed(seed), token_key=token_key, codes=by_column(codes), progress=progress,
+        keys=keys or _keys(table, seed), token_key=token_key, codes=by_column(codes), progress=progress,
     )  # fmt: skip
     # What one algorithm was told of levels is not the table's, which another may be run on.
     return replace(made := run.release(), table=made.table.knowing(research=given))
@@ -182,7 +183,8 @@ class Run:
             **_facts(released, measured),
             **preference_facts(self.table, preferred),
             "research": wanted,
-            "risk": before_and_after(released, published),
+            "risk": (risk := before_and_after(released, published)),
+            **drawn_facts(table.domain, risk),
             "split_verdicts": split_verdicts(released, judge),
             "other_references": other_references(released, judge),
             "vacuous": [{"model": model.parameters(), "on": list(on or ())} for model, on in empty],
@@ -207,6 +209,12 @@ class Run:
         """The rows of a table, ready to be counted, and the models with what they compare classes with."""
         rows = self.engine.open(table)
         return rows, Judge(self.models, whole_reference(rows, self.models))
+
+
+def _keys(table: Table, seed: int | None) -> Keys:
+    """What everything random follows from: the seed, or else the secret that drew the rows, where one did."""
+    drawn = table.domain.sample
+    return Keys.from_seed(seed) if seed is not None or drawn is None else drawn.keys
 
 
 def _facts(released: Released, measured: Measured) -> dict[str, Any]:

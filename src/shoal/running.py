@@ -253,7 +253,7 @@ def _anonymize_recipe(
     source = str(recipe.resolve(recipe.source.file))
     private: dict[str, Any] = {"recipe": dump_recipe(recipe), "source_path": source, "base": str(recipe.base.resolve())}
     if recipe.output.format == "csv" and recipe.output.formulas == "keep":
-        private["formulas"] = count_formulas(release.gated.tables)
+        private["formulas"] = count_formulas(release.gated.kept)
     if recipe.review is not None:
         progress("measuring what reviewers ask for")
         private |= {"review": recipe.review.stated(), "utility": reviewed(release)}
@@ -305,6 +305,11 @@ def _methods(recipe: Recipe) -> tuple[Algorithm, list[Model]]:
 
 def read_recipe_source(recipe: Recipe) -> Table:
     """The table a recipe names, coded."""
+    if recipe.engine.memory is not None and not keeps_rows(recipe):
+        raise RecipeError(
+            f"The engine '{recipe.engine.name}' takes the memory that it needs: choose 'duckdb', or leave 'memory' out of "
+            "[engine]."
+        )
     source, roles = recipe.source, recipe.roles
     table = read(
         source.file,
@@ -314,6 +319,8 @@ def read_recipe_source(recipe: Recipe) -> Table:
         missing_markers=source.missing_markers,
         missing=source.missing,
         population=source.population,
+        sample=None if recipe.sample is None else recipe.sample.model_dump(),
+        seed=recipe.seed,
         base=recipe.base,
         weights=recipe.weights,
         workload=None if recipe.workload is None else recipe.workload.model_dump(),

@@ -22,6 +22,7 @@ from shoal.grammar import (
     parse_hierarchy,
     parse_model,
     parse_policy,
+    parse_sample,
     separator_character,
     split_columns,
     typed_value,
@@ -53,6 +54,8 @@ def anonymize(
     missing_markers: options.Markers = None,
     missing: options.Missing = None,
     population: options.Population = None,
+    sample: options.Sample = None,
+    sample_by: options.SampleBy = None,
     types: options.Types = None,
     hierarchies: options.Hierarchies = None,
     policies: options.Policies = None,
@@ -122,8 +125,9 @@ def recipe_data(given: Mapping[str, Any]) -> dict[str, Any]:
     }
     roles = ("identifiers", "quasi", "sensitive", "neutral", "pseudonym", "drop", "subject", "weight", "key", "guard")
     parameters = {name: typed_value(text) for name, text in pairs("--set", given["settings"]).items()}
-    return chosen("acknowledge", "seed", "profile") | {
+    found = chosen("acknowledge", "seed", "profile") | {
         "source": {name: entry for name, entry in source.items() if entry is not None},
+        "sample": parse_sample(given["sample"], given["sample_by"]),
         "roles": chosen(*roles),
         "columns": _columns(given["types"], given["code"]),
         "hierarchies": {
@@ -139,6 +143,7 @@ def recipe_data(given: Mapping[str, Any]) -> dict[str, Any]:
         | ({} if given["output_table"] is None else {"table": given["output_table"]})
         | ({"discard_secret": True} if given["discard_secret"] else {}),
     }
+    return {key: entry for key, entry in found.items() if entry is not None}
 
 
 def _columns(types: list[str] | None, codes: list[str] | None) -> dict[str, dict[str, Any]]:

@@ -46,6 +46,10 @@ Markers = Annotated[
 Population = Annotated[
     Path | None, _one("FILE", "Everybody that the file was drawn from, for k-map and delta-presence.", _READ)
 ]
+Sample = Annotated[
+    str | None, _one("SHARE|NUMBER", "Draw a sample of the rows or people: 0.1, or 1000.", _READ, "--sample")
+]
+SampleBy = Annotated[list[str] | None, _many("COLUMN", "Draw it from each of its values.", _READ, "--sample-by")]
 Missing = Annotated[
     str | None, _one("POLICY", "Missing cells: error (default), drop (the row) or value.", _READ)
 ]

@@ -44,6 +44,7 @@ def release_data(release: Release | Written, folder: Path | None) -> dict[str, A
         "kind": manifest["kind"],
         "attacks": evidence["attacks"],
         "formulas": evidence.get("formulas"),
+        "sample": evidence.get("sample"),
         "vault": evidence.get("vault"),
         "registry": evidence.get("registry"),
         "algorithm": evidence["algorithm"],
@@ -67,6 +68,7 @@ def show_release(release: Release | Written, folder: Path | None, *, measures: b
         f"{classes['smallest']:,} rows; {counts['suppressed']:,} rows suppressed ({share(_suppression(counts))}), "
         f"{counts['dropped']:,} dropped for missing cells.",
     )
+    say(*evidence.get("sample", {}).get("told", ()))
     if evidence["search"].get("auto"):
         _show_choice(evidence["search"]["auto"])
     show_table(

@@ -119,6 +119,8 @@ def describe(
         found["quasi_sets"] = [list(one) for one in domain.schema.quasi_sets]
     if figures:
         found["measured"] = _public_figures(figures)
+    if domain.sample is not None:
+        found["sample"] = domain.sample.public
     if output.day is not None:
         found["date"] = output.day
     if output.review:

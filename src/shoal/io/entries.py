@@ -148,6 +148,11 @@ def named_entries(value: Any) -> Any:
     return [{"name": one} if isinstance(one, str) else one for one in value] if isinstance(value, list) else value
 
 
+def listed(value: Any) -> Any:
+    """A text alone stands for a list of nothing but that text."""
+    return [value] if isinstance(value, str) else value
+
+
 def flat_grid(value: Any) -> Any:
     """Parameters to lists of values; ``toc.delta`` without quotes, which TOML reads as tables, is the same."""
     if not isinstance(value, dict):

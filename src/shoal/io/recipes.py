@@ -25,6 +25,7 @@ from shoal.io.relations import check_place, check_target, check_url, no_file, re
 from shoal.io.review import Review, check_review
 from shoal.io.section import Section
 from shoal.io.text import UNPACK_LIMIT
+from shoal.table.sampling import Sampling
 
 Named = Annotated[dict[str, Any], BeforeValidator(entries.check_named)]
 
@@ -71,6 +72,19 @@ class Source(Section):
     def title(self) -> str:
         """What to call it."""
         return self.name or (relation_name(self.table) if self.path is None else Path(self.path).stem)
+
+
+class SampleSettings(Section):
+    """What is drawn of the source before anything is coded: a share or a number of rows or people, by strata."""
+
+    share: Annotated[float | None, Field(strict=False)] = None
+    number: int | None = None
+    by: Annotated[list[str], BeforeValidator(entries.listed)] = []
+
+    @model_validator(mode="after")
+    def _possible(self) -> SampleSettings:
+        Sampling(**self.model_dump())
+        return self
 
 
 class Roles(Section):
@@ -171,6 +185,7 @@ class Recipe(Section):
     seed: int | None = None
     profile: str | None = None
     source: Source
+    sample: SampleSettings | None = None
     roles: Roles = Roles()
     columns: dict[str, ColumnSettings] = {}
     hierarchies: dict[str, Annotated[Any, BeforeValidator(entries.check_hierarchy)]] = {}
@@ -287,7 +302,7 @@ def dump_recipe(recipe: Recipe) -> str:
     if recipe.source.url is not None:
         settings["source"]["url"] = without_password(recipe.source.url)
     settings["compare"] = recipe.compare.model_dump(exclude_defaults=True)
-    for key in ("workload", "research", "review"):
+    for key in ("sample", "workload", "research", "review"):
         if getattr(recipe, key) is not None:
             settings[key] = getattr(recipe, key).model_dump(exclude_defaults=True)
     for key in Recipe.model_fields:
@@ -355,6 +370,7 @@ def _item(value: Any, depth: int) -> Item:
 
 _SECTIONS: dict[str, type[Section]] = {
     "source": Source,
+    "sample": SampleSettings,
     "roles": Roles,
     "columns": ColumnSettings,
     "policies": PolicySettings,

@@ -32,8 +32,9 @@ from shoal.table.dates import as_declared, refuse_undeclared_dates
 from shoal.table.policies import set_policies
 from shoal.table.population import check_population, wider, with_population
 from shoal.table.preparing import prepared
+from shoal.table.sampling import Sampling, draw_sample
 from shoal.table.schema import ColumnSpec, Schema, column_spec
-from shoal.table.table import Table
+from shoal.table.table import Table, with_sample
 from shoal.table.workload import Workload, set_workload
 
 _RESEARCH = ("values", "rules", "weights", "normalise", "rv")
@@ -71,6 +72,8 @@ def read(
     workload: Workload | Mapping[str, Any] | None = None,
     research: Mapping[str, Any] | None = None,
     population: Any = None,
+    sample: Sampling | Mapping[str, Any] | float | None = None,
+    seed: int | None = None,
     name: str | None = None,
     base: Path | None = None,
 ) -> Table:
@@ -116,7 +119,12 @@ def read(
     population
         The people that the rows were drawn from, as a file with a header or a frame of one row a person, with the same
         quasi-identifiers written alike; for the models ``k-map`` and ``delta-presence``.
+    sample, seed
+        Draw a random sample of the rows, or of the people where there is a subject, before anything is coded: a share
+        such as ``0.1``, a number such as ``1000``, or ``{"share": 0.1, "by": ["region"]}``. The seed, for tests and
+        papers alone, determines it; else it is drawn by a fresh secret, which `anonymize` goes on with.
     """
+    drawing = None if sample is None else Sampling.of(sample)
     how: dict[str, Any] = {"separator": separator, "encoding": encoding, "missing_markers": tuple(missing_markers)}
     if isinstance(source, str | Path):
         frame = read_frame(_under(base, source), columns=columns, sheet=sheet, unpack_limit=unpack_limit, **how)
@@ -147,11 +155,16 @@ def read(
         workload=workload, research=research or {}, base=base,
         population=None if everybody is None else as_written(everybody, schema, notation),
     )  # fmt: skip
+    flags, drawn = None, None
+    if drawing is not None:
+        flags, drawn = draw_sample(frame, drawing, Keys.from_seed(seed), subject=schema.subject, key=schema.key)
+    frame, others = (frame, None) if flags is None else (frame.filter(flags), frame.filter(~flags))
     try:
-        return told.table(frame, schema, name=name, backend=backend)
+        table = told.table(frame, schema, name=name, backend=backend)
     except ShoalError as error:
         error.everything = partial(told.problems, frame, schema)
         raise
+    return table if drawn is None or others is None else with_sample(table, drawn, as_declared(others, schema))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

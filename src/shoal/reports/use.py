@@ -33,6 +33,7 @@ _CODES = "Codes stand for values: they can be counted and compared, and say noth
 _LEFT_OUT = "Records may have been left out, unusual ones first: what is rare may be more frequent than it is here."
 _STARRED = "Rows of stars were suppressed: leave them out, and count what is rare as a lower limit."
 _EXACT = "Columns that are as they were collected are exact for the rows here, as long as nothing else is asked for."
+_DRAWN = "The {of} here are a random sample{strata}"
 _PEOPLE = "One person may have several rows: count rows and people apart."
 
 
@@ -48,4 +49,13 @@ def use_of_cells(manifest: Mapping[str, Any]) -> list[str]:
         found.append(_EXACT)
     found += [_CODES] if coded else []
     found += [_PEOPLE] if manifest["people"] else []
+    found += [_drawn(manifest["sample"])] if "sample" in manifest else []
     return [*found, _STARRED if manifest["suppressed"] == "star" else _LEFT_OUT]
+
+
+def _drawn(sample: Mapping[str, Any]) -> str:
+    """What a sample means for counts."""
+    told = _DRAWN.format(of=sample["of"], strata=", drawn by strata" if sample["stratified"] else "")
+    if "share" not in sample:
+        return f"{told}: shares and means are those of the source, but for chance, and counts are smaller."
+    return f"{told}, each drawn with a chance of {sample['share']:g}: divide counts by it, and allow for chance."

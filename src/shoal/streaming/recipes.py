@@ -237,6 +237,10 @@ def refuse_misplaced(recipe: Recipe) -> None:
     """Refuse a source that its engine does not read."""
     name, source = recipe.engine.name, recipe.source
     _refuse_notations(recipe)
+    if recipe.sample is not None:
+        raise RecipeError(
+            f"The engine '{name}' does not draw samples: use the engine '{MEMORY}', or draw the sample in the source."
+        )
     if source.url is None and source.table is not None and name != CLUSTER:
         raise RecipeError("The 'table' under [source] is in a database: add its 'url'.")
     if (name == DATABASE) != (source.url is not None):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from shoal.table.population import Population
+    from shoal.table.sampling import Sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +74,8 @@ class Domain:
         Dictionaries of the tuples of columns that models look at.
     population
         The people that the rows were drawn from, None where they are not known.
+    sample
+        What was drawn of the source, None where all of it takes part.
     name
         What the source is called.
     types
@@ -90,6 +93,7 @@ class Domain:
     history: str | None = None
     joint: Mapping[tuple[str, ...], Joint] = field(default_factory=dict)
     population: Population | None = None
+    sample: Sample | None = None
     name: str | None = None
     types: Mapping[str, pl.DataType] = field(default_factory=dict)
 

@@ -14,6 +14,8 @@ from shoal.table.column import Column, counted
 from shoal.table.distinct import distinct
 from shoal.table.domain import Domain, Joint
 from shoal.table.history import History
+from shoal.table.holding import all_told, is_text, told
+from shoal.table.sampling import Sample
 from shoal.table.schema import Schema
 from shoal.table.shown import html_table
 from shoal.table.stats import Attribute, attribute, unknown_flags
@@ -25,8 +27,9 @@ class Table:
 
     Attributes
     ----------
-    frame
-        The rows as read, in source order, rows dropped for missing cells gone, missing cells null.
+    kept
+        The rows as read, in source order, rows dropped for missing cells gone, missing cells null. Texts that repeat
+        are kept as numbers of the different ones; :attr:`frame` and :meth:`series` give them one by one.
     domain
         Roles, dictionaries and counts: all that is known without the rows.
     codes
@@ -46,10 +49,11 @@ class Table:
     joint
         Codes of tuples of columns, where they are those of a larger table.
     dropped
-        Rows left out for missing cells, which nothing published may tell about either; None where there are none.
+        Rows left out for missing cells or because they were not drawn, which nothing published may tell about either;
+        None where there are none.
     """
 
-    frame: pl.DataFrame
+    kept: pl.DataFrame
     domain: Domain
     codes: Mapping[str, np.ndarray]
     row_keys: np.ndarray
@@ -65,7 +69,16 @@ class Table:
     @property
     def n(self) -> int:
         """Rows that take part."""
-        return self.frame.height
+        return self.kept.height
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The rows as read, made anew at every call: sixteen bytes a text, and more where it is long."""
+        return all_told(self.kept)
+
+    def series(self, name: str) -> pl.Series:
+        """One column as read."""
+        return told(self.kept[name])
 
     @property
     def name(self) -> str | None:
@@ -151,11 +164,11 @@ class Table:
     def _repr_html_(self) -> str:
         """Columns and what is known of them, without any of their values."""
         return f"<p><b>Table</b>, {self.n:,} rows</p>" + html_table(
-            ["Column", "Role", "Type", "Different values", "Missing", "Levels"], map(self._shown, self.frame.columns)
+            ["Column", "Role", "Type", "Different values", "Missing", "Levels"], map(self._shown, self.kept.columns)
         )
 
     def _shown(self, name: str) -> tuple[Any, ...]:
-        column, missing = self.columns.get(name), self.frame[name].null_count()
+        column, missing = self.columns.get(name), self.kept[name].null_count()
         if column is None:
             return name, self.schema.role(name), None, None, missing, None
         levels = None if column.hierarchy is None else len(column.hierarchy.ancestors)
@@ -173,10 +186,10 @@ def take_rows(table: Table, rows: np.ndarray) -> Table:
         names: replace(table.domain.joint[names], counts=counted(mine, table.domain.joint[names].card))
         for names, mine in joint.items()
     }
-    frame = table.frame[rows]
+    frame = table.kept[rows]
     return replace(
         table,
-        frame=frame,
+        kept=frame,
         domain=replace(table.domain, columns=columns, n=frame.height, joint=tuples),
         codes=codes,
         row_keys=table.row_keys[rows],
@@ -184,6 +197,12 @@ def take_rows(table: Table, rows: np.ndarray) -> Table:
         history=None if table.history is None else table.history.take(rows),
         joint=joint,
     )
+
+
+def with_sample(table: Table, sample: Sample, others: pl.DataFrame) -> Table:
+    """The same table, told that it was drawn, and of which other rows: nothing published may tell about them either."""
+    dropped = others if table.dropped is None else pl.concat([table.dropped, others], how="diagonal_relaxed")
+    return replace(table, dropped=dropped).knowing(sample=sample)
 
 
 def part_of(table: Table, rows: np.ndarray, attributes: Sequence[Attribute]) -> Table:
@@ -218,10 +237,15 @@ def crowded(domain: Domain, size: int, people: Callable[[str], np.ndarray]) -> D
 
 def iso_dates(table: Table) -> pl.DataFrame:
     """The rows as read, with dates of another format parsed, so that anybody can compare them."""
+    return all_told(held_dates(table))
+
+
+def held_dates(table: Table) -> pl.DataFrame:
+    """The same with texts that repeat as numbers of the different ones."""
     given = {name: spec.format for name, spec in table.schema.specs.items() if spec.format is not None}
     dates = [
-        pl.col(name).str.to_date(given[name])
+        pl.col(name).cast(pl.String).str.to_date(given[name])
         for name in given
-        if (name in table.columns or name in table.schema.shifted) and table.frame[name].dtype == pl.String
+        if (name in table.columns or name in table.schema.shifted) and is_text(table.kept[name].dtype)
     ]
-    return table.frame.with_columns(dates)
+    return table.kept.with_columns(dates)

@@ -48,6 +48,7 @@ _OPTIONAL: dict[str, type | tuple[type, ...]] = {
     "quasi_sets": list,
     "counterfeits": int,
     "review": dict,
+    "sample": dict,
 }
 # What a publisher may say in words of their own: texts, lists of texts, and reasons for accepted codes.
 _SAID: dict[str, type] = {
@@ -126,6 +127,8 @@ def check_manifest(manifest: Any) -> None:
     _no_others("The manifest's 'classes'", manifest["classes"], ("count", "smallest", "digest"))
     _check_measured(manifest.get("measured", ()))
     _check_review(manifest.get("review", {}), manifest["acknowledged"])
+    if "sample" in manifest:
+        _check_sample(manifest["sample"], manifest["people"])
 
 
 def _is(value: Any, kind: type | tuple[type, ...]) -> bool:
@@ -162,6 +165,15 @@ def _check_review(review: Mapping[str, Any], acknowledged: Sequence[str]) -> Non
             raise VerificationError(f"The '{key}' in the manifest's 'review' is of the wrong kind.")
     if not set(review.get("accepted", {})) <= set(acknowledged):
         raise VerificationError("The manifest's 'review' gives a reason for a code that is not acknowledged.")
+
+
+def _check_sample(sample: Mapping[str, Any], people: bool) -> None:
+    """That rows or people were drawn, by which share, and whether by strata."""
+    _no_others("The manifest's 'sample'", sample, ("of", "share", "stratified"))
+    share = sample.get("share", 0.5)
+    right = sample.get("of") == ("people" if people else "rows") and isinstance(sample.get("stratified"), bool)
+    if not right or not _within(share, 0.0, 1.0) or share in (0, 1):
+        raise VerificationError("The 'sample' of the manifest must say of what it is, and of which share.")
 
 
 def _check_data(data: Mapping[str, Any]) -> None:

@@ -64,6 +64,9 @@ def principals(facts: Facts) -> Section:
         ("suppressed", _part(counts.get("suppressed"), read)),
         ("released", _part(released, read)),
     ]
+    if facts.evidence.get("sample"):
+        drawn = facts.evidence["sample"]
+        rows.insert(1, ("a random sample", f"{_part(drawn['drawn'], drawn['source'])} of {count(drawn['source'])}"))
     if counts.get("counterfeits"):
         rows.append(("counterfeits added", count(counts["counterfeits"])))
     if people.get("people"):
@@ -72,7 +75,8 @@ def principals(facts: Facts) -> Section:
         told = "Models count people: somebody with several rows is one."
     else:
         told = "No column says whose rows are whose: every row is taken to be another person."
-    return Section(key="principals", title="People and rows", blocks=[Table(rows=rows), Text(text=told)])
+    drawn = [Text(text=one) for one in facts.evidence.get("sample", {}).get("told", ())]
+    return Section(key="principals", title="People and rows", blocks=[Table(rows=rows), Text(text=told), *drawn])
 
 
 def threats(facts: Facts) -> Section:

@@ -1,0 +1,54 @@
+"""What drawing a sample does to the risk of being found: little to whoever is known to be in it, much to all others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from shoal.results import Risk
+from shoal.table.domain import Domain
+
+_FOUND, _AMONG = "prosecutor-max", "journalist-max"
+
+
+def drawn_facts(domain: Domain, risk: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a sample: how much was drawn of how much, and the largest risks with it; nothing where all rows take part.
+
+    Parameters
+    ----------
+    risk
+        The figures before and after, of which those after are looked at.
+
+    Private: how many rows the source has, and which part of them, is no declared parameter where a number is drawn.
+    """
+    sample = domain.sample
+    if sample is None:
+        return {}
+    after, what = risk["after"], "people" if sample.people else "rows"
+    chance = sample.drawn / sample.source
+    known: Risk | None = after.get(_FOUND)
+    counted: Risk | None = after.get(_AMONG)
+    told = [f"{sample.drawn:,} of {sample.source:,} {what} were drawn ({chance:.2%})."]
+    if known is not None:
+        told.append(
+            f"Whoever knows that a person was drawn (prosecutor) finds that person with up to {known.value:.2%}: "
+            "sampling does not lower that."
+        )
+        told.append(
+            "Whoever knows only that a person is in the source finds that person with up to "
+            f"{known.value * chance:.2%}, since being drawn has a chance of {chance:.2%}."
+        )
+    told.append(
+        f"Whoever picks somebody of the population (journalist) is right with up to {counted.value:.2%}."
+        if counted is not None
+        else "No population is known: give the whole source as one, and the journalist's risk is counted in it."
+    )
+    return {
+        "sample": {
+            "of": what, "source": sample.source, "drawn": sample.drawn, "chance": chance, "strata": sample.strata,
+            "share": sample.sampling.share, "number": sample.sampling.number, "by": list(sample.sampling.by),
+            "prosecutor": None if known is None else known.value,
+            "in_source": None if known is None else known.value * chance,
+            "journalist": None if counted is None else counted.value, "told": told,
+        }
+    }  # fmt: skip

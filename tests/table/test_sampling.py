@@ -1,0 +1,156 @@
+"""Samples: what is drawn, by whose chance, and what is said of it."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from shoal.errors import InputError, ParameterError, RecipeError, SchemaError
+from shoal.io.recipes import dump_recipe, parse_recipe
+from shoal.running import run, verify_release
+from shoal.table.keys import Keys
+from shoal.table.sampling import Sampling, draw_sample
+
+ROWS = pl.DataFrame(
+    {
+        "id": [f"p{i // 3:03}" for i in range(900)],
+        "region": ["north" if i // 3 % 10 else "south" for i in range(900)],
+        "age": [20 + i // 3 % 40 for i in range(900)],
+        "ward": ["abc"[i % 3] for i in range(900)],
+        "illness": ["flu" if i // 3 % 7 % 2 else "cold" for i in range(900)],
+    }
+)
+ROLES = {"quasi": ["age"], "sensitive": ["illness"], "drop": ["region", "ward"]}
+
+
+def drawn(seed: int = 1, **how: object) -> tuple[np.ndarray, object]:
+    roles = {"subject": how.pop("subject", None), "key": how.pop("key", None)}
+    return draw_sample(ROWS, Sampling(**how), Keys.from_seed(seed), **roles)
+
+
+def test_a_share_is_drawn_and_the_same_seed_draws_the_same() -> None:
+    flags, sample = drawn(share=0.1)
+    assert flags.sum() == sample.drawn in (90, 91)
+    assert np.array_equal(flags, drawn(share=0.1)[0])
+    assert not np.array_equal(flags, drawn(2, share=0.1)[0])
+
+
+def test_everybody_has_the_chance_of_the_share_however_small_their_stratum() -> None:
+    often = np.mean([drawn(seed, share=0.25, by=["region", "age"], subject="id")[0] for seed in range(300)], axis=0)
+    assert abs(often.mean() - 0.25) < 0.01
+    assert often.min() > 0.12
+    assert often.max() < 0.40
+
+
+def test_a_number_is_drawn_exactly_and_dealt_out_to_strata_in_proportion() -> None:
+    flags, sample = drawn(number=101, by="region")
+    assert flags.sum() == sample.drawn == 101
+    assert sample.strata == 2
+    assert abs(ROWS.filter(flags)["region"].eq("south").sum() - 10.1) < 1
+
+
+def test_whole_people_are_drawn_where_there_is_a_subject() -> None:
+    flags, sample = drawn(number=50, by=["region"], subject="id")
+    kept = ROWS.filter(flags)
+    assert (sample.drawn, sample.source, kept["id"].n_unique(), kept.height) == (50, 300, 50, 150)
+
+
+def test_rows_of_a_key_are_drawn_wherever_they_stand() -> None:
+    keyed = ROWS.with_row_index("key")
+    order = np.random.default_rng(1).permutation(ROWS.height)
+    how = {"subject": None, "key": "key"}
+    one = keyed.filter(draw_sample(keyed, Sampling(number=70), Keys.from_seed(1), **how)[0])
+    other = keyed[order].filter(draw_sample(keyed[order], Sampling(number=70), Keys.from_seed(1), **how)[0])
+    assert set(one["key"]) == set(other["key"])
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({}, "The sample needs either a 'share' of the rows or a 'number' of them: give one."),
+        ({"share": 0.1, "number": 3}, "The sample needs either a 'share' of the rows or a 'number' of them: give one."),
+        ({"share": 0}, "The 'share' of the sample must be a number above 0 and up to 1. Got 0."),
+        ({"share": 1.0}, "The 'share' of the sample is all rows: make it smaller, or leave the sample out."),
+        ({"number": 2.5}, "The 'number' of the sample must be a whole number of at least 1. Got 2.5."),
+        ({"number": 901}, "The sample is to have 901 rows, and the source has 900: draw fewer."),
+        ({"number": 9, "by": "regin"}, "The sample is to be drawn by 'regin', and there is no such column. "
+         "Did you mean 'region'?"),
+        ({"number": 9, "by": ["ward", "ward"]}, "The 'by' of the sample must be a column or a list of different ones."),
+        ({"number": 9, "by": "ward", "subject": "id"}, "The sample is of people, and 300 of them are in several strata "
+         "of 'ward': draw by columns that are the same in all rows of a person."),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_drawn_is_said(how: dict[str, object], message: str) -> None:
+    with pytest.raises((ParameterError, InputError, SchemaError)) as caught:
+        drawn(**how)
+    assert str(caught.value) == message
+
+
+def test_models_hold_on_the_sample_and_the_secret_of_the_run_drew_it() -> None:
+    table = shoal.read(ROWS, **ROLES, subject="id", sample={"share": 0.4, "by": "region"}, population=ROWS)
+    release = shoal.anonymize(table, models=["k=4", "distinct-l=2"])
+    again = draw_sample(
+        ROWS, Sampling(share=0.4, by="region"), Keys(release.evidence["secret"]), subject="id", key=None
+    )[0]
+    assert again.sum() == table.n
+    assert table.frame["id"].unique().sort().to_list() == ROWS.filter(again)["id"].unique().sort().to_list()
+    assert all(verdict.holds for verdict in release.verdict)
+    assert release.manifest["sample"] == {"of": "people", "share": 0.4, "stratified": True}
+    told = release.evidence["sample"]
+    assert told["drawn"] == table.n_subjects
+    assert told["prosecutor"] > told["in_source"] == pytest.approx(told["prosecutor"] * told["drawn"] / 300)
+    assert told["journalist"] <= told["prosecutor"]
+
+
+def test_a_number_is_not_published_since_it_would_tell_how_many_were_suppressed() -> None:
+    table = shoal.read(ROWS, **ROLES, identifiers=["id"], sample=137, seed=1)
+    release = shoal.anonymize(table, models=["k=4", "distinct-l=2"], seed=1)
+    assert release.manifest["sample"] == {"of": "rows", "stratified": False}
+    assert "137" not in json.dumps({key: one for key, one in release.manifest.items() if key != "classes"})
+
+
+RECIPE = """
+seed = 1
+[source]
+path = "rows.csv"
+[sample]
+number = 300
+by = "region"
+[roles]
+identifiers = ["id"]
+quasi = ["age"]
+sensitive = ["illness"]
+drop = ["region", "ward"]
+[[models]]
+name = "k"
+k = 4
+[[models]]
+name = "distinct-l"
+l = 2
+"""
+
+
+def test_a_recipe_draws_a_sample_and_its_release_can_be_verified(tmp_path) -> None:
+    ROWS.write_csv(tmp_path / "rows.csv")
+    (tmp_path / "recipe.toml").write_text(RECIPE)
+    release = run(tmp_path / "recipe.toml")
+    assert release.evidence["counts"]["read"] == 300
+    assert verify_release(tmp_path / "out").passed
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert "random sample, drawn by strata" in (tmp_path / "out" / "report.html").read_text()
+    (tmp_path / "out" / "manifest.json").write_text(json.dumps(manifest | {"sample": {"of": "rows", "share": 2}}))
+    with pytest.raises(shoal.errors.VerificationError, match="The 'sample' of the manifest must say of what it is"):
+        verify_release(tmp_path / "out")
+
+
+def test_recipes_keep_their_sample_and_engines_that_draw_none_say_so(tmp_path) -> None:
+    recipe = parse_recipe(RECIPE, tmp_path)
+    assert parse_recipe(dump_recipe(recipe), tmp_path).sample == recipe.sample
+    ROWS.write_csv(tmp_path / "rows.csv")
+    (tmp_path / "recipe.toml").write_text(RECIPE + '[engine]\nname = "duckdb"\n')
+    with pytest.raises(RecipeError, match="'duckdb' does not draw samples: use the engine 'memory'"):
+        run(tmp_path / "recipe.toml")
