@@ -1,0 +1,193 @@
+"""Changes of a recipe by forms: what they say is there afterwards, and nothing else is lost."""
+
+from __future__ import annotations
+
+import tomllib
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal.errors import RecipeError, ShoalError
+from shoal.io.recipes import parse_recipe
+from shoal.starting.columns import facts_of
+from shoal.web.views import editing, values
+from shoal.web.views.blocks import blocks, joined, with_section
+
+RECIPE = """\
+# What this is for.
+
+[source]
+path = "people.csv"  # where it is
+
+[roles]
+quasi = [
+    "age",   # known to neighbours
+    "town",  # known to all
+]
+sensitive = ["illness"]
+drop = ["note"]
+
+[hierarchies]
+age = { widths = [5, 10] }  # round steps
+
+# nobody stands alone
+[[models]]
+name = "k"
+k = 5
+
+# several illnesses in every class
+[[models]]
+name = "distinct-l"
+l = 3
+on = "illness"
+
+# the quickest
+[algorithm]
+name = "mondrian"
+"""
+AGES = facts_of(pl.Series("age", [str(18 + at % 60) for at in range(200)]))
+NOTES = facts_of(pl.Series("note", ["a", "b", "c", "d"] * 50))
+
+
+def comments(text: str) -> list[str]:
+    return [line.partition("#")[2].strip() for line in text.splitlines() if "#" in line]
+
+
+def test_blocks_make_up_the_recipe() -> None:
+    parts = blocks(RECIPE)
+    assert joined(parts) == RECIPE
+    assert [one.path for one in parts] == [
+        (), ("source",), ("roles",), ("hierarchies",), ("models",), ("models",), ("algorithm",)
+    ]  # fmt: skip
+    assert parts[4].lead == "# nobody stands alone\n"
+
+
+@given(st.lists(st.sampled_from([
+    "[a]\n", "[[b]]\n", "[a.c]\n", "x = 1\n", "# [d]\n", "y = [\n[1],\n[2]\n]\n", 'z = """\n[e]\n"""\n', "\n", "w = 'q'"
+]), max_size=8))  # fmt: skip
+def test_blocks_of_any_text_make_up_the_text(lines: list[str]) -> None:
+    text = "".join(lines)
+    assert joined(blocks(text)) == text
+
+
+def test_a_line_in_a_list_or_a_text_is_no_heading() -> None:
+    text = 'rules = [\n[1]\n]\nwords = """\n[models]\n"""\n[roles]\nquasi = ["a"]\n'
+    assert [one.path for one in blocks(text)] == [(), ("roles",)]
+
+
+def test_a_model_goes_with_the_comment_above_it_and_nothing_else() -> None:
+    text = editing.without_model(RECIPE, 0)
+    assert [one["name"] for one in tomllib.loads(text)["models"]] == ["distinct-l"]
+    assert "nobody stands alone" not in text
+    assert "several illnesses in every class" in text
+    assert "the quickest" in text
+
+
+def test_a_model_that_changes_keeps_its_comment() -> None:
+    text = editing.with_model(RECIPE, {"name": "k", "k": 7}, 0)
+    assert tomllib.loads(text)["models"][0] == {"name": "k", "k": 7}
+    assert comments(text) == comments(RECIPE)
+
+
+def test_a_model_that_is_added_stands_behind_the_others() -> None:
+    text = editing.with_model(RECIPE, {"name": "entropy-l", "l": 2, "on": "illness"})
+    assert [one["name"] for one in tomllib.loads(text)["models"]] == ["k", "distinct-l", "entropy-l"]
+    assert comments(text) == comments(RECIPE)
+    assert text.index("entropy-l") < text.index("# the quickest")
+
+
+def test_models_in_one_line_become_blocks() -> None:
+    text = 'models = [{ name = "k", k = 5 }]\n[source]\npath = "a.csv"\n[roles]\nquasi = ["b"]\n'
+    changed = editing.with_model(text, {"name": "k", "k": 9}, 0)
+    assert tomllib.loads(changed)["models"] == [{"name": "k", "k": 9}]
+
+
+@pytest.mark.parametrize("place", [-1, 2])
+def test_a_model_that_is_gone_is_told(place: int) -> None:
+    with pytest.raises(RecipeError, match="no such model"):
+        editing.without_model(RECIPE, place)
+
+
+def test_a_role_moves_with_what_follows_from_it() -> None:
+    facts = {"note": NOTES, "age": AGES}
+    text = editing.with_roles(RECIPE, {"illness": "drop", "note": "sensitive"}, facts)
+    made = parse_recipe(text)
+    assert made.roles.sensitive == ["note"]
+    assert made.roles.drop == ["illness"]
+    assert [one["name"] for one in made.models][0] == "k"
+    assert not any(one.get("on") == "illness" for one in made.models)
+    assert any(one.get("on") == "note" for one in made.models)
+    assert "several illnesses" not in text
+
+
+def test_a_quasi_identifier_that_leaves_takes_its_hierarchy_along_and_a_new_one_gets_one() -> None:
+    without = editing.with_roles(RECIPE, {"age": "neutral"}, {"age": AGES})
+    assert parse_recipe(without).hierarchies == {}
+    again = editing.with_roles(without, {"age": "quasi"}, {"age": AGES})
+    assert parse_recipe(again).hierarchies == {"age": {"widths": [5, 10, 20]}}
+    assert "known to all" in again
+
+
+def test_one_column_alone_is_the_subject() -> None:
+    text = editing.with_roles(RECIPE, {"note": "subject"}, {})
+    assert parse_recipe(text).roles.subject == "note"
+    with pytest.raises(RecipeError, match="already"):
+        editing.with_roles(text, {"town": "subject"}, {})
+
+
+@pytest.mark.parametrize(("kind", "form"), [("numeric", ""), ("date", "%d.%m.%Y")])
+def test_a_type_comes_and_goes(kind: str, form: str) -> None:
+    text = editing.with_types(RECIPE, {"age": (kind, form)})
+    assert (parse_recipe(text).columns["age"].type, parse_recipe(text).columns["age"].format) == (kind, form or None)
+    assert editing.with_types(text, {"age": ("", "")}).replace("\n", "") == RECIPE.replace("\n", "")
+
+
+def test_a_point_that_was_tried_is_written_with_the_comments_of_what_stays() -> None:
+    models = [{"name": "k", "k": 10}, {"name": "distinct-l", "l": 3, "on": "illness"}]
+    text = editing.with_point(RECIPE, {"name": "upc", "utility": 0.7, "protection": 0.5}, models)
+    made = parse_recipe(text)
+    assert made.models == models
+    assert made.algorithm == {"name": "upc", "utility": 0.7, "protection": 0.5}
+    assert comments(text) == comments(RECIPE)
+
+
+names = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=12)
+
+
+@given(names)
+def test_any_column_can_be_named(name: str) -> None:
+    text = with_section(RECIPE, ("roles",), lambda roles: roles.update({"neutral": [name]}))
+    try:
+        parse_recipe(text)
+    except ShoalError:
+        return
+    text = editing.with_types(text, {name: ("categorical", "")})
+    text = editing.with_hierarchy(editing.with_roles(text, {name: "quasi"}, {}), name, {"prefix": [1]})
+    found = tomllib.loads(text)
+    assert found["columns"][name] == {"type": "categorical"}
+    assert found["hierarchies"][name] == {"prefix": [1]}
+    assert name in found["roles"]["quasi"]
+
+
+def test_values_and_rules_of_experts_come_and_go() -> None:
+    text = values.with_values(RECIPE, "age", ["4", "2,5", "1", "0"])
+    text = values.with_rule(text, values.rule_from({"column": "age", "boundary": "18", "keep": "1"}))
+    text = values.with_rule(text, values.rule_from({"column": "town", "first": "a, b", "second": "*"}))
+    research = tomllib.loads(text)["research"]
+    assert research["rv"] == {"age": [4.0, 2.5, 1.0, 0.0]}
+    assert research["rules"] == [
+        {"column": "age", "boundary": "18", "keep": True}, {"column": "town", "separate": [["a", "b"], "*"]}
+    ]  # fmt: skip
+    text = values.without_rule(values.without_rule(text, 0), 0)
+    assert values.with_values(text, "age", ["", "", "", ""]).strip() == RECIPE.strip()
+
+
+@pytest.mark.parametrize("form", [
+    {"column": "age"}, {"column": "age", "boundary": "3", "first": "a", "second": "b"},
+    {"column": "age", "boundary": "3", "importance": "very"}, {"column": "age", "boundary": "3", "importance": "-1"},
+])  # fmt: skip
+def test_half_a_rule_is_refused(form: dict[str, str]) -> None:
+    with pytest.raises(ShoalError):
+        values.rule_from(form)
