@@ -184,7 +184,7 @@ def _read(path: str | Path) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        raise InputError(f"The vault '{path}' cannot be read: {error.strerror}.") from None
+        raise InputError(f"The vault '{path}' cannot be read ({error.strerror}): check the path.") from None
 
 
 def _unsealed(sealed: bytes, key: Key, name: str) -> dict[str, Entry]:

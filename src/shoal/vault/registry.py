@@ -57,7 +57,7 @@ class Registry:
             raise InputError(f"The registry tells people by their {self.by}, and this table by its {by}: use the same.")
         column = getattr(table.schema, by)
         real = table.n - table.counterfeits
-        made = tokens(table.frame[column].head(real), self.secret)
+        made = tokens(table.series(column).head(real), self.secret)
         return made.extend_constant(None, table.counterfeits) if table.counterfeits else made
 
     def history_of(self, table: Table, on: str | None = None) -> History:

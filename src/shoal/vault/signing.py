@@ -125,7 +125,7 @@ def _signature(path: Path) -> dict[str, Any]:
         hashed = {"manifest_sha256": bytes.fromhex(found["manifest_sha256"])}
         return hashed | {key: base64.b64decode(found[key], validate=True) for key in ("public_key", "signature")}
     except OSError as error:
-        raise InputError(f"The signature '{path}' cannot be read: {error.strerror}.") from None
+        raise InputError(f"The signature '{path}' cannot be read ({error.strerror}): check the path.") from None
     except (ValueError, TypeError, RecursionError):
         raise InputError(f"'{path}' is no signature of a release: choose another file.") from None
 
@@ -140,6 +140,8 @@ def _public_key(raw: bytes) -> tuple[Any, bytes]:
 
 def _private(path: Path) -> Any:
     _, keys, serialization, _ = _library()
+    if not path.exists():
+        raise InputError(f"There is no key '{path}': make one with 'shoal sign --new-key FILE'.")
     refuse_readable(path)
     try:
         found = serialization.load_pem_private_key(path.read_bytes(), password=None)

@@ -1,0 +1,229 @@
+"""What is answered, what waits for the custodian, and what is refused: decided on the released table alone.
+
+Nothing here has a secret. Every reason follows from the release, from what was submitted and from what was answered
+before, so that a refusal tells nothing about a mapping or a grading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from shoal.errors import ParameterError
+from shoal.vault.leaks import NOTHING, Code, Known, leak
+from shoal.vault.leftovers import Left
+from shoal.vault.protocol.centres import check_centres
+from shoal.vault.protocol.checking import Counter, after, check, snapped
+from shoal.vault.protocol.reading import Submission, read_results
+from shoal.vault.protocol.statements import GRADING, Condition, Statement
+from shoal.vault.protocol.trivial import enumerated, is_trivial
+
+ANSWERED, WAITING, REFUSED = "answered", "waiting", "refused"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """What the custodian lets be answered.
+
+    Attributes
+    ----------
+    minimum
+        Rows that a statement, each code in it, and each stretch between thresholds must have.
+    automatic
+        Answer at once what is within the limits; else everything waits for the custodian.
+    waiting, budget, together
+        Shares of what is to be known of a column's codes: above the first an answer waits, above the second one
+        researcher gets none, above the third nobody does, because all may put together what they know.
+    enumeration
+        Share of a mapping's codes that statements of one code each may name in a question.
+    statements
+        How many a question may have.
+    """
+
+    minimum: int = 10
+    automatic: bool = True
+    waiting: float = 0.5
+    budget: float = 0.6
+    together: float = 0.8
+    enumeration: float = 0.3
+    statements: int = 200
+
+    def __post_init__(self) -> None:
+        for name in ("minimum", "statements"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ParameterError(f"The '{name}' of a policy must be a whole number of at least 1.")
+        for name in ("waiting", "budget", "together", "enumeration"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+                raise ParameterError(f"The '{name}' of a policy must be a share from 0 to 1.")
+        if not isinstance(self.automatic, bool):
+            raise ParameterError("The 'automatic' of a policy must be true or false.")
+
+    def plain(self) -> dict[str, Any]:
+        """In JSON's types."""
+        return asdict(self)
+
+    @classmethod
+    def of_plain(cls, plain: Mapping[str, Any]) -> Policy:
+        """What :meth:`plain` gave."""
+        unknown = plain.keys() - {one.name for one in fields(cls)}
+        if unknown:
+            known = ", ".join(one.name for one in fields(cls))
+            raise ParameterError(f"A policy has no '{min(unknown)}': it has {known}.")
+        return cls(**plain)
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A statement that is not answered, and why, in words that tell no value."""
+
+    line: int
+    statement: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"Line {self.line} {self.why}."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Examined:
+    """What becomes of a submission.
+
+    Attributes
+    ----------
+    state
+        ``answered``, ``waiting`` for the custodian, or ``refused`` where no statement was accepted.
+    accepted
+        Statements that the release bears out, thresholds at codes of the release.
+    gained
+        Codes whose values an answer tells.
+    """
+
+    state: str
+    accepted: tuple[Statement, ...]
+    refused: tuple[Refused, ...]
+    left: tuple[Left, ...]
+    gained: Known
+
+
+def examine(
+    given: Submission, counter: Counter, policy: Policy, *, mine: Known = NOTHING, everyone: Known = NOTHING
+) -> Examined:
+    """Read a submission, check it, and decide.
+
+    Parameters
+    ----------
+    mine, everyone
+        What the asker, and all askers together, were told before.
+    """
+    readings = read_results(given, counter.released)
+    refused: list[Refused] = []
+    sound = _sound(list(readings.statements), counter, policy, refused)
+    accepted: list[Statement] = []
+    gained, wait = NOTHING, not policy.automatic
+    for one in sound:
+        points, before = Known.of(points_of(one, counter.released.coded)), mine | gained
+        why = _close(points, counter, policy, before) or _over(points, counter, policy, before, everyone | gained)
+        if why is not None:
+            refused.append(_refusal(one, why))
+            continue
+        new = [column for column in points.codes if not points.in_column(column) <= before.in_column(column)]
+        gained |= points
+        accepted.append(one)
+        wait = wait or any(leak(column, mine | gained, counter).share > policy.waiting for column in new)
+    state = REFUSED if not accepted else WAITING if wait else ANSWERED
+    ordered = tuple(sorted(refused, key=lambda one: one.line))
+    return Examined(state=state, accepted=tuple(accepted), refused=ordered, left=tuple(readings.left), gained=gained)
+
+
+def points_of(statement: Statement, coded: Mapping[str, str]) -> Iterator[tuple[str, Code]]:
+    """Coded columns, and the codes of theirs that turning a statement back tells the values of."""
+    for one in statement.everything():
+        yield from ((one.column, value) for value in one.values if one.column in coded)
+    yield from ((column, value) for column, value in statement.centre if column in coded)
+
+
+def _sound(found: list[Statement], counter: Counter, policy: Policy, refused: list[Refused]) -> list[Statement]:
+    """Statements that the release bears out and that say something; the others are refused."""
+    for one in found[policy.statements :]:
+        refused.append(_refusal(one, f"is beyond the {policy.statements} statements that a question may have"))
+    found = found[: policy.statements]
+    centres = [one for one in found if one.centre]
+    problems = iter(check_centres(centres, counter, policy.minimum) if centres else [])
+    listed = enumerated(found, counter, policy.enumeration)
+    left = np.ones(counter.n, dtype=bool)
+    sound: list[Statement] = []
+    for place, one in enumerate(found):
+        if place in listed:
+            why: str | None = "is one of a list that goes through the codes of a column one by one"
+        elif one.centre:
+            why = next(problems)
+        else:
+            why = check(one, counter, policy.minimum, left)
+            left = after(one, counter, left) if one.ordered else left
+        moved = snapped(one, counter)
+        if why is None:
+            why = _rare(moved, counter, policy.minimum)
+        if why is None and one.concluded is not None and moved.concluded is None:
+            why = "concludes with what holds for every row"
+        if why is None and not one.centre and is_trivial(moved, counter):
+            why = "says no more of its codes than how often they occur"
+        if why is not None:
+            refused.append(_refusal(one, why))
+        elif moved not in sound:
+            sound.append(moved)
+    return sound
+
+
+def _refusal(one: Statement, why: str) -> Refused:
+    return Refused(one.line, str(one), why)
+
+
+def _rare(statement: Statement, counter: Counter, minimum: int) -> str | None:
+    """Codes must be common themselves, also where a statement says that they are not meant."""
+    for one in (*statement.everything(), *(Condition(name, "=", (value,)) for name, value in statement.centre)):
+        kind = counter.released.coded.get(one.column)
+        if kind is None or (statement.centre and kind == GRADING):
+            continue
+        if not one.values:
+            return f"names a code that column '{one.column}' does not have"
+        codes, counts = counter.codes(one.column)
+        for value in one.values:
+            if one.sign in ("=", "!="):
+                rows = int(counts[codes == value].sum())
+            else:
+                below = int(counts[codes <= value if one.sign in ("<=", ">") else codes < value].sum())
+                rows = min(below, int(counts.sum()) - below)
+            if rows < minimum:
+                return f"names a code of column '{one.column}' that fewer than {minimum:,} rows have, or lie beyond"
+    return None
+
+
+def _close(points: Known, counter: Counter, policy: Policy, before: Known) -> str | None:
+    """Between two codes of a grading that are told there must be enough rows."""
+    for column in points.codes:
+        if counter.released.coded[column] != GRADING:
+            continue
+        codes, counts = counter.codes(column)
+        old = before.in_column(column)
+        new = points.in_column(column) - old
+        known = sorted(float(code) for code in old | new)
+        for low, high in zip(known, known[1:], strict=False):
+            if {low, high} & new and int(counts[(codes > low) & (codes <= high)].sum()) < policy.minimum:
+                return f"has a threshold of column '{column}' fewer than {policy.minimum:,} rows from another one"
+    return None
+
+
+def _over(points: Known, counter: Counter, policy: Policy, mine: Known, everyone: Known) -> str | None:
+    for column in points.codes:
+        if points.in_column(column) <= mine.in_column(column):  # nothing new
+            continue
+        if leak(column, mine | points, counter).share > policy.budget:
+            return f"would tell more of column '{column}' than one researcher may know"
+        if leak(column, everyone | points, counter).share > policy.together:
+            return f"would tell more of column '{column}' than all researchers together may know"
+    return None

@@ -1,0 +1,186 @@
+"""Statements counted again on the released table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from shoal.vault.protocol.statements import GRADING, Condition, Figure, Released, Statement
+
+# A code that was written with six digits still is one.
+_CLOSE = 1e-5
+_KEPT = 2000
+# Figures that say how many of the covered rows meet the conclusion.
+_OF_CONCLUSION = ("right", "wrong", "confidence", "lift")
+
+
+class Counter:
+    """Counts rows of a release that meet conditions."""
+
+    def __init__(self, released: Released) -> None:
+        self.released = released
+        self.n = released.frame.height
+        self._masks: dict[Condition, np.ndarray] = {}
+        self._codes: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+
+    def codes(self, column: str) -> tuple[np.ndarray, np.ndarray]:
+        """Different values of a column, ascending, and the rows of each."""
+        if column not in self._codes:
+            cells = self.released.frame[column].drop_nulls()
+            self._codes[column] = np.unique(cells.to_numpy(), return_counts=True)
+        return self._codes[column]
+
+    def mask(self, condition: Condition) -> np.ndarray:
+        """Which rows meet a condition; one without a value meets none."""
+        if condition not in self._masks:
+            if len(self._masks) > _KEPT:
+                self._masks.clear()
+            cells = self.released.frame[condition.column]
+            self._masks[condition] = self._met(cells, condition).fill_null(False).to_numpy()
+        return self._masks[condition]
+
+    def rows(self, conditions: Iterable[Condition], within: np.ndarray | None = None) -> np.ndarray:
+        """Which rows meet all conditions."""
+        found = np.ones(self.n, dtype=bool) if within is None else within.copy()
+        for one in conditions:
+            found &= self.mask(one)
+        return found
+
+    def _met(self, cells: pl.Series, condition: Condition) -> pl.Series:
+        sign, first = condition.sign, condition.values[0]
+        if sign in ("=", "!="):
+            values = [self.nearest(condition.column, value) for value in condition.values]
+            met = cells.is_in([value for value in values if value is not None])
+            return met if sign == "=" else ~met
+        if isinstance(first, str):
+            return pl.Series(np.zeros(self.n, dtype=bool))
+        return {"<": cells < first, "<=": cells <= first, ">": cells > first, ">=": cells >= first}[sign]
+
+    def nearest(self, column: str, value: float | str) -> float | str | None:
+        """The value of a column that is meant; None where it has no such value."""
+        codes, _ = self.codes(column)
+        if isinstance(value, str):
+            return value if not self.released.is_number(column) and value in codes else None
+        if not len(codes) or not self.released.is_number(column):
+            return None
+        near = float(codes[np.abs(codes - value).argmin()])
+        close = _CLOSE if self.released.coded.get(column) == GRADING else 1e-9
+        return near if abs(near - value) <= close * max(1.0, abs(value)) else None
+
+
+def snapped(statement: Statement, counter: Counter) -> Statement:
+    """The same with thresholds of graded columns at codes that the release has: it means the same rows.
+
+    A threshold anywhere between two codes then gets one answer, so that asking for many of them tells nothing more.
+    """
+    if statement.centre:
+        moved = [(column, _nearest_code(column, value, counter)) for column, value in statement.centre]
+        return replace(statement, centre=tuple(moved))
+    made = [one for one in (_snap(each, counter) for each in statement.conditions) if one is not None]
+    concluded = None if statement.concluded is None else _snap(statement.concluded, counter)
+    return replace(statement, conditions=tuple(made), concluded=concluded)
+
+
+def _snap(condition: Condition, counter: Counter) -> Condition | None:
+    """None where every row meets it, so that it says nothing."""
+    if counter.released.coded.get(condition.column) != GRADING:
+        return condition
+    if condition.sign in ("=", "!="):
+        known = [counter.nearest(condition.column, value) for value in condition.values]
+        return replace(condition, values=tuple(value for value in known if value is not None))
+    codes, counts = counter.codes(condition.column)
+    met = int(counter.mask(condition).sum())
+    if met in (0, counts.sum()):
+        return None if met else condition
+    value = float(condition.values[0])
+    # At most t: the largest code that is. Below t: the smallest code that is not.
+    closed = condition.sign in ("<=", ">")
+    at = np.searchsorted(codes, value, side="right") - 1 if closed else np.searchsorted(codes, value)
+    return replace(condition, values=(float(codes[at]),))
+
+
+def _nearest_code(column: str, value: float | str, counter: Counter) -> float | str:
+    if counter.released.coded.get(column) != GRADING or isinstance(value, str):
+        return value
+    codes, _ = counter.codes(column)
+    return float(codes[np.abs(codes - value).argmin()]) if len(codes) else value
+
+
+def check(statement: Statement, counter: Counter, minimum: int, before: np.ndarray | None = None) -> str | None:
+    """What is wrong with a statement, None where the release bears it out.
+
+    Parameters
+    ----------
+    minimum
+        Rows that have to meet it.
+    before
+        Rows that no rule before it in an ordered list has met.
+    """
+    problem = _check(statement, counter, minimum, None)
+    if problem is not None and statement.ordered and before is not None:
+        return None if _check(statement, counter, minimum, before) is None else problem
+    return problem
+
+
+def _check(statement: Statement, counter: Counter, minimum: int, within: np.ndarray | None) -> str | None:
+    if statement.concluded is None and not statement.stated:
+        return "states nothing that can be checked: add a count, a support or a confidence"
+    covered = counter.rows(statement.conditions, within)
+    n = int(covered.sum())
+    met = covered if statement.concluded is None else covered & counter.mask(statement.concluded)
+    right = int(met.sum())
+    if min(n, right) < minimum:
+        return f"is about fewer than {minimum:,} rows of the release"
+    total = counter.n if within is None else int(within.sum())
+    base = right if statement.concluded is None else int((counter.mask(statement.concluded)).sum())
+    for one in statement.stated:
+        problem = _figure(one, n, right, total, base, covered, counter)
+        if problem is not None:
+            return problem
+    proved = any(one.name in _OF_CONCLUSION for one in statement.stated)
+    if statement.concluded is not None and not proved and not is_commonest(statement.concluded, covered, counter):
+        return "concludes with what is not the commonest among its rows, and states no confidence"
+    return None
+
+
+def _figure(
+    one: Figure, n: int, right: int, total: int, base: int, covered: np.ndarray, counter: Counter
+) -> str | None:
+    if one.name == "mean":
+        if one.column is None or not counter.released.is_number(one.column):
+            return "states a mean of what are not numbers"
+        cells = counter.released.frame[one.column].filter(pl.Series(covered)).drop_nulls()
+        found = [float(cells.mean() or 0.0)]  # type: ignore[arg-type]
+    else:
+        found = {
+            "rows": [n, right],
+            "covered": [n],
+            "right": [right],
+            "wrong": [n - right],
+            "support": [right / total, n / total],
+            "coverage": [n / total],
+            "confidence": [right / n],
+            "lift": [right / n / (base / total)],
+        }[one.name]
+    if any(abs(each - one.number) <= one.slack for each in found):
+        return None
+    return f"states {one}, and the release has {found[-1]:.6g}"
+
+
+def is_commonest(concluded: Condition, covered: np.ndarray, counter: Counter) -> bool:
+    """Whether rows mostly meet a conclusion: a share over half, or as many rows as any other value has."""
+    met = int((covered & counter.mask(concluded)).sum())
+    if 2 * met > int(covered.sum()):
+        return True
+    if concluded.sign != "=" or len(concluded.values) > 1:
+        return False
+    counts = counter.released.frame[concluded.column].filter(pl.Series(covered)).drop_nulls().value_counts()
+    return met >= int(counts["count"].max() or 0)  # type: ignore[arg-type]
+
+
+def after(statement: Statement, counter: Counter, before: np.ndarray) -> np.ndarray:
+    """Rows that are left for the rules behind one in an ordered list."""
+    return before & ~counter.rows(statement.conditions)

@@ -1,0 +1,208 @@
+"""Conditions in a text: comparisons, chains, intervals, sets, ``between``, and indicators such as ``sex_F > 0.5``."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from shoal.vault.forms import NUMBER, is_calculated
+from shoal.vault.names import Names
+from shoal.vault.protocol.statements import SIGNS, Condition, Released
+
+_SIGN = r"<=|>=|=<|<>|!=|==|~=|[<>=≤≥≠]"
+_PLAIN = {"==": "=", "<>": "!=", "~=": "!=", "≠": "!=", "≤": "<=", "≥": ">=", "=<": "<="}
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
+_SHUT = r"[\"'`\])_]*\s*"
+_QUOTE = r"(?:\\?[\"'`]){0,2}"
+_END = rf"[+-]?(?:inf(?:inity)?\b|∞)|{NUMBER}"
+_LAST = r"(?!\w|[.,]\d|\s*[*/^+]\s*[\w(])"
+
+_BEFORE = re.compile(rf"(?<![\w.,])(?P<number>{NUMBER})\s*(?P<sign>{_SIGN})\s*[\"'`]?$")
+_COMPARED = re.compile(rf"{_SHUT}(?P<sign>{_SIGN})\s*(?P<quote>{_QUOTE})")
+_NUMBER = re.compile(rf"(?P<number>{NUMBER}){_LAST}{_QUOTE}")
+_MORE = re.compile(rf"\s*(?:\band\b|&&?|,)\s*(?P<sign>{_SIGN})\s*(?P<number>{NUMBER}){_LAST}", re.I)
+_INTERVAL = re.compile(
+    rf"{_SHUT}(?:(?:{_SIGN}|\bin\b|%in%|∈|:)\s*)?{_QUOTE}(?P<open>[\[(\]])\s*(?P<low>{_END})\s*(?:,|;|\.\.+|:|\bto\b|-|–)"
+    rf"\s*(?P<high>{_END})\s*(?P<close>[\])\[]){_QUOTE}",
+    re.I,
+)
+_SET = re.compile(
+    rf"{_SHUT}(?P<not>\bnot\s+)?(?:=|==|\bin\b|%in%|∈)\s*(?:c\s*\(|[\[({{])(?P<many>[^\])}}]*)[\])}}]", re.I
+)
+_BETWEEN = re.compile(
+    rf"{_SHUT}(?:(?:is|lies)\s+)?between\s+(?P<low>{NUMBER})\s+and\s+(?P<high>{NUMBER}){_LAST}", re.I
+)
+_COMPARE = {
+    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+_WORD = re.compile(r"[^\s,;|&\"'`\\\])}:]+")
+_FLAG = rf"\s*(?P<sign>{_SIGN})\s*(?P<number>[01](?:\.\d+)?)(?![\w.])"
+_MOST = 5000  # values that a column may have to be told in one word with its name
+_LONGEST = 100_000
+
+
+@dataclass
+class Read:
+    """Conditions of a piece of text, and what is left of it, blanks in the place of what was read."""
+
+    conditions: list[Condition] = field(default_factory=list)
+    rest: str = ""
+
+
+class Conditions:
+    """Reads conditions on the columns of a release.
+
+    Parameters
+    ----------
+    aliases
+        What texts call a column, to its name.
+    """
+
+    def __init__(self, released: Released, aliases: Mapping[str, str] | None = None) -> None:
+        self._released = released
+        self.names = Names(released.frame.columns, aliases or {})
+        texts = [name for name in released.frame.columns if not released.is_number(name)]
+        self._values = {name: _texts(released, name) for name in texts}
+        name = rf"(?<![\w-])(?P<quote>[\"'`]?)(?P<name>{self.names.pattern})(?P=quote)(?:(?![\w-]|\.\w)|(?=_[\[(]))"
+        self._pattern = re.compile(name, re.I)
+        self._flags = re.compile("|".join(self._flagged()) or r"(?!)", re.I)
+        self._longest = {
+            name: re.compile("|".join(map(re.escape, sorted(values, key=len, reverse=True))) or r"(?!)")
+            for name, values in self._values.items()
+        }
+
+    def _flagged(self) -> Iterator[str]:
+        """An indicator's name is that of a column and a value of it."""
+        for name, values in self._values.items():
+            if 0 < len(values) <= _MOST and sum(map(len, values)) <= _LONGEST:
+                told = "|".join(map(re.escape, sorted(values, key=len, reverse=True)))
+                yield rf"(?<![\w-]){re.escape(name)}[_.:=-]?(?:{told})[\"'`]?{_named(_FLAG)}"
+
+    def read(self, text: str) -> Read:
+        """Everything in a text that is a condition."""
+        found, rest, at = Read(), list(text), 0
+        while at < len(text):
+            flag = self._flags.search(text, at)
+            name = self._pattern.search(text, at)
+            if flag is not None and (name is None or flag.start() <= name.start()):
+                condition = self._flag(flag[0])
+                if condition is not None:
+                    found.conditions.append(condition)
+                    rest[flag.start() : flag.end()] = " " * len(flag[0])
+                at = flag.end()
+                continue
+            if name is None:
+                break
+            at = name.end()
+            column = self.names.column(name["name"])
+            if column is None or is_calculated(text, name.start(), name.end()):
+                continue
+            made, low, high = self._form(column, text, name.start(), name.end())
+            if made:
+                found.conditions += made
+                rest[low:high] = " " * (high - low)
+                at = max(at, high)
+        found.rest = "".join(rest)
+        return found
+
+    def columns_in(self, text: str) -> list[str]:
+        """Columns that a text names."""
+        named = (self.names.column(found["name"]) for found in self._pattern.finditer(text))
+        return [name for name in named if name is not None]
+
+    def equal(self, column: str, text: str) -> Condition | None:
+        """That a column has the value in a cell; None where a number is meant and is none."""
+        text = text.strip().strip("\"'`")
+        if not self._released.is_number(column):
+            return Condition(column, "=", (text,))
+        return Condition(column, "=", (float(text),)) if re.fullmatch(NUMBER, text) else None
+
+    def _flag(self, text: str) -> Condition | None:
+        """``sex_F <= 0.5`` is that the sex is not F."""
+        parts = re.search(rf"[\"'`]?{_FLAG}$", text)
+        assert parts is not None
+        told = text[: parts.start()]
+        for name, values in self._values.items():
+            value = re.sub(r"^[_.:=-]", "", told[len(name) :]) if told.lower().startswith(name.lower()) else None
+            bare = told[len(name) :] if value is not None else None
+            for one in (value, bare):
+                if one in values:
+                    sign, number = _plain(parts["sign"]), float(parts["number"])
+                    yes, no = _COMPARE[sign](1.0, number), _COMPARE[sign](0.0, number)
+                    return None if yes == no else Condition(name, "=" if yes else "!=", (str(one),))
+        return None
+
+    def _form(self, column: str, text: str, low: int, high: int) -> tuple[list[Condition], int, int]:
+        """The conditions around a name, and from where to where they stand."""
+        if not self._released.is_number(column):
+            return self._text_form(column, text, low, high)
+        made: list[Condition] = []
+        before = _BEFORE.search(text[:low])
+        start = low
+        if before is not None:
+            made.append(_compared(column, _MIRRORED[_plain(before["sign"])], before["number"]))
+            start = before.start()
+        if found := _INTERVAL.match(text, high):
+            ends = [(">=" if found["open"] == "[" else ">", found["low"])]
+            ends.append(("<=" if found["close"] == "]" else "<", found["high"]))
+            made += [_compared(column, sign, end) for sign, end in ends if re.fullmatch(NUMBER, end)]
+            return made, start, found.end()
+        if found := _SET.match(text, high):
+            numbers = [one.strip().strip("\"'") for one in re.split(r"[,;|]", found["many"])]
+            if all(re.fullmatch(NUMBER, one) for one in numbers):
+                made.append(Condition(column, "!=" if found["not"] else "=", tuple(map(float, numbers))))
+                return made, start, found.end()
+        if found := _BETWEEN.match(text, high):
+            made += [_compared(column, ">=", found["low"]), _compared(column, "<=", found["high"])]
+            return made, start, found.end()
+        found, number = _COMPARED.match(text, high), None
+        if found is not None and (number := _NUMBER.match(text, found.end())):
+            made.append(_compared(column, _plain(found["sign"]), number["number"]))
+            end = number.end()
+            while more := _MORE.match(text, end):
+                made.append(_compared(column, _plain(more["sign"]), more["number"]))
+                end = more.end()
+            return made, start, end
+        return made, start, high
+
+    def _text_form(self, column: str, text: str, low: int, high: int) -> tuple[list[Condition], int, int]:
+        if found := _SET.match(text, high):
+            values = tuple(one.strip().strip("\"'`") for one in re.split(r"[,;|]", found["many"]) if one.strip())
+            if values:
+                return [Condition(column, "!=" if found["not"] else "=", values)], low, found.end()
+        found = _COMPARED.match(text, high)
+        if found is None or _plain(found["sign"]) not in ("=", "!="):
+            return [], low, high
+        at = found.end()
+        value = self._longest[column].match(text, at)
+        if value is None or re.match(r"[\w-]|\.\w", text[value.end() : value.end() + 2]):
+            value = _WORD.match(text, at)  # no value of the column: nothing will be counted
+        if value is None:
+            return [], low, high
+        quote = re.match(_QUOTE, text[value.end() :]) if found["quote"] else None
+        end = value.end() + (0 if quote is None else quote.end())
+        return [Condition(column, _plain(found["sign"]), (value[0],))], low, end
+
+
+def opposite(condition: Condition) -> Condition:
+    """The condition that all other rows meet."""
+    return Condition(condition.column, SIGNS[condition.sign], condition.values)
+
+
+def _compared(column: str, sign: str, number: str) -> Condition:
+    return Condition(column, sign, (float(number),))
+
+
+def _plain(sign: str) -> str:
+    return _PLAIN.get(sign, sign)
+
+
+def _named(pattern: str) -> str:
+    """A pattern without names, so that it can stand several times in another."""
+    return re.sub(r"\?P<\w+>", "?:", pattern)
+
+
+def _texts(released: Released, column: str) -> frozenset[str]:
+    return frozenset(released.frame[column].drop_nulls().unique().to_list())

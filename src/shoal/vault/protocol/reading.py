@@ -1,0 +1,151 @@
+"""Submitted results as statements, whatever form they are in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from shoal.errors import InputError
+from shoal.params import choice
+from shoal.vault.forms import NUMBER
+from shoal.vault.leftovers import Left
+from shoal.vault.protocol.conditions import Conditions
+from shoal.vault.protocol.rules import Sheet, read_rules, with_label
+from shoal.vault.protocol.statements import Condition, Figure, Released, Statement
+from shoal.vault.protocol.tables import read_csv, read_json
+from shoal.vault.protocol.trees import read_tree, target_of, tree_form
+
+FORMS = ("auto", "text", "tree", "rules", "csv", "json")
+LONGEST = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Submission:
+    """Results as a researcher hands them in.
+
+    Attributes
+    ----------
+    form
+        ``auto`` looks; ``text`` is a tree or rules.
+    target
+        The column that conclusions without one are about, such as the classes of a tree.
+    aliases
+        What the text calls a column, to its name, such as ``{"feature_0": "age"}``.
+    """
+
+    text: str
+    form: str = "auto"
+    target: str | None = None
+    aliases: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Readings:
+    """Statements of a submission, and what could not be read."""
+
+    statements: Sequence[Statement]
+    left: Sequence[Left]
+
+
+def read_results(given: Submission, released: Released) -> Readings:
+    """All statements of a submission, conclusions with their columns, no condition twice.
+
+    Raises
+    ------
+    InputError
+        It is too long, cannot be read in its form, or nobody can tell which column its classes are of.
+    """
+    if len(given.text) > LONGEST:
+        raise InputError(f"The results have more than {LONGEST:,} characters: submit fewer at a time.")
+    form = choice("results", "form", given.form, FORMS)
+    reader = Conditions(released, given.aliases)
+    target = given.target
+    stripped = given.text.lstrip("\ufeff \t\r\n")
+    if form == "json" or (form == "auto" and stripped[:1] in ("{", "[") and _looks_json(stripped)):
+        sheet, told = read_json(stripped, reader)
+        target = target or told
+    elif form == "csv" or (form == "auto" and _looks_csv(stripped, reader)):
+        sheet = read_csv(stripped, reader)
+    elif form == "tree" or (form != "rules" and tree_form(given.text) is not None):
+        sheet, target = read_tree(given.text, reader), target or target_of(given.text)
+    else:
+        sheet = read_rules(given.text, reader)
+    statements = _concluded(sheet, target, reader, released)
+    return Readings([replace(one, conditions=_tightest(one.conditions)) for one in statements], sheet.left)
+
+
+def _looks_json(text: str) -> bool:
+    return re.match(r"[\[{]\s*(?:[\[{]|\"[^\"]*\"\s*:|\])", text) is not None
+
+
+def _looks_csv(text: str, reader: Conditions) -> bool:
+    """A first line of bare names, two or more, of which one is a column or begins a rule."""
+    cells = [cell.strip().strip("\"'") for cell in re.split(r"[,;\t]", text.partition("\n")[0])]
+    named = sum(reader.names.column(cell) is not None or cell.lower() in ("antecedents", "lhs") for cell in cells)
+    return len(cells) > 1 and named > 0 and all(re.fullmatch(r"[\w .%-]*", cell) for cell in cells)
+
+
+def _concluded(sheet: Sheet, target: str | None, reader: Conditions, released: Released) -> list[Statement]:
+    """Statements whose labels and means have got their column."""
+    loose = [place for place, one in enumerate(sheet.statements) if any(_is_loose(figure) for figure in one.stated)]
+    if not sheet.labels and not loose:
+        return sheet.statements
+    column = _target(target, set(sheet.labels.values()), reader, released)
+    made = list(sheet.statements)
+    for place, label in sheet.labels.items():
+        value = _label(label, column, released)
+        if value is None:  # a number where classes are texts, or the mean of a regression tree
+            sheet.leave(made[place].line, label, f"is no value of column '{column}'")
+            made[place] = replace(made[place], stated=())
+        else:
+            made[place] = with_label(made[place], column, value)
+    for place in loose:
+        figures = [replace(one, column=column) if _is_loose(one) else one for one in made[place].stated]
+        made[place] = replace(made[place], stated=tuple(figures))
+    return made
+
+
+def _is_loose(figure: Figure) -> bool:
+    return figure.name == "mean" and figure.column is None
+
+
+def _label(label: str, column: str, released: Released) -> float | str | None:
+    if not released.is_number(column):
+        return label
+    return float(label) if re.fullmatch(NUMBER, label) else None
+
+
+def _target(target: str | None, labels: set[str], reader: Conditions, released: Released) -> str:
+    """The column that labels are values of: the one named, or the only one that has them all."""
+    if target is not None:
+        column = reader.names.column(target)
+        if column is None:
+            raise InputError("The target that was named is no column of the release: check its spelling.")
+        return column
+    fitting = []
+    for name in released.frame.columns:
+        values = released.frame[name].drop_nulls().unique().to_list()
+        known = {str(value) for value in values} | {f"{value:g}" for value in values if isinstance(value, float)}
+        if labels and labels <= known:
+            fitting.append(name)
+    if len(fitting) != 1:
+        raise InputError("The results do not say which column their classes or means are of: name it as the target.")
+    return fitting[0]
+
+
+def _tightest(conditions: Sequence[Condition]) -> tuple[Condition, ...]:
+    """No condition that another one of the same column implies, as paths in trees have them."""
+    kept: list[Condition] = []
+    for one in conditions:
+        if one in kept:
+            continue
+        same = [other for other in kept if other.column == one.column and other.sign[:1] == one.sign[:1]]
+        if one.sign[:1] in "<>" and same and isinstance(one.values[0], float):
+            pick = min if one.sign[0] == "<" else max
+            strict = pick([one, *same], key=lambda each: (each.values[0], len(each.sign) * (1 if pick is min else -1)))
+            kept = [other for other in kept if other not in same] + [strict]
+        else:
+            kept.append(one)
+    settled = {one.column for one in kept if one.sign == "=" and len(one.values) == 1}
+    return tuple(one for one in kept if one.sign != "!=" or one.column not in settled)

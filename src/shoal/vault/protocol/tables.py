@@ -1,0 +1,155 @@
+"""Tables of aggregates, rules or cluster centres: CSV with a header, or JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shoal.errors import InputError
+from shoal.vault.forms import NUMBER
+from shoal.vault.protocol.conditions import Conditions
+from shoal.vault.protocol.figures import called, figure
+from shoal.vault.protocol.rules import Sheet
+from shoal.vault.protocol.statements import Condition, Figure, Statement
+
+_CENTRES = re.compile(r"(?:cluster|centre|center|centroid)s?(?:[\s_-]*(?:id|number|no))?", re.I)
+_MEAN = re.compile(r"(?:mean|avg)[\s_.-]+(?:of[\s_.-]+)?(?P<behind>.+)|(?P<before>.+?)[\s_.-]+(?:mean|avg)", re.I)
+_IF, _THEN = ("if", "antecedents", "antecedent", "lhs", "conditions"), ("then", "consequents", "consequent", "rhs")
+
+
+def read_csv(text: str, reader: Conditions) -> Sheet:
+    """A statement a row: cells under columns of the release are conditions, under names of figures figures."""
+    first = text.lstrip("\ufeff").partition("\n")[0]
+    delimiter = max(",;\t|", key=first.count)
+    try:
+        rows = list(csv.reader(io.StringIO(text.lstrip("\ufeff"), newline=""), strict=True, delimiter=delimiter))
+    except csv.Error:
+        raise InputError("The results cannot be read as CSV: check quotes, or submit them as text.") from None
+    sheet = Sheet()
+    if not rows:
+        return sheet
+    header = [name.strip() for name in rows[0]]
+    for number, row in enumerate(rows[1:], 2):
+        if row and len(row) != len(header):
+            raise InputError(f"Line {number} has {len(row)} cells and the header {len(header)}: check the table.")
+        if row:
+            _record(dict(zip(header, row, strict=True)), number, reader, sheet)
+    return sheet
+
+
+def read_json(text: str, reader: Conditions) -> tuple[Sheet, str | None]:
+    """A list of statements as objects, or an object with ``statements`` and perhaps ``target``."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InputError("The results cannot be read as JSON: check them, or submit them as text.") from None
+    target = found.get("target") if isinstance(found, dict) else None
+    listed = found.get("statements", found.get("rules", found.get("centres"))) if isinstance(found, dict) else found
+    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        raise InputError("Results in JSON must be a list of objects, or an object with a list 'statements'.")
+    if target is not None and not isinstance(target, str):
+        raise InputError("The 'target' of results must be the name of a column.")
+    sheet = Sheet()
+    for number, one in enumerate(listed, 1):
+        _object(one, number, reader, sheet)
+    return sheet, target
+
+
+def _object(given: Mapping[str, Any], number: int, reader: Conditions, sheet: Sheet) -> None:
+    plain: dict[str, str] = {}
+    conditions: list[Condition] = []
+    concluded: list[Condition] = []
+    centre = given.get("centre", given.get("center"))
+    for name, value in given.items():
+        if name.lower() in (*_IF, *_THEN) and isinstance(value, list):
+            made = [_triple(one, reader) for one in value]
+            if any(one is None for one in made):
+                sheet.leave(number, name, "has a condition that is not [column, sign, value]")
+                return
+            (conditions if name.lower() in _IF else concluded).extend(one for one in made if one is not None)
+        elif isinstance(value, str | int | float) and not isinstance(value, bool):
+            plain[name] = value if isinstance(value, str) else repr(value)
+        elif name not in ("centre", "center"):
+            sheet.leave(number, name, "was not read, and is no part of the answer")
+    if isinstance(centre, dict):
+        plain |= {"cluster": str(number)} | {name: str(value) for name, value in centre.items()}
+    _record(plain, number, reader, sheet, conditions, concluded)
+
+
+def _triple(given: Any, reader: Conditions) -> Condition | None:
+    if isinstance(given, str):
+        found = reader.read(given).conditions
+        return found[0] if len(found) == 1 else None
+    if not isinstance(given, list) or len(given) != 3 or not isinstance(given[0], str):
+        return None
+    value = given[2] if isinstance(given[2], list) else [given[2]]
+    told = str(value[0]) if len(value) == 1 else "{" + ", ".join(map(str, value)) + "}"
+    sign = str(given[1]) if len(value) == 1 else "not in" if given[1] in ("!=", "not in") else "in"
+    found = reader.read(f"{given[0]} {sign} {told}").conditions
+    return found[0] if len(found) == 1 else None
+
+
+def _record(
+    cells: Mapping[str, str],
+    number: int,
+    reader: Conditions,
+    sheet: Sheet,
+    conditions: Sequence[Condition] = (),
+    concluded: Sequence[Condition] = (),
+) -> None:
+    found, ends, figures = list(conditions), list(concluded), []
+    centre: list[tuple[str, float | str]] = []
+    is_centre = any(_CENTRES.fullmatch(name) for name in cells)
+    for name, cell in cells.items():
+        cell = cell.strip()
+        column = reader.names.column(name)
+        if not cell or _CENTRES.fullmatch(name):
+            continue
+        if name.lower() in (*_IF, *_THEN):
+            made = reader.read(_bare(cell))
+            (found if name.lower() in _IF else ends).extend(made.conditions)
+            if not made.conditions or re.search(r"\bor\b", made.rest, re.I):
+                sheet.leave(number, cell, "has no condition that can be read")
+                return
+        elif column is not None and is_centre:
+            centre.append((column, float(cell) if re.fullmatch(NUMBER, cell) else cell))
+        elif column is not None:
+            made_of_cell = _of_cell(column, cell, reader)
+            if not made_of_cell:
+                sheet.leave(number, cell, f"under '{column}' is no value or interval that can be read")
+                return
+            found += made_of_cell
+        elif (one := _figure(name, cell, reader)) is not None:
+            figures.append(one)
+        else:
+            sheet.leave(number, name, "is neither a column of the release nor a figure that can be checked")
+    if len(ends) > 1:
+        sheet.leave(number, "several conclusions", "cannot be checked: write a rule for each")
+        return
+    end = ends[0] if ends else None
+    sheet.statements.append(Statement(number, tuple(found), end, tuple(figures), centre=tuple(centre)))
+
+
+def _bare(cell: str) -> str:
+    """mlxtend writes ``frozenset({'age=1.2', 'sex=F'})``."""
+    inside = re.fullmatch(r"frozenset\(\{(.*)\}\)|[{\[](.*)[}\]]", cell)
+    return cell if inside is None else re.sub(r"['\"]", " ", inside[1] or inside[2])
+
+
+def _of_cell(column: str, cell: str, reader: Conditions) -> list[Condition]:
+    equal = reader.equal(column, cell)
+    return [equal] if equal is not None else reader.read(f"{column} {cell}").conditions
+
+
+def _figure(name: str, cell: str, reader: Conditions) -> Figure | None:
+    if not re.fullmatch(rf"{NUMBER}\s*%?", cell):
+        return None
+    if (known := called(name)) is not None:
+        return figure(known, cell)
+    mean = _MEAN.fullmatch(name)
+    column = None if mean is None else reader.names.column(mean["behind"] or mean["before"])
+    return None if column is None else figure("mean", cell, column)
