@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import Depends, Request
 from sqlalchemy import select
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import Response
@@ -16,7 +15,7 @@ from starlette.responses import Response
 from shoal.errors import ShoalError
 from shoal.io.swap import write_whole
 from shoal.web.context import Here
-from shoal.web.errors import conflict
+from shoal.web.errors import Refused
 from shoal.web.jobs import queue
 from shoal.web.store.work import Job, Project
 from shoal.web.views.place import Place
@@ -43,6 +42,11 @@ class Bench:
         self.here = here
 
     @property
+    def form(self) -> FormData:
+        """The fields of the form that was sent."""
+        return self.here.form or FormData()
+
+    @property
     def project(self) -> Project:
         return self.here.workspace.project
 
@@ -51,7 +55,8 @@ class Bench:
         """The project's folder and the newest version of its recipe."""
         space = self.here.workspace
         if not space.version:
-            raise conflict("This project has no recipe yet: upload a source, or wait until it was looked at.")
+            to = f"/projects/{self.project.id}"
+            raise Refused(303, "no-recipe", "This project has no recipe yet.", headers={"location": to})
         return Place(space.folder, space.text)
 
     def address(self, tab: str) -> str:
@@ -120,10 +125,3 @@ def uploaded(form: FormData, name: str) -> UploadFile | None:
     found = form.get(name)
     return found if isinstance(found, UploadFile) and found.filename else None
 
-
-async def fields(request: Request) -> FormData:
-    """The fields of a form, which were read already to check where it comes from."""
-    return await request.form()
-
-
-Fields = Annotated[FormData, Depends(fields)]

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from shoal.errors import RecipeError
 from shoal.web.context import Here, needs
-from shoal.web.pages.bench import Bench, Fields, Problem
+from shoal.web.pages.bench import Bench, Problem
 from shoal.web.views.data import data_view, proposed_roles
 from shoal.web.views.editing import ROLES, TYPES, with_roles, with_types
 from shoal.web.views.looks import look
@@ -32,8 +32,10 @@ def _page(here: Here, problem: Problem | None) -> Response:
 
 
 @router.post("/projects/{project}/data")
-def change_columns(here: Edit, base: Base, form: Fields) -> Response:
+def change_columns(here: Edit, base: Base) -> Response:
     """Roles and types of all columns at once."""
+    bench = Bench(here)
+    form = bench.form
 
     def make(place: Place) -> tuple[str, str]:
         names = [str(one) for one in form.getlist("column")]
@@ -49,7 +51,7 @@ def change_columns(here: Edit, base: Base, form: Fields) -> Response:
             raise RecipeError("Nothing was changed: choose another role or type first.")
         return text, "roles and types"
 
-    return Bench(here).change("data", base, make, _page)
+    return bench.change("data", base, make, _page)
 
 
 @router.post("/projects/{project}/data/proposals")

@@ -8,11 +8,12 @@ from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter, Form
+from starlette.datastructures import FormData, QueryParams
 from starlette.responses import Response
 
 from shoal.errors import HierarchyError, ShoalError
 from shoal.web.context import Here, needs
-from shoal.web.pages.bench import Bench, Fields, Problem, texts, uploaded
+from shoal.web.pages.bench import Bench, Problem, texts, uploaded
 from shoal.web.views import trees
 from shoal.web.views.drawing import columns
 from shoal.web.views.editing import with_hierarchy
@@ -40,7 +41,7 @@ def show_counts(here: Read) -> Response:
 def _counts(here: Here) -> dict[str, object]:
     asked = here.request.query_params
     names = asked.getlist("column")
-    levels = {name: int(asked.get(f"level-{at}", "0") or 0) for at, name in enumerate(names) if _digits(asked, at)}
+    levels = {name: _level(asked, at) for at, name in enumerate(names)}
     try:
         found = trees.class_counts(Bench(here).place, levels)
     except ShoalError as error:
@@ -51,8 +52,9 @@ def _counts(here: Here) -> dict[str, object]:
     return {"counts": found, "drawn": columns("Rows by size of class", told, labels, {"rows": shares}), "why": ""}
 
 
-def _digits(asked: object, at: int) -> bool:
-    return str(asked.get(f"level-{at}", "")).isdigit()  # type: ignore[attr-defined]
+def _level(asked: QueryParams, at: int) -> int:
+    given = asked.get(f"level-{at}", "")
+    return int(given) if given.isdecimal() and len(given) < 4 else 0
 
 
 @router.get("/projects/{project}/hierarchies/{column:path}")
@@ -67,15 +69,15 @@ def _page(here: Here, column: str, problem: Problem | None) -> Response:
 
 
 @router.post("/projects/{project}/hierarchies/{column:path}")
-def change_hierarchy(here: Edit, column: str, base: Annotated[int, Form()], form: Fields) -> Response:
+def change_hierarchy(here: Edit, column: str, base: Annotated[int, Form()]) -> Response:
     """Take a proposal, edit by sentences, move a label, take a file, or go without."""
     bench = Bench(here)
-    given = texts(form)
+    given = texts(bench.form)
 
     def make(place: Place) -> tuple[str, str]:
         if given.get("do") == "remove":
             return with_hierarchy(place.text, column, None), f"no hierarchy of {column}"
-        text, data = _changed(place, column, given, form)
+        text, data = _changed(place, column, given, bench.form)
         if data is not None:
             bench.keep(trees.stored_name(column, data), data)
         return text, f"hierarchy of {column}: {given.get('do', 'edit')}"
@@ -85,7 +87,7 @@ def change_hierarchy(here: Edit, column: str, base: Annotated[int, Form()], form
     )
 
 
-def _changed(place: Place, column: str, given: dict[str, str], form: Fields) -> tuple[str, bytes | None]:
+def _changed(place: Place, column: str, given: dict[str, str], form: FormData) -> tuple[str, bytes | None]:
     what = given.get("do", "")
     if what == "suggest":
         return trees.with_proposal(place, column, given.get("how", ""))
@@ -104,7 +106,7 @@ def _changed(place: Place, column: str, given: dict[str, str], form: Fields) -> 
     raise HierarchyError("That is no change of a hierarchy: use one of the forms of the page.")
 
 
-def _uploaded(place: Place, column: str, form: Fields) -> tuple[str, bytes]:
+def _uploaded(place: Place, column: str, form: FormData) -> tuple[str, bytes]:
     file = uploaded(form, "file")
     if file is None:
         raise HierarchyError("No file was chosen: choose a CSV file with one line a value.")

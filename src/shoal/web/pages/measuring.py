@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from shoal.errors import ParameterError, RecipeError
 from shoal.web.context import Here, needs
-from shoal.web.pages.bench import Bench, Fields, Problem
+from shoal.web.pages.bench import Bench, Problem
 from shoal.web.store.work import Job
 from shoal.web.views.editing import with_point
 from shoal.web.views.models import models_view
@@ -93,8 +93,8 @@ def _explore(here: Here, problem: Problem | None) -> Response:
 
 
 @router.post("/projects/{project}/explore")
-def run_explore(here: Run, form: Fields, k: Annotated[str, Form()] = "") -> Response:
-    algorithms = [str(one) for one in form.getlist("algorithm")]
+def run_explore(here: Run, k: Annotated[str, Form()] = "") -> Response:
+    algorithms = [str(one) for one in Bench(here).form.getlist("algorithm")]
     try:
         sizes = [int(one) for one in k.replace(",", " ").split()]
     except ValueError:

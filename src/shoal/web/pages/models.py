@@ -10,7 +10,7 @@ from starlette.responses import Response
 from shoal.errors import RecipeError
 from shoal.io.recipes import update_recipe
 from shoal.web.context import Here, needs
-from shoal.web.pages.bench import Bench, Fields, Problem, texts
+from shoal.web.pages.bench import Bench, Problem, texts
 from shoal.web.views.editing import with_algorithm, with_model, without_model
 from shoal.web.views.models import algorithm_from, model_from, models_view
 from shoal.web.views.place import Place
@@ -38,9 +38,9 @@ def _page(here: Here, problem: Problem | None) -> Response:
 
 
 @router.post("/projects/{project}/models")
-def change_model(here: Edit, base: Base, form: Fields) -> Response:
+def change_model(here: Edit, base: Base) -> Response:
     """Add a model, change one, or remove one."""
-    given = texts(form)
+    given = texts(Bench(here).form)
 
     def make(place: Place) -> tuple[str, str]:
         number = given.get("place", "")
@@ -65,9 +65,9 @@ def choose_profile(here: Edit, base: Base, profile: Annotated[str, Form()] = "")
 
 
 @router.post("/projects/{project}/models/algorithm")
-def choose_algorithm(here: Edit, base: Base, form: Fields) -> Response:
+def choose_algorithm(here: Edit, base: Base) -> Response:
     def make(place: Place) -> tuple[str, str]:
-        algorithm = algorithm_from(texts(form))
+        algorithm = algorithm_from(texts(Bench(here).form))
         return with_algorithm(place.text, algorithm), f"algorithm {algorithm['name']}"
 
     return Bench(here).change("models", base, make, _page)

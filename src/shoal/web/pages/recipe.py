@@ -11,7 +11,7 @@ from starlette.responses import Response
 from shoal.errors import RecipeError
 from shoal.web.context import Here, needs
 from shoal.web.errors import missing
-from shoal.web.pages.bench import Bench, Fields, Problem, uploaded
+from shoal.web.pages.bench import Bench, Problem, uploaded
 from shoal.web.projects.workspace import Workspace, versions
 from shoal.web.store.people import User
 from shoal.web.views.place import Place
@@ -59,9 +59,9 @@ def download_recipe(here: Read) -> Response:
 
 
 @router.post("/projects/{project}/recipe")
-def save_recipe(here: Edit, base: Base, form: Fields, text: Annotated[str, Form()] = "") -> Response:
+def save_recipe(here: Edit, base: Base, text: Annotated[str, Form()] = "") -> Response:
     """A recipe that was typed, or that comes as a file."""
-    file = uploaded(form, "file")
+    file = uploaded(Bench(here).form, "file")
     typed = text.replace("\r\n", "\n")
 
     def make(place: Place) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from shoal.errors import ShoalError
 from shoal.web.context import Here, needs
-from shoal.web.pages.bench import Bench, Fields, Problem, texts
+from shoal.web.pages.bench import Bench, Problem, texts
 from shoal.web.views.place import Place
 from shoal.web.views.values import rule_from, values_view, with_rule, with_values, without_rule
 
@@ -33,9 +33,9 @@ def _page(here: Here, problem: Problem | None) -> Response:
 
 
 @router.post("/projects/{project}/values")
-def change_values(here: Edit, base: Annotated[int, Form()], form: Fields) -> Response:
+def change_values(here: Edit, base: Annotated[int, Form()]) -> Response:
     """Values of a column, a rule more, or a rule less."""
-    given = texts(form)
+    given = texts(Bench(here).form)
 
     def make(place: Place) -> tuple[str, str]:
         what, column = given.get("do"), given.get("column", "")
@@ -45,7 +45,7 @@ def change_values(here: Edit, base: Annotated[int, Form()], form: Fields) -> Res
             number = given.get("place", "")
             text, note = without_rule(place.text, int(number) if number.isdigit() else -1), "a rule less"
         else:
-            text = with_values(place.text, column, [str(one) for one in form.getlist("value")])
+            text = with_values(place.text, column, [str(one) for one in Bench(here).form.getlist("value")])
             note = f"values of {column}"
         values_view(Place(place.folder, text))  # what does not fit the data is told before it is saved
         return text, note

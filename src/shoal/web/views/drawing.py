@@ -151,7 +151,8 @@ def columns(title: str, told: str, labels: Sequence[str], series: dict[str, Sequ
             start = left + wide * (place + 0.5) - each * len(series) / 2 + each * which
             size = (bottom - y0) * value / top
             words = f"{labels[place]}{f', {name}' if len(series) > 1 else ''}: {percent(value)}"
-            body.append(_box(start, bottom - size, each - 1, size, f"bar s{which}", words))
+            kind = f"bar s{which if len(series) > 1 else 1}"
+            body.append(_box(start, bottom - size, each - 1, size, kind, words))
     deep = 0.0
     for place, label in enumerate(labels):
         middle = left + wide * (place + 0.5)

@@ -120,11 +120,12 @@ def models_view(place: Place) -> ModelsView:
 
 
 def model_words(model: Mapping[str, Any]) -> str:
-    """A model in one line: ``distinct-l, l = 3, on Diagnose``."""
+    """A model in one line: ``k = 5``, or ``distinct-l, l = 3, on Diagnose``."""
     given = [f"{key} = {_shown(value)}" for key, value in model.items() if key not in ("name", "on")]
     on = model.get("on")
     told = [] if on is None else [f"on {on if isinstance(on, str) else ' with '.join(on)}"]
-    return ", ".join([str(model["name"]), *given, *told])
+    named = [] if model["name"] in model else [str(model["name"])]
+    return ", ".join([*named, *given, *told])
 
 
 def _shown(value: Any) -> str:

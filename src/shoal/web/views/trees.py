@@ -315,8 +315,9 @@ def class_counts(place: Place, levels: dict[str, int], k: int | None = None) -> 
     else:
         sizes = np.array([int(rows.sum())])
     return Counted(
-        columns=tuple(placed), rows=int(sizes.sum()), classes=int(sizes.size), smallest=int(sizes.min(initial=0)),
-        alone=int((sizes == 1).sum()), below=int(sizes[sizes < wanted].sum()), k=wanted, sizes=_bins(sizes),
+        columns=tuple(placed), rows=int(sizes.sum()), classes=int(sizes.size),
+        smallest=int(sizes.min()) if sizes.size else 0, alone=int((sizes == 1).sum()),
+        below=int(sizes[sizes < wanted].sum()), k=wanted, sizes=_bins(sizes),
     )  # fmt: skip
 
 
