@@ -16,6 +16,7 @@ from shoal.errors import InputError
 from shoal.version import VERSION
 from shoal.web import api, pages
 from shoal.web.errors import API, ErrorAnswer, add_handlers
+from shoal.web.keys import Keys
 from shoal.web.middleware import BodyLimit, Headers
 from shoal.web.settings import Settings
 from shoal.web.store.opening import open_store
@@ -45,7 +46,7 @@ def create_app(settings: Settings) -> FastAPI:
     app = FastAPI(title="Shoal", version=VERSION, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.settings = settings
     app.state.store = open_store(settings.database)
-    app.state.keyring = None
+    app.state.keys = Keys(settings, app.state.store)
     add_handlers(app)
     app.add_middleware(BodyLimit, settings=settings)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=settings.hosts, www_redirect=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session as Db
 from starlette.datastructures import FormData
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from shoal.vault.keyring import Keyring
 from shoal.version import VERSION
 from shoal.web.accounts.forms import check_origin, check_token, new_token, spend
 from shoal.web.accounts.sessions import SignedIn, cookie_name, signed_in
@@ -25,6 +26,7 @@ from shoal.web.projects.workspace import Workspace
 from shoal.web.settings import Settings
 from shoal.web.store.opening import Store
 from shoal.web.things import Named, load_named
+from shoal.web.trail import record
 
 _T = TypeVar("_T")
 _PAGES = Environment(
@@ -42,21 +44,14 @@ NAVIGATION = (
 )
 
 
-class Keyring(Protocol):
-    """Seals what the server keeps, and opens it again; what a secret belongs to is authenticated with it."""
-
-    def seal(self, purpose: str, name: str, data: bytes) -> bytes: ...
-
-    def unseal(self, purpose: str, name: str, sealed: bytes) -> bytes: ...
-
-
 class Here:
-    """One request, of somebody who may do what they ask for."""
+    """One request, of somebody who may do what they ask for; ``form`` has the fields of a form, by any name."""
 
     def __init__(self, request: Request, principal: Principal | None, session: SignedIn | None, named: Named) -> None:
         self.request = request
         self._principal = principal
         self.session = session
+        self.form: FormData | None = None
         self._named = named
 
     @property
@@ -70,7 +65,7 @@ class Here:
     @property
     def keyring(self) -> Keyring:
         """What seals secrets."""
-        return self.request.app.state.keyring
+        return self.request.app.state.keys.keyring
 
     @property
     def someone(self) -> Principal | None:
@@ -132,6 +127,10 @@ class Here:
         """Send a browser to another page, after a form."""
         return RedirectResponse(address, 303)
 
+    def log(self, db: Db, event: str, **facts: Any) -> None:
+        """Add a line to the log about what happens in this transaction; no cell and no secret stands in it."""
+        record(db, self.me.name, event, **facts)
+
     @property
     def by_htmx(self) -> bool:
         """Whether a fragment is asked for, and not a whole page."""
@@ -167,6 +166,7 @@ class Needs:
 
     def __call__(self, request: Request, form: Annotated[FormData | None, Depends(_form)]) -> Here:
         here = self.let_in(request)
+        here.form = form
         if request.method == "POST" and not request.url.path.startswith(API) and here.session is not None:
             self.check_form(here, form or {})
         return here

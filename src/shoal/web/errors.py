@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import logging
+import os
+import traceback
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -19,10 +21,11 @@ _log = logging.getLogger("shoal.web")
 _STATUS: dict[type[ShoalError], int] = {
     InfeasibleError: 409, GateError: 409, VerificationError: 409, MissingExtraError: 501, InternalError: 500,
 }  # fmt: skip
-_WORDS = {
+WORDS = {
     400: ("bad-request", "The request cannot be read."),
     404: ("not-found", "There is nothing here, or nothing that you may see."),
     405: ("method-not-allowed", "This address takes no such request."),
+    413: ("too-large", "That is larger than what is taken here: send less."),
 }
 _INTERNAL = "Something went wrong on the server: try again, and tell whoever runs it if it stays."
 
@@ -54,7 +57,7 @@ class Refused(Exception):
 
 def missing() -> Refused:
     """What is told of things that are not there, and of those that somebody may not see."""
-    return Refused(404, *_WORDS[404])
+    return Refused(404, *WORDS[404])
 
 
 def conflict(message: str) -> Refused:
@@ -86,7 +89,7 @@ def add_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     def http(request: Request, error: HTTPException) -> Response:
-        code, message = _WORDS.get(error.status_code, _WORDS[400])
+        code, message = WORDS.get(error.status_code, WORDS[400])
         return answer(request, Refused(error.status_code, code, message, headers=dict(error.headers or {})))
 
     @app.exception_handler(RequestValidationError)
@@ -99,10 +102,13 @@ def add_handlers(app: FastAPI) -> None:
             return answer(request, Refused(507, "disk-full", "The server's disk is full: make room, then try again."))
         return unforeseen(request, error)
 
-    @app.exception_handler(Exception)
-    def unforeseen(request: Request, error: Exception) -> Response:
-        _log.error("%s in %s %s", type(error).__name__, request.method, _route(request))
-        return answer(request, Refused(500, "internal", _INTERNAL))
+
+def unforeseen(request: Request, error: Exception) -> Response:
+    """A fault of our own, of which only the kind is told, because the message may hold somebody's values."""
+    _log.error("%s in %s %s", type(error).__name__, request.method, _route(request))
+    if os.environ.get("SHOAL_DEBUG") == "1":
+        traceback.print_exception(error)
+    return answer(request, Refused(500, "internal", _INTERNAL))
 
 
 def _route(request: Request) -> str:

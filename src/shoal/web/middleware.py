@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from shoal.web.errors import Refused, answer
+from shoal.web.errors import WORDS, Refused, answer, unforeseen
 from shoal.web.settings import Settings
 
 _POLICY = (
@@ -23,7 +26,7 @@ _HEADERS = {
 
 
 class Headers:
-    """Adds what browsers are told with every answer; nothing but static files may be kept by anybody."""
+    """Adds what browsers are told with every answer, also to a fault of ours; only static files may be kept."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
@@ -34,19 +37,31 @@ class Headers:
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
         kept = b"max-age=3600" if scope["path"].startswith("/static/") else b"no-store"
+        begun = False
 
         async def sending(message: Message) -> None:
+            nonlocal begun
             if message["type"] == "http.response.start":
+                begun = True
                 own = {key for key, _ in message["headers"]}
                 added = [*self.headers, (b"cache-control", kept)]
                 message["headers"] = [*message["headers"], *(one for one in added if one[0] not in own)]
             await send(message)
 
-        await self.app(scope, receive, sending)
+        try:
+            await self.app(scope, receive, sending)
+        except Exception as error:
+            response = await run_in_threadpool(unforeseen, Request(scope, receive), error)
+            if begun:
+                raise
+            await response(scope, receive, sending)
 
 
-class TooLarge(Exception):
+class TooLarge(HTTPException):
     """A body that goes on beyond its limit."""
+
+    def __init__(self) -> None:
+        super().__init__(413)
 
 
 class BodyLimit:
@@ -58,9 +73,12 @@ class BodyLimit:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
-        most = self._most(scope)
+        most, seen = self._most(scope), 0
         said = dict(scope["headers"]).get(b"content-length", b"0")
-        seen, answered = 0, False
+        if not said.isdigit() or int(said) > most:
+            refused = Refused(413, *WORDS[413], headers={"connection": "close"})
+            response = await run_in_threadpool(answer, Request(scope, receive), refused)
+            return await response(scope, receive, send)
 
         async def receiving() -> Message:
             nonlocal seen
@@ -70,26 +88,8 @@ class BodyLimit:
                 raise TooLarge
             return message
 
-        async def sending(message: Message) -> None:
-            nonlocal answered
-            answered = True
-            await send(message)
-
-        try:
-            if not said.isdigit() or int(said) > most:
-                raise TooLarge
-            await self.app(scope, receiving, sending)
-        except TooLarge:
-            if not answered:
-                await self._refuse(scope, receive, send, most)
+        await self.app(scope, receiving, send)
 
     def _most(self, scope: Scope) -> int:
-        uploads = scope["path"].rstrip("/").endswith("/files") or "/files/" in scope["path"]
-        return self.settings.upload_bytes + (1 << 16) if uploads else self.settings.form_bytes
-
-    async def _refuse(self, scope: Scope, receive: Receive, send: Send, most: int) -> None:
-        from starlette.requests import Request
-
-        message = f"That is larger than the {most >> 20:,} MiB that are taken here: send less."
-        response = answer(Request(scope, receive), Refused(413, "too-large", message, headers={"connection": "close"}))
-        await response(scope, receive, send)
+        parts = scope["path"].split("/")
+        return self.settings.upload_bytes + (1 << 16) if "files" in parts else self.settings.form_bytes

@@ -1,15 +1,27 @@
-"""Jobs that were asked for: added, claimed by one worker at a time, renewed, and ended."""
+"""Jobs that were asked for: added, claimed by one worker at a time, renewed, and ended.
+
+A claim is a lease. Whoever holds it renews it; where nobody does, because the worker was killed, another worker takes
+the job up again from its beginning. A worker that lost its lease cannot end the job.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from sqlalchemy import and_, or_, select, update
 from sqlalchemy.orm import Session as Db
 
 from shoal.errors import InternalError
+from shoal.web.errors import conflict
+from shoal.web.store.base import now
 from shoal.web.store.work import Job, Project
 
-KINDS = ("start", "check", "risk", "explore", "compare", "attack", "run", "report")
+KINDS = ("start", "check", "risk", "explore", "compare", "attack", "run")
+ENDED = ("done", "failed", "cancelled")
+LEASE = 30.0  # seconds
+MOST_ATTEMPTS = 3
+_WAITING = 50  # jobs of one project
+BROKEN = f"The job was broken off {MOST_ATTEMPTS} times, perhaps for want of memory: ask whoever runs the server."
 
 
 def add(
@@ -18,7 +30,70 @@ def add(
     """Ask for a job on one version of a project's recipe."""
     if kind not in KINDS:
         raise InternalError(f"There is no job '{kind}'.")
+    waiting = db.scalars(select(Job.id).where(Job.project == project.id, Job.state == "queued")).all()
+    if len(waiting) >= _WAITING:
+        raise conflict("Too many jobs of this project wait already: let them end, or cancel some.")
     job = Job(project=project.id, kind=kind, recipe=recipe, parameters=parameters or {}, author=author)
     db.add(job)
     db.flush()
     return job
+
+
+def claim(db: Db, worker: str, lease: float = LEASE) -> Job | None:
+    """The next job: one that waits, or one whose worker has not been heard of.
+
+    It is ours where its state is ``running``. One that was broken off too often, or cancelled meanwhile, has ended, and
+    what it left behind wants clearing.
+    """
+    lost = and_(Job.state == "running", Job.lease_until < now())
+    chosen = (
+        select(Job).where(or_(Job.state == "queued", lost)).order_by(Job.created).limit(1)
+        .with_for_update(skip_locked=True)
+    )  # fmt: skip
+    job = db.scalars(chosen).first()
+    if job is None:
+        return None
+    if job.cancel:
+        _end(job, "cancelled", "Cancelled.")
+    elif job.attempts >= MOST_ATTEMPTS:
+        _end(job, "failed", BROKEN)
+    else:
+        job.state, job.worker, job.lease_until = "running", worker, now(seconds=lease)
+        job.attempts, job.started, job.progress, job.share = job.attempts + 1, now(), "starting", None
+    return job
+
+
+def renew(
+    db: Db, job: Job, progress: str, share: float | None = None, lease: float = LEASE
+) -> str:
+    """Hold on to a job and say how far it is: ``"go"``, ``"cancel"``, or ``"lost"`` where it is not ours any more."""
+    values = {"lease_until": now(seconds=lease), "progress": progress[:200], "share": share}
+    found = db.execute(update(Job).where(_ours(job)).values(values).returning(Job.cancel)).first()
+    return "lost" if found is None else "cancel" if found[0] else "go"
+
+
+def end(db: Db, job: Job, state: str, *, message: str | None = None, result: dict[str, Any] | None = None) -> bool:
+    """End a job that is ours; False where it is not any more, and nothing of it may count."""
+    values = {
+        "state": state, "message": message, "result": result, "ended": now(), "lease_until": None, "worker": None,
+        "progress": "", "share": None,
+    }  # fmt: skip
+    return db.execute(update(Job).where(_ours(job)).values(values).returning(Job.id)).first() is not None
+
+
+def cancel(db: Db, job_id: str) -> None:
+    """Ask for an end: at once where the job only waits, soon where it runs."""
+    job = db.get_one(Job, job_id, with_for_update=True)
+    if job.state in ENDED:
+        raise conflict("This job has ended already.")
+    job.cancel = True
+    if job.state == "queued":
+        _end(job, "cancelled", "Cancelled.")
+
+
+def _ours(job: Job) -> Any:
+    return and_(Job.id == job.id, Job.state == "running", Job.worker == job.worker, Job.attempts == job.attempts)
+
+
+def _end(job: Job, state: str, message: str) -> None:
+    job.state, job.message, job.ended, job.lease_until, job.worker = state, message, now(), None, None

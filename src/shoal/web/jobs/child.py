@@ -1,0 +1,90 @@
+"""The process that does one job: it is told everything on its standard input, and tells what came of it, line by line.
+
+It knows neither the database nor the keyring. When the worker is gone, its input ends, and it ends too. Its memory is
+limited, and what goes wrong is told in one sentence of Shoal's that holds no cell.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import sys
+from contextlib import suppress
+from threading import Thread
+from typing import IO, Any
+
+NICE = 10
+_FULL = "The server's disk is full: make room, then start the job again."
+
+
+def main() -> None:
+    """Do the job that the first line of the input describes."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what libraries print is no message of ours
+    asked = json.loads(sys.stdin.readline())
+    Thread(target=_end_with_the_worker, daemon=True).start()
+    _limit(asked["memory"])
+    os.nice(NICE)
+    os.umask(0o077)
+
+    def progress(step: str, share: float | None = None) -> None:
+        _tell(out, {"progress": step, "share": share})
+
+    _tell(out, _ended(asked, progress))
+    out.close()
+    os._exit(0)  # threads of libraries need not be waited for
+
+
+def _ended(asked: dict[str, Any], progress: Any) -> dict[str, Any]:
+    """What came of the job, or why nothing did."""
+    try:
+        progress("loading")
+        from shoal.errors import ShoalError
+        from shoal.web.jobs.kinds import do
+    except MemoryError:
+        return {"failed": _too_small(asked)}
+    try:
+        return {"done": do(asked, progress)}
+    except ShoalError as error:
+        return {"failed": str(error)}
+    except MemoryError:
+        return {"failed": _too_small(asked)}
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        return {"failed": _FULL if full else f"A file of the project cannot be used: {error.strerror}."}
+    except Exception as error:
+        return {"failed": f"internal: {type(error).__name__}; tell whoever runs the server."}
+
+
+def _too_small(asked: dict[str, Any]) -> str:
+    return (
+        f"The job needs more memory than the {asked['memory'] >> 20:,} MiB that jobs have here: use the engine "
+        "'duckdb', or ask whoever runs the server for more."
+    )
+
+
+def _limit(memory: int) -> None:
+    """Let the process have no more memory than this."""
+    with suppress(ImportError):  # Windows
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _end_with_the_worker() -> None:
+    with suppress(OSError):
+        while os.read(0, 1024):
+            pass
+    os._exit(1)
+
+
+def _tell(out: IO[str], what: dict[str, Any]) -> None:
+    with suppress(BrokenPipeError):
+        out.write(json.dumps(what) + "\n")
+        out.flush()
+
+
+if __name__ == "__main__":
+    main()

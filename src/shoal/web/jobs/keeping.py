@@ -1,0 +1,79 @@
+"""What is kept of a job that is done: a recipe, a release, and what is private of it, sealed."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from typing import Any
+
+from sqlalchemy.orm import Session as Db
+
+from shoal.errors import ShoalError
+from shoal.vault.keyring import Keyring
+from shoal.web.errors import Refused
+from shoal.web.jobs.queue import add
+from shoal.web.keys import get, put
+from shoal.web.projects.workspace import Workspace
+from shoal.web.settings import Settings
+from shoal.web.store.people import User
+from shoal.web.store.work import Job, Project, Release
+from shoal.web.trail import record
+
+_KEY = "project-key"
+
+
+def keep(db: Db, job: Job, found: dict[str, Any], settings: Settings, keyring: Keyring) -> dict[str, Any]:
+    """Keep what the child found; returns what of it stands in the job's row."""
+    project = db.get_one(Project, job.project)
+    if job.kind == "start" and "text" in found:
+        return _keep_recipe(db, job, project, found, settings)
+    if job.kind == "run":
+        return _keep_release(db, job, project, found, keyring)
+    return found
+
+
+def _keep_recipe(db: Db, job: Job, project: Project, found: dict[str, Any], settings: Settings) -> dict[str, Any]:
+    space = Workspace.newest(db, project, settings)
+    try:
+        version = space.save(db, found["text"], base=job.recipe, author=job.author, note="first recipe")
+    except Refused as error:  # somebody wrote a recipe meanwhile
+        raise ShoalError(error.message) from None
+    project.source = {**project.source, "rows": found["rows"], "columns": found["columns"]}
+    return {"version": version, "rows": found["rows"], "columns": found["columns"]}
+
+
+def _keep_release(db: Db, job: Job, project: Project, found: dict[str, Any], keyring: Keyring) -> dict[str, Any]:
+    """A release has the identifier of its job, so that one job can never make two."""
+    private = {name: base64.b64decode(data) for name, data in found.pop("private").items()}
+    db.add(
+        Release(
+            id=job.id, project=project.id, job=job.id, name=project.name, folder=f"releases/{job.id}-{job.attempts}",
+            statement=found["statement"], kind=found["kind"], rows=found["rows"], manifest=found["manifest"],
+        )
+    )  # fmt: skip
+    db.flush()
+    for name, data in private.items():
+        put(db, keyring, name.partition("/")[0], f"{job.id}/{name}", data, release=job.id)
+    who = db.get_one(User, job.author).name
+    record(db, who, "released", release=job.id, project=project.id, manifest=found["manifest"], rows=found["rows"])
+    return {**found, "release": job.id}
+
+
+def private_of(db: Db, keyring: Keyring, release: str, name: str) -> bytes | None:
+    """What is kept of a release: ``secrets`` (JSON), ``evidence`` (a packed folder), ``dossier/internal.html``."""
+    return get(db, keyring, name.partition("/")[0], f"{release}/{name}")
+
+
+def project_key(db: Db, keyring: Keyring, project: str) -> bytes:
+    """The key of a project's own vault and registry files."""
+    known = get(db, keyring, _KEY, project)
+    if known is None:
+        known = secrets.token_bytes(32)
+        put(db, keyring, _KEY, project, known)
+    return known
+
+
+def start_again(db: Db, project: Project, job: Job, author: str, answers: dict[str, str]) -> Job:
+    """Look at a source again with answers to what the first look could not know."""
+    parameters = {**job.parameters, "answers": {**job.parameters.get("answers", {}), **answers}}
+    return add(db, project, "start", recipe=0, author=author, parameters=parameters)

@@ -1,0 +1,180 @@
+"""What each kind of job does, in the child process: plain data in, plain data out."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import json
+import shutil
+import tarfile
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import InputError, RecipeError
+from shoal.io.evidence import evidence_folder
+from shoal.io.private import write_private
+from shoal.io.recipes import Output, Recipe
+from shoal.reporting import report
+from shoal.running import anonymize_recipe, keeps_rows, refuse_unkept, run, run_stream
+from shoal.starting.drafting import Draft, drafted
+from shoal.starting.reading import Given, read_raw
+from shoal.starting.trying import tried
+from shoal.starting.writing import recipe_text
+from shoal.vault.files import load
+from shoal.vault.seal import Key
+from shoal.verify.folder import MANIFEST, read_manifest
+from shoal.web.projects.confined import offer_of, parse_confined
+from shoal.web.settings import Offer
+from shoal.web.views import work
+
+Progress = Callable[[str], None]
+COMPARED = "compare.json"
+_KEY_FILE = b"f"  # the kind of key that needs no passphrase
+DOSSIERS = ("internal", "regulator")
+
+
+def do(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """Do a job."""
+    found: dict[str, Any] = _KINDS[asked["kind"]](asked, progress)
+    return found
+
+
+def _recipe(asked: Mapping[str, Any]) -> Recipe:
+    """The recipe of a job, with the password of a database that the server offers."""
+    offers = [Offer(**one) for one in asked["offers"]]
+    recipe = parse_confined(asked["text"], Path(asked["folder"]), offers)
+    offer = offer_of(recipe, offers)
+    if offer is not None and offer.in_database:
+        recipe = _with(recipe, source=recipe.source.model_copy(update={"url": offer.place}))
+    return recipe
+
+
+def _with(recipe: Recipe, **changes: Any) -> Recipe:
+    changed = recipe.model_copy(update=changes)
+    changed._base = recipe.base
+    return changed
+
+
+def _start(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """A first recipe for the source, or the questions that only people can answer."""
+    folder, given = Path(asked["folder"]), Given(**asked["parameters"].get("given", {}))
+    source = asked["source"]
+    if "url" in source:
+        offer = next(Offer(**one) for one in asked["offers"] if one["name"] == source["offer"])
+        target, given = offer.place, replace(given, table=offer.table)
+    else:
+        target = str(folder / source["path"])
+    progress("reading")
+    raw = read_raw(target, given)
+    progress("looking at the columns")
+    draft = drafted(raw, given)
+    for column, answer in asked["parameters"].get("answers", {}).items():
+        draft = _answered(draft, column, answer)
+    if draft.questions:
+        listed = [
+            {"column": one.column, "what": one.what, "asked": one.asked, "answers": list(one.answers)}
+            for one in draft.questions
+        ]
+        return {"questions": listed}
+    draft = tried(draft, progress)
+    return {"text": recipe_text(draft, folder), "rows": raw.frame.height, "columns": raw.frame.width}
+
+
+def _answered(draft: Draft, column: str, answer: str) -> Draft:
+    for question in draft.questions:
+        if question.column == column:
+            given = question.answered(draft.given, str(answer))
+            if given is None:
+                raise InputError(f"The answer about '{column}' is none of those offered: choose one.")
+            return drafted(draft.raw, given)
+    return draft
+
+
+def _run(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """A gated release in its folder; what is private of it goes to the worker, and into no file that stays."""
+    recipe, folder = _recipe(asked), Path(asked["release"])
+    vault = Path(asked["work"]) / "run.vault"
+    recipe = _with_vault(_with(recipe, output=_output(recipe, folder)), vault)
+    key = Key(_KEY_FILE, bytes.fromhex(asked["key"]))
+    evidence = evidence_folder(folder)
+    try:
+        run(recipe, replace=True, key=key, progress=progress)
+        progress("writing the dossier")
+        private = {f"dossier/{one}.html": report(folder, audience=one).encode() for one in DOSSIERS}
+        private["evidence"] = _packed(evidence)
+        if recipe.output.vault is not None and vault.exists():
+            secrets = [one.reveal() for one in load(vault, key, str(recipe.output.vault_entry))]
+            private["secrets"] = json.dumps(secrets).encode()
+    finally:
+        shutil.rmtree(evidence, ignore_errors=True)
+        vault.unlink(missing_ok=True)
+    manifest = read_manifest(folder)
+    return {
+        "statement": manifest["statement"], "kind": manifest["kind"], "rows": manifest["data"]["rows"],
+        "manifest": hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest(),
+        "private": {name: base64.b64encode(data).decode() for name, data in private.items()},
+    }  # fmt: skip
+
+
+def _output(recipe: Recipe, folder: Path) -> Output:
+    """Where the server puts a release, whatever the recipe says of places."""
+    given = {"folder": str(folder), "vault": None, "vault_entry": "release", "log": None, "table": None}
+    return recipe.output.model_copy(update=given)
+
+
+def _with_vault(recipe: Recipe, place: Path) -> Recipe:
+    """With a vault where the release has secrets to keep."""
+    if recipe.output.discard_secret:
+        return recipe
+    kept = recipe.with_vault(place)
+    try:
+        refuse_unkept(kept)
+    except RecipeError:  # nothing to keep, or what the run itself refuses
+        return recipe
+    return kept
+
+
+def _packed(folder: Path) -> bytes:
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w:gz") as packed:
+        for path in sorted(folder.iterdir()):
+            packed.add(path, path.name, recursive=False)
+    return content.getvalue()
+
+
+def _compare(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """Rows before and after, in a private file of the job: cells go into no database."""
+    found = work.compared(_recipe(asked), asked["parameters"], progress)
+    write_private(Path(asked["work"]) / COMPARED, json.dumps(found))
+    return {"file": COMPARED, "statement": found["statement"]}
+
+
+def _check(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """A run that writes nothing: whether the recipe would pass the gate, and what it would promise."""
+    recipe = _recipe(asked)
+    if keeps_rows(recipe):
+        made = run_stream(recipe, dry_run=True, progress=progress)
+    else:
+        made = anonymize_recipe(recipe, progress=progress)
+    return {"statement": made.manifest["statement"], "kind": made.manifest["kind"]}
+
+
+def _risk(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    return work.assessed(_recipe(asked), asked["parameters"], progress)
+
+
+def _explore(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    return work.explored(_recipe(asked), asked["parameters"], progress)
+
+
+def _attack(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    return work.attacked(_recipe(asked), asked["parameters"], progress)
+
+
+_KINDS: dict[str, Callable[[Mapping[str, Any], Progress], dict[str, Any]]] = {
+    "start": _start, "check": _check, "risk": _risk, "explore": _explore, "compare": _compare, "attack": _attack,
+    "run": _run,
+}  # fmt: skip

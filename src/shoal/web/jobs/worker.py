@@ -1,0 +1,226 @@
+"""The worker: claims jobs, lets a child process do each, tells the database how far they are, and keeps what came.
+
+It may be killed at any moment. The children end with it, their leases run out, and a worker takes the jobs up again.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import asdict
+from threading import Event, Thread
+from typing import Any
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from shoal.errors import ShoalError
+from shoal.web.jobs import queue
+from shoal.web.jobs.keeping import keep, project_key
+from shoal.web.keys import Keys
+from shoal.web.projects.workspace import Workspace, folder_of
+from shoal.web.settings import Settings
+from shoal.web.store.opening import Store
+from shoal.web.store.work import Job, Project
+
+_log = logging.getLogger("shoal.web.jobs")
+_POLL = 0.2
+_RENEW = 1.0  # seconds; a lease lasts thirty times as long
+_LONGEST_LINE = 1 << 28
+# Ours, and what libraries and the dynamic linker need; no secret that the server was started with.
+_PASSED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "SHOAL_CACHE", "POLARS_MAX_THREADS",
+           "LD_LIBRARY_PATH", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "VIRTUAL_ENV")  # fmt: skip
+
+
+class Running:
+    """A job and the child process that does it."""
+
+    def __init__(self, job: Job, asked: dict[str, Any]) -> None:
+        self.job, self.asked = job, asked
+        self.progress, self.share = "starting", None
+        self.last: dict[str, Any] | None = None
+        self.since, self.renewed = time.monotonic(), 0.0
+        command = [sys.executable, "-m", "shoal.web.jobs.child"]
+        environment = {key: os.environ[key] for key in _PASSED if key in os.environ}
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
+            env=environment,
+        )  # fmt: skip
+        self._reader = Thread(target=self._read, daemon=True)
+        self._reader.start()
+        with suppress(BrokenPipeError):
+            assert self.process.stdin is not None
+            self.process.stdin.write(json.dumps(asked).encode() + b"\n")
+            self.process.stdin.flush()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        while line := self.process.stdout.readline(_LONGEST_LINE):
+            with suppress(ValueError):
+                told = json.loads(line)
+                if "progress" in told:
+                    self.progress, self.share = str(told["progress"]), told["share"]
+                else:
+                    self.last = told
+
+    @property
+    def ended(self) -> bool:
+        return self.process.poll() is not None
+
+    def kill(self) -> None:
+        """End the child and whatever it started."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self._reader.join(5)
+
+    def outcome(self) -> dict[str, Any]:
+        """What the child told last."""
+        self.kill()
+        if self.last is not None:
+            return self.last
+        code = self.process.returncode
+        memory = self.asked["memory"] >> 20
+        how = f"by signal {-code}" if code < 0 else f"with code {code}"
+        return {
+            "failed": f"The job ended {how} before it was done, perhaps since it needed more than the {memory:,} MiB "
+            "that jobs have here: try it with less, or ask whoever runs the server."
+        }  # fmt: skip
+
+
+class Worker:
+    """Does jobs until it is told to stop."""
+
+    def __init__(self, settings: Settings, store: Store, keys: Keys, *, lease: float = queue.LEASE) -> None:
+        self.settings, self.store, self.keys, self.lease = settings, store, keys, lease
+        self.name = f"{os.getpid()}-{secrets.token_hex(4)}"
+        self.running: list[Running] = []
+
+    def run(self, stop: Event) -> None:
+        """Work until told to stop; jobs that run then are given back."""
+        while not stop.is_set():
+            try:
+                busy = self.step()
+            except SQLAlchemyError as error:  # a database that is away for a while
+                _log.error("%s of the database: trying again", type(error).__name__)
+                busy = False
+            stop.wait(_POLL if self.running or not busy else 0)
+        self.give_back()
+
+    def step(self) -> bool:
+        """Look after what runs, and take up another job where there is room; whether there was one."""
+        for one in list(self.running):
+            self._look_after(one)
+        if len(self.running) >= self.settings.jobs_at_once:
+            return False
+        with self.store.writing() as db:
+            job = queue.claim(db, self.name, self.lease)
+        if job is not None:
+            clear(job, self.settings)
+            if job.state == "running":
+                self._begin(job)
+        return job is not None
+
+    def give_back(self) -> None:
+        """Let go of what runs, so that it is taken up again at once."""
+        for one in self.running:
+            one.kill()
+            with suppress(SQLAlchemyError), self.store.writing() as db:
+                job = db.get(Job, one.job.id)
+                if job is not None and job.worker == self.name and job.state == "running":
+                    job.state, job.worker, job.lease_until = "queued", None, None
+                    job.attempts -= 1
+        self.running.clear()
+
+    def _begin(self, job: Job) -> None:
+        try:
+            self.running.append(Running(job, self._asked(job)))
+        except ShoalError as error:
+            self._end(job, "failed", str(error))
+        except Exception as error:
+            _log.error("%s at the start of a job '%s'", type(error).__name__, job.kind)
+            self._end(job, "failed", f"internal: {type(error).__name__}; tell whoever runs the server.")
+
+    def _asked(self, job: Job) -> dict[str, Any]:
+        """What the child is told."""
+        keyring = self.keys.keyring  # opened before the transaction, since it may write itself
+        with self.store.writing() as db:
+            project = db.get_one(Project, job.project)
+            text = Workspace.at(db, project, job.recipe, self.settings).text if job.recipe else ""
+            key = project_key(db, keyring, project.id) if job.kind == "run" else b""
+        folder = folder_of(project.id, self.settings)
+        work = folder / "jobs" / job.id
+        work.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return {
+            "kind": job.kind, "parameters": job.parameters, "text": text, "source": project.source,
+            "folder": str(folder), "work": str(work), "key": key.hex(),
+            "release": str(folder / "releases" / f"{job.id}-{job.attempts}"),
+            "memory": self.settings.job_memory, "offers": [asdict(one) for one in self.settings.offers],
+        }  # fmt: skip
+
+    def _look_after(self, one: Running) -> None:
+        if one.ended:
+            self.running.remove(one)
+            self._settle(one)
+            return
+        if time.monotonic() - one.since > self.settings.job_seconds:
+            one.kill()
+            self.running.remove(one)
+            clear(one.job, self.settings)
+            self._end(one.job, "failed", "The job took longer than jobs may take here: try it with less.")
+            return
+        if time.monotonic() - one.renewed < _RENEW:
+            return
+        one.renewed = time.monotonic()
+        with self.store.writing() as db:
+            told = queue.renew(db, one.job, one.progress, one.share, self.lease)
+        if told != "go":
+            one.kill()
+            self.running.remove(one)
+        if told == "cancel":
+            clear(one.job, self.settings)
+            self._end(one.job, "cancelled", "Cancelled.")
+
+    def _settle(self, one: Running) -> None:
+        """Keep what came of a job, all of it in one transaction, or nothing of it."""
+        outcome = one.outcome()
+        if "failed" in outcome:
+            clear(one.job, self.settings)
+            self._end(one.job, "failed", outcome["failed"])
+            return
+        keyring = self.keys.keyring
+        try:
+            with self.store.writing() as db:
+                result = keep(db, one.job, outcome["done"], self.settings, keyring)
+                if not queue.end(db, one.job, "done", result=result):
+                    raise _LostError
+        except _LostError:
+            return
+        except ShoalError as error:
+            self._end(one.job, "failed", str(error))
+
+    def _end(self, job: Job, state: str, message: str) -> None:
+        with self.store.writing() as db:
+            queue.end(db, job, state, message=message)
+
+
+def clear(job: Job, settings: Settings) -> None:
+    """Remove what attempts of a job have written that came to nothing, of which part may be private."""
+    folder = folder_of(job.project, settings)
+    shutil.rmtree(folder / "jobs" / job.id, ignore_errors=True)
+    for path in (folder / "releases").glob(f"*{job.id}-*"):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+class _LostError(Exception):
+    """The job is another worker's by now."""

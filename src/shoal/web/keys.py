@@ -1,0 +1,98 @@
+"""The keyring of a server: kept in the database, sealed by a master key that is not there."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from threading import Lock
+
+from sqlalchemy.orm import Session as Db
+
+from shoal.errors import InputError
+from shoal.vault.keyring import Keyring
+from shoal.vault.seal import Key
+from shoal.web.settings import Settings
+from shoal.web.store.opening import Store
+from shoal.web.store.trusted import KeyringRow, Sealed
+
+_ROW = 1
+DEFAULT = "master.key"
+
+
+class Keys:
+    """The keyring, opened when it is first needed, since deriving its key is slow on purpose."""
+
+    def __init__(self, settings: Settings, store: Store) -> None:
+        self._settings, self._store = settings, store
+        self._opened: Keyring | None = None
+        self._lock = Lock()
+
+    @property
+    def keyring(self) -> Keyring:
+        with self._lock:
+            if self._opened is None:
+                self._opened = open_keyring(self._settings, self._store)
+            return self._opened
+
+
+def master_key(settings: Settings) -> Key:
+    """What opens the keyring: the file that was named, or one in the data folder, which is made if there is none."""
+    if settings.master_key is not None and settings.passphrase_file is not None:
+        raise InputError("Give a master key or a file with a passphrase, not both.")
+    if settings.passphrase_file is not None:
+        try:
+            text = settings.passphrase_file.read_text("utf-8").rstrip("\r\n")
+        except (OSError, UnicodeDecodeError):
+            raise InputError(f"The passphrase file '{settings.passphrase_file}' cannot be read: check it.") from None
+        return Key.passphrase(text)
+    place = settings.master_key or settings.folder / DEFAULT
+    if settings.master_key is None and not place.exists():
+        _make_key(place)
+    return Key.file(place)
+
+
+def _make_key(place: Path) -> None:
+    try:
+        descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:  # the worker, at the same moment
+        return
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(secrets.token_bytes(32))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def open_keyring(settings: Settings, store: Store) -> Keyring:
+    """The keyring of the database, made if there is none."""
+    key = master_key(settings)
+    with store.reading() as db:
+        row = db.get(KeyringRow, _ROW)
+    if row is None:
+        with store.writing() as db:
+            row = db.get(KeyringRow, _ROW)
+            if row is None:
+                db.add(KeyringRow(id=_ROW, wrapped=Keyring.new().closed(key)))
+        with store.reading() as db:
+            row = db.get_one(KeyringRow, _ROW)
+    return Keyring.open(row.wrapped, key)
+
+
+def put(db: Db, keyring: Keyring, purpose: str, name: str, data: bytes, release: str | None = None) -> None:
+    """Seal something and keep it, in the place of what was kept for the same purpose under the same name."""
+    row = db.get(Sealed, _key(purpose, name))
+    sealed = keyring.seal(purpose, name, data)
+    if row is None:
+        db.add(Sealed(id=_key(purpose, name), release=release, purpose=purpose, name=name, sealed=sealed))
+    else:
+        row.sealed, row.version = sealed, row.version + 1
+
+
+def get(db: Db, keyring: Keyring, purpose: str, name: str) -> bytes | None:
+    """What is kept for a purpose under a name, opened."""
+    row = db.get(Sealed, _key(purpose, name))
+    return None if row is None else keyring.unseal(purpose, name, row.sealed)
+
+
+def _key(purpose: str, name: str) -> str:
+    return f"{purpose}/{name}"

@@ -1,0 +1,136 @@
+"""Projects: a new one from an upload or a source on offer, its files, and its end."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Form
+from sqlalchemy import select
+from sqlalchemy.orm import Session as Db
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from shoal.web.context import Here, Streams, needs, streams
+from shoal.web.errors import Refused, invalid
+from shoal.web.jobs import queue
+from shoal.web.projects.making import delete_project, files_of, keep_file, make_project, offered, use_offer
+from shoal.web.projects.uploads import Incoming, receive_form
+from shoal.web.projects.workspace import folder_of, versions
+from shoal.web.store.work import Job
+
+router = APIRouter()
+
+
+@router.get("/projects/new")
+def show_new(here: Annotated[Here, needs("project.create")]) -> Response:
+    return here.page("project-new.html", most=here.settings.upload_bytes, offers=here.settings.offers)
+
+
+@router.post("/projects/new/files")
+async def upload_new(request: Request, here: Annotated[Here, streams("project.create")]) -> Response:
+    """A project from an upload: the file is written before there is a project, so that none is left empty."""
+    incoming = await _incoming(request, here, "project.create")
+    return await run_in_threadpool(_made, here, incoming)
+
+
+def _made(here: Here, incoming: Incoming) -> Response:
+    try:
+        with here.writing() as db:
+            name = incoming.fields.get("name", "").strip() or incoming.name.partition(".")[0]
+            project = make_project(db, name, here.me.id, here.settings)
+            keep_file(db, project, incoming, "source", folder_of(project.id, here.settings))
+            job = queue.add(db, project, "start", recipe=0, author=here.me.id)
+            here.log(db, "project made", project=project.id, bytes=incoming.bytes, sha256=incoming.sha256)
+    finally:
+        incoming.drop()
+    return here.see(f"/jobs/{job.id}")
+
+
+@router.post("/projects/new")
+def new(
+    here: Annotated[Here, needs("project.create")], name: Annotated[str, Form()], offer: Annotated[str, Form()]
+) -> Response:
+    """A project on a source that the server offers."""
+    chosen = offered(here.settings, offer)
+    with here.writing() as db:
+        project = make_project(db, name, here.me.id, here.settings)
+        use_offer(db, project, chosen, folder_of(project.id, here.settings))
+        job = queue.add(db, project, "start", recipe=0, author=here.me.id)
+        here.log(db, "project made", project=project.id, offer=chosen.name)
+    return here.see(f"/jobs/{job.id}")
+
+
+@router.get("/projects/{project}")
+def show(here: Annotated[Here, needs("project.read")]) -> Response:
+    """The data page, or, before there is a recipe, what the first look at the source came to."""
+    space = here.workspace
+    if space.version:
+        return here.see(f"/projects/{space.project.id}/data")
+    with here.reading() as db:
+        jobs = _jobs(db, space.project.id)
+    return here.page("project-empty.html", project=space.project, jobs=jobs)
+
+
+@router.get("/projects/{project}/files")
+def show_files(here: Annotated[Here, needs("project.read")]) -> Response:
+    project = here.workspace.project
+    with here.reading() as db:
+        files, jobs, made = files_of(db, project.id), _jobs(db, project.id), versions(db, project.id)
+    return here.page(
+        "project-files.html", project=project, files=files, jobs=jobs, versions=made, most=here.settings.upload_bytes
+    )
+
+
+@router.post("/projects/{project}/files")
+async def upload(request: Request, here: Annotated[Here, streams("project.edit")]) -> Response:
+    """Another file of a project: a hierarchy, a table of values, or a newer source."""
+    incoming = await _incoming(request, here, "project.edit")
+    return await run_in_threadpool(_kept, here, incoming)
+
+
+def _kept(here: Here, incoming: Incoming) -> Response:
+    project, folder = here.workspace.project, here.workspace.folder
+    job: Job | None = None
+    try:
+        with here.writing() as db:
+            row = keep_file(db, project, incoming, incoming.fields.get("kind", ""), folder)
+            here.log(db, "file uploaded", project=project.id, kind=row.kind, bytes=row.bytes, sha256=row.sha256)
+            if row.kind == "source" and not here.workspace.version:
+                job = queue.add(db, project, "start", recipe=0, author=here.me.id)
+    finally:
+        incoming.drop()
+    return here.see(f"/projects/{project.id}/files" if job is None else f"/jobs/{job.id}")
+
+
+@router.post("/projects/{project}/delete")
+def delete(here: Annotated[Here, needs("project.edit")], sure: Annotated[str, Form()] = "") -> Response:
+    project = here.workspace.project
+    if sure != "yes":
+        raise invalid("Say that you are sure: the project's files cannot be brought back.", "sure")
+    with here.writing() as db:
+        delete_project(db, project, here.settings)
+        here.log(db, "project deleted", project=project.id)
+    return here.see("/")
+
+
+async def _incoming(request: Request, here: Here, action: str) -> Incoming:
+    """The file of a form; its token is checked before a byte of the file is written."""
+    checked = False
+
+    def check(fields: dict[str, str]) -> None:
+        nonlocal checked
+        Streams(action).check_form(here, fields)
+        checked = True
+
+    incoming = await receive_form(request, here.settings.folder / "incoming", check)
+    if not checked:
+        incoming.drop()
+        raise Refused(400, "bad-request", "The form brought no file: choose one.")
+    return incoming
+
+
+def _jobs(db: Db, project: str) -> list[Job]:
+    return list(db.scalars(select(Job).where(Job.project == project).order_by(Job.created.desc()).limit(20)))
+
+

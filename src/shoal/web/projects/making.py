@@ -1,0 +1,87 @@
+"""Making projects, and giving files their place in them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session as Db
+
+from shoal.io.relations import without_password
+from shoal.web.errors import conflict, invalid
+from shoal.web.projects.uploads import KINDS, Incoming, check_file
+from shoal.web.projects.workspace import folder_of
+from shoal.web.settings import Offer, Settings
+from shoal.web.store.base import new_id
+from shoal.web.store.work import File, Job, Project, Release
+
+OFFERS = "offers"
+_FOLDERS = ("source", "hierarchies", "values", "jobs", "releases", OFFERS)
+
+
+def make_project(db: Db, name: str, owner: str, settings: Settings) -> Project:
+    """An empty project with its folder."""
+    name = name.strip()
+    if not 1 <= len(name) <= 120:
+        raise invalid("A project needs a name of at most 120 characters.", "name")
+    project = Project(id=new_id(), name=name, owner=owner, source={})
+    folder = folder_of(project.id, settings)
+    for part in ("", *_FOLDERS):
+        (folder / part).mkdir(mode=0o700, parents=True)
+    db.add(project)
+    db.flush()
+    return project
+
+
+def keep_file(db: Db, project: Project, incoming: Incoming, kind: str, folder: Path) -> File:
+    """Give an upload its place; one of the same name is replaced. A source becomes the project's source."""
+    check_file(incoming, kind)
+    path = f"{KINDS[kind]}/{incoming.name}"
+    row = db.get(File, (project.id, path))
+    if row is None:
+        row = File(project=project.id, name=path, kind=kind, path=path, bytes=0, sha256="")
+        db.add(row)
+    row.bytes, row.sha256 = incoming.bytes, incoming.sha256
+    if kind == "source":
+        db.merge(project).source = {"path": path, "name": incoming.name, "bytes": incoming.bytes}
+    db.flush()
+    incoming.settle(folder / path)
+    return row
+
+
+def use_offer(db: Db, project: Project, offer: Offer, folder: Path) -> None:
+    """Let a project read a source that the server offers; a file or folder by a link, which a recipe can name."""
+    if offer.in_database:
+        source = {"offer": offer.name, "url": without_password(offer.place), "table": offer.table}
+    else:
+        place = Path(offer.place)
+        link = folder / OFFERS / place.name
+        link.unlink(missing_ok=True)
+        link.symlink_to(place.resolve())
+        source = {"offer": offer.name, "path": f"{OFFERS}/{place.name}", "name": place.name}
+    db.merge(project).source = source
+
+
+def offered(settings: Settings, name: str) -> Offer:
+    """The offer of a name."""
+    for one in settings.offers:
+        if one.name == name:
+            return one
+    raise invalid("There is no such source on offer: choose one of the list.", "offer")
+
+
+def files_of(db: Db, project: str) -> list[File]:
+    """The files of a project."""
+    return list(db.scalars(select(File).where(File.project == project).order_by(File.name)))
+
+
+def delete_project(db: Db, project: Project, settings: Settings) -> None:
+    """Remove a project that released nothing, with all its files."""
+    if db.scalars(select(Release).where(Release.project == project.id)).first() is not None:
+        raise conflict("This project has releases, which are kept: it cannot be deleted.")
+    if db.scalars(select(Job).where(Job.project == project.id, Job.state == "running")).first() is not None:
+        raise conflict("A job of this project is running: cancel it first.")
+    db.delete(db.merge(project))
+    db.flush()
+    shutil.rmtree(folder_of(project.id, settings), ignore_errors=True)

@@ -1,0 +1,235 @@
+"""Files that come in: written as they come, under another name until they are whole, and looked at before they stay."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+import unicodedata
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from python_multipart.exceptions import MultipartParseError
+from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+
+from shoal.errors import InputError
+from shoal.io.files import extension_of, is_typed
+from shoal.starting.sniffing import sniff
+from shoal.web.errors import Refused, invalid
+from shoal.web.middleware import TooLarge
+
+KINDS = {"source": "source", "hierarchy": "hierarchies", "values": "values"}
+_FIELD_BYTES, _FIELDS = 1 << 16, 50
+_BLOCK = 1 << 20
+_UNFIT = re.compile(r"[^\w.,()+=@ -]")
+_MAGIC = {".parquet": b"PAR1", ".xlsx": b"PK\x03\x04", ".xlsm": b"PK\x03\x04"}
+
+
+@dataclass
+class Incoming:
+    """A file that came in and has no place yet, and the fields of the form that came before it."""
+
+    path: Path
+    name: str = ""
+    bytes: int = 0
+    sha256: str = ""
+    fields: dict[str, str] = field(default_factory=dict)
+
+    def drop(self) -> None:
+        self.path.unlink(missing_ok=True)
+
+    def settle(self, place: Path) -> None:
+        """Give it its name, in one step."""
+        place.parent.mkdir(mode=0o700, exist_ok=True)
+        os.replace(self.path, place)
+        folder = os.open(place.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+class _Writer:
+    """A new private file that is written block by block."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.incoming = Incoming(folder / f".incoming-{secrets.token_hex(8)}")
+        self._file = os.fdopen(os.open(self.incoming.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+        self._hash = hashlib.sha256()
+
+    def write(self, block: bytes) -> None:
+        self._file.write(block)
+        self._hash.update(block)
+        self.incoming.bytes += len(block)
+
+    def close(self, whole: bool) -> None:
+        if self._file.closed:
+            return
+        try:
+            self._file.flush()
+            if whole:
+                os.fsync(self._file.fileno())
+                self.incoming.sha256 = self._hash.hexdigest()
+        finally:
+            self._file.close()
+            if not whole:
+                self.incoming.drop()
+
+
+def clean_name(name: str) -> str:
+    """A file's name without its folders and whatever could mean something to a shell or a page."""
+    last = unicodedata.normalize("NFC", name).replace("\\", "/").rpartition("/")[2]
+    return _UNFIT.sub("_", last).strip(" .")[-100:] or "file"
+
+
+async def receive_body(request: Request, folder: Path, name: str) -> Incoming:
+    """The body of a request as a file."""
+    writer = _Writer(folder)
+    writer.incoming.name = clean_name(name)
+
+    async def blocks() -> AsyncIterator[bytes]:
+        async for block in request.stream():
+            yield block
+
+    return await _received(writer, blocks(), writer.write)
+
+
+async def receive_form(request: Request, folder: Path, check: Callable[[dict[str, str]], None]) -> Incoming:
+    """The one file of a form; ``check`` is given the fields before it, and may refuse before a byte is written."""
+    kind, options = parse_options_header(request.headers.get("content-type", ""))
+    if kind != b"multipart/form-data" or b"boundary" not in options:
+        raise invalid("The form brought no file: choose one.", "file")
+    writer = _Writer(folder)
+    parts = _Parts(writer, check)
+    parser = MultipartParser(options[b"boundary"], parts.callbacks())  # type: ignore[arg-type]
+    incoming = await _received(writer, request.stream(), lambda block: parser.write(block) and None)
+    if not incoming.name:
+        incoming.drop()
+        raise invalid("The form brought no file: choose one.", "file")
+    return incoming
+
+
+async def _received(writer: _Writer, blocks: AsyncIterator[bytes], take: Callable[[bytes], None]) -> Incoming:
+    whole = False
+    try:
+        async for block in blocks:
+            await run_in_threadpool(take, block)
+        whole = True
+    except (MultipartParseError, ClientDisconnect):
+        raise Refused(400, "bad-request", "The upload broke off: send the file again.") from None
+    except TooLarge:
+        raise
+    finally:
+        await run_in_threadpool(writer.close, whole)
+    return writer.incoming
+
+
+class _Parts:
+    """What a parser of forms calls: fields are collected, the file is written."""
+
+    def __init__(self, writer: _Writer, check: Callable[[dict[str, str]], None]) -> None:
+        self._writer, self._check = writer, check
+        self._header, self._value = b"", b""
+        self._headers: dict[bytes, bytes] = {}
+        self._field: str | None = None
+        self._data = b""
+        self._in_file = False
+
+    def callbacks(self) -> dict[str, Callable[..., None]]:
+        return {
+            "on_part_begin": self._begin, "on_header_field": self._header_field, "on_header_value": self._header_value,
+            "on_header_end": self._header_end, "on_headers_finished": self._headers_finished,
+            "on_part_data": self._part_data, "on_part_end": self._part_end,
+        }  # fmt: skip
+
+    def _begin(self) -> None:
+        self._headers, self._header, self._value, self._data = {}, b"", b"", b""
+        self._field, self._in_file = None, False
+
+    def _header_field(self, data: bytes, start: int, end: int) -> None:
+        self._header += data[start:end]
+
+    def _header_value(self, data: bytes, start: int, end: int) -> None:
+        self._value += data[start:end]
+
+    def _header_end(self) -> None:
+        self._headers[self._header.lower()] = self._value
+        self._header = self._value = b""
+
+    def _headers_finished(self) -> None:
+        _, options = parse_options_header(self._headers.get(b"content-disposition", b""))
+        self._field = options.get(b"name", b"").decode("utf-8", "replace")
+        if b"filename" in options:
+            name = options[b"filename"].decode("utf-8", "replace")
+            self._check(self._writer.incoming.fields)
+            if self._writer.incoming.name:
+                raise invalid("The form brought more than one file: send one at a time.", "file")
+            self._writer.incoming.name = clean_name(name) if name else ""
+            self._in_file = True
+
+    def _part_data(self, data: bytes, start: int, end: int) -> None:
+        if self._in_file:
+            self._writer.write(data[start:end])
+        else:
+            self._data += data[start:end]
+            if len(self._data) > _FIELD_BYTES:
+                raise Refused(413, "too-large", "A field of the form is too long: shorten it.")
+
+    def _part_end(self) -> None:
+        if not self._in_file and self._field:
+            self._writer.incoming.fields[self._field] = self._data.decode("utf-8", "replace")
+            if len(self._writer.incoming.fields) > _FIELDS:
+                raise Refused(413, "too-large", "The form has too many fields.")
+
+
+def check_file(incoming: Incoming, kind: str) -> None:
+    """Refuse what is no file of its kind by its name or its first bytes."""
+    if kind not in KINDS:
+        raise invalid(f"A file is one of: {', '.join(KINDS)}.", "kind")
+    if incoming.bytes == 0:
+        raise InputError(f"The file '{incoming.name}' is empty: choose another.")
+    named = Path(incoming.name)
+    if kind != "source":
+        if named.suffix.lower() not in (".csv", ".toml", ".json", ".txt"):
+            raise InputError(f"'{incoming.name}' is no hierarchy and no table of values: give a .csv file.")
+        _refuse_binary(incoming)
+        return
+    if not is_typed(named):
+        extension_of(named)
+        if not named.suffix.lower().endswith(".gz"):
+            _refuse_binary(incoming)
+        _sniffed(incoming)
+    elif not _head(incoming).startswith(_MAGIC.get(named.suffix.lower(), b"")):
+        raise InputError(f"'{incoming.name}' is not what its name says: save it again as {named.suffix}.")
+
+
+def _sniffed(incoming: Incoming) -> None:
+    """Read the head as text, under the name that it will have."""
+    place = incoming.path.with_name(f".{secrets.token_hex(8)}-{incoming.name}")
+    os.link(incoming.path, place)
+    try:
+        layout = sniff(place)
+    except InputError as error:
+        raise InputError(str(error).replace(place.name, incoming.name)) from None
+    finally:
+        place.unlink()
+    if layout.width < 1:
+        raise InputError(f"'{incoming.name}' has no columns: check the file.")
+
+
+def _head(incoming: Incoming) -> bytes:
+    with incoming.path.open("rb") as file:
+        return file.read(_BLOCK)
+
+
+def _refuse_binary(incoming: Incoming) -> None:
+    head = _head(incoming)
+    if b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"'{incoming.name}' is no text, whatever its name says: save it as CSV.")
+
+
