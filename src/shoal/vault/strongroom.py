@@ -4,6 +4,9 @@ Every row has a version that rises. A list of all rows, with their versions and 
 number that rises with every change (the epoch) and a tag that only the keyring can make. The tag and the epoch are also
 written to a small file outside the store, the anchor, so that an older copy of the whole store is noticed. Whoever can
 put back both, store and anchor, is not: keep a copy of the anchor elsewhere.
+
+The anchor is written when a change is there to stay. A store ahead of its anchor was left by a process that was killed
+between the two; that is no fault, and the next change brings the anchor up to it.
 """
 
 from __future__ import annotations
@@ -11,8 +14,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,17 +26,22 @@ from shoal.vault.keyring import Keyring, generation_of
 
 LIST = "list"
 _COUNTER = 8
+_PURPOSE = "strongroom"
 
 
 class Store(Protocol):
-    """Where rows are kept: a dictionary, a table of a database."""
+    """Where rows are kept: a dictionary, a table of a database. Whoever changes it has it to themselves."""
 
-    def read(self) -> dict[str, bytes]:
-        """All rows."""
+    def read(self, names: Collection[str] | None = None) -> dict[str, bytes]:
+        """Rows by name, as they are at one moment: those asked for that are there, or all."""
         ...
 
     def change(self, rows: Mapping[str, bytes | None]) -> None:
         """Write some rows, and drop those that are None, all of it or nothing."""
+        ...
+
+    def afterwards(self, action: Callable[[], None]) -> None:
+        """Do something when what was changed is there to stay."""
         ...
 
 
@@ -44,15 +51,19 @@ class InMemory:
     def __init__(self) -> None:
         self.rows: dict[str, bytes] = {}
 
-    def read(self) -> dict[str, bytes]:
-        """All rows."""
-        return dict(self.rows)
+    def read(self, names: Collection[str] | None = None) -> dict[str, bytes]:
+        """Rows by name."""
+        return {name: row for name, row in self.rows.items() if names is None or name in names}
 
     def change(self, rows: Mapping[str, bytes | None]) -> None:
         """Write some rows, and drop those that are None."""
         self.rows.update({name: row for name, row in rows.items() if row is not None})
         for name in [name for name, row in rows.items() if row is None]:
             self.rows.pop(name, None)
+
+    def afterwards(self, action: Callable[[], None]) -> None:
+        """At once."""
+        action()
 
 
 @dataclass(frozen=True)
@@ -77,15 +88,23 @@ class Strongroom:
         self._store, self._keyring, self._anchor = store, keyring, Path(anchor)
 
     def names(self) -> list[str]:
-        """Names of the rows, after checking all of them."""
-        return sorted(self.check())
+        """Names of the rows."""
+        return sorted(self._read([])[1].rows)
 
-    def get(self, name: str) -> bytes:
-        """One secret, after checking that the store is as it was left."""
-        version, row = self.check().get(name, (0, b""))
-        if not version:
-            raise InputError(f"The store of secrets has nothing under '{name}': check the name.")
-        return self._keyring.unseal("strongroom", name, row, version=version)
+    def get(self, name: str) -> bytes | None:
+        """One secret, None where there is none.
+
+        Raises
+        ------
+        VerificationError
+            The store is an older copy, or the row was changed, put back, swapped, dropped or added.
+        """
+        rows, listed = self._read([name])
+        if name not in listed.rows and name not in rows:
+            return None
+        self._compare(name, rows, listed)
+        version, row = listed.rows[name][0], rows[name]
+        return self._keyring.unseal(_PURPOSE, name, row[_COUNTER:], version=version)
 
     def put(self, name: str, data: bytes) -> None:
         """Keep a secret under a name, in the place of an older one."""
@@ -95,73 +114,62 @@ class Strongroom:
         """Keep several, and drop those that are None, in one step."""
         if LIST in new:
             raise InputError(f"No secret can be kept under the name '{LIST}': choose another.")
-        with self._writing() as (listed, _):
-            made: dict[str, bytes | None] = {}
-            rows = dict(listed.rows)
-            for name, data in new.items():
-                if data is None:
-                    rows.pop(name, None)
-                    made[name] = None
-                    continue
-                version = listed.epoch + 1  # rises with every write, also of a name that was dropped before
-                sealed = self._keyring.seal("strongroom", name, data, version=version)
+        _, listed = self._read([])
+        made: dict[str, bytes | None] = {}
+        rows = dict(listed.rows)
+        version = listed.epoch + 1  # rises with every write, also of a name that was dropped before
+        for name, data in new.items():
+            rows.pop(name, None)
+            made[name] = None
+            if data is not None:
+                sealed = self._keyring.seal(_PURPOSE, name, data, version=version)
                 made[name] = row = version.to_bytes(_COUNTER, "big") + sealed
                 rows[name] = (version, hashlib.sha256(row).hexdigest())
-            self._write(made, _Listed(listed.epoch + 1, rows))
+        self._write(made, _Listed(version, rows))
 
     def rewrap(self, keyring: Keyring) -> None:
         """Turn all rows over to the newest master key of a keyring that has the old one too."""
-        with self._writing() as (listed, found):
-            made: dict[str, bytes | None] = {}
-            rows = {}
-            for name, (version, sealed) in found.items():
-                row = version.to_bytes(_COUNTER, "big") + keyring.rewrap("strongroom", name, sealed, version=version)
-                made[name], rows[name] = row, (version, hashlib.sha256(row).hexdigest())
-            self._keyring = keyring
-            self._write(made, _Listed(listed.epoch + 1, rows))
+        found = self.check()
+        _, listed = self._read([])
+        made: dict[str, bytes | None] = {}
+        rows = {}
+        for name, (version, sealed) in found.items():
+            row = version.to_bytes(_COUNTER, "big") + keyring.rewrap(_PURPOSE, name, sealed, version=version)
+            made[name], rows[name] = row, (version, hashlib.sha256(row).hexdigest())
+        self._keyring = keyring
+        self._write(made, _Listed(listed.epoch + 1, rows))
 
     def accept(self) -> int:
         """Take the store as it is for the newest one, after a backup was restored on purpose; its epoch."""
+        rows = self._store.read()
+        listed = self._list(rows)
+        self._all(rows, listed)
         with locked(self._anchor):
-            rows = self._store.read()
-            listed = self._list(rows)
-            self._rows(rows, listed)
             self._write_anchor(listed)
         return listed.epoch
 
     def check(self) -> dict[str, tuple[int, bytes]]:
-        """Versions and sealed contents of all rows.
+        """Versions and sealed contents of all rows, after checking every one."""
+        return self._all(*self._read(None))
 
-        Raises
-        ------
-        VerificationError
-            The store is an older copy, or a row was changed, put back, swapped, dropped or added.
-        """
-        try:
-            return self._checked()[1]
-        except VerificationError:  # somebody may have written while we read
-            with locked(self._anchor):
-                return self._checked()[1]
-
-    @contextmanager
-    def _writing(self) -> Iterator[tuple[_Listed, dict[str, tuple[int, bytes]]]]:
-        with locked(self._anchor):
-            yield self._checked()
-
-    def _checked(self) -> tuple[_Listed, dict[str, tuple[int, bytes]]]:
-        anchored = self._anchored()
-        rows = self._store.read()
-        listed = self._list(rows)
-        self._compare(listed, anchored)
-        return listed, self._rows(rows, listed)
+    def _all(self, rows: Mapping[str, bytes], listed: _Listed) -> dict[str, tuple[int, bytes]]:
+        for name in sorted({*rows, *listed.rows} - {LIST}):
+            self._compare(name, rows, listed)
+        return {name: (version, rows[name][_COUNTER:]) for name, (version, _) in listed.rows.items()}
 
     def _write(self, rows: Mapping[str, bytes | None], listed: _Listed) -> None:
-        content = json.dumps({"epoch": listed.epoch, "rows": listed.rows}, sort_keys=True).encode()
-        tag = self._keyring.mac("list of secrets", content).hex()
-        generation = self._keyring.generation
-        line = json.dumps({"generation": generation, "tag": tag, "content": content.decode()}).encode()
+        content = json.dumps({"epoch": listed.epoch, "rows": listed.rows}, sort_keys=True)
+        tag = self._keyring.mac("list of secrets", content.encode()).hex()
+        line = json.dumps({"generation": self._keyring.generation, "tag": tag, "content": content}).encode()
         self._store.change({**rows, LIST: line})
-        self._write_anchor(_Listed(listed.epoch, listed.rows, tag))
+        self._store.afterwards(lambda: self._move_anchor(_Listed(listed.epoch, listed.rows, tag)))
+
+    def _move_anchor(self, listed: _Listed) -> None:
+        """Forwards alone: two processes may come here in another order than they wrote in."""
+        with locked(self._anchor):
+            anchored = self._anchored()
+            if anchored is None or anchored["epoch"] < listed.epoch:
+                self._write_anchor(listed)
 
     def _write_anchor(self, listed: _Listed) -> None:
         content = json.dumps({"epoch": listed.epoch, "tag": listed.tag}).encode() + b"\n"
@@ -178,6 +186,22 @@ class Strongroom:
             return None
         except (OSError, ValueError, LookupError, TypeError):
             raise VerificationError(f"The anchor '{self._anchor}' cannot be read: restore a copy of it.") from None
+
+    def _read(self, names: Collection[str] | None) -> tuple[dict[str, bytes], _Listed]:
+        """Rows and the list, held against the anchor, which is read first: the store can only be newer then."""
+        anchored = self._anchored()
+        rows = self._store.read(None if names is None else [LIST, *names])
+        listed = self._list(rows)
+        if anchored is None:
+            if listed.epoch > 1:
+                raise VerificationError(f"The anchor '{self._anchor}' is missing: restore a copy of it.")
+            return rows, listed
+        if listed.epoch < anchored["epoch"]:
+            at = f"it is at change {listed.epoch:,}, and its anchor at {anchored['epoch']:,}"
+            raise VerificationError(f"The store of secrets is an older copy ({at}): restore the newest one.")
+        if listed.epoch == anchored["epoch"] and listed.tag != anchored["tag"]:
+            raise VerificationError("The store of secrets is not the one of its anchor: restore the newest copy.")
+        return rows, listed
 
     def _list(self, rows: Mapping[str, bytes]) -> _Listed:
         """The list of a store whose tag is right."""
@@ -197,37 +221,21 @@ class Strongroom:
             raise wrong
         return _Listed(plain["epoch"], {name: (one[0], one[1]) for name, one in plain["rows"].items()}, tag)
 
-    def _compare(self, listed: _Listed, anchored: Mapping[str, Any] | None) -> None:
-        """A store one step ahead was written when its process was killed before the anchor was: that is no fault."""
-        if anchored is None:
-            if listed.epoch > 1:
-                raise VerificationError(f"The anchor '{self._anchor}' is missing: restore a copy of it.")
-            return
-        at = f"it is at change {listed.epoch:,}, and its anchor at {anchored['epoch']:,}"
-        if listed.epoch < anchored["epoch"]:
-            raise VerificationError(f"The store of secrets is an older copy ({at}): restore the newest one.")
-        if listed.epoch > anchored["epoch"] + 1:
-            raise VerificationError(f"The anchor of the store of secrets is an older copy ({at}): restore the newest.")
-        if listed.epoch == anchored["epoch"] and listed.tag != anchored["tag"]:
-            raise VerificationError("The store of secrets is not the one of its anchor: restore the newest copy.")
-
-    def _rows(self, rows: Mapping[str, bytes], listed: _Listed) -> dict[str, tuple[int, bytes]]:
-        found = {name: row for name, row in rows.items() if name != LIST}
-        for name in sorted(found.keys() ^ listed.rows.keys()):
-            what = "was added to" if name in found else "is missing from"
+    def _compare(self, name: str, rows: Mapping[str, bytes], listed: _Listed) -> None:
+        if name not in rows or name not in listed.rows:
+            what = "was added to" if name in rows else "is missing from"
             raise VerificationError(f"The row '{name}' {what} the store of secrets: restore the newest copy.")
-        hashes = {one[1]: name for name, one in listed.rows.items()}
-        for name, (version, expected) in listed.rows.items():
-            row = found[name]
-            made = hashlib.sha256(row).hexdigest()
-            if made == expected:
-                continue
-            if made in hashes:
-                raise VerificationError(f"The row '{name}' of the store of secrets is that of '{hashes[made]}'.")
-            older = int.from_bytes(row[:_COUNTER], "big") < version
-            what = "is an older one, which was put back" if older else "was changed"
-            raise VerificationError(f"The row '{name}' of the store of secrets {what}: restore the newest copy.")
-        return {name: (listed.rows[name][0], row[_COUNTER:]) for name, row in found.items()}
+        version, expected = listed.rows[name]
+        row = rows[name]
+        made = hashlib.sha256(row).hexdigest()
+        if made == expected:
+            return
+        other = next((one for one, (_, digest) in listed.rows.items() if digest == made), None)
+        if other is not None:
+            raise VerificationError(f"The row '{name}' of the store of secrets is that of '{other}'.")
+        older = int.from_bytes(row[:_COUNTER], "big") < version
+        what = "is an older one, which was put back" if older else "was changed"
+        raise VerificationError(f"The row '{name}' of the store of secrets {what}: restore the newest copy.")
 
 
 def generations(store: Store) -> set[int]:
