@@ -23,7 +23,7 @@ from shoal.cli.show import (
     steps,
     target_label,
 )
-from shoal.errors import GateError, InfeasibleError, RefusalError, ShoalError
+from shoal.errors import InfeasibleError, RefusalError, ShoalError
 
 if TYPE_CHECKING:
     from shoal.algorithms.base import Algorithm
@@ -108,6 +108,7 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
     if not any(isinstance(one, InfeasibleError) for one in problems):
         tried(lambda: _begin(recipe, table, algorithm, judge))
         tried(lambda: _of_codes(table, algorithm, given or {}, recipe.acknowledge))
+    problems += _measured(recipe, algorithm) + _named(table, recipe.acknowledge)
     foreseen = None if hopeless(problems[of_places:]) else _foreseen(recipe, table, reading, problems, step)
     data = {
         "rows": table.n,
@@ -119,6 +120,7 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
         "vacuous": [{"model": model.parameters(), "on": on} for model, on in empty],
         "output_free": _is_free(recipe.resolve(recipe.output.folder)),
         "foreseen": foreseen,
+        "untold": _untold(recipe, table.n, 0 if foreseen is None else foreseen["sample"]),
         **_told(problems),
     }
     return data, problems
@@ -152,7 +154,17 @@ def _elsewhere(
         return {"problems": [_problem(one) for one in problems]}
     foreseen = foreseen_stream(found["rows"], time.perf_counter() - started, memory_of(recipe)).data()
     free = _is_free(recipe.resolve(recipe.output.folder))
-    return {**found, "foreseen": foreseen, "output_free": free, **_told(problems)}
+    untold = _untold(recipe, found["rows"], 0)
+    return {**found, "foreseen": foreseen, "untold": untold, "output_free": free, **_told(problems)}
+
+
+def _untold(recipe: Recipe, rows: int, tried: int) -> list[str]:
+    """What only a run can tell."""
+    found = []
+    if tried < rows:
+        found.append("whether all rows can be released" + (f" ({tried:,} of them could)" if tried else ""))
+        found += ["whether the release keeps its limits"] if recipe.limits else []
+    return found + (["whether it may stand beside earlier ones"] if recipe.registry is not None else [])
 
 
 def _told(problems: list[ShoalError]) -> dict[str, Any]:
@@ -255,13 +267,6 @@ def _problems(
     except ShoalError as error:
         found.append(error)
     accepted = set(recipe.acknowledge)
-    if recipe.roles.pseudonym and "W-TRAJECTORY" not in accepted:
-        what = "Tokens link the records of a person, which may single people out; a run measures how many."
-        found.append(RefusalError(what, ["W-TRAJECTORY"]))
-    if algorithm.kind.code is not None and algorithm.kind.code not in accepted:
-        what = f"A release of the method '{algorithm.name}' protects less than it seems to; a run measures how much."
-        found.append(RefusalError(what, [algorithm.kind.code]))
-    found += _named(table, accepted)
     output = Output(order=recipe.output.order, neutral_limit=recipe.output.neutral_limit)
     while True:
         try:
@@ -275,8 +280,21 @@ def _problems(
             return found
 
 
+def _measured(recipe: Recipe, algorithm: Algorithm) -> list[ShoalError]:
+    """What a run measures when it has made a release, and refuses unless it was accepted."""
+    found: list[ShoalError] = []
+    if recipe.roles.pseudonym and "W-TRAJECTORY" not in recipe.acknowledge:
+        what = "Tokens link the records of a person, which may single people out; a run measures how many."
+        found.append(RefusalError(what, ["W-TRAJECTORY"]))
+    if algorithm.kind.code is not None and algorithm.kind.code not in recipe.acknowledge:
+        what = f"A release of the method '{algorithm.name}' protects less than it seems to; a run measures how much."
+        found.append(RefusalError(what, [algorithm.kind.code]))
+    return found
+
+
 def _named(table: Table, accepted: Collection[str]) -> list[ShoalError]:
     """What the gate would find of people in columns that are published as they are read."""
+    from shoal.io.gating import refusal_of
     from shoal.verify.coded import Coded
     from shoal.verify.hidden import Hidden
     from shoal.verify.strangers import Anybody, FreeText, Names
@@ -294,15 +312,14 @@ def _named(table: Table, accepted: Collection[str]) -> list[ShoalError]:
     names.see(open_ones, hidden)
     texts.see(open_ones)
     checks = [anybody.check(), *names.checks(accepted), *texts.checks(accepted)]
-    failed = [check for check in checks if not check.passed]
-    return [GateError(one.detail) if one.code is None else RefusalError(one.detail, [one.code]) for one in failed]
+    return [refusal_of([check]) for check in checks if not check.passed]
 
 
 def _columns(table: Table) -> list[dict[str, Any]]:
     """Counts of every column, never a value."""
     found = []
-    for name in table.frame.columns:
-        cells = table.frame[name]
+    for name in table.kept.columns:
+        cells = table.series(name)
         entry: dict[str, Any] = {"name": name, "role": table.schema.role(name), "type": None, "kind": None}
         entry |= {"distinct": cells.drop_nulls().n_unique(), "missing": cells.null_count()}
         entry |= {"hierarchy": None}
@@ -340,8 +357,11 @@ def _show(data: dict[str, Any]) -> None:
         hopeless = problem["message"] == data["infeasible"]
         say(f"{'Infeasible' if hopeless else 'Refused'}: {problem['message']}")
     _show_foreseen(data["foreseen"])
-    if "error" not in data:
-        say("Nothing stands in the way of a run.")
+    if "error" in data or data["foreseen"]["likely"]:
+        return
+    left = " and ".join(data["untold"])
+    say(f"Nothing known before a run stands in its way; the run tells {left}." if left else
+        "Nothing stands in the way of a run.")  # fmt: skip
 
 
 def _show_foreseen(foreseen: dict[str, Any] | None) -> None:

@@ -60,7 +60,7 @@ def foresee(
     refused: list[ShoalError] = []
     for size in [sizes[0], *sizes]:  # the first loads what every run needs
         step(f"trying {size:,} rows")
-        seconds, refused = _tried(recipe, _sample(table, size), accepted)
+        seconds, refused = _tried(recipe, _sample(table, size), accepted, size == table.n)
         if seconds is not None:
             taken.append((size, seconds))
     whole = sizes[-1] == table.n
@@ -98,8 +98,14 @@ def _sample(table: Table, size: int) -> Table:
     return replace(found, subjects=subjects.astype(np.int32)).knowing(n_subjects=left.size)
 
 
-def _tried(recipe: Recipe, table: Table, accepted: Collection[str]) -> tuple[float | None, list[ShoalError]]:
-    """How long a run on some rows takes, None where it comes to no end, and what it refuses on the way."""
+def _tried(
+    recipe: Recipe, table: Table, accepted: Collection[str], whole: bool
+) -> tuple[float | None, list[ShoalError]]:
+    """How long a run on some rows takes, None where it comes to no end, and what it refuses on the way.
+
+    Limits are held against the ``whole``: fewer rows are easier to find.
+    """
+    from shoal.attacks.limits import refuse_over_limits
     from shoal.running import anonymize_table
 
     found: list[ShoalError] = []
@@ -107,7 +113,9 @@ def _tried(recipe: Recipe, table: Table, accepted: Collection[str]) -> tuple[flo
     while True:
         started = time.perf_counter()
         try:
-            anonymize_table(recipe.accepting(codes), table)
+            made = anonymize_table(recipe.accepting(codes), table)
+            if recipe.limits and whole:
+                refuse_over_limits(recipe.limits, made)
         except RefusalError as error:
             found.append(error)
             if set(error.codes) <= codes:
@@ -139,7 +147,7 @@ def _memory(table: Table) -> int:
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     groups = table.n * (_CELL * len(table.columns) + _ROW)
-    return int(peak + 2 * table.frame.estimated_size() + groups)
+    return int(peak + 2 * table.kept.estimated_size() + groups)
 
 
 def hopeless(problems: Collection[ShoalError]) -> bool:

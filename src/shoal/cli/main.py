@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import io
 import os
+import re
 import sys
 import traceback
 import warnings
@@ -45,6 +46,7 @@ from shoal.cli.vault import app as vault
 from shoal.cli.verify import verify
 from shoal.cli.warm import warm
 from shoal.errors import ShoalError
+from shoal.params import nearest
 from shoal.version import VERSION
 
 MAKE, LOOK, FIND = "Make a release", "Look at one", "Find out what there is"
@@ -140,9 +142,21 @@ def execute(arguments: list[str]) -> int:
             return 130
         # What the parser of the flags raises, whichever version of it is installed.
         if hasattr(error, "format_message"):
-            sentence = error.format_message().rstrip(".")
-            return _failed("UsageError", f"{sentence}. Try --help.", 2, as_json)
+            return _failed("UsageError", _of_flags(error), 2, as_json)
         return _internal(error, as_json)
+
+
+def _of_flags(error: Any) -> str:
+    """What the parser of the flags found, in one sentence."""
+    said = str(error.format_message()).rstrip(".")
+    flag = next((name for name in getattr(getattr(error, "param", None), "opts", ()) if name.startswith("--")), None)
+    where = "" if flag is None else f"{flag}: "
+    if found := re.search(r"'([^']*)' is not one of (.*)", said):
+        near = nearest(found[1], re.findall(r"'([^']*)'", found[2]))
+        return f"{where}'{found[1]}' is not one of {found[2]}." + (f" Did you mean '{near}'?" if near else "")
+    if kind := re.search(r"a valid (integer|number|float)", said):
+        return f"{flag} must be a {'whole ' if kind[1] == 'integer' else ''}number."
+    return f"{said} Try --help." if said.endswith("?") else f"{said}. Try --help."
 
 
 def _interrupted(error: BaseException) -> bool:

@@ -90,6 +90,8 @@ def _checked(path: Path) -> Path:
     if path.is_dir():
         raise InputError(f"'{path}' is a folder: name the file in it.")
     if not path.exists():
+        if any(mark in path.name for mark in "*?["):
+            raise InputError(f"'{path}' names several files, which the engine 'duckdb' reads: choose it, or name one.")
         raise InputError(f"There is no file '{path}': check the path.")
     return path
 

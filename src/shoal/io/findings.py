@@ -43,7 +43,9 @@ def sentence(error: Mapping[str, Any], sections: Mapping[str, type[BaseModel]], 
         return f"The entry '{key}' is missing from {table}: add it."
     if kind == "literal_error":
         options = re.findall(r"'([^']*)'", error["ctx"]["expected"])
-        return f"{entry} in {table} must be {error['ctx']['expected']}. {_hint(str(error['input']), options)}"
+        near = nearest(str(error["input"]), options)
+        hint = f" Did you mean '{near}'?" if near else ""
+        return f"{entry} in {table} must be {error['ctx']['expected']}.{hint}"
     if kind == "value_error":
         return f"{entry} in {table} {error['ctx']['error']}."
     return f"{entry} in {table} must be {_KINDS.get(kind, 'of another kind')}."

@@ -11,9 +11,9 @@ from shoal.recoding.applied import Released
 from shoal.recoding.output import Output
 from shoal.recoding.publish import Published, behind_representatives
 from shoal.recoding.snap import grids
-from shoal.table.table import iso_dates
+from shoal.table.table import held_dates
 from shoal.verify import gate
-from shoal.verify.types import GateCase, GateReport, Verdict
+from shoal.verify.types import Check, GateCase, GateReport, Verdict
 
 
 def pass_gate(
@@ -28,7 +28,7 @@ def pass_gate(
 def refuse_failed(report: GateReport) -> None:
     """Refuse what the gate did not pass."""
     if not report.passed:
-        raise _refusal(report)
+        raise refusal_of(report.checks, report.verdicts)
 
 
 def gate_case(
@@ -37,14 +37,14 @@ def gate_case(
     """The input, what is to be published of it, and what the gate needs to hold the two against each other."""
     table, roles = released.table, released.table.schema
     return GateCase(
-        original=iso_dates(table).select(roles.released),
+        original=held_dates(table).select(roles.released),
         released=published.frame,
         source=published.source,
         suppressed=(released.classes < 0).nonzero()[0],
         n_read=table.n_read,
         n_dropped=table.n_dropped,
-        identifiers=table.frame.select(list(roles.identifiers)),
-        subject=table.frame[roles.subject] if roles.subject is not None else None,
+        identifiers=table.kept.select(list(roles.identifiers)),
+        subject=table.series(roles.subject) if roles.subject is not None else None,
         manifest=dict(manifest),
         behind=behind_representatives(released),
         neutral_limit=output.neutral_limit,
@@ -52,7 +52,7 @@ def gate_case(
         apart=published.apart,
         values_from=published.values_from,
         uncoded=uncoded_columns(released, models),
-        guard=table.frame[roles.guard] if roles.guard is not None else None,
+        guard=table.series(roles.guard) if roles.guard is not None else None,
         history=None if table.history is None else table.history.lists(),
         counterfeits=table.counterfeits,
         hierarchies=whole_hierarchies(table.domain),
@@ -63,15 +63,15 @@ def gate_case(
     )
 
 
-def _refusal(report: GateReport) -> GateError | RefusalError:
+def refusal_of(found: Sequence[Check], verdicts: Sequence[Verdict] = ()) -> GateError | RefusalError:
     """Why the gate refused: what a warning code accepts where that is all, else the first fault."""
-    checks = [check for check in report.checks if not check.passed]
+    checks = [check for check in found if not check.passed]
     failed = [check.detail for check in checks]
     codes = [check.code for check in checks if check.code is not None]
-    if checks and len(codes) == len(checks) and all(verdict.holds for verdict in report.verdicts):
+    if checks and len(codes) == len(checks) and all(verdict.holds for verdict in verdicts):
         found = "; ".join(detail.removesuffix(".") for detail in failed)
         return RefusalError(f"{found}: drop, clean or generalise the column.", codes)
-    failed += [f"model {verdict.model['name']} fails" for verdict in report.verdicts if not verdict.holds]
+    failed += [f"model {verdict.model['name']} fails" for verdict in verdicts if not verdict.holds]
     return GateError(f"The gate refused the release, so nothing is written: {failed[0]}")
 
 

@@ -14,7 +14,7 @@ from shoal.errors import RecipeError, SchemaError
 from shoal.io.files import read_frame
 from shoal.io.looking import look_at
 from shoal.table.preparing import derived_from, with_derived
-from shoal.table.schema import LIST_ROLES, SINGLE_ROLES, ColumnSpec
+from shoal.table.schema import LIST_ROLES, SINGLE_ROLES, ColumnSpec, column_spec
 
 if TYPE_CHECKING:
     from shoal.io.recipes import Recipe
@@ -63,7 +63,7 @@ def settled_roles(
 
 def settled(recipe: Recipe) -> Recipe:
     """The same recipe, with roles that name every column where some follow from the source."""
-    specs = {name: ColumnSpec(**entry.model_dump()) for name, entry in recipe.columns.items()}
+    specs = {name: column_spec(name, entry.model_dump()) for name, entry in recipe.columns.items()}
     if not is_open(recipe.roles.model_dump(), specs):
         return recipe
     roles = settled_roles(recipe.roles.model_dump(), _names(recipe), specs)

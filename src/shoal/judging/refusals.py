@@ -10,6 +10,7 @@ from shoal.errors import ParameterError, RefusalError
 from shoal.kinds.base import Kind, named
 from shoal.models.base import Model
 from shoal.models.judge import Judge
+from shoal.params import nearest
 from shoal.recoding.applied import Released
 from shoal.recoding.snap import is_tight
 from shoal.table.domain import Domain
@@ -34,7 +35,9 @@ def refuse_unknown_codes(acknowledged: Collection[str]) -> None:
         name, _, column = code.partition(":")
         if code not in plain and not (name in BY_COLUMN and column):
             known = [*plain, *(f"{one}:column" for one in BY_COLUMN)]
-            raise ParameterError(f"There is no warning code '{code}': there are {', '.join(known)}.")
+            near = nearest(code, known)
+            hint = f"did you mean '{near}'?" if near else f"there are {', '.join(known)}."
+            raise ParameterError(f"There is no warning code '{code}': {hint}")
 
 
 def refuse_unprotected(

@@ -38,7 +38,7 @@ from shoal.streaming.unordered import refuse_keyless
 from shoal.table.domain import Domain
 from shoal.table.keys import Keys
 from shoal.table.preparing import changes, refuse_batched
-from shoal.table.schema import ColumnSpec, Schema
+from shoal.table.schema import Schema, column_spec
 from shoal.verify.folder import MANIFEST
 
 
@@ -368,7 +368,7 @@ def memory_of(recipe: Recipe) -> int:
 
 def schema_of(recipe: Recipe) -> Schema:
     """The roles and settings of a recipe."""
-    specs = {name: ColumnSpec(**entry.model_dump()) for name, entry in recipe.columns.items()}
+    specs = {name: column_spec(name, entry.model_dump()) for name, entry in recipe.columns.items()}
     return Schema(**settled(recipe).roles.model_dump(exclude={"rest"}), specs=specs)
 
 

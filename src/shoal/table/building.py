@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from numbers import Real
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import EmptyTableError, InputError, ParameterError, SchemaError, ShoalError
-from shoal.params import choice
+from shoal.params import choice, nearest
 from shoal.table.coding import canonical_text, categories_as_text, code_texts
 from shoal.table.dictionaries import code_column
 from shoal.table.domain import Domain
@@ -111,15 +111,23 @@ def _check_names(schema: Schema, hierarchies: Mapping[str, Any], weights: Mappin
     for column in hierarchies:
         if schema.role(column) not in ("quasi", "sensitive"):
             raise SchemaError(
-                f"There is a hierarchy for '{column}', which is neither quasi nor sensitive: remove it."
+                f"There is a hierarchy for '{column}', which is neither quasi nor sensitive: "
+                + _instead(schema, column, [*schema.quasi, *schema.sensitive])
             )
     for column, weight in weights.items():
         if schema.role(column) != "quasi":
             raise SchemaError(
-                f"There is a weight for '{column}', which is not a quasi-identifier: remove it."
+                f"There is a weight for '{column}', which is not a quasi-identifier: "
+                + _instead(schema, column, schema.quasi)
             )
         if not (isinstance(weight, Real) and 0 < weight < math.inf):
             raise ParameterError(f"The weight of '{column}' must be a number above 0. Got {weight}.")
+
+
+def _instead(schema: Schema, column: str, columns: Sequence[str]) -> str:
+    """What to do about an entry for a column that can have none: it may be a slip."""
+    near = nearest(column, columns) if schema.role(column) is None else None
+    return "remove it." if near is None else f"did you mean '{near}'?"
 
 
 def _handle_missing(frame: pl.DataFrame, schema: Schema, policy: str) -> pl.Series | None:

@@ -82,8 +82,11 @@ def _tree_column(name: str, role: str, kind: str, series: pl.Series, source: Any
         hierarchy = _sorted_leaves(hierarchy)
     absent = [text for text in present.sort().to_list() if text not in hierarchy.leaf_code]
     if absent:
-        shown = ", ".join(repr(text) for text in absent[:5]) if role == "quasi" else f"{len(absent)} values"
-        raise HierarchyError(f"The hierarchy of '{name}' does not contain {shown}: add a line for each.")
+        few = ", ".join(repr(text) for text in absent[:5]) + (", ..." if len(absent) > 5 else "")
+        shown = f" ({few})" if role == "quasi" else ""
+        raise HierarchyError(
+            f"The hierarchy of '{name}' lacks {len(absent):,} of {present.len():,} values{shown}: add a line for each."
+        )
     if spec.use == "interval":
         if kind not in ("numeric", "date"):
             raise ParameterError(f"Column '{name}' is {kind}: use = \"interval\" is for numbers and dates.")

@@ -143,7 +143,11 @@ def column_spec(name: str, given: Mapping[str, Any]) -> ColumnSpec:
     known = [one.name for one in fields(ColumnSpec)]
     for key in given:
         choice(f"column '{name}'", "setting", key, known)
-    return ColumnSpec(**given)
+    try:
+        return ColumnSpec(**given)
+    except ParameterError as error:
+        message = str(error)
+        raise ParameterError(f"Column '{name}': {message[0].lower()}{message[1:]}") from None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,7 @@ import numpy as np
 
 from shoal.errors import InputError, SchemaError
 from shoal.hierarchy.values import format_number
+from shoal.params import nearest
 from shoal.table.column import Column
 
 if TYPE_CHECKING:
@@ -128,8 +129,10 @@ def sensitive_columns(domain: Domain, names: Sequence[str]) -> list[Column]:
     """The named columns, after refusing those that are not sensitive."""
     for name in names:
         if name not in domain.schema.sensitive:
+            near = nearest(name, domain.schema.sensitive) if domain.schema.role(name) is None else None
             raise SchemaError(
-                f"A model is set on '{name}', which is not a sensitive attribute: give it that role."
+                f"A model is set on '{name}', which is not a sensitive attribute: "
+                + (f"did you mean '{near}'?" if near else "give it that role.")
             )
     return [domain.columns[name] for name in names]
 

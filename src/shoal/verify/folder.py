@@ -57,7 +57,7 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     path = Path(folder) / MANIFEST
     try:
         found = read_json(_bytes(path))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"'{folder}' holds no {MANIFEST}: name the folder of a release.") from None
     except OSError as error:
         raise InputError(f"'{path}' cannot be read: {error.strerror}.") from None

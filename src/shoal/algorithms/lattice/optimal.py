@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -71,6 +71,8 @@ class Optimal(Polishable, Researched):
         choice("Optimal", "measure", self.measure, MEASURES)
         if self.seconds is not None:
             real("Optimal", "seconds", self.seconds, low=0.0, open_low=True)
+        if isinstance(self.node, Mapping):
+            raise ParameterError("The 'node' of Optimal must be a list of levels, one a quasi-identifier in their order.")
         if self.node is not None:
             object.__setattr__(self, "node", tuple(whole("Optimal", "node", level, least=0) for level in self.node))
             if self.repeat:
