@@ -18,6 +18,7 @@ from shoal.attacks.limits import RISKS, known_limits, refuse_over_limits
 from shoal.catalogue import load, make
 from shoal.errors import RecipeError
 from shoal.evaluation.reviewed import reviewed
+from shoal.io.copies import compare_copies
 from shoal.io.formulas import count_formulas
 from shoal.io.journal import check_journal, log_release, read_journal
 from shoal.io.labelled import read_labels
@@ -41,7 +42,7 @@ from shoal.table.history import History
 from shoal.table.keys import Keys
 from shoal.table.rows import PeopledRows
 from shoal.table.table import Table
-from shoal.verify.folder import open_folder
+from shoal.verify.folder import open_folder, read_folder
 from shoal.verify.recheck import Recheck
 from shoal.verify.types import Check, GateReport
 from shoal.version import VERSION
@@ -307,8 +308,8 @@ def read_recipe_source(recipe: Recipe) -> Table:
     """The table a recipe names, coded."""
     if recipe.engine.memory is not None and not keeps_rows(recipe):
         raise RecipeError(
-            f"The engine '{recipe.engine.name}' takes the memory that it needs: choose 'duckdb', or leave 'memory' out of "
-            "[engine]."
+            f"The engine '{recipe.engine.name}' takes the memory that it needs: choose 'duckdb', or leave 'memory' out "
+            "of [engine]."
         )
     source, roles = recipe.source, recipe.roles
     table = read(
@@ -363,7 +364,13 @@ def verify_release(folder: str | Path, *, progress: Progress = lambda step: None
             progress(f"deriving every verdict again: {seen:,} rows read")
     found = again.report()
     # A page can only be written from a manifest in which everything is as it should be.
-    return dataclasses.replace(found, checks=[*found.checks, _check_report(manifest)]) if found.passed else found
+    if not found.passed:
+        return found
+    checks = [*found.checks, _check_report(manifest)]
+    if copies := [copy["file"] for copy in manifest["data"].get("copies", ())]:
+        progress("comparing copies")
+        checks += compare_copies(Path(folder), read_folder(folder)[0], copies)
+    return dataclasses.replace(found, checks=checks)
 
 
 def estimate(

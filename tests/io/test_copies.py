@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from shoal.io.copies import write_copies
 from shoal.io.files import read_frame
 from shoal.io.labelled import Labels, read_labels
 from shoal.io.output import write_release
+from shoal.io.workbook import read_workbook, write_workbook
 from shoal.running import verify_release
 
 pyreadstat = pytest.importorskip("pyreadstat")
@@ -203,16 +206,59 @@ def test_a_sheet_is_named_by_a_flag(tmp_path: Path) -> None:
     assert read_frame(tmp_path / "out" / "release.csv").height == 8
 
 
-def test_copies_are_said_to_be_known_by_their_hashes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    frame = pl.DataFrame({"sex": list("ffmm"), "town": list("abab")})
-    made = shoal.anonymize(shoal.read(frame, quasi=["sex", "town"]), models="k=2", seed=1)
-    out = write_release(made, tmp_path / "out", copies=["xlsx", "sav"])
-    assert execute(["verify", str(out)]) == 0
-    told = " ".join(capsys.readouterr().out.split())
-    assert "Known by their hashes alone, their cells were not compared: release.xlsx, release.sav." in told
-    assert execute(["verify", str(out), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["not_compared"] == ["release.xlsx", "release.sav"]
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """A release with numbers, dates, gaps and labels, as CSV and in every other format."""
+    day = datetime.date(2024, 5, 1)
+    frame = pl.DataFrame({"sex": list("ffmm"), "town": list("abab"), "pay": [1.5, None, 3.0, 4.0], "seen": [day] * 4})
+    table = shoal.read(frame, quasi=["sex", "town"], neutral=["pay", "seen"], missing="value")
+    made = shoal.anonymize(table, models="k=2", seed=1, acknowledge=["W-NEUTRAL"])
+    return write_release(made, tmp_path / "out", copies=["xlsx", "sav", "dta"])
+
+
+def test_cells_of_copies_are_compared(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["verify", str(copied), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    names = ["copy release.xlsx", "copy release.sav", "copy release.dta"]
+    assert [one["name"] for one in found["checks"] if one["name"].startswith("copy")] == names
+    assert found["not_compared"] == []
     # The dossier has the hash of every file.
-    copies = json.loads((out / "manifest.json").read_text())["data"]["copies"]
-    page = shoal.report(out, audience="external", format="json")
-    assert all(copy["sha256"] in page for copy in copies)
+    listed = json.loads((copied / "manifest.json").read_text())["data"]["copies"]
+    page = shoal.report(copied, audience="external", format="json")
+    assert all(copy["sha256"] in page for copy in listed)
+
+
+def tampered(folder: Path, name: str) -> None:
+    """Give a changed copy the hash that the manifest has of it."""
+    manifest = json.loads((folder / "manifest.json").read_bytes())
+    for copy in manifest["data"]["copies"]:
+        if copy["file"] == name:
+            copy["sha256"] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    (folder / "manifest.json").write_text(json.dumps(manifest, indent=2), "utf-8")
+
+
+@pytest.mark.parametrize("change", ["cell", "row", "column", "sheet", "none"])
+def test_a_copy_with_other_cells_does_not_verify(copied: Path, change: str) -> None:
+    """Its hash is the manifest's, so that nothing but its cells tells."""
+    frame = read_workbook(copied / "release.xlsx", "release")
+    odd = {
+        "cell": frame.with_columns(pay=pl.Series([9.0, *frame["pay"].to_list()[1:]])),
+        "row": frame.head(3), "column": frame.rename({"town": "name"}), "sheet": frame, "none": frame,
+    }[change]  # fmt: skip
+    more = {"names": frame} if change == "sheet" else {}
+    write_workbook({"release": odd, **more}, copied / "release.xlsx", Labels())
+    tampered(copied, "release.xlsx")
+    (check,) = [one for one in verify_release(copied).checks if one.name == "copy release.xlsx"]
+    assert check.passed == (change == "none")
+    if change != "none":
+        assert check.detail == "The cells of 'release.xlsx' are not those of the release."
+
+
+def test_copies_that_nothing_here_reads_are_said(
+    copied: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyreadstat", None)
+    assert execute(["verify", str(copied)]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "Known by their hashes alone" in told
+    assert "release.sav, release.dta." in told

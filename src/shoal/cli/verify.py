@@ -63,7 +63,7 @@ def _data(report: GateReport, folder: Path) -> dict[str, Any]:
         "checks": report.checks,
         "verdicts": report.verdicts,
         "classes": {key: report.classes[key] for key in ("count", "smallest")},
-        "not_compared": _copies(folder),
+        "not_compared": _uncompared(report, folder),
     }
     if not report.passed:
         error = error_data("VerificationError", _failure(report, folder), VerificationError.exit_code)
@@ -83,15 +83,17 @@ def _show(report: GateReport, folder: Path) -> None:
     say(f"'{folder}' is what its manifest says: {len(report.checks)} checks passed.")
     if attested:
         say(f"{attested} of {len(report.verdicts)} verdicts rest on the publisher's evidence (attested).")
-    if copies := _copies(folder):
-        say(f"Known by their hashes alone, their cells were not compared: {', '.join(copies)}.")
+    if copies := _uncompared(report, folder):
+        what = ", ".join(copies)
+        say(f"Known by their hashes alone, for want of what reads them (pip install 'shoal[formats]'): {what}.")
 
 
-def _copies(folder: Path) -> list[str]:
-    """Copies of the release in other formats, of which nothing is derived again."""
+def _uncompared(report: GateReport, folder: Path) -> list[str]:
+    """Copies of the release in other formats that no check is about."""
     from shoal.verify.folder import read_manifest
 
-    return [copy["file"] for copy in read_manifest(folder)["data"].get("copies", ())]
+    copies = [copy["file"] for copy in read_manifest(folder)["data"].get("copies", ())]
+    return [name for name in copies if f"copy {name}" not in {check.name for check in report.checks}]
 
 
 def _failure(report: GateReport, folder: Path) -> str:

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import polars as pl
 
-from shoal.errors import GateError
+from shoal.errors import GateError, InputError, MissingExtraError
 from shoal.io.labelled import Labels, read_copy, write_labelled
 from shoal.io.normal import MISSING
-from shoal.io.workbook import read_workbook, write_workbook
+from shoal.io.workbook import read_workbook, sheet_names, write_workbook
 from shoal.params import choice
+from shoal.verify.types import Check
 
 COPIES = ("xlsx", "sav", "dta")
 FILES = tuple(f"{table}.{kind}" for table in ("release", "sensitive") for kind in COPIES)
@@ -48,6 +49,35 @@ def write_copies(
     return written
 
 
+def compare_copies(folder: Path, tables: Mapping[str, pl.DataFrame], names: Sequence[str]) -> list[Check]:
+    """One check a copy: whether its cells are those of a written release, whose tables were read from CSV or Parquet.
+
+    Copies that nothing here reads, for want of a library, get none. Labels beside the cells are not looked at.
+    """
+    shown = {name: _with_gaps(frame) for name, frame in tables.items()}
+    found = []
+    for name in names:
+        try:
+            same = _holds(folder / name, shown)
+        except MissingExtraError:
+            continue
+        except InputError:
+            same = False
+        detail = f"The cells of '{name}' are {'those' if same else 'not those'} of the release."
+        found.append(Check(name=f"copy {name}", passed=same, detail=detail))
+    return found
+
+
+def _holds(path: Path, tables: Mapping[str, pl.DataFrame]) -> bool:
+    """Whether a copy has the cells of the tables, or the one that it is named after, and no other table."""
+    if path.suffix == ".xlsx":
+        sheets = {name: read_workbook(path, name) for name in sheet_names(path)}
+        sheets.pop("labels", None)
+        return set(sheets) == set(tables) and all(_same(sheets[name], frame) for name, frame in tables.items())
+    frame = tables.get(path.stem)
+    return frame is not None and _same(read_copy(path, frame.columns), frame)
+
+
 def _with_gaps(frame: pl.DataFrame) -> pl.DataFrame:
     text = pl.selectors.string()
     return frame.with_columns(pl.when(text != MISSING).then(text).name.keep())
@@ -55,12 +85,28 @@ def _with_gaps(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _check(path: Path, found: pl.DataFrame, judged: pl.DataFrame) -> None:
     """Refuse a copy that does not hold the cells that passed the gate."""
-    same = found.columns == judged.columns
+    if not _same(found, judged):
+        raise GateError(f"The copy '{path.name}' does not hold what passed the gate, so nothing is written.")
+
+
+def _same(found: pl.DataFrame, judged: pl.DataFrame) -> bool:
     # A sheet that ends in empty rows ends earlier.
     rows = judged.filter(~pl.all_horizontal(pl.all().is_null())) if found.height < judged.height else judged
-    same = same and found.height == rows.height
-    if not same or not all(_equal(found[name], rows[name]) for name in judged.columns):
-        raise GateError(f"The copy '{path.name}' does not hold what passed the gate, so nothing is written.")
+    if found.columns != judged.columns or found.height != rows.height:
+        return False
+    return all(_equal(found[name], _meant(rows[name], found[name].dtype)) for name in judged.columns)
+
+
+def _meant(cells: pl.Series, kind: pl.DataType) -> pl.Series:
+    """Text of a CSV file as the numbers or times that a copy has in its place, where it is written so."""
+    if cells.dtype != pl.String:
+        return cells
+    read = cells
+    if kind.is_numeric():
+        read = cells.cast(pl.Float64, strict=False)
+    elif kind in (pl.Date, pl.Datetime):
+        read = cells.str.to_datetime(time_unit="ms", strict=False)
+    return read if read.null_count() == cells.null_count() else cells
 
 
 def _equal(found: pl.Series, judged: pl.Series) -> bool:

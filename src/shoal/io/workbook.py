@@ -52,6 +52,11 @@ def read_workbook(path: Path, sheet: str | None = None, columns: list[str] | Non
     return frame.filter(~pl.all_horizontal(pl.all().is_null())) if frame.width else frame
 
 
+def sheet_names(path: Path) -> list[str]:
+    """All sheets of a workbook."""
+    return list(_open(path).sheet_names)
+
+
 def _plain(series: pl.Series) -> pl.Series:
     """A column as it was meant: workbooks know decimals and times alone."""
     if isinstance(series.dtype, pl.Datetime) and (series.dt.truncate("1d") == series).all():
