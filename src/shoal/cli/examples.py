@@ -24,6 +24,7 @@ EXAMPLES = {
     "estimate": 'shoal estimate out "age in [30, 40]"',
     "attack": "shoal attack patients.toml --only linkage",
     "compare": "shoal compare patients.toml",
+    "serve": "shoal serve --data shoal-data",
     "reproduce": "shoal reproduce --list",
     "data": "shoal data adult downloads",
     "warm": "shoal warm",

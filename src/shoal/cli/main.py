@@ -38,6 +38,7 @@ from shoal.cli.report import report
 from shoal.cli.reproduce import reproduce
 from shoal.cli.risk import risk
 from shoal.cli.run import run
+from shoal.cli.serve import serve
 from shoal.cli.show import error_data, show_error, show_json, show_warning
 from shoal.cli.sign import sign
 from shoal.cli.start import start
@@ -74,6 +75,7 @@ app.add_typer(hierarchy, name="hierarchy", rich_help_panel=MAKE)
 app.add_typer(vault, name="vault", rich_help_panel=KEEP)
 app.add_typer(registry, name="registry", rich_help_panel=KEEP)
 app.add_typer(log, name="log", rich_help_panel=KEEP)
+app.command(rich_help_panel=MAKE)(serve)
 for command in (reproduce, data, warm):
     app.command(rich_help_panel=FIND)(command)
 app.command(name="list", rich_help_panel=FIND)(list_names)
