@@ -40,6 +40,7 @@ class Action:
     scope: str | None = None
     rule: Callable[[Principal, Thing], bool] = lambda principal, thing: True
     public: bool = False
+    any_token: bool = False
 
 
 def _if_granted(principal: Principal, thing: Thing) -> bool:
@@ -73,6 +74,7 @@ ACTIONS: dict[str, Action] = {
     "public": Action(public=True),
     "home": Action(),
     "account": Action(),
+    "whoami": Action(any_token=True),
     "token.manage": Action(scope="tokens"),
     "user.read": Action(roles=_of(ADMIN), scope="users:read"),
     "user.manage": Action(roles=_of(ADMIN), scope="users:write"),
@@ -107,6 +109,6 @@ def allow(principal: Principal | None, action: str, thing: Thing | None = None) 
         return True
     if principal is None or principal.role not in wanted.roles:
         return False
-    if principal.via == "token" and (wanted.scope is None or wanted.scope not in principal.scopes):
+    if principal.via == "token" and not wanted.any_token and wanted.scope not in principal.scopes:
         return False
     return thing is None or wanted.rule(principal, thing)

@@ -1,0 +1,158 @@
+"""What the API takes and answers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+_Name = Annotated[str, Field(min_length=1, max_length=120)]
+
+
+class Row(BaseModel):
+    """An answer that is made from a row of the database."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+class Given(BaseModel):
+    """Something that is given; unknown entries are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Me(BaseModel):
+    """Whose token it is."""
+
+    name: str
+    role: str
+    scopes: list[str]
+
+
+class ProjectOut(Row):
+    id: str
+    name: str
+    source: dict[str, Any]
+    created: str
+
+
+class NewProject(Given):
+    name: _Name
+    offer: str | None = None
+
+
+class RecipeOut(BaseModel):
+    number: int
+    text: str
+    note: str
+    created: str
+
+
+class RecipeIn(Given):
+    text: Annotated[str, Field(max_length=1 << 20)]
+    base: Annotated[int, Field(ge=0, le=2**31 - 1)]
+    note: Annotated[str, Field(max_length=200)] = ""
+
+
+class VersionOut(Row):
+    number: int
+    note: str
+    created: str
+
+
+class FileOut(Row):
+    name: str
+    kind: str
+    bytes: int
+    sha256: str
+
+
+class JobIn(Given):
+    kind: Literal["start", "check", "risk", "explore", "compare", "attack", "run"]
+    parameters: dict[str, Any] = {}
+
+
+class JobOut(Row):
+    id: str
+    project: str
+    kind: str
+    recipe: int
+    state: Literal["queued", "running", "done", "failed", "cancelled"]
+    progress: str
+    share: float | None
+    message: str | None
+    result: dict[str, Any] | None
+    created: str
+    started: str | None
+    ended: str | None
+
+
+class ReleaseOut(Row):
+    id: str
+    name: str
+    statement: str
+    kind: str
+    rows: int
+    manifest: str
+    created: str
+
+
+class FileListed(BaseModel):
+    name: str
+    bytes: int
+
+
+class ReleaseFiles(BaseModel):
+    files: list[FileListed]
+
+
+class GrantIn(Given):
+    user: _Name
+
+
+class GrantOut(BaseModel):
+    id: str
+    user: str
+    created: str
+    revoked: str | None
+
+
+class TokenIn(Given):
+    name: _Name
+    scopes: Annotated[list[str], Field(min_length=1, max_length=20)]
+    days: Annotated[float, Field(gt=0, le=366)] = 90
+
+
+class TokenOut(Row):
+    id: str
+    name: str
+    scopes: list[str]
+    created: str
+    expires: str
+    used: str | None
+
+
+class NewToken(TokenOut):
+    token: str
+
+
+class UserIn(Given):
+    name: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[\w.@+-]+$")]
+    role: Literal["admin", "custodian", "researcher", "auditor"]
+
+
+class UserChange(Given):
+    role: Literal["admin", "custodian", "researcher", "auditor"] | None = None
+    active: bool | None = None
+
+
+class UserOut(Row):
+    id: str
+    name: str
+    role: str
+    active: bool
+    created: str
+
+
+class NewUser(UserOut):
+    link: str

@@ -1,0 +1,117 @@
+"""Projects, their recipes and files, for programs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Request
+from sqlalchemy import select
+from starlette.concurrency import run_in_threadpool
+
+from shoal.web.api.models import FileOut, NewProject, ProjectOut, RecipeIn, RecipeOut, VersionOut
+from shoal.web.context import Here, needs, streams
+from shoal.web.errors import missing
+from shoal.web.projects.making import delete_project, files_of, keep_file, make_project, offered, use_offer
+from shoal.web.projects.uploads import Incoming, receive_body
+from shoal.web.projects.workspace import Workspace, folder_of, versions
+from shoal.web.store.work import File, Project, RecipeVersion
+
+router = APIRouter(tags=["projects"])
+Read = Annotated[Here, needs("project.read")]
+Edit = Annotated[Here, needs("project.edit")]
+
+
+@router.get("/projects", response_model=list[ProjectOut])
+def list_projects(here: Annotated[Here, needs("project.list")]) -> list[Project]:
+    with here.reading() as db:
+        return list(db.scalars(select(Project).order_by(Project.created.desc())))
+
+
+@router.post("/projects", status_code=201, response_model=ProjectOut)
+def new_project(here: Annotated[Here, needs("project.create")], given: NewProject) -> Project:
+    """An empty project, or one on a source that the server offers; upload a source and start a job 'start' next."""
+    offer = None if given.offer is None else offered(here.settings, given.offer)
+    with here.writing() as db:
+        project = make_project(db, given.name, here.me.id, here.settings)
+        if offer is not None:
+            use_offer(db, project, offer, folder_of(project.id, here.settings))
+        here.log(db, "project made", project=project.id)
+    return project
+
+
+@router.get("/projects/{project}", response_model=ProjectOut)
+def show_project(here: Read, project: str) -> Project:
+    return here.named(Project)
+
+
+@router.delete("/projects/{project}", status_code=204)
+def end_project(here: Edit, project: str) -> None:
+    """Remove a project that has no releases, with its files."""
+    with here.writing() as db:
+        delete_project(db, here.named(Project), here.settings)
+        here.log(db, "project deleted", project=project)
+
+
+@router.get("/projects/{project}/recipe", response_model=RecipeOut)
+def show_recipe(
+    here: Read, project: str, version: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None
+) -> RecipeVersion:
+    """The newest version of the recipe, or an earlier one."""
+    number = here.workspace.version if version is None else version
+    with here.reading() as db:
+        found = db.get(RecipeVersion, (project, number))
+    if found is None:
+        raise missing()
+    return found
+
+
+@router.put("/projects/{project}/recipe", status_code=201, response_model=VersionOut)
+def save_recipe(here: Edit, project: str, given: RecipeIn) -> RecipeVersion:
+    """A new version, made from version ``base``; 409 where somebody else made one meanwhile."""
+    with here.writing() as db:
+        space = Workspace.newest(db, here.named(Project), here.settings)
+        number = space.save(db, given.text, base=given.base, author=here.me.id, note=given.note)
+        return db.get_one(RecipeVersion, (project, number))
+
+
+@router.get("/projects/{project}/recipe/versions", response_model=list[VersionOut])
+def list_versions(here: Read, project: str) -> list[RecipeVersion]:
+    with here.reading() as db:
+        return versions(db, project)
+
+
+@router.get("/projects/{project}/files", response_model=list[FileOut])
+def list_files(here: Read, project: str) -> list[File]:
+    with here.reading() as db:
+        return files_of(db, project)
+
+
+@router.put(
+    "/projects/{project}/files/{kind}/{name}", status_code=201, response_model=FileOut,
+    openapi_extra={"requestBody": {
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}, "required": True,
+    }},
+)  # fmt: skip
+async def upload(
+    request: Request,
+    here: Annotated[Here, streams("project.edit")],
+    project: str,
+    kind: Annotated[str, Path(pattern="^(source|hierarchy|values)$")],
+    name: Annotated[str, Path(min_length=1, max_length=100)],
+) -> File:
+    """A file as the body of the request, written as it comes."""
+    incoming = await receive_body(request, here.settings.folder / "incoming", name)
+    return await run_in_threadpool(_kept, here, incoming, kind)
+
+
+def _kept(here: Here, incoming: Incoming, kind: str) -> File:
+    project = here.named(Project)
+    try:
+        with here.writing() as db:
+            row = keep_file(db, project, incoming, kind, folder_of(project.id, here.settings))
+            here.log(db, "file uploaded", project=project.id, kind=kind, bytes=row.bytes, sha256=row.sha256)
+    finally:
+        incoming.drop()
+    return row
+
+

@@ -1,0 +1,80 @@
+"""Releases and grants, for programs."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path
+from starlette.responses import FileResponse
+
+from shoal.verify.folder import MANIFEST
+from shoal.web.api.models import FileListed, GrantIn, GrantOut, ReleaseFiles, ReleaseOut
+from shoal.web.context import Here, needs
+from shoal.web.projects.releases import file_of_release, files_of_release, grant, grants, revoke, visible
+from shoal.web.store.people import User
+from shoal.web.store.work import Grant, Release
+
+router = APIRouter(tags=["releases"])
+_BYTES = {200: {"content": {"application/octet-stream": {}}, "description": "The file."}}
+
+
+@router.get("/releases", response_model=list[ReleaseOut])
+def list_releases(here: Annotated[Here, needs("release.list")]) -> list[Release]:
+    """Those that were granted, for a researcher; all, for others."""
+    with here.reading() as db:
+        return visible(db, here.me)
+
+
+@router.get("/releases/{release}", response_model=ReleaseOut)
+def show_release(here: Annotated[Here, needs("release.read")], release: str) -> Release:
+    return here.named(Release)
+
+
+@router.get("/releases/{release}/manifest")
+def show_manifest(here: Annotated[Here, needs("release.read")], release: str) -> dict[str, Any]:
+    """What is promised of a release, as it was written."""
+    found: dict[str, Any] = json.loads(file_of_release(here.named(Release), MANIFEST, here.settings).read_bytes())
+    return found
+
+
+@router.get("/releases/{release}/files")
+def list_files(here: Annotated[Here, needs("release.download")], release: str) -> ReleaseFiles:
+    found = files_of_release(here.named(Release), here.settings)
+    return ReleaseFiles(files=[FileListed(name=name, bytes=path.stat().st_size) for name, path in found.items()])
+
+
+@router.get("/releases/{release}/files/{name}", response_class=FileResponse, responses=_BYTES)
+def download(
+    here: Annotated[Here, needs("release.download")], release: str, name: Annotated[str, Path(max_length=100)]
+) -> FileResponse:
+    path = file_of_release(here.named(Release), name, here.settings)
+    with here.writing() as db:
+        here.log(db, "downloaded", release=release, file=path.name)
+    return FileResponse(path, filename=path.name, media_type="application/octet-stream")
+
+
+@router.get("/releases/{release}/grants")
+def list_grants(here: Annotated[Here, needs("release.grant")], release: str) -> list[GrantOut]:
+    with here.reading() as db:
+        return [_grant(one, user) for one, user in grants(db, release)]
+
+
+@router.post("/releases/{release}/grants", status_code=201)
+def new_grant(here: Annotated[Here, needs("release.grant")], release: str, given: GrantIn) -> GrantOut:
+    with here.writing() as db:
+        made = grant(db, here.named(Release), given.user, here.me)
+        user = db.get_one(User, made.user)
+        here.log(db, "granted", release=release, user=user.name)
+    return _grant(made, user)
+
+
+@router.delete("/releases/{release}/grants/{grant}", status_code=204)
+def end_grant(here: Annotated[Here, needs("release.grant")], release: str, grant: str) -> None:
+    with here.writing() as db:
+        ended = revoke(db, here.named(Release), grant)
+        here.log(db, "grant revoked", release=release, user=db.get_one(User, ended.user).name)
+
+
+def _grant(one: Grant, user: User) -> GrantOut:
+    return GrantOut(id=one.id, user=user.name, created=one.created, revoked=one.revoked)
