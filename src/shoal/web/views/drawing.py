@@ -82,7 +82,7 @@ def _places(high: float) -> list[float]:
 def bars(title: str, told: str, given: Sequence[Bar], *, shares: bool = True, most: float | None = None) -> Markup:
     """Lying bars with intervals and marks; numbers stand at their ends."""
     show = percent if shares else lambda value: f"{value:,.4g}"
-    left = 16 + _LETTER * max([min(len(one.label), _LONGEST) for one in given], default=0)
+    left = 24 + _LETTER * max([min(len(one.label), _LONGEST) for one in given], default=0)
     right = WIDTH - 78.0
     ends = [value for one in given for value in (one.value, one.high or 0.0, *dict(one.marks).values())]
     high = max([most or 0.0, *ends])
@@ -100,7 +100,7 @@ def bars(title: str, told: str, given: Sequence[Bar], *, shares: bool = True, mo
     for place, one in enumerate(given):
         y = y0 + 26.0 * place
         told_one = f"{one.label}: {show(one.value)}"
-        body.append(_text(left - 8, y + 17, short(one.label), "end"))
+        body.append(_text(left - 12, y + 17, short(one.label), "end"))
         body.append(_box(left, y + 5, at(one.value) - left, 16, f"bar {one.kind}", told_one))
         if one.low is not None and one.high is not None:
             body.append(_line(at(one.low), y + 13, at(one.high), y + 13, "interval"))

@@ -50,7 +50,7 @@ def risk_view(found: Mapping[str, Any]) -> RiskView:
     figures: Mapping[str, Any] = found["figures"]
     drawn = page_data({**found, "class_sizes": {int(size): n for size, n in found["class_sizes"].items()}})
     facts = [("Rows", f"{found['rows']:,}")]
-    facts += [("People", f"{found['records']:,}")] if found["people"] else []
+    facts += [("People, once a class", f"{found['records']:,}")] if found["people"] else []
     for name, words in (("prosecutor-max", "Largest risk"), ("prosecutor-mean", "Mean risk"),
                         ("sample-unique", "Alone"), ("prosecutor-at-risk", "At risk")):  # fmt: skip
         facts += [(words, percent(figures[name]["value"]))] if name in figures else []
@@ -203,6 +203,7 @@ class AttacksView:
     attacks: tuple[AttackView, ...]
     silent: tuple[tuple[str, str], ...]
     worst: str
+    main: tuple[tuple[str, ...], ...]
 
 
 def attacks_view(found: Mapping[str, Any]) -> AttacksView:
@@ -216,8 +217,15 @@ def attacks_view(found: Mapping[str, Any]) -> AttacksView:
     silent = [(one["name"], one["note"]) for one in found["attacks"] if not one["figures"]]
     return AttacksView(
         statement=found["statement"], hold_out=percent(found["hold_out"]), worst=worst, silent=tuple(silent),
-        attacks=tuple(_attack(one) for one in made),
+        attacks=tuple(_attack(one) for one in made), main=tuple(_attack_row(_worst(one)) for one in made),
     )  # fmt: skip
+
+
+def _worst(one: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The figure of an attack that is furthest above its baseline, of those that carry its name."""
+    mine = [each for each in one["figures"] if each["name"].partition(":")[0] == one["name"]] or one["figures"]
+    found: Mapping[str, Any] = max(mine, key=lambda each: each["value"] - (each["baseline"] or 0.0))
+    return found
 
 
 def _attack(one: Mapping[str, Any]) -> AttackView:
@@ -276,22 +284,27 @@ def compare_view(found: Mapping[str, Any]) -> CompareView:
     return CompareView(
         statement=found["statement"], total=found["total"], suppressed=found["suppressed"],
         columns=tuple((one["name"], one["role"]) for one in found["columns"]),
-        rows=tuple((one["number"], tuple(map(_cell, one["before"], one["after"]))) for one in found["rows"]),
+        rows=tuple((one["number"], _cells(one["before"], one["after"])) for one in found["rows"]),
         figures=tuple(_distribution(name, one) for name, one in found["distributions"].items()),
         measures=tuple((name, _number(value)) for name, value in found["measures"].items()),
     )  # fmt: skip
 
 
+def _cells(before: Sequence[str | None], after: Sequence[str | None]) -> tuple[Cell, ...]:
+    """The cells of a row; a row of nothing was suppressed."""
+    if all(one is None for one in after):
+        return tuple(Cell(before=old or "", after="", kind="gone") for old in before)
+    return tuple(map(_cell, before, after))
+
+
 def _cell(before: str | None, after: str | None) -> Cell:
-    old = "" if before is None else before
-    if after is None:
-        return Cell(before=old, after="", kind="gone")
-    kind = "star" if after == "*" else "same" if _same(old, after) else "changed"
-    return Cell(before=old, after=after, kind=kind)
+    old, new = before or "", after or ""
+    kind = "star" if new == "*" else "same" if _same(old, new) else "changed"
+    return Cell(before=old, after=new, kind=kind)
 
 
 def _same(old: str, new: str) -> bool:
-    if old == new or (old == "" and new == "<missing>"):
+    if old == new or {old, new} == {"", "<missing>"}:
         return True
     try:
         return float(old) == float(new)

@@ -119,7 +119,7 @@ def beside(release: Release, shown: int = SHOWN) -> dict[str, Any]:
     kept = [name for name in names if name in after.columns]
     n = min(table.frame.height, after.height)
     rows = np.unique(np.linspace(0, max(n - 1, 0), min(shown, n)).astype(np.int64)) if n else np.array([], np.int64)
-    before = table.frame.select(kept)[rows.tolist()]
+    before = pl.DataFrame([_read(release, name, rows) for name in kept])
     then = after.select(kept)[rows.tolist()]
     return plain({  # type: ignore[no-any-return]
         "columns": [{"name": name, "role": table.schema.role(name)} for name in kept],
@@ -133,6 +133,15 @@ def beside(release: Release, shown: int = SHOWN) -> dict[str, Any]:
         "statement": release.manifest["statement"],
         "distributions": reviewed(release)["distributions"],
     })  # fmt: skip
+
+
+def _read(release: Release, name: str, rows: np.ndarray) -> pl.Series:
+    """Cells of a column as they were read: dates and numbers as a release writes them."""
+    table = release.table
+    column = table.columns.get(name)
+    if column is None or name not in table.codes:
+        return table.frame[name][rows.tolist()].cast(pl.String)
+    return column.texts[np.asarray(table.codes[name])[rows].tolist()].alias(name)
 
 
 def _texts(row: Sequence[Any]) -> list[str | None]:
