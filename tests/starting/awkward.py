@@ -8,44 +8,14 @@ from pathlib import Path
 
 import polars as pl
 
-SURNAMES = ["Müller", "Schröder", "Weiß", "Köhler", "Jäger", "Groß", "Bäcker", "Schäfer", "Krüger", "Vogel", "Lange"]
-FIRST = ["Anna", "Jürgen", "Björn", "Käthe", "Sören", "Heike", "Uwe", "Renate", "Günther", "Ilse", "Ömer", "Lena"]
-CODES = ["I10", "E11.9", "J45.0", "F32.1", "K35.8", "C50.9", "M54.5", "N18.3"]
-NOTES = [
-    "Patientin klagt seit gestern über starke Schmerzen im rechten Knie",
-    "Aufnahme über die Notaufnahme nach einem Sturz in der Wohnung",
-    "Entlassung in gutem Allgemeinzustand nach Hause empfohlen",
-    "Weiterbehandlung durch den Hausarzt innerhalb einer Woche",
-]
+from shoal.census import examples
+from shoal.census.examples import FIRST_NAMES
 
 
 def hospital(path: Path, people: int = 150, seed: int = 1) -> Path:
     """Semicolons, latin-1, dd.mm.yyyy, decimal commas, points between thousands, several rows a patient, free text."""
-    draw = random.Random(seed)
-    names = "Pat-Nr;Nachname;Vorname;Geburtsdatum;Geschlecht;PLZ;Aufnahme;Diagnose;CRP;Kosten;Versichertennr;Bemerkung"
-    lines = [names]
-    for at in range(people):
-        born = datetime.date(1930, 1, 1) + datetime.timedelta(days=draw.randrange(27_000))
-        name, first = f"{draw.choice(SURNAMES)}-{at}", f"{draw.choice(FIRST)}"
-        sex, place = draw.choice("mw"), f"0{draw.randrange(1000, 1060)}"
-        number = insurance(draw)
-        for _ in range(draw.choice((1, 1, 2, 3))):
-            came = datetime.date(2023, 1, 1) + datetime.timedelta(days=draw.randrange(700))
-            crp = draw.choice(["k.A.", f"{draw.uniform(0.1, 90):.1f}".replace(".", ",")])
-            cost = f"{draw.randrange(1000, 99_000):,},{draw.randrange(100):02d}".replace(",", ".", 1)
-            note = f"{draw.choice(NOTES)}, Fall {draw.randrange(10**6)}"
-            who = f"{70_000 + at};{name};{first};{born:%d.%m.%Y};{sex};{place}"
-            lines.append(f"{who};{came:%d.%m.%Y};{draw.choice(CODES)};{crp};{cost};{number};{note}")
-    path.write_bytes("\r\n".join(lines).encode("latin-1"))
+    path.write_bytes(examples.hospital(people, seed))
     return path
-
-
-def insurance(draw: random.Random) -> str:
-    """A German health insurance number with its check digit."""
-    letter, digits = draw.choice("ABCDEFGHKLMNPRSTUVWXYZ"), f"{draw.randrange(10**8):08d}"
-    figures = [int(one) for one in f"{ord(letter) - 64:02d}{digits}"]
-    weighed = [figure * weight for figure, weight in zip(figures, (1, 2) * 5, strict=True)]
-    return f"{letter}{digits}{sum(sum(map(int, str(one))) for one in weighed) % 10}"
 
 
 def workbook(path: Path, rows: int = 200, seed: int = 2) -> Path:
@@ -61,7 +31,7 @@ def workbook(path: Path, rows: int = 200, seed: int = 2) -> Path:
         jobs = ["Nurse", "Doctor", "Cleaner", "Clerk", "Cook"]
         for row in range(1, rows + 1):
             sheet.write(row, 0, f"S{row:05d}")
-            sheet.write(row, 1, f"{draw.choice(FIRST).lower()}.{row}@example.org")
+            sheet.write(row, 1, f"{draw.choice(FIRST_NAMES).lower()}.{row}@example.org")
             sheet.write_datetime(row, 2, datetime.datetime(draw.randrange(1955, 2003), draw.randrange(1, 13), 5), days)
             sheet.write(row, 3, draw.choice(["female", "male", "diverse", "n/a"]))
             sheet.write(row, 4, draw.choice(jobs))

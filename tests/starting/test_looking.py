@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from shoal.census.examples import insurance
 from shoal.errors import InputError
 from shoal.io.written import Notation
 from shoal.starting.columns import facts_of
@@ -17,7 +18,6 @@ from shoal.starting.notations import numbers_of, sentinels_of
 from shoal.starting.people import subject_of
 from shoal.starting.sniffing import sniff
 from shoal.starting.words import is_numbered, is_person, kind_of_name
-from tests.starting.awkward import insurance
 
 
 @pytest.mark.parametrize(

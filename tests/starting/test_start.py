@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from shoal.census.examples import FIRST_NAMES, NOTES, SURNAMES
 from shoal.cli.main import execute
 from shoal.io.files import read_frame
 from shoal.io.recipes import load_recipe
@@ -19,7 +20,7 @@ from shoal.starting.proposing import MOST_QUASI, MOST_SENSITIVE
 from shoal.starting.reading import Given, read_raw
 from shoal.starting.trying import tried
 from shoal.starting.writing import recipe_text
-from tests.starting.awkward import FIRST, NOTES, SURNAMES, hospital, survey, workbook
+from tests.starting.awkward import hospital, survey, workbook
 
 MAKERS = {"export.csv": hospital, "staff.xlsx": workbook, "survey.sav": survey}
 
@@ -75,7 +76,7 @@ def test_what_is_printed_fits_a_screen_and_shows_nobody(started: tuple[Path, str
     assert max(map(len, lines)) <= 80
     assert len(lines) <= 24
     text = out + path.with_name("recipe.toml").read_text("utf-8")
-    people = [name for name in (*SURNAMES, *FIRST) if name in text]
+    people = [name for name in (*SURNAMES, *FIRST_NAMES) if name in text]
     assert people == []
     assert not any(note in text for note in NOTES)
     assert "example.org" not in text

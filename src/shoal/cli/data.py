@@ -1,4 +1,4 @@
-"""``shoal data``: where public data sets come from, and whether your copy is the right one."""
+"""``shoal data``: the files that the documentation works with, and where public data sets come from."""
 
 from __future__ import annotations
 
@@ -11,27 +11,59 @@ import typer
 from shoal.cli.options import Json
 from shoal.cli.papers import need_papers
 from shoal.cli.show import say, show_json, steps
+from shoal.errors import InputError
 
 
 class DataSet(StrEnum):
-    """Data sets that reproductions use and that you download yourself."""
+    """Files about invented people, which are written, and a data set that you download yourself."""
 
+    hospital = "hospital"
+    patients = "patients"
     adult = "adult"
 
 
 def data(
-    name: Annotated[DataSet, typer.Argument(metavar="adult", help="The data set.", show_default=False)],
+    name: Annotated[
+        DataSet, typer.Argument(metavar="hospital|patients|adult", help="The data set.", show_default=False)
+    ],
     folder: Annotated[
         Path | None,
-        typer.Argument(metavar="[DIR]", help="Where your copy is, to be checked.", show_default=False),
+        typer.Argument(metavar="[DIR]", help="Where it goes; of adult, where your copy is.", show_default=False),
     ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite an earlier file.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Say where a data set is to be had, and check a copy of it: rows, columns and hash."""
+    """Write an example file about invented people, or say where a public data set is to be had and check a copy."""
+    if name is DataSet.adult:
+        _adult(folder, as_json)
+        return
+    path = _written(name.value, Path() if folder is None else folder, replace)
+    if as_json:
+        show_json({"name": name.value, "path": str(path)})
+        return
+    say(
+        f"Written: {path}, about invented people.",
+        "Next:",
+        f"  shoal start {path} -o {path.with_suffix('.toml')}",
+    )
+
+
+def _written(name: str, folder: Path, replace: bool) -> Path:
+    from shoal.census import examples
+
+    path = folder / f"{name}.csv"
+    if path.exists() and not replace:
+        raise InputError(f"'{path}' exists: choose another folder, or --replace it.")
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(examples.hospital() if name == "hospital" else examples.patients())
+    return path
+
+
+def _adult(folder: Path | None, as_json: bool) -> None:
     need_papers("A data set of the reproductions")
     from shoal_papers.adult import FILE, SHA256, SOURCE
 
-    found: dict[str, Any] = {"name": name.value, "file": FILE, "source": SOURCE, "sha256": SHA256}
+    found: dict[str, Any] = {"name": "adult", "file": FILE, "source": SOURCE, "sha256": SHA256}
     if folder is not None:
         with steps() as step:
             step("checking")
@@ -43,7 +75,7 @@ def data(
         say(
             f"Download '{FILE}' from {SOURCE}.",
             f"Its SHA-256 is {SHA256}.",
-            f"Then check it: shoal data {name.value} DIR.",
+            "Then check it: shoal data adult DIR.",
         )
         return
     copy = found["copy"]

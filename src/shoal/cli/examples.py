@@ -26,7 +26,7 @@ EXAMPLES = {
     "compare": "shoal compare patients.toml",
     "serve": "shoal serve --data shoal-data",
     "reproduce": "shoal reproduce --list",
-    "data": "shoal data adult downloads",
+    "data": "shoal data hospital",
     "warm": "shoal warm",
     "list": "shoal list models",
     "hierarchy suggest": "shoal hierarchy suggest patients.csv zip -o zip.csv",
