@@ -216,12 +216,13 @@ def _fill(gated: Gated, folder: Path, format: str, formulas: str, copy: Callable
 
 
 def _private_facts(release: Release) -> Mapping[str, Any]:
-    """The evidence, with the keyed hash of the rows that went in."""
+    """The evidence, with the worst class of every verdict and the keyed hash of the rows that went in."""
+    facts = {**release.evidence, "worst": [verdict.value for verdict in release.verdict]}
     secret = release.evidence.get("secret")
     if secret is None:
-        return release.evidence
+        return facts
     table = release.table
-    return {**release.evidence, "input_hash": input_hash(table.frame.head(table.n - table.counterfeits), secret)}
+    return {**facts, "input_hash": input_hash(table.frame.head(table.n - table.counterfeits), secret)}
 
 
 def _sha256(path: Path) -> str:
