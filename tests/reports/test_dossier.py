@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -196,3 +197,28 @@ def test_markdown_is_no_markup_of_the_data() -> None:
     assert "<img" not in text.replace("\\<img", "")
     widths = [line.replace("\\|", "").count("|") for line in text.splitlines() if line.startswith("|")]
     assert min(widths) >= 3
+
+
+def test_a_private_dossier_has_the_worst_class_of_models_that_count_people(tmp_path: Path) -> None:
+    days = [f"2024-{1 + row % 12:02d}-{1 + row % 28:02d}" for row in range(90)]
+    people = {"who": [row // 2 for row in range(90)], "seen": days, "disease": ["flu", "cold", "gout"] * 30}
+    pl.DataFrame(people).write_csv(tmp_path / "people.csv")
+    recipe = {
+        "seed": 1, "source": {"path": str(tmp_path / "people.csv")}, "review": {},
+        "roles": {"subject": "who", "quasi": ["seen"], "sensitive": ["disease"]},
+        "models": [{"name": "k", "k": 4}, {"name": "distinct-l", "l": 2}], "output": {"folder": str(tmp_path / "out")},
+    }  # fmt: skip
+    shoal.run(recipe)
+    inside, outside = (shoal.report(tmp_path / "out", audience=who, format="md") for who in ("internal", "external"))
+    worst = read_evidence(tmp_path / "out")["worst"]
+    assert worst[0] >= 4
+    assert f"| k (k = 4) | – | holds | {worst[0]} | 4 |" in inside
+    assert "| k (k = 4) | – | holds | – | 4 |" in outside
+    # Days are written as days, and not as numbers.
+    assert "from 2024-" in shoal.report(tmp_path / "out")
+
+
+def test_words_stay_whole_and_only_long_texts_are_broken() -> None:
+    page = dossier_html(dossier(facts(), "internal"))
+    assert 'class="long">' in page  # hashes
+    assert re.findall(r'class="[^"]*long[^"]*">[^<]{1,24}<', page) == []

@@ -83,8 +83,12 @@ def _bars(feature: Feature, counts: np.ndarray) -> tuple[list[str], np.ndarray]:
         low, high = np.quantile(np.repeat(feature.numbers[known], counts[known].astype(np.int64)), (0.02, 0.98))
         edges = np.unique(np.round(np.linspace(low, high, _BARS - 1), 0 if high - low >= _BARS else 3))
         place = np.searchsorted(edges, feature.numbers, side="right")
-        inner = [f"{a:g}–{b:g}" for a, b in zip(edges[:-1], edges[1:], strict=True)]
-        labels = [f"< {edges[0]:g}", *inner, f"≥ {edges[-1]:g}"]
+        if feature.type == "date":
+            days = [str(np.datetime64(int(edge), "D")) for edge in edges]
+            labels = [f"< {days[0]}", *(f"from {day}" for day in days[:-1]), f"≥ {days[-1]}"]
+        else:
+            inner = [f"{a:g}–{b:g}" for a, b in zip(edges[:-1], edges[1:], strict=True)]
+            labels = [f"< {edges[0]:g}", *inner, f"≥ {edges[-1]:g}"]
         return [*labels, "missing"] if not known.all() else labels, np.where(known, place, len(labels))
     order = np.argsort(-counts, kind="stable")
     named = [int(code) for code in order[: _BARS - 1] if counts[code] >= _FEW]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shoal.kinds.base import made_of
 from shoal.kinds.codings import CODINGS
@@ -11,6 +11,10 @@ from shoal.reports.codes import meaning
 from shoal.reports.pages import render
 from shoal.reports.use import use_of_cells
 
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+_LONG = 24
 _CELLS = {
     "interval": "a value, or an interval [lo,hi] with both ends included",
     "label": "a label of the hierarchy in the manifest",
@@ -39,6 +43,8 @@ def release_html(manifest: Mapping[str, Any]) -> str:
         said=manifest.get("review", {}),
         accepted=accepted_codes(manifest),
         use=use_of_cells(manifest),
+        attested=any(verdict["value"] is None for verdict in manifest["verdicts"]),
+        cell=_cell,
     )
 
 
@@ -63,6 +69,14 @@ def cell_words(column: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:
     if "null" in column:
         cells += "; null (in CSV <missing>) where anything is possible"
     return cells
+
+
+def _cell(text: str) -> Markup:
+    """A cell of a table: words stay whole in narrow ones, and long texts may be broken."""
+    from markupsafe import Markup
+
+    shape = "text" if len(text) > _LONG else "code" if " " not in text else "cell"
+    return Markup('<td class="{}">{}</td>').format(shape, text)
 
 
 def _column(column: Mapping[str, Any], manifest: Mapping[str, Any]) -> dict[str, str]:
@@ -92,9 +106,9 @@ def _verdict(verdict: Mapping[str, Any]) -> dict[str, str]:
     return {
         "model": model["name"],
         "parameters": ", ".join(given),
-        "on": "" if on is None else on if isinstance(on, str) else ", ".join(on),
+        "on": "–" if on is None else on if isinstance(on, str) else ", ".join(on),
         "holds": "holds" if verdict["holds"] else "fails",
-        "worst": "" if verdict["value"] is None else f"{verdict['value']:.6g}",
+        "worst": "–" if verdict["value"] is None else f"{verdict['value']:.6g}",
         "limit": f"{verdict['limit']:.6g}",
         "by": known if "vouched_by" not in verdict else f"{known}; the check is that of {verdict['vouched_by']}",
     }

@@ -145,7 +145,7 @@ def _lines(figure: Lines) -> tuple[list[str], float]:
         right = x > _WIDTH * 0.7
         found += [
             _line(x, _TOP, x, bottom, "mark"),
-            _text(x + (-5 if right else 5), _TOP + 10, figure.mark[1], anchor="end" if right else "start"),
+            _text(x + (-5 if right else 5), _TOP + 18, figure.mark[1], anchor="end" if right else "start"),
         ]
     return [*found, _line(_LEFT, bottom, _WIDTH - _RIGHT, bottom)], float(_HEIGHT)
 

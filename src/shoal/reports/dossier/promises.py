@@ -11,16 +11,18 @@ _BY = {"rechecked": "anybody can re-derive it from the file", "attested": "attes
 def models(facts: Facts) -> Section:
     """Models met, with the worst class of each, and what is not protected."""
     manifest, evidence = facts.manifest, facts.evidence
+    worst = evidence.get("worst", [None] * len(manifest["verdicts"]))
     rows = [
         (
             model_words(one["model"]),
             _on(one["on"]),
             "holds" if one["holds"] else "fails",
-            "–" if one["value"] is None else number(one["value"]),
+            "–" if value is None else number(value),
             number(one["limit"]),
             _BY[one["by"]] + (f"; the check is that of {one['vouched_by']}" if "vouched_by" in one else ""),
         )
-        for one in manifest["verdicts"]
+        for one, known in zip(manifest["verdicts"], worst, strict=True)
+        for value in [known if one["value"] is None else one["value"]]
     ]
     blocks: list[Text | Table | Items] = []
     if rows:
