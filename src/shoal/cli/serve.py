@@ -70,7 +70,7 @@ def serve(
 def _announce(address: str, link: str | None) -> None:
     say(f"Shoal is at {address} (stop it with Ctrl-C).")
     if link is not None:
-        say(f"Nobody is admin yet. This link lets you choose a password, once, within two days:\n  {link}")
+        say("Nobody is admin yet. This link lets you choose a password, once, within two days:", f"  {link}")
 
 
 def _value(key: str, text: str) -> Any:

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from shoal.web.accounts import attempts, sessions
 from shoal.web.accounts.passwords import fits
+from shoal.web.accounts.totp import passes
 from shoal.web.accounts.users import named
 from shoal.web.errors import Refused
+from shoal.web.trail import record
 
 if TYPE_CHECKING:
     from shoal.web.context import Here
@@ -23,14 +25,18 @@ def sign_in(here: Here, name: str, password: str, code: str, address: str) -> st
         attempts.refuse_locked(db, "name", name)
         user = named(db, name)
     right = fits(user.password if user is not None else None, password)
+    keyring = here.keyring if user is not None and user.totp is not None else None
     with here.writing() as db:
         user = named(db, name)
-        if not right or user is None or not user.active:
+        known = right and user is not None and user.active
+        if not known or user is None or not (keyring is None or passes(keyring, user, code)):
             attempts.failed(db, "name", name)
             attempts.failed(db, "address", address)
+            record(db, "nobody", "sign-in refused", known=user is not None)
             db.commit()
             raise Refused(401, "wrong", WRONG)
         attempts.succeeded(db, "name", name)
+        record(db, user.name, "signed in")
         if here.session is not None:
             sessions.end(db, here.session.principal.proof)
         return sessions.begin(db, user, here.settings)

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Form
 from starlette.responses import Response
 
+from shoal.web.accounts import totp
 from shoal.web.accounts.passwords import fits, hashed
 from shoal.web.accounts.sessions import end_all
 from shoal.web.accounts.tokens import make_token, revoke, scopes_of, tokens_of
@@ -40,6 +41,45 @@ def change_password(
                 raise Refused(422, "invalid", "The two passwords differ: type them again.", where="again")
             user.password = hashed(password)
             end_all(db, user.id, but=here.me.proof)
+            here.log(db, "password changed")
+    except Refused as error:
+        return _page(here, error=error)
+    return here.see("/account")
+
+
+@router.post("/account/second-factor")
+def offer_second(here: Account) -> Response:
+    """A secret to scan; nothing changes before a code of it came back."""
+    with here.reading() as db:
+        user = db.get_one(User, here.me.id)
+    return _page(here, second=totp.offer(here.keyring, user))
+
+
+@router.post("/account/second-factor/accept")
+def accept_second(
+    here: Account,
+    pending: Annotated[str, Form(max_length=4096)] = "",
+    code: Annotated[str, Form(max_length=16)] = "",
+) -> Response:
+    keyring = here.keyring
+    try:
+        with here.writing() as db:
+            totp.accept(keyring, db.get_one(User, here.me.id), pending, code)
+            here.log(db, "second factor set up")
+    except Refused as error:
+        return _page(here, error=error)
+    return here.see("/account")
+
+
+@router.post("/account/second-factor/remove")
+def remove_second(here: Account, password: Annotated[str, Form(max_length=1024)] = "") -> Response:
+    try:
+        with here.writing() as db:
+            user = db.get_one(User, here.me.id)
+            if not fits(user.password, password):
+                raise Refused(403, "wrong", "The password is wrong: type it again.", where="password")
+            user.totp = None
+            here.log(db, "second factor removed")
     except Refused as error:
         return _page(here, error=error)
     return here.see("/account")
@@ -54,7 +94,8 @@ def add_token(
 ) -> Response:
     try:
         with here.writing() as db:
-            _, proof = make_token(db, here.me, name=name, scopes=scopes or [], days=days)
+            row, proof = make_token(db, here.me, name=name, scopes=scopes or [], days=days)
+            here.log(db, "token made", token=row.id)
     except Refused as error:
         return _page(here, error=error)
     return _page(here, proof=proof)
@@ -64,12 +105,17 @@ def add_token(
 def revoke_token(here: Account, token: str) -> Response:
     with here.writing() as db:
         revoke(db, here.me.id, token)
+        here.log(db, "token revoked", token=token)
     return here.see("/account")
 
 
-def _page(here: Here, *, error: Refused | None = None, proof: str | None = None) -> Response:
+def _page(
+    here: Here, *, error: Refused | None = None, proof: str | None = None, second: tuple[str, str, str] | None = None
+) -> Response:
     with here.reading() as db:
         user, tokens = db.get_one(User, here.me.id), tokens_of(db, here.me.id)
     scopes = {scope: SCOPES[scope] for scope in scopes_of(here.me.role)}
     status = 200 if error is None else error.status
-    return here.page("account.html", status, user=user, tokens=tokens, scopes=scopes, error=error, proof=proof)
+    return here.page(
+        "account.html", status, user=user, tokens=tokens, scopes=scopes, error=error, proof=proof, second=second
+    )
