@@ -17,7 +17,7 @@ import hmac
 import json
 import secrets
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 from shoal.errors import VerificationError
 from shoal.vault.entries import damaged
@@ -43,7 +43,7 @@ class Keyring:
         return cls({1: secrets.token_bytes(_KEY)})
 
     @classmethod
-    def open(cls, sealed: bytes, key: Key) -> Keyring:
+    def open(cls, sealed: bytes, key: Key) -> Self:
         """The keyring that :meth:`closed` gave, by the passphrase or key file that it was given."""
         content = unseal(sealed, key, "keyring", KEYRING)
         with damaged("keyring"):

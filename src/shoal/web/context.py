@@ -16,11 +16,11 @@ from sqlalchemy.orm import Session as Db
 from starlette.datastructures import FormData
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from shoal.vault.keyring import Keyring
 from shoal.version import VERSION
 from shoal.web.accounts.forms import check_origin, check_token, new_token, spend
 from shoal.web.accounts.sessions import SignedIn, cookie_name, signed_in
 from shoal.web.errors import API, Refused, missing
+from shoal.web.keys import ServerKeyring
 from shoal.web.permissions import ACTIONS, Principal, allow
 from shoal.web.projects.workspace import Workspace
 from shoal.web.settings import Settings
@@ -63,7 +63,7 @@ class Here:
         return self.request.app.state.store
 
     @property
-    def keyring(self) -> Keyring:
+    def keyring(self) -> ServerKeyring:
         """What seals secrets."""
         return self.request.app.state.keys.keyring
 

@@ -9,15 +9,24 @@ from threading import Lock
 
 from sqlalchemy.orm import Session as Db
 
-from shoal.errors import InputError
+from shoal.errors import InputError, VerificationError
 from shoal.vault.keyring import Keyring
 from shoal.vault.seal import Key
+from shoal.vault.strongroom import Strongroom
 from shoal.web.settings import Settings
 from shoal.web.store.opening import Store
-from shoal.web.store.trusted import KeyringRow, Sealed
+from shoal.web.store.trusted import KeyringRow
+from shoal.web.trust.rows import SecretRows
 
 _ROW = 1
-DEFAULT = "master.key"
+DEFAULT, ANCHOR = "master.key", "secrets.anchor"
+
+
+class ServerKeyring(Keyring):
+    """The keyring of a server, and the file by which an older copy of its secrets is told."""
+
+    __slots__ = ("anchor",)
+    anchor: Path
 
 
 class Keys:
@@ -25,11 +34,11 @@ class Keys:
 
     def __init__(self, settings: Settings, store: Store) -> None:
         self._settings, self._store = settings, store
-        self._opened: Keyring | None = None
+        self._opened: ServerKeyring | None = None
         self._lock = Lock()
 
     @property
-    def keyring(self) -> Keyring:
+    def keyring(self) -> ServerKeyring:
         with self._lock:
             if self._opened is None:
                 self._opened = open_keyring(self._settings, self._store)
@@ -63,7 +72,7 @@ def _make_key(place: Path) -> None:
         os.fsync(file.fileno())
 
 
-def open_keyring(settings: Settings, store: Store) -> Keyring:
+def open_keyring(settings: Settings, store: Store) -> ServerKeyring:
     """The keyring of the database, made if there is none."""
     key = master_key(settings)
     with store.reading() as db:
@@ -75,24 +84,28 @@ def open_keyring(settings: Settings, store: Store) -> Keyring:
                 db.add(KeyringRow(id=_ROW, wrapped=Keyring.new().closed(key)))
         with store.reading() as db:
             row = db.get_one(KeyringRow, _ROW)
-    return Keyring.open(row.wrapped, key)
+    made = ServerKeyring.open(row.wrapped, key)
+    made.anchor = settings.folder / ANCHOR
+    with store.reading() as db:
+        strongroom(db, made).names()
+    return made
 
 
-def put(db: Db, keyring: Keyring, purpose: str, name: str, data: bytes, release: str | None = None) -> None:
+def strongroom(db: Db, keyring: ServerKeyring, release: str | None = None) -> Strongroom:
+    """All secrets of the server, as one session sees them."""
+    return Strongroom(SecretRows(db, release), keyring, keyring.anchor)
+
+
+def put(db: Db, keyring: ServerKeyring, purpose: str, name: str, data: bytes, release: str | None = None) -> None:
     """Seal something and keep it, in the place of what was kept for the same purpose under the same name."""
-    row = db.get(Sealed, _key(purpose, name))
-    sealed = keyring.seal(purpose, name, data)
-    if row is None:
-        db.add(Sealed(id=_key(purpose, name), release=release, purpose=purpose, name=name, sealed=sealed))
-    else:
-        row.sealed, row.version = sealed, row.version + 1
+    SecretRows(db).lock()
+    strongroom(db, keyring, release).put(f"{purpose}/{name}", data)
 
 
-def get(db: Db, keyring: Keyring, purpose: str, name: str) -> bytes | None:
+def get(db: Db, keyring: ServerKeyring, purpose: str, name: str) -> bytes | None:
     """What is kept for a purpose under a name, opened."""
-    row = db.get(Sealed, _key(purpose, name))
-    return None if row is None else keyring.unseal(purpose, name, row.sealed)
-
-
-def _key(purpose: str, name: str) -> str:
-    return f"{purpose}/{name}"
+    try:
+        return strongroom(db, keyring).get(f"{purpose}/{name}")
+    except VerificationError:  # the session may be older than the anchor, which somebody has moved since
+        with Db(db.get_bind()) as now:
+            return strongroom(now, keyring).get(f"{purpose}/{name}")

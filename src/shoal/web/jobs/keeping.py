@@ -9,10 +9,9 @@ from typing import Any
 from sqlalchemy.orm import Session as Db
 
 from shoal.errors import ShoalError
-from shoal.vault.keyring import Keyring
 from shoal.web.errors import Refused
 from shoal.web.jobs.queue import add
-from shoal.web.keys import get, put
+from shoal.web.keys import ServerKeyring, get, put
 from shoal.web.projects.workspace import Workspace
 from shoal.web.settings import Settings
 from shoal.web.store.people import User
@@ -22,7 +21,7 @@ from shoal.web.trail import record
 _KEY = "project-key"
 
 
-def keep(db: Db, job: Job, found: dict[str, Any], settings: Settings, keyring: Keyring) -> dict[str, Any]:
+def keep(db: Db, job: Job, found: dict[str, Any], settings: Settings, keyring: ServerKeyring) -> dict[str, Any]:
     """Keep what the child found; returns what of it stands in the job's row."""
     project = db.get_one(Project, job.project)
     if job.kind == "start" and "text" in found:
@@ -42,7 +41,7 @@ def _keep_recipe(db: Db, job: Job, project: Project, found: dict[str, Any], sett
     return {"version": version, "rows": found["rows"], "columns": found["columns"]}
 
 
-def _keep_release(db: Db, job: Job, project: Project, found: dict[str, Any], keyring: Keyring) -> dict[str, Any]:
+def _keep_release(db: Db, job: Job, project: Project, found: dict[str, Any], keyring: ServerKeyring) -> dict[str, Any]:
     """A release has the identifier of its job, so that one job can never make two."""
     private = {name: base64.b64decode(data) for name, data in found.pop("private").items()}
     db.add(
@@ -59,12 +58,12 @@ def _keep_release(db: Db, job: Job, project: Project, found: dict[str, Any], key
     return {**found, "release": job.id}
 
 
-def private_of(db: Db, keyring: Keyring, release: str, name: str) -> bytes | None:
+def private_of(db: Db, keyring: ServerKeyring, release: str, name: str) -> bytes | None:
     """What is kept of a release: ``secrets`` (JSON), ``evidence`` (a packed folder), ``dossier/internal.html``."""
     return get(db, keyring, name.partition("/")[0], f"{release}/{name}")
 
 
-def project_key(db: Db, keyring: Keyring, project: str) -> bytes:
+def project_key(db: Db, keyring: ServerKeyring, project: str) -> bytes:
     """The key of a project's own vault and registry files."""
     known = get(db, keyring, _KEY, project)
     if known is None:
