@@ -119,6 +119,10 @@ class Counts:
         self._parts: list[pl.DataFrame] = []
         self._room = _ROOM
         self._total: pl.DataFrame | None = None
+        # Of whole numbers, as long as all that could occur have a place each: their names, and the rows of each.
+        self._names: list[str] = []
+        self._places: np.ndarray | None = None
+        self._seen = 0
 
     def see(self, frame: pl.DataFrame) -> None:
         """Count the rows of a frame that has the columns of those before."""
@@ -126,14 +130,34 @@ class Counts:
 
     def see_numbers(self, columns: Mapping[str, np.ndarray]) -> None:
         """The same of columns of whole numbers from 0 on: few combinations are counted without looking for them."""
+        self._seen += len(next(iter(columns.values())))
         sizes = [int(column.max(initial=0)) + 1 for column in columns.values()]
-        if math.prod(sizes) > _COMBINATIONS:
+        if self._places is not None:
+            sizes = [max(pair) for pair in zip(sizes, self._places.shape, strict=True)]
+        if math.prod(sizes) > max(_COMBINATIONS, self._seen):
+            self._leave_places()
             self.see(pl.DataFrame({name: column.astype(np.int64) for name, column in columns.items()}))
             return
-        rows = np.bincount(np.ravel_multi_index(tuple(columns.values()), sizes))
-        found = np.flatnonzero(rows)
-        parts = dict(zip(columns, np.unravel_index(found, sizes), strict=True))
-        self.add(pl.DataFrame({**parts, "rows": rows[found]}))
+        self._total, self._names = None, list(columns)
+        if self._places is None:
+            self._places = np.zeros(sizes, dtype=np.int64)
+        elif tuple(sizes) != self._places.shape:
+            sizes[0] += sizes[0] // 4  # the classes, of which later batches have more
+            wider = np.zeros(sizes, dtype=np.int64)
+            wider[tuple(slice(size) for size in self._places.shape)] = self._places
+            self._places = wider
+        np.add.at(self._places.reshape(-1), np.ravel_multi_index(tuple(columns.values()), self._places.shape), 1)
+
+    def _leave_places(self) -> None:
+        """Count what has places as everything else is."""
+        if self._places is not None:
+            places, self._places = self._places, None
+            self.add(self._found(places))
+
+    def _found(self, places: np.ndarray) -> pl.DataFrame:
+        """Combinations that occurred, in ascending order."""
+        found = np.nonzero(places)
+        return pl.DataFrame({**dict(zip(self._names, found, strict=True)), "rows": places[found]})
 
     def add(self, counted: pl.DataFrame) -> None:
         """Count combinations, each given once, with its ``rows`` in the last column."""
@@ -150,12 +174,14 @@ class Counts:
     def total(self) -> pl.DataFrame:
         """The combinations in ascending order, and the ``rows`` of each."""
         if self._total is None:
+            ordered = self._places is not None and not self._parts
             merged = self.counted()
-            self._total = merged.sort(merged.columns[:-1]) if merged.width else merged
+            self._total = merged.sort(merged.columns[:-1]) if merged.width and not ordered else merged
         return self._total
 
     def counted(self) -> pl.DataFrame:
         """The same in no order."""
+        self._leave_places()
         if len(self._parts) > 1:
             every = pl.concat(self._parts)
             self._parts = [every.group_by(every.columns[:-1]).agg(pl.col("rows").sum())]
