@@ -245,7 +245,7 @@ def _gated(published: Published, manifest: dict[str, Any]) -> Gated:
     """What the gate judged, put away: nothing that is handed out leads back to it."""
     tables = {"release": published.frame} | ({} if published.apart is None else {"sensitive": published.apart})
     return Gated(
-        tables=MappingProxyType({name: frame.clone() for name, frame in tables.items()}),
+        kept=MappingProxyType({name: frame.clone() for name, frame in tables.items()}),
         stamps=MappingProxyType({name: frame_stamp(frame) for name, frame in tables.items()}),
         manifest=manifest_bytes(manifest),
         report=release_html(manifest).encode(),

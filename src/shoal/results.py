@@ -91,23 +91,31 @@ class Gated:
 
     Attributes
     ----------
-    tables
-        ``"release"``, and ``"sensitive"`` where there is a table of its own for sensitive values.
+    kept
+        ``"release"``, and ``"sensitive"`` where there is a table of its own for sensitive values; texts that repeat are
+        held as numbers of the different ones.
     stamps
         A hash of each table as the gate saw it: memory may be shared with the caller's frame.
     manifest, report
         The public files that go with them, as bytes; the manifest without what only writing can tell.
     """
 
-    tables: Mapping[str, pl.DataFrame] = field(repr=False)
+    kept: Mapping[str, pl.DataFrame] = field(repr=False)
     stamps: Mapping[str, str] = field(repr=False)
     manifest: bytes = field(repr=False)
     report: bytes = field(repr=False)
 
     def copy(self, name: str, backend: Any = None) -> Any:
         """A table of one's own, in the library that ``backend`` names, or None where there is no such table."""
-        frame = self.tables.get(name)
-        return None if frame is None else load("io", "native")(frame.clone(), backend)
+        frame = self.kept.get(name)
+        return None if frame is None else load("io", "native")(self.tables[name].clone(), backend)
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """The tables with all texts one by one, made anew at every call."""
+        from shoal.table.holding import all_told
+
+        return {name: all_told(frame) for name, frame in self.kept.items()}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -150,7 +158,7 @@ class Release:
     @property
     def frames(self) -> dict[str, Any]:
         """Every table that may be published: ``"release"``, and ``"sensitive"`` where there is one."""
-        return {name: self.gated.copy(name, self.table.backend) for name in self.gated.tables}
+        return {name: self.gated.copy(name, self.table.backend) for name in self.gated.kept}
 
     @property
     def manifest(self) -> dict[str, Any]:
@@ -159,11 +167,11 @@ class Release:
         return found
 
     def __repr__(self) -> str:
-        return f"Release({self.gated.tables['release'].height:,} rows: {self.manifest['statement']})"
+        return f"Release({self.gated.kept['release'].height:,} rows: {self.manifest['statement']})"
 
     def _repr_html_(self) -> str:
         """What it promises, and its first rows."""
-        frame = self.gated.tables["release"]
+        frame = self.gated.kept["release"]
         first = html_table(frame.columns, frame.head(_FIRST).rows())
         return f"<p><b>Release</b>, {frame.height:,} rows</p>{_verdicts_html(self.verdict)}{first}"
 

@@ -71,7 +71,7 @@ def coded(rows: np.ndarray) -> Table:
             spec=ColumnSpec(),
         )
     return Table(
-        frame=pl.DataFrame({"row": np.arange(len(rows))}),
+        kept=pl.DataFrame({"row": np.arange(len(rows))}),
         domain=Domain(schema=Schema(quasi=["a", "b"], sensitive=["s"]), columns=columns, n=len(rows)),
         codes=codes,
         row_keys=np.arange(len(rows), dtype=np.uint64),

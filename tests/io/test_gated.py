@@ -176,7 +176,7 @@ def test_a_frame_shared_with_the_caller_cannot_change_the_release(tmp_path: Path
 
 def test_memory_that_was_changed_all_the_same_is_noticed(tmp_path: Path) -> None:
     release = released(people())
-    frame = release.gated.tables["release"]
+    frame = release.gated.kept["release"]
     frame.replace_column(frame.get_column_index("ward"), pl.Series("ward", NAMES))
     with pytest.raises(GateError, match="changed after it had passed the gate"):
         release.write(tmp_path / "out")

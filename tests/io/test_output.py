@@ -70,7 +70,7 @@ def release(frame: Any = FRAME, **evidence: Any) -> Any:
     rows, backend = to_polars(frame)
     return SimpleNamespace(
         gated=Gated(
-            tables={"release": rows},
+            kept={"release": rows},
             stamps={"release": frame_stamp(rows)},
             manifest=manifest_bytes(described(rows)),
             report=b"<p>fine</p>",
@@ -78,7 +78,7 @@ def release(frame: Any = FRAME, **evidence: Any) -> Any:
         evidence={"secret": b"s" * 32, "recipe": "seed = 1\n", "counts": {"suppressed": 1}} | evidence,
         source=np.array([1, 0], dtype=np.int64),
         table=SimpleNamespace(
-            n=3, counterfeits=0, frame=INPUT, backend=backend, dropped=None, columns={}, schema=ROLES,
+            n=3, counterfeits=0, kept=INPUT, backend=backend, dropped=None, columns={}, schema=ROLES,
             domain=Domain(schema=ROLES, columns={}, n=3, name="people"),
         ),
     )

@@ -143,7 +143,7 @@ def _gaps(released: Released) -> AttackFigure:
     table, rows = released.table, np.flatnonzero(released.classes >= 0)
     assert table.schema.subject is not None
     dates = {name: dates_of(table.frame, table.schema, name).gather(rows) for name in table.schema.shifted}
-    return gap_patterns(dates, table.frame[table.schema.subject].gather(rows))
+    return gap_patterns(dates, table.series(table.schema.subject).gather(rows))
 
 
 def _largest(figures: Sequence[AttackFigure], *names: str) -> str:

@@ -112,7 +112,7 @@ def release_view(release: Release) -> View:
         classes=classes, n_classes=count, sensitive=sensitive, codes=table.codes, matcher=public.matcher,
         class_of=_class_of(public.matcher, classes), left_out=public.left_out,
         centroids=_centroids(frame, release.manifest, classes, count),
-        subjects=None if subject is None else Subjects.of(table.frame[subject]),
+        subjects=None if subject is None else Subjects.of(table.series(subject)),
         real=rows < release.table.n - release.table.counterfeits if release.table.counterfeits else None,
     )  # fmt: skip
 

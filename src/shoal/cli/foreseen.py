@@ -147,7 +147,7 @@ def _memory(table: Table) -> int:
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     groups = table.n * (_CELL * len(table.columns) + _ROW)
-    return int(peak + 2 * table.frame.estimated_size() + groups)
+    return int(peak + 2 * table.kept.estimated_size() + groups)
 
 
 def hopeless(problems: Collection[ShoalError]) -> bool:

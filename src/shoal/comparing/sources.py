@@ -206,7 +206,7 @@ def _sampled(rows: KeptRows, keys: Keys) -> Table:
         subjects = frame[domain.schema.subject].rank("dense").to_numpy().astype(np.int32) - 1
     names = [name for name in domain.types if name in frame.columns]
     return Table(
-        frame=frame.select(names), domain=replace(domain, n=frame.height, columns=columns,
-                                                  n_subjects=0 if subjects is None else int(subjects.max()) + 1),
+        kept=frame.select(names), domain=replace(domain, n=frame.height, columns=columns,
+                                                 n_subjects=0 if subjects is None else int(subjects.max()) + 1),
         codes=codes, row_keys=frame[" key"].to_numpy(), subjects=subjects, n_read=frame.height, n_dropped=0,
     )  # fmt: skip

@@ -87,7 +87,7 @@ class MemoryRows:
 
     def alone(self, columns: Sequence[str]) -> int:
         """Rows that no other row equals on some columns as they were read."""
-        return int(self.table.frame.select(columns).is_unique().sum())
+        return int(self.table.kept.select(columns).is_unique().sum())
 
     def singled(self, columns: Sequence[str]) -> int:
         """People who alone have some combination of values of some columns; missing is a value."""
@@ -119,7 +119,7 @@ class MemoryRows:
         numbers = self.table.row_keys[kept].astype(np.int64) if by_place else kept.astype(np.int64)
         yield Listed(
             numbers=numbers + 1, classes=ids[kept],
-            cells=pl.DataFrame([self.table.frame[name].gather(kept) for name in columns]),
+            cells=pl.DataFrame([self.table.series(name).gather(kept) for name in columns]),
             subjects=None if subjects is None else subjects[kept],
         )  # fmt: skip
 
@@ -128,7 +128,7 @@ class MemoryRows:
         if name in self.table.codes:
             return self.table.codes[name]
         if name not in self._ranks:
-            ranks = self.table.frame[name].cast(pl.String).rank("dense").fill_null(0)
+            ranks = self.table.series(name).cast(pl.String).rank("dense").fill_null(0)
             self._ranks[name] = ranks.to_numpy().astype(np.int32)
         return self._ranks[name]
 

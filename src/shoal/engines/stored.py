@@ -64,7 +64,7 @@ def dictionaries(gathering: Gathering, schema: Schema, build: Callable[..., Tabl
     )  # fmt: skip
     return Dictionaries(
         domain=domain,
-        plain={one: table.frame[one][: columns[one].card] for one in coded},
+        plain={one: table.series(one)[: columns[one].card] for one in coded},
         parsed={one: parsed[one][: columns[one].card] for one in coded},
         codes=codes,
         subjects=subjects,
@@ -236,7 +236,7 @@ class StoredRows(KeptRows):
         }
         row_keys = self.row_keys()[kept]
         table = Table(
-            frame=self._frame(codes, kept),
+            kept=self._frame(codes, kept),
             domain=replace(whole, n=row_keys.size, columns=columns), codes=codes, row_keys=row_keys, subjects=subjects,
             n_read=row_keys.size, n_dropped=0, joint=joint,
         )  # fmt: skip

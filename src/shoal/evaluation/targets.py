@@ -22,7 +22,7 @@ _BITS = 1.0 / math.log(2.0)
 
 def target_classes(table: Table, name: str) -> np.ndarray:
     """int64 class of every row: the target's values, or quarters of its rows where it has many numbers."""
-    series = table.frame[name]
+    series = table.series(name)
     spec = table.schema.spec(name)
     if infer_type(name, series, spec) == "numeric" and series.n_unique() > _FEW:
         codes, numbers = code_numbers(name, series)

@@ -19,12 +19,15 @@ from shoal.errors import InputError, ParameterError
 from shoal.hierarchy.values import normal_text
 from shoal.io.normal import check_names
 from shoal.io.text import BLANKS, CHUNK, Text, has_quotes
+from shoal.table.holding import FIRST, counted, repeats
 
 _ENDS_EMPTY = ""  # no column of a file can have this name
 _LONE_RETURN = "\u240d"
 
 
-def parse(text: Text, *, separator: str, columns: Sequence[str] | None, markers: Sequence[str]) -> pl.DataFrame:
+def parse(
+    text: Text, *, separator: str, columns: Sequence[str] | None, markers: Sequence[str], hold: bool = False
+) -> pl.DataFrame:
     """Split a text into rows and cells.
 
     Parameters
@@ -33,6 +36,8 @@ def parse(text: Text, *, separator: str, columns: Sequence[str] | None, markers:
         Names of the columns; None when the first row is a header.
     markers
         Cells that become null, next to empty ones, once cells have lost their surrounding blanks.
+    hold
+        Number texts of columns that seem to repeat while they are read, which takes a quarter of the memory.
     """
     _check_separator(separator)
     if text.data[-1] == ord(separator):
@@ -51,7 +56,14 @@ def parse(text: Text, *, separator: str, columns: Sequence[str] | None, markers:
     )
     try:
         # The streaming engine trims one batch while it parses the next, and keeps the order of the rows.
-        frame = scan.select(_cells(names, separator, padded, markers)).collect(engine="streaming")
+        cells = _cells(names, separator, padded, markers)
+        if hold:
+            first = scan.select(cells).head(FIRST).collect(engine="streaming")
+            cells = [
+                cell.cast(counted()) if name and repeats(first[name]) else cell
+                for name, cell in zip(first.columns, cells, strict=True)
+            ]
+        frame = scan.select(cells).collect(engine="streaming")
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         # Polars quotes cells in its messages, so nothing of them is passed on.
         _blank_lines(text, len(names), separator, header=columns is None)

@@ -17,6 +17,7 @@ import polars as pl
 
 from shoal.errors import InputError
 from shoal.io.manifest import json_bytes
+from shoal.table.holding import all_told, told
 
 RECIPE, SECRET, FACTS = "recipe.toml", "secret", "evidence.json"
 # What has a file of its own: these never go into evidence.json.
@@ -78,10 +79,11 @@ def input_hash(frame: pl.DataFrame, secret: str | bytes) -> str:
     One pass over the data, O(cells).
     """
     digest = hmac.new(_key(secret), digestmod=hashlib.sha256)
-    digest.update(json_bytes([frame.height, [[name, str(dtype)] for name, dtype in frame.schema.items()]]))
+    types = all_told(frame.clear()).schema
+    digest.update(json_bytes([frame.height, [[name, str(dtype)] for name, dtype in types.items()]]))
     for column in frame.iter_columns():
         for start in range(0, column.len(), _SLICE):
-            for piece in _pieces(column.slice(start, _SLICE)):
+            for piece in _pieces(told(column.slice(start, _SLICE))):
                 digest.update(piece)
     return digest.hexdigest()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,11 +19,13 @@ from shoal.io.normal import MISSING, normalise
 from shoal.io.text import UNPACK_LIMIT, Text, too_large
 from shoal.io.workbook import is_workbook, read_workbook
 from shoal.params import choice, whole
+from shoal.table.holding import all_told, held
 
 TEXT_EXTENSIONS = (".csv", ".tsv", ".txt", ".data")
 FORMATS = ("csv", "parquet")
 FORMULAS = ("keep", "escape")
 _CELL_BYTES = 8
+_WRITTEN = 1 << 17  # rows of text that are made at a time
 
 
 def read_frame(
@@ -34,6 +37,7 @@ def read_frame(
     encoding: str = "utf-8",
     missing_markers: Sequence[str] = (),
     unpack_limit: int = UNPACK_LIMIT,
+    hold: bool = False,
 ) -> pl.DataFrame:
     """Read a table from a file.
 
@@ -54,6 +58,8 @@ def read_frame(
         Cells that stand for a missing value, such as ``"?"``.
     unpack_limit
         MiB that a gzip or Parquet file may unpack to.
+    hold
+        Keep texts that repeat as numbers of the different ones (:mod:`shoal.table.holding`).
 
     Returns
     -------
@@ -71,15 +77,17 @@ def read_frame(
         markers = [MISSING, *map(normal_text, missing_markers)]
         fallback = "\t" if extension == ".tsv" else ","
         text = Text.open(path, encoding, unpack_limit)
-        frame = parse(text, separator=separator or fallback, columns=columns, markers=markers)
+        plain = text.is_plain()
+        frame = parse(text, separator=separator or fallback, columns=columns, markers=markers, hold=hold and plain)
         # Parsing has trimmed blanks, which is all there is to do for plain text.
-        frame = frame if text.is_plain() else normalise(frame, f"'{path.name}'", missing_markers)
+        frame = frame if plain else normalise(frame, f"'{path.name}'", missing_markers)
         del text
     if frame.height == 0:
         raise EmptyTableError(f"'{path.name}' has column names and no rows: there is nothing to work on.")
     # Rows are taken in the order of a shuffle, which is ten times slower where each has to be found among many chunks.
     for place in range(frame.width):  # one after another, so that none but one is there twice
-        frame.replace_column(place, frame.to_series(place).rechunk())
+        column = frame.to_series(place)
+        frame.replace_column(place, (held(column) if hold else column).rechunk())
     return frame
 
 
@@ -104,12 +112,16 @@ def write_frame(
     In CSV a null cell is written as ``<missing>``, and ``formulas = "escape"`` keeps spreadsheets from running cells.
     """
     if choice("the output", "format", format, FORMATS) == "csv":
-        if choice("the output", "formulas", formulas, FORMULAS) == "escape":
-            frame = escape_formulas(frame)
-        frame.write_csv(path, null_value=MISSING, check_extension=False, include_header=header)
+        escaped = choice("the output", "formulas", formulas, FORMULAS) == "escape"
+        with Path(path).open("wb") if isinstance(path, str | Path) else nullcontext(path) as file:
+            # Texts that are kept as numbers are made a few at a time.
+            for start in range(0, max(frame.height, 1), _WRITTEN):
+                rows = all_told(frame.slice(start, _WRITTEN))
+                rows = escape_formulas(rows) if escaped else rows
+                rows.write_csv(file, null_value=MISSING, check_extension=False, include_header=header and not start)
     else:
         # One chunk a column, or the bytes would depend on how the frame was put together.
-        frame.rechunk().write_parquet(path)
+        all_told(frame).rechunk().write_parquet(path)
 
 
 def is_typed(path: Path) -> bool:

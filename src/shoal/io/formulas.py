@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
+from shoal.table.holding import is_text, told
+
 _BEGINNING = r"[=+\-@\t\r]"
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
@@ -35,8 +37,7 @@ def count_formulas(tables: Mapping[str, pl.DataFrame], names: Sequence[str] | No
     cells = 0
     for frame in tables.values():
         named = pl.Series(frame.columns if names is None else names, dtype=pl.String)
-        texts = [*frame.select(pl.selectors.string()).iter_columns(), named]
-        for text in texts:
+        for text in (*(told(column) for column in frame.iter_columns() if is_text(column.dtype)), named):
             cells += int((text.str.contains(f"^{_BEGINNING}") & ~text.str.contains(_NUMBER)).sum() or 0)
     return cells
 

@@ -11,7 +11,7 @@ from shoal.recoding.applied import Released
 from shoal.recoding.output import Output
 from shoal.recoding.publish import Published, behind_representatives
 from shoal.recoding.snap import grids
-from shoal.table.table import iso_dates
+from shoal.table.table import held_dates
 from shoal.verify import gate
 from shoal.verify.types import Check, GateCase, GateReport, Verdict
 
@@ -37,14 +37,14 @@ def gate_case(
     """The input, what is to be published of it, and what the gate needs to hold the two against each other."""
     table, roles = released.table, released.table.schema
     return GateCase(
-        original=iso_dates(table).select(roles.released),
+        original=held_dates(table).select(roles.released),
         released=published.frame,
         source=published.source,
         suppressed=(released.classes < 0).nonzero()[0],
         n_read=table.n_read,
         n_dropped=table.n_dropped,
-        identifiers=table.frame.select(list(roles.identifiers)),
-        subject=table.frame[roles.subject] if roles.subject is not None else None,
+        identifiers=table.kept.select(list(roles.identifiers)),
+        subject=table.series(roles.subject) if roles.subject is not None else None,
         manifest=dict(manifest),
         behind=behind_representatives(released),
         neutral_limit=output.neutral_limit,
@@ -52,7 +52,7 @@ def gate_case(
         apart=published.apart,
         values_from=published.values_from,
         uncoded=uncoded_columns(released, models),
-        guard=table.frame[roles.guard] if roles.guard is not None else None,
+        guard=table.series(roles.guard) if roles.guard is not None else None,
         history=None if table.history is None else table.history.lists(),
         counterfeits=table.counterfeits,
         hierarchies=whole_hierarchies(table.domain),

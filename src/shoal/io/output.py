@@ -80,9 +80,10 @@ def write_release(
         check_output(folder, release.evidence.get("source_path"), replace=replace)
 
     def fill(staged: Path, private: Path) -> str:
-        _fill(release.gated, staged, format, formulas, partial(write_copies, kinds=kinds, labels=labels))
+        copy = partial(write_copies, kinds=kinds, labels=labels) if kinds else None
+        _fill(release.gated, staged, format, formulas, copy)
         shown = Shown()
-        check_staged(staged, release.gated.tables, see=shown.see)
+        check_staged(staged, release.gated.kept, see=shown.see)
         _refuse_leaks(release, staged, shown)
         digest = _sha256(staged / MANIFEST)
         write_evidence({**_private_facts(release), BOUND: digest}, private)
@@ -193,9 +194,9 @@ def _refuse_leaks(release: Release, folder: Path, shown: Shown) -> None:
         raise GateError(f"The gate refused the release, so nothing is written: {check.detail}")
 
 
-def _fill(gated: Gated, folder: Path, format: str, formulas: str, copy: Callable[..., list[Path]]) -> None:
+def _fill(gated: Gated, folder: Path, format: str, formulas: str, copy: Callable[..., list[Path]] | None) -> None:
     facts: dict[str, Any] = {}
-    for name, frame in gated.tables.items():
+    for name, frame in gated.kept.items():
         if frame_stamp(frame) != gated.stamps[name]:
             raise GateError("The release was changed after it had passed the gate, so nothing is written: run again.")
         data = folder / f"{name}.{format}"
@@ -203,7 +204,8 @@ def _fill(gated: Gated, folder: Path, format: str, formulas: str, copy: Callable
         facts[name] = {"file": data.name, "sha256": _sha256(data), "rows": frame.height}
     (folder / REPORT).write_bytes(gated.report)
     described = facts.pop("release") | {"format": format} | facts
-    if copies := copy(gated.tables, folder):
+    if copy is not None:
+        copies = copy(gated.tables, folder)
         described["copies"] = [{"file": path.name, "sha256": _sha256(path)} for path in copies]
     if formulas == "escape" and format == "csv":
         described["formulas"] = "escaped"
@@ -222,7 +224,7 @@ def _private_facts(release: Release) -> Mapping[str, Any]:
     if secret is None:
         return facts
     table = release.table
-    return {**facts, "input_hash": input_hash(table.frame.head(table.n - table.counterfeits), secret)}
+    return {**facts, "input_hash": input_hash(table.kept.head(table.n - table.counterfeits), secret)}
 
 
 def _sha256(path: Path) -> str:

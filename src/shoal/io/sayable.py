@@ -10,17 +10,18 @@ import polars as pl
 from shoal.io.vouching import said_by_plugins
 from shoal.table.column import Column
 from shoal.table.domain import Domain
-from shoal.table.table import Table, iso_dates
+from shoal.table.holding import told
+from shoal.table.table import Table, held_dates
 from shoal.verify.types import Sayable
 
 
 def read_columns(table: Table) -> dict[str, list[pl.Series]]:
     """Every column that was read, whatever its role: as it stood, with dates parsed, and rows that were dropped."""
-    parsed, real = iso_dates(table), table.n - table.counterfeits
+    parsed, real = held_dates(table), table.n - table.counterfeits
     found = {name: [parsed[name]] for name in parsed.columns}
     for name, several in found.items():
-        stood = table.frame[name]
-        several += [stood.head(real)] if stood.dtype != parsed[name].dtype else []
+        stood = table.kept[name]
+        several += [told(stood.head(real))] if stood.dtype != parsed[name].dtype else []
         several += [] if table.dropped is None or name not in table.dropped.columns else [table.dropped[name]]
     return found
 

@@ -29,6 +29,8 @@ from shoal.params import choice
 from shoal.table.building import build_table, building_problems
 from shoal.table.coding import canonical_text
 from shoal.table.dates import as_declared, refuse_undeclared_dates
+from shoal.table.holding import all_told
+from shoal.table.keys import Keys
 from shoal.table.policies import set_policies
 from shoal.table.population import check_population, wider, with_population
 from shoal.table.preparing import prepared
@@ -127,7 +129,8 @@ def read(
     drawing = None if sample is None else Sampling.of(sample)
     how: dict[str, Any] = {"separator": separator, "encoding": encoding, "missing_markers": tuple(missing_markers)}
     if isinstance(source, str | Path):
-        frame = read_frame(_under(base, source), columns=columns, sheet=sheet, unpack_limit=unpack_limit, **how)
+        opened = {"columns": columns, "sheet": sheet, "unpack_limit": unpack_limit, **how}
+        frame = read_frame(_under(base, source), hold=True, **opened)
         backend = None
         name = name or Path(source).stem
     else:
@@ -225,7 +228,7 @@ class Told:
 
     def problems(self, frame: pl.DataFrame, schema: Schema) -> list[ShoalError]:
         """Everything for which some rows would be refused, where :meth:`table` stops at the first."""
-        frame, found = as_declared(frame, schema), list[ShoalError]()
+        frame, found = as_declared(all_told(frame), schema), list[ShoalError]()
         try:
             refuse_undeclared_dates(frame, schema, self.hierarchies)
         except ShoalError as error:

@@ -14,6 +14,7 @@ import polars as pl
 
 from shoal.errors import InputError, ParameterError
 from shoal.hierarchy.values import normal_text
+from shoal.table.holding import is_text, told
 from shoal.table.schema import ColumnSpec, Schema
 
 DECIMALS = (".", ",")
@@ -78,8 +79,8 @@ def as_written(frame: pl.DataFrame, schema: Schema, notation: Notation) -> pl.Da
     for name in frame.columns:
         spec = schema.spec(name)
         series = _without_markers(frame[name], spec.missing_markers)
-        if series.dtype == pl.String:
-            series = _numbers(series, spec, notation)
+        if is_text(series.dtype) and not (notation.plain and spec.decimal is None and spec.thousands is None):
+            series = _numbers(told(series), spec, notation)
         elif spec.type == "date" and isinstance(series.dtype, pl.Datetime):
             series = series.dt.replace_time_zone(None).cast(pl.Date)
         columns.append(series)

@@ -39,8 +39,9 @@ def with_counterfeits(table: Table, recoding: Recoding) -> tuple[Table, Recoding
     kept = np.flatnonzero(recoding.ids >= 0)
     donor[recoding.ids[kept]] = kept
     rows = donor[made.ids]
-    extra = table.frame[rows].with_columns(_made_up(table, made.column, made.texts))
-    frame = pl.concat([table.frame, extra])
+    frame = table.frame
+    extra = frame[rows].with_columns(_made_up(table, made.column, made.texts))
+    frame = pl.concat([frame, extra])
     codes = {name: np.concatenate([mine, mine[rows]]) for name, mine in table.codes.items()}
     columns = dict(table.columns)
     columns[made.column], codes[made.column] = _valued(table, frame, made)
@@ -56,7 +57,7 @@ def with_counterfeits(table: Table, recoding: Recoding) -> tuple[Table, Recoding
     keys = key_hashes(pl.Series([f"counterfeit {place}" for place in range(count)]))
     whole = replace(
         table,
-        frame=frame,
+        kept=frame,
         domain=replace(
             table.domain, columns=columns, n=frame.height,
             n_subjects=table.n_subjects + (count if people is not None else 0),
@@ -94,7 +95,7 @@ def _made_up(table: Table, column: str, texts: pl.Series) -> list[pl.Expr]:
 
 def _as_read(texts: pl.Series, table: Table, column: str) -> pl.Series:
     """Values in the type, and the format of dates, in which the column was read."""
-    dtype, form = table.frame[column].dtype, table.schema.spec(column).format
+    dtype, form = table.domain.types[column], table.schema.spec(column).format
     if table.columns[column].type == "date":
         days = texts.str.to_date()
         return days.cast(dtype) if dtype != pl.String else days.dt.to_string(form or "%Y-%m-%d")

@@ -16,6 +16,7 @@ from shoal.recoding.rewriting import ByClass, ByCode
 from shoal.table.classmap import Cells, Grouped, RowIds
 from shoal.table.column import Column
 from shoal.table.distinct import distinct
+from shoal.table.holding import is_text
 from shoal.table.packing import Packing
 from shoal.table.rows import ArrayRows, BatchedRows, Rows, in_batches, with_codes
 from shoal.table.table import Table
@@ -130,8 +131,8 @@ def _exact(rows: Rows, codes: np.ndarray, classes: Grouped, first: np.ndarray) -
 
 def values_of(table: Table, column: Column, codes: np.ndarray) -> pl.Series:
     """Values of codes that occur, as true values are published: in the column's own type, text as canonical text."""
-    source = table.frame[column.name]
-    if source.dtype != pl.String:
+    source = table.kept[column.name]
+    if not is_text(source.dtype):
         row = np.zeros(column.card, dtype=np.int64)
         row[table.codes[column.name]] = np.arange(table.n)
         return source.gather(row[codes])

@@ -13,10 +13,10 @@ from shoal.hierarchy.hierarchy import MISSING, ROOT
 from shoal.recoding.applied import Released
 from shoal.recoding.cell_text import escape
 from shoal.recoding.column_cells import CellColumn, IntervalCells
-from shoal.recoding.exact import values_of
 from shoal.recoding.styles import inner_bounds, typed
 from shoal.table.coding import canonical_text, numbered
 from shoal.table.domain import Domain
+from shoal.table.holding import held, is_text, told
 from shoal.table.keys import Keys
 from shoal.table.styles import file_columns
 from shoal.table.table import Table
@@ -32,7 +32,7 @@ class Published:
     Attributes
     ----------
     frame, source
-        The release, and the input row of each of its rows.
+        The release, texts that repeat held as numbers of the different ones, and the input row of each of its rows.
     apart
         Sensitive values by group, where they stand in a table of their own; else None.
     values_from
@@ -54,7 +54,7 @@ class Published:
 
 def shown_texts(values: pl.Series) -> set[str]:
     """Different published values, as labels of hierarchies are written."""
-    return set(canonical_text(values).fill_null(MISSING).unique().to_list())
+    return set(canonical_text(told(values.unique())).fill_null(MISSING).unique().to_list())
 
 
 def released_columns(domain: Domain) -> list[str]:
@@ -89,7 +89,8 @@ def publish(
         rows = rows[released.classes[rows] >= 0]
     classes = released.classes[rows]
     kept = np.where(classes < 0, 0, rows)
-    return Publishing(released, suppressed).frame(classes, lambda name: written(released, name).gather(kept)), rows
+    publishing = Publishing(released, suppressed).numbered()
+    return publishing.frame(classes, lambda name: written(released, name).gather(kept)), rows
 
 
 class Publishing:
@@ -181,10 +182,15 @@ def _middle_texts(cells: IntervalCells) -> pl.Series:
 
 
 def true_values(table: Table, name: str) -> pl.Series:
-    """A column as it is published where nothing changes it: canonical text for text sources, else its own type."""
-    series = table.frame[name]
+    """A column as it is published where nothing changes it: canonical text for text sources, else its own type.
+
+    Texts that repeat are held as numbers of the different ones.
+    """
+    series = table.kept[name]
     column = table.columns.get(name)
-    return series if column is None or series.dtype != pl.String else values_of(table, column, table.codes[column.name])
+    if column is None or not is_text(series.dtype):
+        return series
+    return numbered(column.values).gather(table.codes[name]).alias(name)
 
 
 def written(released: Released, name: str) -> pl.Series:
@@ -195,4 +201,4 @@ def written(released: Released, name: str) -> pl.Series:
 def _stars(values: pl.Series, star: np.ndarray) -> pl.Series:
     text = values.cast(pl.String)
     flags = pl.Series(star)
-    return pl.select(pl.when(flags).then(pl.lit("*")).otherwise(text)).to_series().alias(values.name)
+    return held(pl.select(pl.when(flags).then(pl.lit("*")).otherwise(text)).to_series()).alias(values.name)

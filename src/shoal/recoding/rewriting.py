@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -57,7 +58,7 @@ class Whole:
         """Codes of the quasi-identifiers and sensitive attributes."""
         return self.table.codes
 
-    @property
+    @cached_property
     def plain(self) -> pl.DataFrame:
         """Every column as it was read."""
         return self.table.frame

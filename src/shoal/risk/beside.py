@@ -21,6 +21,7 @@ from shoal.risk.exposure import by_column, journalist, shape
 from shoal.risk.reidentify import confidence, homogeneous, marketer_figures, prosecutor_figures
 from shoal.table.classmap import Cells, Grouped, RowIds, Together
 from shoal.table.distinct import distinct
+from shoal.table.holding import is_held, is_text, told
 from shoal.table.numbering import number_cells
 from shoal.table.rows import Frequency, Rows, with_codes
 from shoal.table.styles import file_columns
@@ -44,15 +45,24 @@ def before_and_after(released: Released, published: Published) -> dict[str, Any]
     columns = [name for column in table.quasi for name in file_columns(column) if name in published.frame.columns]
     shown = _alike(published.frame.select(columns))
     kept = published.source < real
-    if all(kind == pl.String for kind in published.frame.dtypes):
-        starred = published.frame.select(pl.all_horizontal((pl.all() == _STAR).fill_null(False))).to_series()
-        kept &= ~starred.to_numpy()
+    if all(is_text(kind) for kind in published.frame.dtypes):
+        kept &= ~_starred(published.frame)
     names = list(table.schema.sensitive)
     told = [] if released.made.has(Trait.GROUPS) else [name for name in names if name not in released.written]
     before, read_sizes = _figures(table, read, np.arange(real), names)
     after, shown_sizes = _figures(table, shown[kept], published.source[kept], told)
     cells = None if table.counterfeits else released.rows.frequency([])
     return _beside(released, cells, {"before": before, "after": after}, {"before": read_sizes, "after": shown_sizes})
+
+
+def _starred(frame: pl.DataFrame) -> np.ndarray:
+    """Rows that hold a star in every column, all of which are text."""
+    starred = np.ones(frame.height, dtype=bool)
+    for column in frame.iter_columns():
+        if is_held(column.dtype) and _STAR not in column.dtype.categories:  # type: ignore[attr-defined]
+            return np.zeros(frame.height, dtype=bool)
+        starred &= (told(column) == _STAR).fill_null(False).to_numpy()
+    return starred
 
 
 def _beside(

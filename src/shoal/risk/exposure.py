@@ -137,7 +137,7 @@ def _against(
         return journalist_figures(Classes(sizes=sizes, population=there, everybody=population.people), threshold)
     if not isinstance(rows, ArrayRows):
         return {}
-    weights = rows.table.frame[rows.domain.schema.weight or ""].cast(pl.Float64, strict=False).fill_null(np.nan)
+    weights = rows.table.series(rows.domain.schema.weight or "").cast(pl.Float64, strict=False).fill_null(np.nan)
     ids = rows.ids(classes)
     total = np.bincount(ids[ids >= 0], weights=weights.to_numpy()[ids >= 0], minlength=sizes.size)
     if not np.isfinite(total).all() or (total < sizes).any():

@@ -52,11 +52,11 @@ def household_figures(
 
 
 def _homes(table: Table, name: str) -> tuple[np.ndarray, int]:
-    if name not in table.frame.columns:
-        near = nearest(name, table.frame.columns)
-        hint = f"Did you mean '{near}'?" if near else f"The columns are: {', '.join(table.frame.columns)}."
+    if name not in table.kept.columns:
+        near = nearest(name, table.kept.columns)
+        hint = f"Did you mean '{near}'?" if near else f"The columns are: {', '.join(table.kept.columns)}."
         raise SchemaError(f"There is no household column '{name}' in the table. {hint}")
-    cells = table.frame[name]
+    cells = table.series(name)
     if count := cells.null_count():
         raise InputError(
             f"The household column '{name}' has {count} missing cells: give whoever lives alone a number too."

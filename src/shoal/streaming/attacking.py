@@ -175,7 +175,7 @@ def in_memory(
     }
     frame = pl.concat(frames)
     table = Table(
-        frame=frame if wanted else pl.DataFrame({"row": numbers}),
+        kept=frame if wanted else pl.DataFrame({"row": numbers}),
         domain=replace(domain, n=numbers.size, columns=columns), codes=codes,
         row_keys=row_keys, subjects=_people(frame, domain.schema.subject), n_read=numbers.size, n_dropped=0,
     )  # fmt: skip

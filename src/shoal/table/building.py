@@ -14,8 +14,9 @@ import polars as pl
 from shoal.errors import EmptyTableError, InputError, ParameterError, SchemaError, ShoalError
 from shoal.params import choice, nearest
 from shoal.table.coding import canonical_text, categories_as_text, code_texts
-from shoal.table.dictionaries import code_column
+from shoal.table.dictionaries import code_column, code_held
 from shoal.table.domain import Domain
+from shoal.table.holding import all_held, all_told, told
 from shoal.table.invisible import refuse_lookalikes
 from shoal.table.keys import key_hashes
 from shoal.table.schema import Schema
@@ -44,7 +45,7 @@ def build_table(
     _check_names(schema, hierarchies, weights or {})
     frame = categories_as_text(frame, schema.specs)
     for counted in (*schema.sensitive, *([schema.subject] if schema.subject is not None else [])):
-        refuse_lookalikes(frame[counted], schema.spec(counted).non_answers)
+        refuse_lookalikes(told(frame[counted].unique()), schema.spec(counted).non_answers)
     kept = _handle_missing(
         frame, schema, choice("the source", "missing", missing, ("error", "drop", "value"))
     )
@@ -54,17 +55,17 @@ def build_table(
         dropped = frame.filter(~kept)
         frame, row_keys = frame.filter(kept), row_keys[kept.to_numpy()]
     coded = {
-        column: code_column(column, schema, frame[column], hierarchies.get(column))
+        column: code_held(column, schema, frame[column], hierarchies.get(column))
         for column in [*schema.quasi, *schema.sensitive]
     }
     columns = {column: dictionary for column, (dictionary, _) in coded.items()}
     check_styles(schema, frame.columns, columns)
     subjects, n_subjects = _subjects(frame, schema)
     return Table(
-        frame=frame,
+        kept=all_held(frame),
         domain=Domain(
             schema=schema, columns=columns, n=frame.height, n_subjects=n_subjects, weights=dict(weights or {}),
-            name=name, types=dict(frame.schema),
+            name=name, types=dict(all_told(frame.clear()).schema),
         ),  # fmt: skip
         codes={column: codes for column, (_, codes) in coded.items()},
         row_keys=row_keys,

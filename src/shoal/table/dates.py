@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from shoal.errors import SchemaError
+from shoal.table.holding import told
 from shoal.table.schema import Schema
 
 # Day first where both would do, as most of the world writes; a column that fits both is told both.
@@ -79,7 +80,7 @@ def refuse_undeclared_dates(frame: pl.DataFrame, schema: Schema, trees: Collecti
         spec = schema.spec(name)
         if name not in frame.columns or name in trees or spec.type or spec.order or spec.format:
             continue
-        look = look_at(frame[name])
+        look = look_at(told(frame[name]))
         if look is not None:
             found.append(_sentence(name, look))
     if found:

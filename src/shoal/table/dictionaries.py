@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from shoal.errors import DomainError, HierarchyError, ParameterError
+from shoal.errors import DomainError, HierarchyError, ParameterError, ShoalError
 from shoal.hierarchy.hierarchy import MISSING, Hierarchy
 from shoal.hierarchy.values import format_date, format_number
 from shoal.table.coding import canonical_text, code_dates, code_numbers, code_texts, infer_type
 from shoal.table.column import FLAT, INTERVAL, TREE, Column, counted
+from shoal.table.holding import is_held, told
 from shoal.table.schema import ColumnSpec, Schema
 
 Coded = tuple[Column, np.ndarray]
@@ -36,6 +38,26 @@ def code_column(name: str, schema: Schema, series: pl.Series, source: Any) -> Co
     return _finish(
         codes, values, name=name, role=role, type=kind_of_data, kind=kind, numbers=None, hierarchy=None, spec=spec
     )
+
+
+def code_held(name: str, schema: Schema, series: pl.Series, source: Any) -> Coded:
+    """The same of a column that may hold texts as numbers, each of which is then looked at once."""
+    if not is_held(series.dtype):
+        return code_column(name, schema, series, source)
+    different = series.unique(maintain_order=True)
+    try:
+        column, code_of = code_column(name, schema, told(different), source)
+    except ShoalError:
+        return code_column(name, schema, told(series), source)  # which says in how many rows, and where
+    codes = np.empty(len(series.dtype.categories) + 1, dtype=np.int32)  # type: ignore[attr-defined]
+    codes[_places(different)] = code_of
+    found = codes[_places(series)]
+    return replace(column, frequencies=counted(found, column.card)), found
+
+
+def _places(series: pl.Series) -> np.ndarray:
+    """Places of texts in the list of the different ones, the last for null."""
+    return series.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
 
 
 def _number_column(

@@ -139,7 +139,7 @@ def _declared(table: Table, column: Column, place: np.ndarray) -> np.ndarray:
     labels = pl.Series(column.hierarchy.node_labels, dtype=pl.String)
     # A label that stands on several levels names the same leaves on each.
     known = pl.DataFrame({"label": labels, "place": place}).unique("label", keep="first")
-    texts = canonical_text(table.frame[name]).replace("", None).alias("label").to_frame()
+    texts = canonical_text(table.series(name)).replace("", None).alias("label").to_frame()
     found = texts.join(known, on="label", how="left", maintain_order="left")
     strange = int((found["place"].is_null() & found["label"].is_not_null()).sum())
     if strange:

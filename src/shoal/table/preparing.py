@@ -15,6 +15,7 @@ from shoal.errors import InputError, ParameterError, SchemaError
 from shoal.hierarchy.hierarchy import MISSING
 from shoal.hierarchy.values import format_number
 from shoal.table.coding import canonical_text
+from shoal.table.holding import all_told
 from shoal.table.schema import ColumnSpec
 from shoal.table.techniques import Derived, End, no_column
 
@@ -58,6 +59,7 @@ def prepared(frame: pl.DataFrame, specs: Mapping[str, ColumnSpec], subject: str 
     subject
         The column that says whose row it is, where people have several.
     """
+    frame = all_told(frame) if changes(specs) else frame
     made = [_derived(name, spec.derive, frame, specs) for name, spec in specs.items() if spec.derive is not None]
     frame = frame.with_columns(made)
     people = frame[subject] if subject is not None and subject in frame.columns else None

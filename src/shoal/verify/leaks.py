@@ -17,7 +17,7 @@ from shoal.verify.coded import Coded
 from shoal.verify.mentions import Mention, figures, manifest_mentions, page_mentions, phrase, phrases
 from shoal.verify.stored import read_csv
 from shoal.verify.types import Check, Sayable
-from shoal.verify.values import MISSING, STAR, canonical, encode
+from shoal.verify.values import MISSING, STAR, canonical, encode, is_text
 from shoal.verify.vocabulary import OURS
 
 MANIFEST, PAGE = "manifest.json", "report.html"
@@ -126,6 +126,7 @@ class Leaks:
     def read(self, column: str, values: pl.Series) -> None:
         """Take in values of a column as it was read."""
         distinct = values.drop_nulls().unique()
+        distinct = distinct.cast(pl.String) if is_text(distinct.dtype) else distinct
         self._read.setdefault(column, set()).update(self._told_of(column, distinct))
         self._words_read.setdefault(column, set()).update(self._said(distinct.cast(pl.String)))
 
