@@ -1,8 +1,9 @@
 """A release of more rows than memory is given for, against one DuckDB GROUP BY over its columns and a copy of its file.
 
     python -m benchmarks.scale --rows 50 --memory 2GB --algorithm optimal --algorithm mondrian
+    python -m benchmarks.scale --rows 5 --engine postgres
 
-Every run is a process of its own, whose peak of resident memory is measured from outside.
+Every run is a process of its own, whose peaks of resident memory and of scratch files are measured from outside.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -26,8 +30,9 @@ PEOPLE, PART = 100_000, 1_000_000
 RECIPE = """
 seed = 1
 [source]
-path = "rows.parquet"
+{source}
 [roles]
+{key}
 quasi = {quasi}
 sensitive = ["diagnosis"]
 [columns.visits]
@@ -47,8 +52,9 @@ l = 3
 name = "{algorithm}"
 suppression_limit = 0.1
 [engine]
-name = "duckdb"
+name = "{engine}"
 memory = "{memory}"
+scratch = "scratch"
 [output]
 folder = "out-{algorithm}"
 format = "parquet"
@@ -82,21 +88,89 @@ def plain(folder: Path, memory: str) -> float:
     return time.perf_counter() - started
 
 
-def released(folder: Path, algorithm: str, memory: str, k: int) -> tuple[float, float]:
-    """Seconds of a run, and the peak of its resident memory in MiB."""
-    flat = [name for name in QUASI if name not in ("age", "visits", "postcode")]
-    prefixes = "\n".join(f"{name} = {{ prefix = [1] }}" for name in flat)
-    recipe = folder / f"{algorithm}.toml"
-    recipe.write_text(
-        RECIPE.format(quasi=json.dumps(QUASI), prefixes=prefixes, algorithm=algorithm, memory=memory, k=k)
-    )
+def released(folder: Path, recipe: str) -> tuple[float, float, float]:
+    """Seconds of a run, and the peaks of its resident memory and of its scratch files in MiB."""
+    path, scratch = folder / "recipe.toml", folder / "scratch"
+    path.write_text(recipe, "utf-8")
+    scratch.mkdir(exist_ok=True)
     program = "import sys, shoal; shoal.run(sys.argv[1])"
     started = time.perf_counter()
-    process = subprocess.Popen([sys.executable, "-c", program, str(recipe)])
-    _, status, usage = os.wait4(process.pid, 0)
+    process = subprocess.Popen([sys.executable, "-c", program, str(path)])
+    with watched(scratch) as sizes:
+        _, status, usage = os.wait4(process.pid, 0)
     if status:
-        sys.exit(f"{algorithm} failed: it ended with {os.waitstatus_to_exitcode(status)}.")
-    return time.perf_counter() - started, usage.ru_maxrss / 1024
+        sys.exit(f"The run failed: it ended with {os.waitstatus_to_exitcode(status)}.")
+    return time.perf_counter() - started, usage.ru_maxrss / 1024, max(sizes) / 2**20
+
+
+@contextmanager
+def watched(folder: Path) -> Iterator[list[int]]:
+    """Bytes of the files of a folder, looked at four times a second."""
+    sizes, over = [0], threading.Event()
+
+    def look() -> None:
+        while not over.wait(0.25):
+            sizes.append(occupied(folder))
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        yield sizes
+    finally:
+        over.set()
+        looking.join()
+
+
+def occupied(folder: Path) -> int:
+    """Bytes of the files of a folder that is being written to."""
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += os.stat(os.path.join(place, name)).st_size
+            except FileNotFoundError:
+                continue
+    return total
+
+
+def recipe_of(source: str, key: str, *, algorithm: str, engine: str, memory: str, k: int) -> str:
+    """What is asked for."""
+    flat = [name for name in QUASI if name not in ("age", "visits", "postcode")]
+    prefixes = "\n".join(f"{name} = {{ prefix = [1] }}" for name in flat)
+    return RECIPE.format(
+        source=source, key=key, quasi=json.dumps(QUASI), prefixes=prefixes, algorithm=algorithm, engine=engine,
+        memory=memory, k=k,
+    )  # fmt: skip
+
+
+@contextmanager
+def placed(folder: Path, engine: str) -> Iterator[tuple[str, str]]:
+    """The rows where an engine finds them: what a recipe says of the source, and of its key."""
+    if engine == "duckdb":
+        yield 'path = "rows.parquet"', ""
+        return
+    from tests.engines.server import binaries, running
+
+    programs = binaries()
+    assert programs is not None, "needs the programs of PostgreSQL"
+    with running(programs) as server:
+        columns = ", ".join(f"{name} {'bigint' if name in ('age', 'visits') else 'text'}" for name in QUASI)
+        server.do(f"CREATE TABLE rows (row bigserial PRIMARY KEY, {columns}, diagnosis text)")
+        copy_rows(server.url(), folder / "rows.parquet")
+        yield f'url = "{server.url()}"\ntable = "public.rows"', 'key = "row"'
+
+
+def copy_rows(url: str, path: Path) -> None:
+    """Fill a table, a batch at a time."""
+    import psycopg
+    import pyarrow.parquet as pq
+
+    asked = f"COPY rows ({', '.join([*QUASI, 'diagnosis'])}) FROM STDIN (FORMAT csv)"
+    with psycopg.connect(url) as base, base.cursor().copy(asked) as copy:
+        for batch in pq.ParquetFile(path).iter_batches(PART):
+            frame = pl.from_arrow(batch)
+            assert isinstance(frame, pl.DataFrame)
+            copy.write(frame.write_csv(include_header=False))
 
 
 def main() -> None:
@@ -106,6 +180,7 @@ def main() -> None:
     parser.add_argument("--memory", default="2GB")
     parser.add_argument("--k", type=int, default=100)
     parser.add_argument("--algorithm", action="append")
+    parser.add_argument("--engine", choices=("duckdb", "postgres"), default="duckdb")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -113,12 +188,17 @@ def main() -> None:
         yardstick = plain(folder, asked.memory)
         cells = pl.scan_parquet(folder / "rows.parquet").select(pl.struct(QUASI).n_unique()).collect().item()
         print(f"{asked.rows} million rows, {cells:,} combinations; GROUP BY and copy: {yardstick:.1f} s", flush=True)
-        for algorithm in asked.algorithm or ["optimal", "mondrian"]:
-            seconds, peak = released(folder, algorithm, asked.memory, asked.k)
-            print(
-                f"{algorithm}: {seconds:.1f} s, {seconds / yardstick:.1f} times; {peak:,.0f} MiB, {asked.memory} given",
-                flush=True,
-            )
+        with placed(folder, asked.engine) as (source, key):
+            for algorithm in asked.algorithm or ["optimal", "mondrian"]:
+                recipe = recipe_of(
+                    source, key, algorithm=algorithm, engine=asked.engine, memory=asked.memory, k=asked.k
+                )
+                seconds, peak, disk = released(folder, recipe)
+                print(
+                    f"{algorithm}: {seconds:.1f} s, {seconds / yardstick:.1f} times; {peak:,.0f} MiB, {asked.memory} "
+                    f"given; scratch {disk:,.0f} MiB",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":
