@@ -209,7 +209,7 @@ class AttacksView:
 def attacks_view(found: Mapping[str, Any]) -> AttacksView:
     """What attackers achieve."""
     made = [one for one in found["attacks"] if one["figures"]]
-    beating = [one for one in made if any(each["beats"] for each in one["figures"])]
+    beating = [one for one in made if any(map(_beats, one["figures"]))]
     worst = (
         f"{len(beating)} of {len(made)} attacks do better than guessing."
         if beating else f"None of {len(made)} attacks does better than guessing."
@@ -233,16 +233,21 @@ def _attack(one: Mapping[str, Any]) -> AttackView:
         Bar(
             label=each["name"], value=each["value"], low=each["low"], high=each["high"],
             marks=tuple((name, each[name]) for name in ("baseline", "control") if each[name] is not None),
-            kind="bad" if each["beats"] and each["baseline"] is not None else "main",
+            kind="bad" if _beats(each) else "main",
         )
         for each in one["figures"]
     ]  # fmt: skip
     told = [each["told"] for each in one["figures"]]
     return AttackView(
         name=one["name"], story=one["story"], note=one["note"], told=tuple(dict.fromkeys(told)),
-        figures=tuple(map(_attack_row, one["figures"])), beats=any(each["beats"] for each in one["figures"]),
+        figures=tuple(map(_attack_row, one["figures"])), beats=any(map(_beats, one["figures"])),
         svg=bars(f"Attack {one['name']}", " ".join(told), given),
     )  # fmt: skip
+
+
+def _beats(one: Mapping[str, Any]) -> bool:
+    """Whether a figure is above a naive guess; one without such a guess says nothing of it."""
+    return bool(one["beats"]) and one["baseline"] is not None
 
 
 def _attack_row(one: Mapping[str, Any]) -> tuple[str, ...]:
