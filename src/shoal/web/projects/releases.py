@@ -74,3 +74,10 @@ def grants(db: Db, release: str) -> list[tuple[Grant, User]]:
         Grant.created
     )
     return [(one, user) for one, user in db.execute(chosen)]
+
+
+def people_without(db: Db, release: str) -> list[str]:
+    """Researchers who could be granted a release, by name."""
+    having = select(Grant.user).where(Grant.release == release, Grant.revoked.is_(None))
+    chosen = select(User.name).where(User.role == RESEARCHER, User.active, User.id.not_in(having)).order_by(User.name)
+    return list(db.scalars(chosen))

@@ -1,0 +1,133 @@
+"""Releases: which there are, what each promises, its dossier and its files, who has it, and whose signature it has."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Form
+from starlette.background import BackgroundTask
+from starlette.responses import FileResponse, HTMLResponse, Response
+
+from shoal.errors import ShoalError
+from shoal.web.context import Here, needs
+from shoal.web.errors import Refused, missing
+from shoal.web.jobs.keeping import private_of
+from shoal.web.permissions import RESEARCHER
+from shoal.web.projects.releases import (
+    file_of_release,
+    folder_of_release,
+    grant,
+    grants,
+    people_without,
+    revoke,
+    visible,
+)
+from shoal.web.projects.signing import packed, public_key, sign
+from shoal.web.store.people import User
+from shoal.web.store.work import Release
+from shoal.web.views.releases import release_view
+
+router = APIRouter()
+# A dossier is a file of its own, with its styles in it; nothing of it may run or reach anywhere.
+_ALONE = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"}
+_AUDIENCES = ("internal", "regulator")
+
+
+@router.get("/releases")
+def show_releases(here: Annotated[Here, needs("release.list")]) -> Response:
+    with here.reading() as db:
+        listed = visible(db, here.me)
+    return here.page("releases.html", releases=listed)
+
+
+@router.get("/releases/{release}")
+def show_release(here: Annotated[Here, needs("release.read")]) -> Response:
+    return _page(here, None)
+
+
+def _page(here: Here, problem: Refused | None) -> Response:
+    release = here.named(Release)
+    try:
+        view = release_view(folder_of_release(release, here.settings))
+    except (ShoalError, OSError):
+        view = None
+    with here.reading() as db:
+        given = grants(db, release.id) if here.may("release.grant") else []
+        others = people_without(db, release.id) if here.may("release.grant") else []
+    return here.page(
+        "release-one.html", 200 if problem is None else problem.status, release=release, view=view, given=given,
+        others=others, problem=problem, asks=here.me.role == RESEARCHER,
+    )  # fmt: skip
+
+
+@router.get("/releases/{release}/files/{name}")
+def download_file(here: Annotated[Here, needs("release.download")], name: str) -> Response:
+    path = file_of_release(here.named(Release), name, here.settings)
+    _log(here, path.name)
+    return FileResponse(path, filename=path.name, media_type="application/octet-stream")
+
+
+@router.get("/releases/{release}/download")
+def download(here: Annotated[Here, needs("release.download")]) -> Response:
+    """The whole release in one file, with its signature beside it."""
+    release = here.named(Release)
+    with here.reading() as db:
+        key = public_key(db, here.keyring)
+    name, path = packed(release, folder_of_release(release, here.settings), key)
+    _log(here, name)
+    return FileResponse(
+        path, filename=name, media_type="application/zip", background=BackgroundTask(path.unlink, missing_ok=True)
+    )
+
+
+def _log(here: Here, name: str) -> None:
+    with here.writing() as db:
+        here.log(db, "downloaded", release=here.named(Release).id, file=name)
+
+
+@router.get("/releases/{release}/dossier")
+def show_dossier(here: Annotated[Here, needs("release.dossier")], audience: str = "internal") -> Response:
+    """The dossier for those inside, or for a regulator."""
+    with here.reading() as db:
+        found = private_of(db, here.keyring, here.named(Release).id, f"dossier/{audience}.html")
+    if audience not in _AUDIENCES or found is None:
+        raise missing()
+    return HTMLResponse(found, headers=_ALONE)
+
+
+@router.get("/releases/{release}/report")
+def show_report(here: Annotated[Here, needs("release.read")]) -> Response:
+    """What anybody may read of the release."""
+    path = file_of_release(here.named(Release), "report.html", here.settings)
+    return HTMLResponse(path.read_bytes(), headers=_ALONE)
+
+
+@router.post("/releases/{release}/grants")
+def new_grant(here: Annotated[Here, needs("release.grant")], user: Annotated[str, Form()] = "") -> Response:
+    release = here.named(Release)
+    try:
+        with here.writing() as db:
+            made = grant(db, release, user.strip(), here.me)
+            here.log(db, "granted", release=release.id, user=db.get_one(User, made.user).name)
+    except Refused as error:
+        return _page(here, error)
+    return here.see(f"/releases/{release.id}")
+
+
+@router.post("/releases/{release}/grants/{grant}/revoke")
+def end_grant(here: Annotated[Here, needs("release.grant")], grant: str) -> Response:
+    release = here.named(Release)
+    with here.writing() as db:
+        ended = revoke(db, release, grant)
+        here.log(db, "grant revoked", release=release.id, user=db.get_one(User, ended.user).name)
+    return here.see(f"/releases/{release.id}")
+
+
+@router.post("/releases/{release}/sign")
+def sign_release(here: Annotated[Here, needs("release.sign")]) -> Response:
+    """Sign with the server's key, which is made when it is first needed."""
+    release = here.named(Release)
+    with here.writing() as db:
+        found = sign(db, here.keyring, folder_of_release(release, here.settings))
+        here.log(db, "signed", release=release.id, key=found)
+    return here.see(f"/releases/{release.id}")
