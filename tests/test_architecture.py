@@ -17,6 +17,7 @@ import typer
 import typer.main
 
 from shoal import catalogue
+from tests.cli.test_help import COMMANDS
 from tests.house import FILES, OPEN, PAPERS, SOURCE, lines, offenders, package, parsed, where
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -279,6 +280,21 @@ def test_every_command_is_documented() -> None:
     text = (DOCS / "cli.md").read_text(encoding="utf-8")
     sections = re.findall(r"^## shoal ([a-z-]+)\s*$", text, re.MULTILINE)
     assert sorted(sections) == sorted(group.list_commands(group.context_class(group)))
+
+
+def test_every_option_is_documented() -> None:
+    """In the section of its command, among those of several commands, or on a page that the section names."""
+    text = (DOCS / "cli.md").read_text(encoding="utf-8")
+    shared = text.partition("## Options of several commands\n")[2].partition("\n## ")[0]
+    assert shared
+    wrong = []
+    for path, command in COMMANDS.items():
+        section = text.partition(f"\n## shoal {path[0]}\n")[2].partition("\n## ")[0]
+        pages = [DOCS / name for name in re.findall(r"\(([a-z-]+\.md)", section)]
+        said = "".join([section, shared, *(page.read_text("utf-8") for page in pages)])
+        options = [max(one.opts, key=len) for one in command.params if one.param_type_name == "option"]
+        wrong += [f"shoal {' '.join(path)} {name}" for name in options if not re.search(rf"{name}(?![\w-])", said)]
+    assert not wrong, "\n".join(["document in docs/cli.md:", *wrong])
 
 
 def test_the_walk_through_the_house_passes_every_room() -> None:
