@@ -20,9 +20,9 @@ def is_text(kind: pl.DataType) -> bool:
 
 def held(column: pl.Series) -> pl.Series:
     """A column with its texts as numbers, where at most every second is another one; any other column as it is."""
-    if not (column.dtype == pl.String and repeats(column)) and column.dtype != pl.Categorical:
+    numbered = column.cast(counted()) if column.dtype == pl.String and repeats(column) else column
+    if not isinstance(numbered.dtype, pl.Categorical):
         return column
-    numbered = column.cast(counted()) if column.dtype == pl.String else column
     numbers = numbered.to_physical()
     most = numbers.max()
     if not isinstance(most, int) or 2 * (most + 1) > column.len():
