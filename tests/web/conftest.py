@@ -17,6 +17,7 @@ import pytest
 from argon2 import PasswordHasher
 from fastapi import FastAPI
 
+from shoal.vault import seal
 from shoal.web.accounts import passwords
 from shoal.web.accounts.tokens import make_token, scopes_of
 from shoal.web.accounts.users import make_user
@@ -54,12 +55,13 @@ class Browser(TestClient):
 
 @pytest.fixture(autouse=True, scope="session")
 def _quick_passwords() -> Iterator[None]:
-    """Passwords that take no time to check: what is tested is who gets in."""
-    slow = passwords._HASHER
+    """Passwords and keys that take no time to check: what is tested is who gets in."""
+    slow, memory = passwords._HASHER, seal.MEMORY
+    seal.MEMORY = 10
     passwords._HASHER = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
     passwords._nobody.cache_clear()
     yield
-    passwords._HASHER = slow
+    passwords._HASHER, seal.MEMORY = slow, memory
     passwords._nobody.cache_clear()
 
 

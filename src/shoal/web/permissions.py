@@ -97,6 +97,7 @@ ACTIONS: dict[str, Action] = {
     "question.decide": Action(roles=_of(CUSTODIAN), scope="questions:write"),
     "vault.read": Action(roles=_of(CUSTODIAN)),
     "vault.export": Action(roles=_of(CUSTODIAN)),
+    "policy.set": Action(roles=_of(CUSTODIAN)),
     "leak.read": Action(roles=_of(CUSTODIAN, AUDITOR), scope="log:read"),
     "log.read": Action(roles=_of(ADMIN, AUDITOR), scope="log:read"),
 }
