@@ -68,6 +68,20 @@ def test_figures_are_the_verifiers_and_plain_ones(seed: int, rows: int, k: int) 
     assert verdict.classes == int((~found.ok).sum())
 
 
+def test_records_are_counted_as_sdcmicro_counts_them() -> None:
+    """Its manual's example of frequencies where cells are missing: eight records, five cells."""
+    keys = {"a": [1, 1, 1, 3, 4, 4, 6, 1], "b": [2, 2, 2, 3, 3, 3, 2, 2], "c": [5, 1, 1, 1, 1, 1, 1, 5],
+            "d": [1, 1, 1, 5, 4, 1, 5, 1]}  # fmt: skip
+    gone = {"a": [3, 5], "b": [3], "c": [2], "d": [4]}
+    frame = pl.DataFrame({name: [f"v{value}" for value in values] for name, values in keys.items()})
+    read = shoal.read(frame, quasi=list(keys))
+    stars = {name: np.isin(np.arange(8), gone[name]) for name in keys}
+    released = apply_recoding(MemoryRows(read), Starred(ids=np.arange(8, dtype=np.int32), groups=8, stars=stars))
+    stats = with_anybody(released.rows.stats(released.classmap, []), list(released.cells.values()))
+    (found,) = judge_of(read, make("model", {"name": "k-wildcard", "k": 2})).judge(stats)
+    assert found.values[released.classes].tolist() == [3, 2, 4, 3, 3, 2, 2, 3]
+
+
 def test_a_few_records_of_stars_would_do_for_everybody() -> None:
     """What 'k-wildcard' leaves open: two records of stars make a release of singletons hold it, and 'k' not."""
     names = [f"v{row}" for row in range(12)]
