@@ -61,8 +61,8 @@ def levels_of(evidence: Mapping[str, Any]) -> dict[str, int]:
     if levels is None:
         made = evidence.get("algorithm", {}).get("name", "its method")
         raise InputError(
-            f"This release was made by '{made}' and has no level of each column that would hold for other data: only "
-            "full-domain recodings can be applied again."
+            f"This release was made by '{made}', which gives no level of each column that would hold for other data: run "
+            "its recipe on them, or release by a full-domain method first."
         )
     return {str(name): int(level) for name, level in levels.items()}
 
