@@ -11,7 +11,8 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from starlette.routing import Mount
 
-from shoal.web.app import create_app
+from shoal.web import api, pages
+from shoal.web.app import create_app, routers
 from shoal.web.context import Needs
 from shoal.web.errors import API
 from shoal.web.permissions import ACTIONS, ROLES, SCOPES, Principal, Thing, allow
@@ -70,24 +71,25 @@ def action_of(route: APIRoute) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def routes(app: FastAPI) -> list[APIRoute]:
-    return [one for one in walked(app.routes) if isinstance(one, APIRoute)]
+def calls() -> list[tuple[str, str, str | None]]:
+    """Every address of pages and API, with its method and action."""
+    every = [("", router) for router in routers(pages)] + [(API, router) for router in routers(api)]
+    found = []
+    for prefix, router in every:
+        for one in router.routes:
+            assert isinstance(one, APIRoute)
+            found += [(prefix + one.path, method, action_of(one)) for method in sorted(one.methods)]
+    return found
 
 
-def walked(found: object) -> Iterator[object]:
-    """All routes, through whatever holds several."""
-    for one in found:  # type: ignore[attr-defined]
-        inner = getattr(getattr(one, "original_router", None), "routes", None)
-        yield from walked(inner) if inner is not None else [one]
+def test_every_route_declares_one_action() -> None:
+    assert len(calls()) > 60
+    assert [(path, method) for path, method, action in calls() if action is None] == []
 
 
-def test_every_route_declares_one_action(made: FastAPI) -> None:
-    every = list(walked(made.routes))
-    assert len(every) > 40
-    others = [one for one in every if not isinstance(one, APIRoute)]
-    assert [one.path for one in others if isinstance(one, Mount)] == ["/static"]
-    assert len(others) == 1
-    assert [one.path for one in routes(made) if action_of(one) is None] == []
+def test_nothing_is_served_but_pages_api_and_static_files(made: FastAPI) -> None:
+    assert len(made.routes) == len(routers(pages)) + len(routers(api)) + 1
+    assert [one.path for one in made.routes if isinstance(one, Mount)] == ["/static"]
 
 
 def test_the_table_is_what_was_decided() -> None:
@@ -95,32 +97,12 @@ def test_the_table_is_what_was_decided() -> None:
     assert {one.scope for one in ACTIONS.values()} - {None} == set(SCOPES)
 
 
-def test_only_these_routes_are_public(made: FastAPI) -> None:
-    public = {(path, method) for path, method, action in calls(made) if action == "public"}
+def test_only_these_routes_are_public() -> None:
+    public = {(path, method) for path, method, action in calls() if action == "public"}
     assert public == {
         ("/login", "GET"), ("/login", "POST"), ("/setup/{link}", "GET"), ("/setup/{link}", "POST"),
         (f"{API}/health", "GET"), (f"{API}/openapi.json", "GET"),
     }  # fmt: skip
-
-
-def calls(app: FastAPI) -> list[tuple[str, str, str]]:
-    """Every address with its method and action, as the application itself matches them."""
-    found = []
-    for route in app.routes:
-        for one in walked([route]):
-            if isinstance(one, APIRoute):
-                prefix = API if one in api_routes(app) and not one.path.startswith(API) else ""
-                found += [(prefix + one.path, method, str(action_of(one))) for method in sorted(one.methods)]
-    return found
-
-
-def api_routes(app: FastAPI) -> list[APIRoute]:
-    """Those that are called by programs."""
-    from shoal.web import api
-    from shoal.web.app import routers
-
-    inner = [one for router in routers(api) for one in router.routes]
-    return [one for one in inner if isinstance(one, APIRoute)]
 
 
 @pytest.mark.parametrize("role", [*ROLES, None])
@@ -128,8 +110,8 @@ def test_whoever_may_not_is_refused(made: FastAPI, role: str | None) -> None:
     """By a browser and by a program; and whoever may gets another answer than a refusal."""
     browser = Browser(made) if role is None else sign_in(made, role)
     client = Browser(made) if role is None else program(made, role)
-    for path, method, action in calls(made):
-        if action == "public" or path == "/logout":
+    for path, method, action in calls():
+        if action in (None, "public") or path == "/logout":
             continue
         address = re.sub(r"\{[^}]*\}", NOBODY, path)
         by = client if path.startswith(API) else browser
