@@ -1,0 +1,233 @@
+"""The pages of a project: each over the same recipe, each form a new version of it, and nothing of the data can run."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+
+from shoal.web.projects.workspace import Workspace, folder_of
+from shoal.web.store.work import Project
+from tests.web.conftest import Browser, sign_in
+from tests.web.working import RECIPE, add_job, add_project, work_off
+
+TABS = ("data", "hierarchies", "models", "risk", "explore", "compare", "attacks", "release", "values", "recipe")
+SCRIPT = "<script>alert(1)</script>"
+
+
+class Runnable(HTMLParser):
+    """Collects what a policy against inline code would stop, and what could run without one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        own = tag == "script" and str(given.get("src", "")).startswith("/static/")
+        if (tag in ("script", "style", "iframe", "object") and not own) or {"style"} & set(given):
+            self.found.append(tag)
+        self.found += [name for name in given if name.startswith("on")]
+        self.found += [text for text in given.values() if str(text).strip().lower().startswith("javascript:")]
+
+
+def runnable(text: str) -> list[str]:
+    parser = Runnable()
+    parser.feed(text)
+    return parser.found
+
+
+class Bench:
+    """A custodian at a project."""
+
+    def __init__(self, app: FastAPI, recipe: str = RECIPE) -> None:
+        self.app, self.browser = app, sign_in(app, "custodian")
+        self.project: Project = add_project(app, recipe)
+        self.at = f"/projects/{self.project.id}"
+
+    @property
+    def space(self) -> Workspace:
+        with self.app.state.store.reading() as db:
+            return Workspace.newest(db, self.project, self.app.state.settings)
+
+    @property
+    def folder(self) -> Path:
+        return folder_of(self.project.id, self.app.state.settings)
+
+    def page(self, tab: str) -> str:
+        answer = self.browser.get(f"{self.at}/{tab}")
+        assert answer.status_code == 200, answer.text
+        return answer.text
+
+    def send(self, tab: str, base: int | None = None, **fields: object) -> tuple[int, str]:
+        """Send a form of a page; the status and, where it was not taken, why."""
+        version = self.space.version if base is None else base
+        answer = self.browser.submit(f"{self.at}/{tab}", base=version, **fields)
+        found = re.search(r'class="problem" role="alert">([^<]+)<', answer.text)
+        return answer.status_code, found[1] if found else ""
+
+
+@pytest.fixture
+def bench(app: FastAPI) -> Bench:
+    return Bench(app)
+
+
+def test_every_page_is_there_before_anything_ran(bench: Bench) -> None:
+    for tab in TABS:
+        text = bench.page(tab)
+        assert 'href="' + bench.at + '/recipe"' in text, tab
+        assert runnable(text) == [], tab
+
+
+def test_whoever_is_no_custodian_sees_none_of_them(app: FastAPI, bench: Bench) -> None:
+    for role in ("admin", "researcher", "auditor"):
+        browser: Browser = sign_in(app, role)
+        for tab in (*TABS, "counts", "hierarchies/age", "recipe.toml"):
+            assert browser.get(f"{bench.at}/{tab}").status_code == 403, (role, tab)
+
+
+def test_a_role_and_a_type_are_saved_as_a_new_version(bench: Bench) -> None:
+    names = ["age", "sex", "zip", "illness"]
+    fields = {"role-0": "quasi", "role-1": "drop", "role-2": "quasi", "role-3": "sensitive", "type-2": "categorical"}
+    assert bench.send("data", column=names, **fields)[0] == 303
+    made = tomllib.loads(bench.space.text)
+    assert bench.space.version == 2
+    assert made["roles"]["quasi"] == ["age", "zip"]
+    assert made["roles"]["drop"] == ["sex"]
+    assert made["columns"]["zip"] == {"type": "categorical"}
+    assert "Saved as version 2" in bench.page("data?saved=2")
+
+
+def test_two_people_cannot_overwrite_each_other(bench: Bench) -> None:
+    assert bench.send("models", name="k", place="0", **{"p-k": "6"})[0] == 303
+    status, why = bench.send("models", base=1, name="k", place="0", **{"p-k": "7"})
+    assert status == 409
+    assert "version 1" in why
+    assert tomllib.loads(bench.space.text)["models"][0]["k"] == 6
+
+
+@pytest.mark.parametrize(("tab", "fields", "told"), [
+    ("models", {"name": "k", "p-k": "one"}, "whole number"),
+    ("models", {"name": "nothing"}, "no model"),
+    ("models", {"do": "remove", "place": "9"}, "no such model"),
+    ("models/algorithm", {"name": "mondrian", "p-mode": "sideways"}, "mode"),
+    ("models/profile", {"profile": "no-such"}, "profile"),
+    ("hierarchies/age", {"do": "edit", "edits": "paint it black"}, "paint"),
+    ("hierarchies/age", {"do": "move", "label": "20"}, "choose both"),
+    ("hierarchies/age", {"do": "suggest", "how": "prefix"}, "proposal"),
+    ("hierarchies/age", {"do": "upload"}, "No file"),
+    ("hierarchies/age", {"do": "paint"}, "no change"),
+    ("values", {"do": "rule", "column": "age"}, "boundary"),
+    ("values", {"do": "values", "column": "age", "value": ["1", "2", "x"]}, "numbers"),
+    ("recipe", {"text": "[source]\npath = '../../other'\n"}, "leads out"),
+    ("recipe", {"text": "[source\n"}, "TOML"),
+    ("recipe", {"text": "colour = 1\n[source]\npath = 'source/people.csv'\n"}, "colour"),
+])  # fmt: skip
+def test_a_form_that_is_wrong_is_told_on_its_page(bench: Bench, tab: str, fields: dict[str, str], told: str) -> None:
+    status, why = bench.send(tab, **fields)
+    assert status == 422
+    assert told in why
+    assert bench.space.version == 1
+
+
+def test_a_hierarchy_that_is_edited_is_a_file_that_earlier_versions_keep(bench: Bench) -> None:
+    assert bench.send("hierarchies/age", do="suggest", how="widths")[0] == 303
+    assert "widths" in str(tomllib.loads(bench.space.text)["hierarchies"]["age"])
+    first = re.findall(r"<option>(\[[^<]+\])</option>", bench.page("hierarchies/age"))[0]
+    assert bench.send("hierarchies/age", do="edit", edits=f'rename "{first}" to young')[0] == 303
+    named = tomllib.loads(bench.space.text)["hierarchies"]["age"]
+    assert re.fullmatch(r"hierarchies/age-[0-9a-f]{10}\.csv", named)
+    assert (bench.folder / named).stat().st_mode & 0o777 == 0o600
+    assert bench.send("hierarchies/age", do="edit", edits="rename young to first")[0] == 303
+    assert (bench.folder / named).is_file()
+    assert bench.send("recipe/restore", version="3")[0] == 303
+    assert "young" in bench.page("hierarchies/age")
+
+
+def test_a_hierarchy_that_does_not_cover_the_data_is_refused(bench: Bench) -> None:
+    token = bench.browser.token(f"{bench.at}/hierarchies/sex")
+    answer = bench.browser.post(
+        f"{bench.at}/hierarchies/sex", data={"csrf": token, "base": "1", "do": "upload"},
+        files={"file": ("sex.csv", b"f;*\n")}, headers={"origin": "http://localhost"},
+    )  # fmt: skip
+    assert answer.status_code == 422
+    assert "1 of 2 values have no line" in answer.text
+
+
+def test_classes_are_counted_on_chosen_levels(bench: Bench) -> None:
+    levels = {"column": ["age", "sex", "zip"], "level-0": "0", "level-1": "0", "level-2": "0"}
+    fine = bench.browser.get(f"{bench.at}/counts", params=levels).text
+    coarse = bench.browser.get(f"{bench.at}/counts", params={**levels, "level-0": "1", "level-2": "1"}).text
+    assert re.search(r"Classes</dt><dd>2<", coarse)
+    assert not re.search(r"Classes</dt><dd>2<", fine)
+    assert "<html" not in coarse
+    odd = bench.browser.get(f"{bench.at}/counts", params={**levels, "level-0": "9" * 400})
+    assert odd.status_code == 200
+
+
+def test_an_earlier_version_is_taken_again_and_the_newest_can_be_downloaded(bench: Bench) -> None:
+    first = bench.space.text
+    assert bench.send("models", name="k", place="0", **{"p-k": "9"})[0] == 303
+    assert "+k = 9" in bench.page("recipe?version=1")
+    assert bench.send("recipe/restore", version="1")[0] == 303
+    assert bench.space.text == first
+    assert bench.browser.get(f"{bench.at}/recipe.toml").text == first
+    assert bench.browser.get(f"{bench.at}/recipe?version=99").status_code == 404
+
+
+def test_what_jobs_measure_is_shown(bench: Bench) -> None:
+    for kind in ("risk", "attack", "compare"):
+        add_job(bench.app, bench.project, kind)
+    add_job(bench.app, bench.project, "explore", algorithms=["mondrian"], k=[3, 5])
+    work_off(bench.app)
+    assert "prosecutor-max" in bench.page("risk")
+    assert "The worst figure of each attack" in bench.page("attacks")
+    compared = bench.page("compare")
+    assert 'class="changed"' in compared
+    explored = bench.page("explore")
+    job = re.search(r'name="job" value="(\w+)"', explored)
+    assert job is not None
+    assert bench.send("explore/pick", job=job[1], point="0")[0] == 303
+    assert tomllib.loads(bench.space.text)["models"][0]["k"] == 3
+    assert "of version 1 of the recipe" in bench.page("risk")
+    assert bench.send("explore/pick", job="0" * 32, point="0") == (
+        422, "There is a newer exploration: look at it, then choose again."
+    )  # fmt: skip
+
+
+def test_buttons_start_jobs(bench: Bench) -> None:
+    for tab in ("risk", "attacks", "compare", "release", "release/check"):
+        assert bench.send(tab)[0] == 303, tab
+        assert "Waiting for its turn" in bench.page(tab.partition("/")[0])
+    assert bench.send("explore", algorithm=["mondrian"], k="3 x")[0] == 422
+    assert bench.send("explore", algorithm=["mondrian"], k="3, 5")[0] == 303
+
+
+def test_script_in_names_and_cells_is_harmless(app: FastAPI) -> None:
+    """In the project's name, in columns, labels, cells, hierarchies and notes."""
+    bench = Bench(app)
+    column = f"{SCRIPT}'\" onload=x"
+    rows = [f'"{SCRIPT}{at % 3}",{20 + at % 30},ill{at % 4}' for at in range(60)]
+    quoted = '"' + column.replace('"', '""') + '"'
+    (bench.folder / "source" / "people.csv").write_text("\n".join([f"{quoted},age,illness", *rows]) + "\n")
+    recipe = RECIPE.replace('["age", "sex", "zip"]', f"[{_toml(column)}, 'age']")
+    with app.state.store.writing() as db:
+        bench.space.save(db, recipe, base=1, author=bench.project.owner, note=SCRIPT)
+        db.merge(bench.project).name = SCRIPT
+    address = f"hierarchies/{column}".replace("%", "%25").replace("?", "%3F").replace("#", "%23")
+    assert bench.send("compare")[0] == 303
+    work_off(app)
+    for tab in (*TABS, address):
+        text = bench.page(tab)
+        assert runnable(text) == [], tab
+    assert SCRIPT.replace("<", "&lt;").replace(">", "&gt;") in bench.page("data")
+    assert bench.send(address, do="edit", edits=f'merge "{SCRIPT}0", "{SCRIPT}1" as "{SCRIPT}both"')[0] == 303
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;both" in bench.page(address)
+
+
+def _toml(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
