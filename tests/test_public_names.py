@@ -6,7 +6,7 @@ import shoal
 
 NAMES = {
     "AlphaK", "AlphaKComplete", "AlphaKGeneral", "AlphaKSimple", "Auto", "BetaLikeness", "BottomUp", "ColumnSpec",
-    "DeltaDisclosure", "DeltaPresence", "DistinctL", "KMap", "KWildcard", "LocalSuppression",
+    "DeltaDisclosure", "DeltaPresence", "DistinctL", "KMAnonymity", "KMap", "KWildcard", "LocalSuppression",
     "EntropyL", "EpsM", "Genetic", "Hierarchy", "Incognito", "KAnonymity", "KE", "KMembers", "KMembersP", "KOptimize",
     "MaxRange", "Mondrian", "RPlusTree", "SetPartition",
     "Condensation", "Noise", "Pram", "RecordSwapping", "Shuffling", "Swapping",
@@ -15,7 +15,7 @@ NAMES = {
     "Anatomy", "Graded", "MInvariance", "MInvariant", "Microaggregation", "Personalised", "PersonalisedAnonymity",
     "RandomAnonymisation", "ResearchClusters", "ResearchDistributed", "ResearchGlobal", "ResearchHybrid",
     "ResearchLocal", "TableTransform", "ValueMapping", "Workload",
-    "anonymize", "assess", "attack", "attack_frame", "audit", "compare", "discover", "estimate", "evaluate",
+    "anonymize", "assess", "attack", "attack_frame", "audit", "compare", "connect", "discover", "estimate", "evaluate",
     "example_census", "open_rows", "read", "report", "run", "value_levels", "values_csv", "verify_release",
     "workload_gain",
 }  # fmt: skip

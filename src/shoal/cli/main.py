@@ -34,6 +34,7 @@ from shoal.cli.listing import list_names
 from shoal.cli.log import app as log
 from shoal.cli.measure import measure
 from shoal.cli.registry import app as registry
+from shoal.cli.remote import app as remote
 from shoal.cli.report import report
 from shoal.cli.reproduce import reproduce
 from shoal.cli.risk import risk
@@ -75,6 +76,7 @@ app.add_typer(hierarchy, name="hierarchy", rich_help_panel=MAKE)
 app.add_typer(vault, name="vault", rich_help_panel=KEEP)
 app.add_typer(registry, name="registry", rich_help_panel=KEEP)
 app.add_typer(log, name="log", rich_help_panel=KEEP)
+app.add_typer(remote, name="remote", rich_help_panel=KEEP)
 app.command(rich_help_panel=MAKE)(serve)
 for command in (reproduce, data, warm):
     app.command(rich_help_panel=FIND)(command)

@@ -16,9 +16,13 @@ from shoal.errors import InputError, VerificationError
 
 if TYPE_CHECKING:
     from shoal.pseudonyms.secrets import Secret
+    from shoal.vault.interpret import Interpreted
+    from shoal.vault.protocol.answering import Answer
+    from shoal.vault.protocol.asking import Refused
     from shoal.vault.seal import Key
 
 PASSPHRASE = "SHOAL_PASSPHRASE"
+_UNCOUNTED = "note: nothing is counted or logged here; a server ('shoal serve') counts what answers tell."
 
 app = typer.Typer(help="Keep what undoes a pseudonymised release in an encrypted file, and use it.")
 
@@ -135,6 +139,13 @@ def interpret(
         typer.Option(metavar="TEXT=COLUMN", help="What the text calls a column. Can be repeated.", show_default=False),
     ] = None,
     is_csv: Annotated[bool, typer.Option("--csv", help="Read it as CSV, as files that end in .csv are.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Count statements again on --release, and turn back only what holds.")
+    ] = False,
+    target: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="With --check: what the classes of a tree are of.", show_default=False),
+    ] = None,
     release: _Release = None,
     passphrase_file: PassphraseFile = None,
     key_file: KeyFile = None,
@@ -143,24 +154,54 @@ def interpret(
     """Turn rules, thresholds and codes in analysis results back; exit 4 where any code could not be."""
     from shoal.io.private import check_private, write_private
     from shoal.vault.files import load, refuse_public
-    from shoal.vault.interpret import Interpreter
 
     place = None if output is None else check_private(output, suffix=output.suffix.lower(), replace=replace)
     if place is not None:
         refuse_public(place, str(output))
+    if check and (release is None or not release.is_dir()):
+        raise InputError("Statements are checked on a release: name its folder by --release.")
     secrets = load(vault, read_key(passphrase_file, key_file), name, release=release or _around(file))
-    reader = Interpreter(secrets, _aliases(alias or []))
-    text = sys.stdin.read() if file is None else _read_text(file)
+    text = sys.stdin.read() if file is None else read_text(file)
     table = is_csv or (file is not None and file.suffix.lower() == ".csv")
-    made = reader.table(text) if table else reader.text(text)
+    aliases = read_aliases(alias or [])
+    if check:
+        made, refused = _checked(secrets, text, release, table, target, aliases)
+    else:
+        made, refused = _interpreted(secrets, text, table, aliases), []
     if place is None:
         sys.stdout.write(made.text)
     else:
         write_private(place, made.text)
-    for one in made.left:
-        print(f"not turned back: {clean(one)}", file=sys.stderr)
+    for what, several in (("refused", refused), ("not turned back", made.left)):
+        for one in several:
+            print(f"{what}: {clean(one)}", file=sys.stderr)
+    print(_UNCOUNTED, file=sys.stderr)
+    if refused:
+        raise VerificationError(f"{len(refused)} statements do not hold on the release, or say too little.")
     if made.left:
         raise VerificationError(f"{len(made.left)} places were not turned back: give an --alias, or write them anew.")
+
+
+def _interpreted(secrets: list[Secret], text: str, table: bool, aliases: dict[str, str]) -> Interpreted:
+    from shoal.vault.interpret import Interpreter
+
+    reader = Interpreter(secrets, aliases)
+    return reader.table(text) if table else reader.text(text)
+
+
+def _checked(
+    secrets: list[Secret], text: str, release: Path | None, table: bool, target: str | None, aliases: dict[str, str]
+) -> tuple[Answer, list[Refused]]:
+    """What a server would answer to the first question of somebody without a budget."""
+    from shoal.vault.protocol.answering import answer
+    from shoal.vault.protocol.asking import Policy, examine
+    from shoal.vault.protocol.folder import counter_of
+    from shoal.vault.protocol.reading import Submission
+
+    given = Submission(text=text, form="csv" if table else "auto", target=target, aliases=aliases)
+    limits = Policy(waiting=1.0, budget=1.0, together=1.0)
+    found = examine(given, counter_of(str(release), secrets), limits)
+    return answer(found, secrets), list(found.refused)
 
 
 def _around(file: Path | None) -> Path | None:
@@ -182,7 +223,8 @@ def read_key(
     accept_short
         Let a passphrase of fewer than 12 characters make something new.
     """
-    from shoal.vault.seal import Key, refuse_readable
+    from shoal.io.rights import refuse_readable
+    from shoal.vault.seal import Key
 
     if passphrase_file is not None and key_file is not None:
         raise InputError("Give either --passphrase-file or --key-file.")
@@ -190,7 +232,7 @@ def read_key(
         return Key.file(key_file)
     if passphrase_file is not None:
         refuse_readable(passphrase_file)
-        line = _read_text(passphrase_file).partition("\n")[0].rstrip("\r")
+        line = read_text(passphrase_file).partition("\n")[0].rstrip("\r")
         return Key.passphrase(line, accept_short=accept_short)
     if os.environ.get(PASSPHRASE):
         return Key.passphrase(os.environ[PASSPHRASE], accept_short=accept_short)
@@ -212,7 +254,8 @@ def _fresh_key(column: str) -> list[Secret]:
     return [SecretKey(column, token_bytes(32))]
 
 
-def _read_text(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """A text file that somebody named."""
     try:
         return path.read_text("utf-8-sig")
     except OSError as error:
@@ -221,7 +264,8 @@ def _read_text(path: Path) -> str:
         raise InputError(f"'{path}' is not UTF-8 text: convert it first.") from None
 
 
-def _aliases(given: list[str]) -> dict[str, str]:
+def read_aliases(given: list[str]) -> dict[str, str]:
+    """What texts call columns, as flags say it."""
     found = dict(text.rsplit("=", 1) for text in given if "=" in text)
     if len(found) < len(given) or not all(found):
         raise InputError("An alias is written TEXT=COLUMN, such as H_age=age.")

@@ -7,15 +7,13 @@ authenticated with the content, so that no byte of a vault can change unnoticed.
 
 from __future__ import annotations
 
-import os
 import secrets
-import stat
 import unicodedata
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from shoal.errors import InputError, MissingExtraError
+from shoal.io.rights import refuse_readable
 
 MAGIC, VERSION = b"SHOALVLT", 1
 # Other files in the same envelope, by their first bytes, and what messages call them.
@@ -89,14 +87,6 @@ class Key:
 
     def __reduce__(self) -> Any:
         raise TypeError("A Key is secret and cannot be serialised.")
-
-
-def refuse_readable(path: str | Path) -> None:
-    """Refuse a file of a passphrase or key that others than its owner can read; pipes and terminals have none."""
-    with suppress(OSError):
-        found = os.stat(path)
-        if os.name == "posix" and stat.S_ISREG(found.st_mode) and found.st_mode & (stat.S_IRGRP | stat.S_IROTH):
-            raise InputError(f"'{path}' can be read by others than its owner: run chmod 600 on it first.")
 
 
 def refuse_short(key: Key, what: str) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 from shoal.errors import InputError, MissingExtraError, VerificationError
 from shoal.io.output import is_release
+from shoal.io.rights import refuse_readable
 from shoal.io.swap import write_whole
-from shoal.vault.seal import refuse_readable
 from shoal.verify.folder import MANIFEST, open_folder
 
 SUFFIX, PUBLIC = ".sig", ".pub"

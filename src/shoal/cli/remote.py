@@ -1,0 +1,137 @@
+"""``shoal remote``: releases of a server, and questions about them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shoal.cli.options import Json
+from shoal.cli.show import clean, say, show_json, show_table
+from shoal.errors import InputError, VerificationError
+
+if TYPE_CHECKING:
+    from shoal.remote import Remote
+
+app = typer.Typer(help="Have releases of a Shoal server, and results on them interpreted.")
+
+_Url = Annotated[
+    str, typer.Argument(metavar="URL", help="The server, such as https://shoal.example.org.", show_default=False)
+]
+_TokenFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Holds the token; else SHOAL_TOKEN does.", show_default=False),
+]
+_Release = Annotated[
+    str, typer.Argument(metavar="RELEASE", help="Its identifier, as 'list' shows it.", show_default=False)
+]
+
+
+@app.callback(invoke_without_command=True)
+def _start(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@app.command("list")
+def list_releases(url: _Url, token_file: _TokenFile = None, as_json: Json = False) -> None:
+    """List the releases that you were granted."""
+    found = _server(url, token_file).releases()
+    if as_json:
+        show_json({"releases": found})
+        return
+    rows = [(one["id"], one["name"], f"{one['rows']:,}", one["statement"], one["created"][:10]) for one in found]
+    show_table(["release", "name", ">rows", "statement", "made"], rows)
+
+
+@app.command()
+def download(
+    url: _Url,
+    release: _Release,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="A new folder for it.", show_default=False)
+    ],
+    token_file: _TokenFile = None,
+    as_json: Json = False,
+) -> None:
+    """Download a release, and verify all that its manifest says."""
+    place = _server(url, token_file).download(release, output)
+    if as_json:
+        show_json({"release": release, "folder": str(place), "passed": True})
+    else:
+        say(f"{place} is what its manifest says.")
+
+
+@app.command()
+def ask(
+    url: _Url,
+    release: _Release,
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FILE]", help="Results; standard input by default.", show_default=False),
+    ] = None,
+    form: Annotated[str, typer.Option(metavar="FORM", help="auto, tree, rules, csv or json.")] = "auto",
+    target: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="What the classes of a tree are of.", show_default=False)
+    ] = None,
+    alias: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TEXT=COLUMN", help="What the text calls a column. Can be repeated.", show_default=False),
+    ] = None,
+    token_file: _TokenFile = None,
+    as_json: Json = False,
+) -> None:
+    """Hand in results on a release; exit 4 where any statement is refused."""
+    from shoal.cli.vault import read_aliases, read_text
+
+    text = sys.stdin.read() if file is None else read_text(file)
+    server = _server(url, token_file)
+    _show(server.ask(release, text, form=form, target=target, aliases=read_aliases(alias or [])), as_json)
+
+
+@app.command()
+def question(
+    url: _Url,
+    key: Annotated[
+        str | None,
+        typer.Argument(metavar="[QUESTION]", help="Its identifier; all of yours by default.", show_default=False),
+    ] = None,
+    token_file: _TokenFile = None,
+    as_json: Json = False,
+) -> None:
+    """Read what became of a question, or list all of yours."""
+    server = _server(url, token_file)
+    if key is not None:
+        _show(server.question(key), as_json)
+        return
+    found = server.questions()
+    if as_json:
+        show_json({"questions": found})
+        return
+    rows = [(one["id"], one["release"], one["state"], one["created"][:16].replace("T", " ")) for one in found]
+    show_table(["question", "release", "state", "asked"], rows)
+
+
+def _server(url: str, token_file: Path | None) -> Remote:
+    from shoal.remote import connect
+
+    return connect(url, token_file=token_file)
+
+
+def _show(found: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        show_json(found)
+    else:
+        sys.stdout.write(found["answer"] or "")
+        for one in found["refused"]:
+            print(f"refused: line {one['line']} {clean(one['why'])}", file=sys.stderr)
+        for one in found["left"]:
+            print(f"not turned back: line {one['line']}: '{clean(one['text'])}' {clean(one['why'])}", file=sys.stderr)
+    if found["state"] == "waiting":
+        print(f"note: it waits for the custodian; ask again for {found['id']}", file=sys.stderr)
+    elif found["refused"] and not as_json:
+        raise VerificationError(f"{len(found['refused'])} statements were refused.")
+    elif found["state"] == "refused" and not as_json:
+        raise InputError("Nothing in it is a statement that can be checked: see what results are read.")
