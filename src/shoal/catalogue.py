@@ -75,6 +75,7 @@ _TABLE: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "model": {
         "k": ("shoal.models.size:KAnonymity", "Every class has at least k records (or people)."),
+        "k-m": ("shoal.models.items:KMAnonymity", "Up to m known items of a person are shared by at least k records of a class, or by none."),
         "k-wildcard": ("shoal.models.size:KWildcard", "Every record could be at least k of the release, where * counts as any value."),
         "k-map": ("shoal.models.population:KMap", "At least k people of the population match the cells of every class."),
         "delta-presence": ("shoal.models.population:DeltaPresence", "Of the people of the population who match a class, a share within limits is in it."),

@@ -31,6 +31,7 @@ from shoal.io.vouching import bring_terms
 from shoal.judging.beforehand import all_models, refuse_beforehand
 from shoal.judging.enforce import enforce
 from shoal.judging.feasible import vacuous, whole_reference
+from shoal.judging.items import asked_items
 from shoal.judging.refusals import refuse_measured, refuse_misfits, refuse_unknown_codes
 from shoal.judging.splits import other_references, split_verdicts
 from shoal.measures.every import every_score
@@ -44,6 +45,7 @@ from shoal.pseudonyms.sensitive import refuse_uncodable
 from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.became import chosen
 from shoal.recoding.counterfeits import with_counterfeits
+from shoal.recoding.items import with_items
 from shoal.recoding.output import Output
 from shoal.recoding.overlaps import overlap_report
 from shoal.recoding.publish import Published, publish_tables
@@ -155,7 +157,7 @@ class Run:
             rows, judge = self._opened(table)
 
         progress("judging the classes")
-        recoded = apply_recoding(rows, recoding)
+        recoded = with_items(apply_recoding(rows, recoding), asked_items(judge))
         refuse_misfits(recoded, self.models, output.suppressed, method.kind)
         held = enforce(recoded, judge, method.share_allowed(table.n), method.limit_words)
         released, keys_used = pseudonymise(held, self.keys, self.token_key, self.codes)
@@ -225,6 +227,7 @@ def _facts(released: Released, measured: Measured) -> dict[str, Any]:
         **release_facts(released),
         "search": dict(released.recoding.notes),
         "chosen": chosen(released),
+        "items": dict(released.items),
         "counts": {
             "read": table.n_read,
             "dropped": table.n_dropped,

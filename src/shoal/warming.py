@@ -78,6 +78,7 @@ def _work(job: str) -> str:
         _assess()
     elif job == "engines":
         Places(np.zeros((1, 1), dtype=np.int64)).of(np.zeros((1, 1), dtype=np.int64))
+        _hold_items()
     else:
         name, _, many = job.partition(", ")
         kinds = ("large",) if many else _KINDS
@@ -137,6 +138,16 @@ def _attack() -> None:
             release = _release(name, _SETTINGS.get(name, [{}])[0], _table(kind))
             if release is not None:
                 attack(release)
+
+
+def _hold_items() -> None:
+    """A release of items."""
+    from shoal.io.source import read
+    from shoal.pipeline import anonymize
+
+    rows = generate(_SMALL, seed=1).select("sex", has="diagnosis").drop_nulls()
+    table = read(rows, quasi=["sex"], sensitive=["has"], settings={"has": {"items": "|"}})
+    anonymize(table, models=["k=3", "k-m=3"], seed=1)
 
 
 def _measure() -> None:

@@ -142,6 +142,7 @@ CODES = ["W-NO-K", "W-RA-LINK", "W-PP-REV", "W-EXACT-QI", "W-PERTURBED", "W-UNMO
 # Each in the company of 'k'; 'on' names the texts or the numbers.
 MODELS: list[Spec] = [
     {"name": "k", "k": 3},
+    {"name": "k-m", "k": 2, "m": 2, "on": "s"},
     {"name": "k-wildcard", "k": 4},
     {"name": "k-map", "k": 6},
     {"name": "k-map", "k": 6, "fraction": 0.2},
@@ -203,10 +204,16 @@ ILLNESS = [["flu", "caught", "*"], ["cold", "caught", "*"], ["gout", "other", "*
 
 
 def read(
-    frame: pl.DataFrame, name: str = "", *, numbers: bool = False, guard: bool = False, population: bool = False
-) -> Any:
-    """The table as an algorithm of this name needs it; of its population it is every other person."""
+    frame: pl.DataFrame, name: str = "", *, numbers: bool = False, guard: bool = False, population: bool = False,
+    items: bool = False,
+) -> Any:  # fmt: skip
+    """The table as an algorithm of this name needs it; of its population it is every other person.
+
+    With ``items`` everybody has two illnesses.
+    """
     given = set(frame.columns)
+    if items:
+        frame = frame.with_columns(s=pl.col("s") + ";" + pl.col("s").reverse())
     sensitive = ["s", "n"] if numbers or name in NEED_NUMBERS else ["s"]
     found = trees(frame) if name in NEED_TREES else {}
     if name == "personalised" or guard:
@@ -214,6 +221,7 @@ def read(
     return shoal.read(
         frame, key="id", quasi=QUASI, sensitive=sensitive, hierarchies=found, guard="guard" if guard else None,
         population=pl.concat([frame, frame]) if population else None,
+        settings={"s": {"items": ";"}} if items else None,
         drop=sorted(given - {"id", *QUASI, *sensitive, *(["guard"] if guard else [])}),
     )  # fmt: skip
 

@@ -280,3 +280,20 @@ def test_only_what_was_tried_is_said_to_run(tmp_path: Path, monkeypatch: pytest.
     text = recipe_text(tried(draft), tmp_path)
     assert "It runs as it is" not in text
     assert "Not tried" in text
+
+
+def test_cells_of_several_items_are_recognised_and_the_recipe_runs(tmp_path: Path) -> None:
+    codes = ["I10", "E11", "F32", "J45", "M54"]
+    lists = [";".join(sorted({codes[i % 5], codes[i // 5 % 5], codes[i * 7 % 3]})) for i in range(300)]
+    frame = pl.DataFrame({"age": [20 + i % 60 for i in range(300)], "sex": ["f", "m"] * 150, "codes": lists})
+    frame.write_csv(tmp_path / "a.csv")
+    code, out, err = shell("start", tmp_path / "a.csv", "-o", tmp_path / "recipe.toml")
+    assert (code, err) == (0, "")
+    recipe = load_recipe(tmp_path / "recipe.toml")
+    assert recipe.roles.sensitive == ["codes"]
+    assert recipe.columns["codes"].items == ";"
+    assert {"name": "k-m", "k": 3, "m": 2, "on": "codes"} in recipe.models
+    code, out, err = shell("run", tmp_path / "recipe.toml")
+    assert (code, err) == (0, "")
+    assert "3^2-anonymous on codes" in out
+    assert "Items of codes:" in out

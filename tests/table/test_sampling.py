@@ -113,6 +113,13 @@ def test_a_number_is_not_published_since_it_would_tell_how_many_were_suppressed(
     assert "137" not in json.dumps({key: one for key, one in release.manifest.items() if key != "classes"})
 
 
+def test_rows_of_missing_cells_are_left_out_of_the_sample() -> None:
+    gaps = ROWS.with_columns(age=pl.when(pl.col("age") != 33).then("age"))
+    table = shoal.read(gaps, **ROLES, identifiers=["id"], sample=0.5, seed=1, missing="drop")
+    assert table.n + table.n_dropped == table.domain.sample.drawn == table.n_read
+    assert table.dropped.height == 900 - table.n
+
+
 RECIPE = """
 seed = 1
 [source]

@@ -22,6 +22,8 @@ DISTANCES = ("equal", "ordered", "hierarchical", "variational", "kl")
 EDGES: list[tuple[str, dict[str, Any], str, tuple[list[Any], list[Any]]]] = [
     ("k", {}, "k", COUNT),
     ("k-wildcard", {}, "k", COUNT),
+    ("k-m", {"m": 2}, "k", COUNT),
+    ("k-m", {"k": 2}, "m", ([1, 4], [0, 5, 1.5, True, "2", None])),
     ("k-map", {}, "k", COUNT),
     ("k-map", {"k": 2}, "fraction", POSITIVE_SHARE),
     ("k-map", {"k": 2, "fraction": 1}, "significance", ([0.001, 0.5], [0, -1, 0.501, math.nan, True, None])),
@@ -105,6 +107,7 @@ LIMITS: list[tuple[dict[str, Any], float, str]] = [
     ({"name": "t-closeness", "t": 0.25}, 0.25, "t-closeness = 0.25 on s"),
     ({"name": "alpha-k-simple", "alpha": 0.5, "k": 9, "value": "a"}, 0.5, "alpha-k-simple = 0.5 on s"),
     ({"name": "k-wildcard", "k": 5}, 5, "k-wildcard = 5"),
+    ({"name": "k-m", "k": 5, "m": 2}, 5, "k-m = 5 on s"),
     ({"name": "k-map", "k": 5}, 5, "k-map = 5"),
     ({"name": "k-map", "k": 5, "fraction": 0.1, "significance": 0.05}, 2, "k-map = 5"),
     ({"name": "delta-presence", "delta_min": 0.1, "delta_max": 0.5}, 0.5, "delta-presence = 0.5"),

@@ -15,6 +15,7 @@ from shoal.verify.words import needed_codes, statement
 
 MODELS: dict[str, dict[str, Any]] = {
     "k": {"k": 5},
+    "k-m": {"k": 5, "m": 2},
     "k-wildcard": {"k": 5},
     "k-map": {"k": 5},
     "delta-presence": {"delta_min": 0.1, "delta_max": 0.5},

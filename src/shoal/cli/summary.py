@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.cli.lost import loss_lines, next_lines, overlap_lines, short
+from shoal.cli.lost import item_lines, loss_lines, next_lines, overlap_lines, short
 from shoal.cli.show import ARROWS, figure, plain, say, share, show_table, target_label, verdict_rows
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def release_data(release: Release | Written, folder: Path | None) -> dict[str, A
         "attacks": evidence["attacks"],
         "formulas": evidence.get("formulas"),
         "sample": evidence.get("sample"),
+        "items": evidence.get("items", {}),
         "vault": evidence.get("vault"),
         "registry": evidence.get("registry"),
         "algorithm": evidence["algorithm"],
@@ -77,7 +78,7 @@ def show_release(release: Release | Written, folder: Path | None, *, measures: b
         title="Verdicts",
     )
     scores = score_data(evidence["measures"])
-    say(*loss_lines(evidence["chosen"]["columns"], scores))
+    say(*loss_lines(evidence["chosen"]["columns"], scores), *item_lines(evidence.get("items", {})))
     if measures:
         show_scores(scores)
     if evidence["attacks"]:

@@ -34,6 +34,7 @@ class ColumnSettings(Section):
     top: Annotated[Any, BeforeValidator(entries.check_end)] = None
     bottom: Annotated[Any, BeforeValidator(entries.check_end)] = None
     round: Annotated[float | None, Field(gt=0, allow_inf_nan=False, strict=False)] = None
+    items: str | None = None
 
 
 class PolicySettings(Section):

@@ -167,7 +167,8 @@ def whole_policies(domain: Domain) -> dict[str, dict[str, Any]]:
 
 def whole_hierarchies(domain: Domain) -> dict[str, list[list[str]]]:
     """Every hierarchy with all its values; for the gate alone."""
-    return {name: column.hierarchy.rows() for name, column in domain.columns.items() if column.hierarchy is not None}
+    trees = {name: column.hierarchy or column.tree for name, column in domain.columns.items()}
+    return {name: tree.rows() for name, tree in trees.items() if tree is not None}
 
 
 def statement(
@@ -249,7 +250,7 @@ def _released_column(
             found["answers"] = True
         shift = domain.schema.spec(name).shift
         return found if shift is None else found | {"type": "date", "days": shift["days"]}
-    if entry["role"] == "sensitive" and name in released.changed:
+    if entry["role"] == "sensitive" and name in released.changed and entry["cells"] == "value":
         return entry | {"cells": "label"}
     if entry["role"] != "quasi" or released.made.generalises:
         return entry
@@ -265,6 +266,8 @@ def _released_column(
 
 def _explained(entry: dict[str, Any], domain: Domain) -> dict[str, Any]:
     """A column with how several values of a cell are written, and with what was done to it before it was coded."""
+    if entry["cells"] == "items":
+        entry = entry | {"several": domain.schema.spec(entry["name"]).items}
     if entry["cells"] in SEVERAL:
         entry = entry | {"several": SEVERAL[entry["cells"]]}
     done = domain.schema.spec(entry["name"]).techniques
@@ -285,7 +288,10 @@ def _standing(
     if column is not None and released.made.generalises and name in released.cells:
         starred = {ROOT} if suppressed == "star" and released.n_suppressed else set()
         return starred | set(released.cells[name].texts().unique().to_list()) if column.cells == "label" else set()
-    return set() if published is None else published.texts(name)
+    found = set() if published is None else published.texts(name)
+    if column is not None and column.cells == "items":
+        return {label for text in found for label in text.split(str(column.spec.items))}
+    return found
 
 
 def _column(
@@ -300,6 +306,8 @@ def _column(
         entry["columns"] = file_columns(column)
     if column.cells in ("bounds", "representative") and column.type in ("numeric", "date"):
         entry["null"] = ROOT
+    if column.tree is not None:
+        entry |= shown_entry(column.tree, standing or ())
     if column.hierarchy is not None and (column.cells == "label" or column.role == "sensitive"):
         entry |= {"hierarchy": column.hierarchy.rows()} if standing is None else shown_entry(column.hierarchy, standing)
     if column.type == "ordinal":

@@ -52,13 +52,14 @@ def _by_recipe(column: Column) -> Iterator[str]:
     plain = None if column.policy is None else column.policy.plain
     if plain is not None and ("intervals" in plain or "sets" in plain):
         yield from _texts(dict(plain))
-    if column.hierarchy is not None and column.hierarchy.rule is not None:
-        yield from _texts(dict(column.hierarchy.rule))
+    tree = column.hierarchy or column.tree
+    if tree is not None and tree.rule is not None:
+        yield from _texts(dict(tree.rule))
 
 
 def _labels(column: Column) -> Iterator[str]:
     """All labels of a public hierarchy; else those above the values, unless they are made of values."""
-    tree = column.hierarchy
+    tree = column.hierarchy or column.tree
     if tree is None or (tree.rule is not None and "quantiles" in tree.rule):
         return
     values = () if tree.public else tree.leaf_code

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from shoal.errors import ParameterError
 from shoal.judging.feasible import refuse_infeasible
+from shoal.judging.items import refuse_items
 from shoal.judging.refusals import refuse_named_values, refuse_neutral, refuse_sets, refuse_settings, refuse_unprotected
 from shoal.kinds.base import Kind
 from shoal.models.base import Model
@@ -60,6 +61,7 @@ def refuse_beforehand(rows: Rows, judge: Judge, empty: Vacuous, output: Output, 
         Models that cannot fail on the table, which protect nothing.
     """
     refuse_sets(rows.domain, judge, method.judges_sets)
+    refuse_items(rows.domain, judge.models, invents=method.invents)
     refuse_named_values(rows.domain, judge.models, rows.domain.schema.coded)
     refuse_unprotected(rows.domain, judge.models, empty, output.acknowledged, method.kind)
     refuse_settings(rows.domain, output.order, output.acknowledged)

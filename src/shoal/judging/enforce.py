@@ -35,6 +35,7 @@ def enforce(released: Released, judge: Judge, limit: float, words: str | None = 
             stats = with_population(stats, cells, rows.domain.population, presence=judge.needs_presence)
         if judge.needs_anybody:
             stats = with_anybody(stats, list(released.cells.values()))
+        stats = replace(stats, shared=released.shared)
         stats = rows.of_people(stats, classes, _guarded(judge), released.recoding.lifted)
         good = _good(released, judge, stats)
         if good.all():

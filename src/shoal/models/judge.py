@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.kernels.judge import rules as kernel
 from shoal.models.base import Model, merging_keeps, smallest_class
-from shoal.models.rules import BALANCED, BREACH, DISCLOSURE, MATCHES, PRESENCE, Reference, Rule
+from shoal.models.rules import BALANCED, BREACH, DISCLOSURE, MATCHES, PRESENCE, SHARED, Reference, Rule
 from shoal.table.stats import Attribute, GroupStats, Histogram, Key
 
 _EMPTY = np.empty(0, dtype=np.float64)
@@ -102,6 +102,9 @@ class Judge:
         if rule.op == BREACH:
             # Nor is there a breach before it is known which nodes stand for sensitive values.
             found = (stats.breaches or {}).get((rule.names[0], int(rule.p0)))
+            return found if found is not None else np.full(stats.sizes.size, np.nan)
+        if rule.op == SHARED:
+            found = (stats.shared or {}).get((rule.names[0], int(rule.p0)))
             return found if found is not None else np.full(stats.sizes.size, np.nan)
         if rule.op == MATCHES:
             return _figure(stats.population, stats)

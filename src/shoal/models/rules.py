@@ -20,6 +20,8 @@ BALANCED = -2
 DISCLOSURE = -3
 # Rules on how many people of the population match a group's cells, and on which share of them the group is.
 MATCHES, PRESENCE = -4, -5
+# A rule on how few records of a group share items that are published of them.
+SHARED = -6
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

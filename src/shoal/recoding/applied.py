@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -57,6 +58,8 @@ class Released:
         Column to the name of its coding (:mod:`shoal.kinds.codings`).
     recoding
         What the algorithm handed over.
+    shared, items
+        Of columns of items: the fewest records of each class that share so many of them, and what became of them.
     """
 
     rows: Rows
@@ -70,6 +73,8 @@ class Released:
     rewriting: Mapping[str, Rewriting] = field(default_factory=dict)
     coded: Mapping[str, str] = field(default_factory=dict)
     recoding: Recoding = field(default_factory=Recoding)
+    shared: Mapping[tuple[str, int], np.ndarray] = field(default_factory=dict)
+    items: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def domain(self) -> Domain:
@@ -143,7 +148,8 @@ class Released:
         kept = np.flatnonzero(~bad)
         cells = {name: column.take(kept) for name, column in self.cells.items()}
         rewriting = of_classes(self.rewriting, kept)
-        return replace(self, classmap=self.classmap.keep(~bad), cells=cells, rewriting=rewriting)
+        shared = {key: figures[kept] for key, figures in self.shared.items()}
+        return replace(self, classmap=self.classmap.keep(~bad), cells=cells, rewriting=rewriting, shared=shared)
 
     def price_stats(self) -> PriceStats:
         """What measures see."""

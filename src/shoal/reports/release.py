@@ -20,6 +20,7 @@ _CELLS = {
     "label": "a label of the hierarchy in the manifest",
     "set": "a value, or a set {a|b}",
     "value": "as it was collected",
+    "items": "items, or labels above them, with a mark between; <none> where none is left",
     "bounds": "the lowest and the highest possible value",
     "representative": "one value for the whole class, in the middle of what is possible, not the person's own",
 }

@@ -29,6 +29,10 @@ _BY_TRAIT = {
         "between columns are weaker than they were."
     ),
 }
+_ITEMS = (
+    "Cells of items name what a record has, each label once, as fine as its class allows: count records by label, or "
+    "by a level that every label has reached, and take one that is not there as unknown."
+)
 _CODES = "Codes stand for values: they can be counted and compared, and say nothing else."
 _LEFT_OUT = "Records may have been left out, unusual ones first: what is rare may be more frequent than it is here."
 _STARRED = "Rows of stars were suppressed: leave them out, and count what is rare as a lower limit."
@@ -47,6 +51,7 @@ def use_of_cells(manifest: Mapping[str, Any]) -> list[str]:
     plain = [one for one in manifest["columns"] if one["role"] != "quasi" and one["cells"] == "value"]
     if any("coded" not in one for one in plain) and not made.has(Trait.GROUPS):
         found.append(_EXACT)
+    found += [_ITEMS] if any(one["cells"] == "items" for one in manifest["columns"]) else []
     found += [_CODES] if coded else []
     found += [_PEOPLE] if manifest["people"] else []
     found += [_drawn(manifest["sample"])] if "sample" in manifest else []

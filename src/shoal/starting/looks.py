@@ -29,6 +29,7 @@ _ICD = r"^[A-TV-Z]\d[0-9A-Z](?:\.?[0-9A-Z]{1,4})?[*+!]?$"
 _TWO_NAMES = r"^\p{Lu}[\p{L}'’\-]+(?:,? \p{Lu}[\p{L}'’.\-]*){1,3}$"
 _WORDS = r"\p{L}{2,}"
 _TEXT_WORDS, _TEXT_LENGTH = 4, 25
+_MARKS, _SEVERAL, _LONGEST_ITEM = ("|", ";"), 0.3, 40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,12 +46,15 @@ class Look:
         Whether cells are codes of diseases.
     names
         Whether cells are two or more capitalised words, as people's names are.
+    items
+        What stands between several items that many cells hold; None where cells are single values.
     """
 
     direct: str | None = None
     text: bool = False
     icd: bool = False
     names: bool = False
+    items: str | None = None
 
 
 def look(values: pl.Series) -> Look:
@@ -71,7 +75,18 @@ def look(values: pl.Series) -> Look:
         text=float(long.mean() or 0) >= 0.2 and texts.len() >= 5,  # type: ignore[arg-type]
         icd=_share(texts, _ICD) >= 0.95,
         names=_share(texts, _TWO_NAMES) >= 0.9,
+        items=next((mark for mark in _MARKS if _are_items(texts, mark)), None),
     )
+
+
+def _are_items(texts: pl.Series, mark: str) -> bool:
+    """Whether many cells hold several short items, which come again in other cells."""
+    several = texts.filter(texts.str.contains(mark, literal=True))
+    if several.len() < max(5, _SEVERAL * texts.len()):
+        return False
+    items = texts.str.split(mark).explode().str.strip_chars()
+    items = items.filter(items != "")
+    return 2 * items.n_unique() <= items.len() and (items.str.len_chars().max() or 0) <= _LONGEST_ITEM  # type: ignore[operator]
 
 
 def numbers_look(values: pl.Series) -> str | None:

@@ -66,6 +66,8 @@ def propose(
             role, why, sure = "subject", subject[1], True
         else:
             role, why, sure = _role(one)
+            if subject is not None and one.look.items is not None and role == "sensitive":
+                role, why = "drop", f"{why}: put all items of a person into one row to release them"
         found[name] = dressed(Proposal(name=name, role=role, why=why, sure=sure), one)
     return _within(_with_quasi(found, facts, set(given or {})), facts, set(given or {}))
 
@@ -74,7 +76,7 @@ def dressed(proposal: Proposal, one: Facts) -> Proposal:
     """The same with what its role asks for: settings, a hierarchy, a model."""
     released = proposal.role in ("quasi", "sensitive", "neutral")
     tree = tree_of(one) if proposal.role == "quasi" else None
-    settings = _settings(one) if released or proposal.role == "weight" else {}
+    settings = _settings(one, proposal.role) if released or proposal.role == "weight" else {}
     if tree is not None and tree.type is not None:
         settings["type"] = tree.type
     return replace(
@@ -92,11 +94,17 @@ def _role(one: Facts) -> tuple[str, str, bool]:
         return "drop", "has no value but one" if one.distinct else "is empty", True
     if one.problem:
         return "drop", one.problem, False
-    for rule in (_identifying, _textual, _telling, _by_values):
+    for rule in (_listing, _identifying, _textual, _telling, _by_values):
         found = rule(one)
         if found is not None:
             return found
     return "drop", f"has {one.distinct:,} different texts", False
+
+
+def _listing(one: Facts) -> tuple[str, str, bool] | None:
+    if one.look.items is None or one.named == "name" or one.named in DIRECT:
+        return None
+    return "sensitive", f"cells of several items, with '{one.look.items}' between", False
 
 
 def _identifying(one: Facts) -> tuple[str, str, bool] | None:
@@ -165,9 +173,11 @@ def _a(words: str) -> str:
     return f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
 
 
-def _settings(one: Facts) -> dict[str, Any]:
+def _settings(one: Facts, role: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    if one.order:
+    if one.look.items is not None and role == "sensitive":
+        found["items"] = one.look.items
+    elif one.order:
         found |= {"type": "ordinal", "order": list(one.order)}
     elif one.type == "date" and (one.formats or one.timed):
         found["type"] = "date"
@@ -179,7 +189,12 @@ def _settings(one: Facts) -> dict[str, Any]:
 
 
 def _model(one: Facts) -> dict[str, Any]:
-    """What guards a sensitive column: different values in every class, or a likeness to all where one prevails."""
+    """What guards a sensitive column: different values in every class, or a likeness to all where one prevails.
+
+    Of items, that a few known ones are shared.
+    """
+    if one.look.items is not None:
+        return {"name": "k-m", "k": 3, "m": 2, "on": one.name}
     if one.common > _SKEWED:
         return {"name": "t-closeness", "t": 0.4, "on": one.name}
     return {"name": "distinct-l", "l": 2 if one.distinct < 4 else 3, "on": one.name}

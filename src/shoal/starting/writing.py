@@ -90,7 +90,7 @@ def _columns(draft: Draft) -> list[str]:
         settings = dict(one.settings) | own_numbers.get(name, {})
         if name in own_markers:
             settings["missing_markers"] = own_markers[name]
-        if one.role == "sensitive" and draft.facts[name].non_answers:
+        if one.role == "sensitive" and draft.facts[name].non_answers and "items" not in settings:
             settings["non_answers"] = list(draft.facts[name].non_answers)
         if settings:
             parts.append(f"[columns.{_key(name)}]\n" + _entries(settings))
@@ -119,6 +119,8 @@ def _models(draft: Draft) -> str:
 def _promise(model: Mapping[str, Any]) -> str:
     if model["name"] == "distinct-l":
         return f"at least {model['l']} different values among those who look the same"
+    if model["name"] == "k-m":
+        return f"at least {model['k']} of those who look the same share any {model['m']} items, or none does"
     return "those who look the same are not too unlike all others"
 
 

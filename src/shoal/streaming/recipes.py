@@ -237,6 +237,12 @@ def refuse_misplaced(recipe: Recipe) -> None:
     """Refuse a source that its engine does not read."""
     name, source = recipe.engine.name, recipe.source
     _refuse_notations(recipe)
+    first = next((column for column, entry in recipe.columns.items() if entry.items is not None), None)
+    if first is not None:
+        raise RecipeError(
+            f"The engine '{name}' takes cells as they are, and those of '{first}' hold items: use the engine "
+            f"'{MEMORY}'."
+        )
     if recipe.sample is not None:
         raise RecipeError(
             f"The engine '{name}' does not draw samples: use the engine '{MEMORY}', or draw the sample in the source."

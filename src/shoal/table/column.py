@@ -49,6 +49,8 @@ class Column:
         How many people have each code, None where rows are people.
     crowd
         How many people must have a value for it to be published as the end of an interval.
+    tree
+        Of a column whose cells hold items: the hierarchy of these, None where there is none.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Column:
     policy: Policy | None = None
     people: np.ndarray | None = None
     crowd: int = 1
+    tree: Hierarchy | None = None
 
     @cached_property
     def card(self) -> int:
@@ -84,7 +87,7 @@ class Column:
     def cells(self) -> str:
         """Cell kind in a release: by kind and style, or value for columns that are never generalised."""
         if self.role != "quasi":
-            return "value"
+            return "value" if self.spec.items is None else "items"
         if self.kind == TREE:
             return "label"
         if self.spec.style != "auto":

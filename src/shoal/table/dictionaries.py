@@ -16,6 +16,7 @@ from shoal.hierarchy.values import format_date, format_number
 from shoal.table.coding import canonical_text, code_dates, code_numbers, code_texts, infer_type
 from shoal.table.column import FLAT, INTERVAL, TREE, Column, counted
 from shoal.table.holding import is_held, told
+from shoal.table.items import different_items, item_tree
 from shoal.table.schema import ColumnSpec, Schema
 
 Coded = tuple[Column, np.ndarray]
@@ -25,6 +26,8 @@ def code_column(name: str, schema: Schema, series: pl.Series, source: Any) -> Co
     """The dictionary of one column and its rows' codes (int32); ``source`` is its hierarchy, or makes it."""
     spec = schema.spec(name)
     role = schema.role(name) or ""
+    if spec.items is not None:
+        return _item_column(name, role, series, source, spec)
     kind_of_data = infer_type(name, series, spec)
     if spec.domain is not None and kind_of_data not in ("numeric", "date"):
         raise ParameterError(f"Column '{name}' is {kind_of_data}: a domain is for numbers and dates.")
@@ -58,6 +61,17 @@ def code_held(name: str, schema: Schema, series: pl.Series, source: Any) -> Code
 def _places(series: pl.Series) -> np.ndarray:
     """Places of texts in the list of the different ones, the last for null."""
     return series.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+
+
+def _item_column(name: str, role: str, series: pl.Series, source: Any, spec: ColumnSpec) -> Coded:
+    """Cells that hold several items are texts like others; a hierarchy is one of their items."""
+    texts, mark = canonical_text(series), str(spec.items)
+    tree = source(different_items(texts, mark)) if callable(source) else source
+    codes, values = code_texts(name, texts, None)
+    column, coded = _finish(
+        codes, values, name=name, role=role, type="categorical", kind=FLAT, numbers=None, hierarchy=None, spec=spec
+    )
+    return replace(column, tree=None if tree is None else item_tree(name, texts, mark, tree)), coded
 
 
 def _number_column(

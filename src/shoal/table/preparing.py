@@ -16,6 +16,7 @@ from shoal.hierarchy.hierarchy import MISSING
 from shoal.hierarchy.values import format_number
 from shoal.table.coding import canonical_text
 from shoal.table.holding import all_told
+from shoal.table.items import as_items
 from shoal.table.schema import ColumnSpec
 from shoal.table.techniques import Derived, End, no_column
 
@@ -74,6 +75,8 @@ def prepared(frame: pl.DataFrame, specs: Mapping[str, ColumnSpec], subject: str 
             series = _changed(series, spec, people)
         if spec.techniques and series.dtype == pl.String:
             series = series.replace(MISSING, None)
+        if spec.items is not None:
+            series = as_items(series, spec.items)
         found.append(series)
     return frame.with_columns(found)
 

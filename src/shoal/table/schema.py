@@ -60,6 +60,8 @@ class ColumnSpec:
         ``at`` and ``as``, a text, a number or ``"mean"``.
     round
         The base that numbers between the ends are rounded to.
+    items
+        What stands between the items of a sensitive column whose cells hold several, such as ``"|"``.
     """
 
     type: str | None = None
@@ -81,6 +83,7 @@ class ColumnSpec:
     top: End | Any = None
     bottom: End | Any = None
     round: Any = None
+    items: str | None = None
 
     def __post_init__(self) -> None:
         self._check_techniques()
@@ -108,6 +111,8 @@ class ColumnSpec:
         object.__setattr__(self, "missing_markers", _as_read("missing_markers", self.missing_markers))
         if self.order is not None:
             object.__setattr__(self, "order", _as_read("order", self.order))
+        if self.items is not None:
+            _check_items(self)
         if self.type == "ordinal" and not self.order:
             raise ParameterError("An ordinal column needs its 'order': the list of its values, lowest first.")
 
@@ -284,6 +289,8 @@ class Schema:
 
     def _check_codes(self, roles: Mapping[str, str]) -> None:
         for name, spec in self.specs.items():
+            if spec.items is not None and roles.get(name) not in ("sensitive", "drop"):
+                raise SchemaError(f"Column '{name}' holds items, which is for sensitive columns: give it that role.")
             if spec.code is not None and roles.get(name) != "sensitive":
                 raise SchemaError(
                     f"Column '{name}' is to be coded, which is for sensitive columns: a quasi-identifier is "
@@ -297,6 +304,19 @@ class Schema:
         if name in found:
             raise SchemaError(f"Column '{name}' has two roles, {found[name]} and {role}: keep one.")
         found[name] = role
+
+
+def _check_items(spec: ColumnSpec) -> None:
+    mark = spec.items
+    if not isinstance(mark, str) or len(mark) != 1 or mark.isalnum() or mark in "*<>\\_" or not mark.isprintable():
+        raise ParameterError(
+            f"The 'items' of a column must be the one character between them, such as '|' or ';'. Got {shown(mark)}."
+        )
+    others = {"type": spec.type not in (None, "categorical"), "order": spec.order, "code": spec.code,
+              "shift": spec.shift, "non_answers": spec.non_answers}  # fmt: skip
+    first = next((name for name, given in others.items() if given), None)
+    if first is not None:
+        raise ParameterError(f"The '{first}' of a column is for single values, and its cells hold items: leave it out.")
 
 
 def _as_read(what: str, given: Sequence[Any]) -> tuple[Any, ...]:

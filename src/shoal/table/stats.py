@@ -94,6 +94,9 @@ class GroupStats:
         matches two groups.
     anybody
         Rows that each group could be, where ``*`` counts as any value; None before there are cells.
+    shared
+        By column of items and number of them: the fewest records of each group that share so many or fewer items, nan
+        where none has any; None before it is known what becomes of them.
     """
 
     sizes: np.ndarray
@@ -105,6 +108,7 @@ class GroupStats:
     population: np.ndarray | None = None
     presence: np.ndarray | None = None
     anybody: np.ndarray | None = None
+    shared: Mapping[tuple[str, int], np.ndarray] | None = None
 
 
 def attribute(domain: Domain, names: Sequence[str], *, people: bool | None = None) -> Attribute:

@@ -201,7 +201,8 @@ def take_rows(table: Table, rows: np.ndarray) -> Table:
 
 def with_sample(table: Table, sample: Sample, others: pl.DataFrame) -> Table:
     """The same table, told that it was drawn, and of which other rows: nothing published may tell about them either."""
-    dropped = others if table.dropped is None else pl.concat([table.dropped, others], how="diagonal_relaxed")
+    left_out = [all_told(one) for one in (table.dropped, others) if one is not None]
+    dropped = pl.concat(left_out, how="diagonal_relaxed")
     return replace(table, dropped=dropped).knowing(sample=sample)
 
 

@@ -13,6 +13,7 @@ from shoal.verify.claims import Claims, Column
 from shoal.verify.classes import Classes, Look, digest_values, order_classes
 from shoal.verify.coded import Coded
 from shoal.verify.facts import Attribute, Facts
+from shoal.verify.items import labels, paths, well_written
 from shoal.verify.tally import Counts, Dictionary
 from shoal.verify.types import Check
 from shoal.verify.values import canonical
@@ -145,6 +146,7 @@ def _expected(column: Column) -> str:
         "value": "values",
         "bounds": "two ends in order",
         "representative": "values",
+        "items": "items",
     }[column.cells]
 
 
@@ -159,12 +161,24 @@ def _demands(column: Column, attribute: Attribute) -> list[tuple[np.ndarray, str
             found.append((~outside, "something outside its declared domain"))
     if column.reads == "ordinal":
         found.append((_is_one_of(attribute, column.order or (), column), "something outside its order"))
+    if column.cells == "items":
+        return [_items_fit(column, attribute)]
     if column.hierarchy is not None:
         lifted = column.cells == "label"
         nodes = {label for row in column.hierarchy for label in (row if lifted else row[:1])}
         what = "node" if lifted else "leaf"
         found.append((_is_one_of(attribute, nodes, column), f"something that is no {what} of its hierarchy"))
     return found
+
+
+def _items_fit(column: Column, attribute: Attribute) -> tuple[np.ndarray, str]:
+    """Which cells are written as cells of items are, with labels of the hierarchy where there is one."""
+    known, mark = paths(column), column.mark or ""
+    fits = [
+        text is None or (well_written(text, mark) and (not known or all(one in known for one in labels(text, mark))))
+        for text in attribute.texts.to_list()
+    ]
+    return np.array(fits, dtype=bool), "something that is no list of items, or has one that its hierarchy lacks"
 
 
 def _is_one_of(attribute: Attribute, texts: Any, column: Column) -> np.ndarray:

@@ -21,7 +21,7 @@ from shoal.verify.values import canonical
 
 ROLES = ("quasi", "sensitive", "neutral", "pseudonym")
 TYPES = ("numeric", "date", "ordinal", "categorical")
-CELLS = ("interval", "label", "set", "value", "bounds", "representative")
+CELLS = ("interval", "label", "set", "value", "bounds", "representative", "items")
 KINDS = ("generalised", "randomised", "pseudonymised", "microaggregated", "bucketised", "perturbed")
 # The marks before, between and behind several values of one cell, by the kind of cells.
 SEVERAL = {"set": "{|}", "interval": "[,]"}
@@ -37,7 +37,7 @@ class Column:
 
     ``coded`` says how what is published stands for the values, None where it is the values, and ``answers`` that no
     code stands for a non-answer. A ``hierarchy`` that is not ``whole`` has the labels that stand in the release, and
-    null for what is not said.
+    null for what is not said. ``mark`` stands between items, where cells hold several.
     """
 
     name: str
@@ -54,6 +54,7 @@ class Column:
     days: int | None = None
     answers: bool = False
     whole: bool = False
+    mark: str | None = None
 
     @property
     def files(self) -> Sequence[str]:
@@ -221,8 +222,9 @@ def _column(entry: Any) -> Column:
         days=field(entry, "days", int, where) if entry.get("coded") == "shifted" else None,
         answers=field({"answers": False, **entry}, "answers", bool, where),
         whole=field({"whole": False, **entry}, "whole", bool, where),
+        mark=field(entry, "several", str, where) if entry.get("cells") == "items" else None,
     )
-    if entry.get("several", SEVERAL.get(column.cells)) != SEVERAL.get(column.cells):
+    if column.mark is None and entry.get("several", SEVERAL.get(column.cells)) != SEVERAL.get(column.cells):
         raise VerificationError(f"{where} has several values in a cell written in a way that is not known.")
     _check_cells(column, kind, where)
     return column
@@ -235,7 +237,10 @@ def _check_cells(column: Column, kind: str, where: str) -> None:
     if column.cells == "bounds" and kind not in ("numeric", "date"):
         raise VerificationError(f"{where} is {kind}, so its cells cannot be bounds.")
     lifted = column.role == "sensitive" and column.cells == "label" and column.coded is None
-    if column.role != "quasi" and column.cells != "value" and not lifted:
+    held = column.cells == "items" and column.role == "sensitive" and column.coded is None and kind == "categorical"
+    if column.cells == "items" and (not held or len(column.mark or "") != 1):
+        raise VerificationError(f"{where} has cells of items, which only a sensitive column with one mark has.")
+    if column.role != "quasi" and column.cells != "value" and not lifted and not held:
         raise VerificationError(f"{where} is {column.role}, so its cells must be of kind 'value'.")
     if column.role == "quasi" and column.coded is not None:
         raise VerificationError(f"{where} is a quasi-identifier, so it cannot be coded.")

@@ -16,6 +16,7 @@ from shoal.verify.classes import Placed
 from shoal.verify.coded import Coded, Held, plain
 from shoal.verify.coverage import uncovered
 from shoal.verify.inputs import Inputs
+from shoal.verify.items import wrongly_generalised
 from shoal.verify.kinds.bucketised import Bucketised
 from shoal.verify.kinds.microaggregated import Microaggregated
 from shoal.verify.kinds.perturbed import Perturbed
@@ -165,9 +166,10 @@ class Generalised:
         plain = (*claims.role("sensitive"), *claims.role("neutral"))
         self._plain = [column for column in plain if column.coded is None and column.cells == "value"]
         self._lifted = [column for column in claims.role("sensitive") if column.cells == "label"]
+        self._items = [column for column in claims.role("sensitive") if column.cells == "items"]
         self._quasi, self._inputs = claims.role("quasi"), inputs
         self._differ = {column.name: 0 for column in self._plain}
-        self._wrong = {column.name: 0 for column in self._lifted}
+        self._wrong = {column.name: 0 for column in (*self._lifted, *self._items)}
         self._uncovered = {column.name: Misrepresented() for column in self._quasi}
 
     def see(self, released: Coded, original: Coded, kept: np.ndarray) -> None:
@@ -178,6 +180,9 @@ class Generalised:
         for column in self._lifted:
             name = column.name
             self._wrong[name] += _lifted_wrongly(column, released[name].of(kept), original[name].of(kept))
+        for column in self._items:
+            name = column.name
+            self._wrong[name] += wrongly_generalised(column, released[name].of(kept), original[name].of(kept))
 
     def see_cells(self, placed: Placed, original: Coded, rows: Rows) -> None:
         """Compare the cells of rows that are in a class with the values of the rows they come from."""
@@ -194,7 +199,8 @@ class Generalised:
 
     def checks(self) -> list[Check]:
         """What all batches hold."""
-        return [self._check_values(), self._check_coverage(), *(self._check_lifted(column) for column in self._lifted)]
+        lifted = [self._check_lifted(column) for column in self._lifted]
+        return [self._check_values(), self._check_coverage(), *lifted, *map(self._check_items, self._items)]
 
     def _check_values(self) -> Check:
         """I2: sensitive and neutral values are those of the source row."""
@@ -228,6 +234,13 @@ class Generalised:
         detail = f"{wrong:,} cells of '{column.name}' are no node above the value of their source row."
         fine = f"Every cell of '{column.name}' is its source row's value or a node above it."
         return Check(name=f"nodes of {column.name}", passed=not wrong, detail=detail if wrong else fine)
+
+    def _check_items(self, column: Column) -> Check:
+        """Every label stands for an item of its source row, and no item has two labels."""
+        wrong = self._wrong[column.name]
+        detail = f"{wrong:,} cells of '{column.name}' show what is no item of their source row, or one of them twice."
+        fine = f"Every label of '{column.name}' covers an item of its source row."
+        return Check(name=f"items of {column.name}", passed=not wrong, detail=detail if wrong else fine)
 
 
 def _lifted_wrongly(column: Column, labels: Held, values: Held) -> int:

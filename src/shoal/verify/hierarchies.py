@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from shoal.verify.claims import Claims, Column, lowest
+from shoal.verify.items import labels
 from shoal.verify.types import Check
 from shoal.verify.values import MISSING, canonical
 
@@ -76,6 +77,8 @@ def _standing(cells: Mapping[str, pl.Series], column: Column) -> set[str]:
     if column.name not in cells:
         return set()
     texts = cells[column.name]
+    if column.cells == "items":
+        return {label for text in texts.cast(pl.String).to_list() for label in labels(text, column.mark or "")}
     if column.cells != "label":
         texts = canonical(texts, column.type)[0]
         return {*_written(column, texts), MISSING}

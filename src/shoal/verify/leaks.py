@@ -119,7 +119,7 @@ class Leaks:
             texts = table[name].distinct.cast(pl.String).drop_nulls().unique()
             parts = texts.str.replace_all(r"\\(.)", "$1").str.extract_all(_PARTS).explode().drop_nulls().unique()
             column = self._owner.get(name, name)
-            shown = pl.concat([texts, parts])
+            shown = pl.concat([texts, parts, self._items(column, texts)])
             self._shown.setdefault(column, set()).update(self._told_of(column, shown))
             self._words_shown.update(self._said(shown))
 
@@ -127,6 +127,8 @@ class Leaks:
         """Take in values of a column as it was read."""
         distinct = values.drop_nulls().unique()
         distinct = distinct.cast(pl.String) if is_text(distinct.dtype) else distinct
+        if (items := self._items(column, distinct)).len():
+            distinct = pl.concat([distinct.cast(pl.String), items])
         self._read.setdefault(column, set()).update(self._told_of(column, distinct))
         self._words_read.setdefault(column, set()).update(self._said(distinct.cast(pl.String)))
 
@@ -141,6 +143,13 @@ class Leaks:
                 count = len(values)
                 problems.append(f"'{name}' tells {count:,} {'value' if count == 1 else 'values'} of '{column}'")
         return _check(problems)
+
+    def _items(self, column: str, texts: pl.Series) -> pl.Series:
+        """What cells of a column of items hold, one by one; nothing of others."""
+        mark = self._types[column].mark if column in self._types else None
+        if mark is None:
+            return pl.Series([], dtype=pl.String)
+        return texts.cast(pl.String).str.split(mark).explode().drop_nulls().unique()
 
     def _kind(self, column: str) -> str:
         return self._types[column].type if column in self._types else "categorical"

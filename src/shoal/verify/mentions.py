@@ -42,6 +42,7 @@ class Described:
     name: str
     type: str
     files: tuple[str, ...]
+    mark: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +110,10 @@ def manifest_mentions(data: bytes) -> list[Mention]:
     manifest = json.loads(data, object_pairs_hook=pairs)
     file = "manifest.json"
     columns = [
-        Described(entry["name"], entry["type"], tuple(entry.get("columns", [entry["name"]])))
+        Described(
+            entry["name"], entry["type"], tuple(entry.get("columns", [entry["name"]])),
+            entry.get("several") if entry["cells"] == "items" else None,
+        )  # fmt: skip
         for entry in manifest["columns"]
     ]
     found = [_mention(file, path, value, columns) for path, value in _walk(manifest, ())]

@@ -17,7 +17,7 @@ VERSION = 1
 REPORT = "report.html"
 _ROLES = ("quasi", "sensitive", "neutral", "pseudonym")
 _TYPES = ("numeric", "date", "ordinal", "categorical")
-_CELLS = ("interval", "label", "set", "value", "bounds", "representative")
+_CELLS = ("interval", "label", "set", "value", "bounds", "representative", "items")
 _FIELDS: dict[str, type | tuple[type, ...]] = {
     "shoal": str,
     "manifest": int,
@@ -63,7 +63,7 @@ _COLUMN = (
 _BELONGS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
     "columns": lambda column: column["cells"] == "bounds",
     "null": lambda column: column["cells"] in ("bounds", "representative") and column["null"] == "*",
-    "several": lambda column: column["cells"] in ("set", "interval"),
+    "several": lambda column: column["cells"] in ("set", "interval", "items"),
     "prepared": lambda column: _are_techniques(column["prepared"]),
     "whole": lambda column: "hierarchy" in column,
     "builder": lambda column: "hierarchy" in column and _is_builder(column["builder"]),
@@ -233,7 +233,7 @@ def _checked_column(position: int, column: Any) -> str:
     odd = [key for key, belongs in _BELONGS.items() if key in column and not belongs(column)]
     if odd:
         raise VerificationError(f"Column {position} of the manifest has a '{odd[0]}' that says nothing about it.")
-    if column["cells"] == "set" and "several" not in column:
+    if column["cells"] in ("set", "items") and "several" not in column:
         raise VerificationError(
             f"Column {position} of the manifest does not say how several values are written: verify it with the Shoal "
             "that wrote it."

@@ -72,6 +72,8 @@ def _technique(column: Mapping[str, Any], facts: Facts) -> str:
     if "coded" in column:
         return f"coded ({CODINGS[column['coded']].name})"
     if column["role"] in ("sensitive", "neutral"):
+        if column["cells"] == "items":
+            return "items generalised or suppressed, class by class"
         return "as collected" if column["cells"] == "value" else "generalised by a hierarchy"
     made = made_of(facts.manifest)
     if not made.generalises:

@@ -106,7 +106,7 @@ class Term:
 
 # Every model, loaded when a manifest first names it: its term is ``TERM`` in the file of its name.
 _TABLE: dict[str, Term | None] = dict.fromkeys((
-    "k", "k-wildcard", "k-map", "delta-presence", "distinct-l", "entropy-l", "recursive-cl", "t-closeness",
+    "k", "k-m", "k-wildcard", "k-map", "delta-presence", "distinct-l", "entropy-l", "recursive-cl", "t-closeness",
     "beta-likeness", "delta-disclosure", "alpha-k-simple", "alpha-k-general", "alpha-k-complete", "p-sensitive", "k-e",
     "variance", "eps-m", "max-range", "range-diversity", "range-confidence", "personalised", "m-invariance",
     "worst-group-utility",
