@@ -102,7 +102,8 @@ def told(what: str, found: dict[str, Any]) -> str:
     """A line of a run."""
     return (
         f"{what}: {found['seconds']:.0f} s ({found['cpu']:.0f} s of processor), {found['peak']:,.0f} MiB, "
-        f"scratch {found['disk']:,.0f} MiB, {found['parts']} parts, lm {found['lm']:.5f}, {found['suppressed']:,} suppressed"
+        f"scratch {found['disk']:,.0f} MiB, {found['parts']} parts, lm {found['lm']:.5f}, "
+        f"{found['suppressed']:,} suppressed"
     )
 
 
