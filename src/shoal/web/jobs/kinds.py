@@ -16,7 +16,7 @@ from typing import Any
 from shoal.errors import InputError, RecipeError
 from shoal.io.evidence import evidence_folder
 from shoal.io.private import write_private
-from shoal.io.recipes import Output, Recipe
+from shoal.io.recipes import Output, Recipe, update_recipe
 from shoal.reporting import report
 from shoal.running import anonymize_recipe, keeps_rows, refuse_unkept, run, run_stream
 from shoal.starting.drafting import Draft, drafted
@@ -66,7 +66,7 @@ def _start(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
         offer = next(Offer(**one) for one in asked["offers"] if one["name"] == source["offer"])
         target, given = offer.place, replace(given, table=offer.table)
     else:
-        target = str(folder / source["path"])
+        target = str(_first(folder / source["path"]))
     progress("reading")
     raw = read_raw(target, given)
     progress("looking at the columns")
@@ -79,8 +79,21 @@ def _start(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
             for one in draft.questions
         ]
         return {"questions": listed}
-    draft = tried(draft, progress)
-    return {"text": recipe_text(draft, folder), "rows": raw.frame.height, "columns": raw.frame.width}
+    text = recipe_text(tried(draft, progress), folder)
+    if "path" in source and (folder / source["path"]).is_dir():
+        engine = {"engine": {"name": "duckdb"}, "algorithm": {"name": "optimal"}}
+        text = update_recipe(text, {"source": {"path": source["path"]}, **engine})
+    return {"text": text, "rows": raw.frame.height, "columns": raw.frame.width}
+
+
+def _first(path: Path) -> Path:
+    """What is looked at of a source: itself, or the first file of a folder."""
+    if not path.is_dir():
+        return path
+    found = sorted(one for one in path.rglob("*.parquet") if one.is_file())
+    if not found:
+        raise InputError(f"The folder '{path.name}' has no Parquet file in it: check what is offered.")
+    return found[0]
 
 
 def _answered(draft: Draft, column: str, answer: str) -> Draft:

@@ -72,6 +72,11 @@ def renew(
     return "lost" if found is None else "cancel" if found[0] else "go"
 
 
+def is_ours(db: Db, job: Job) -> bool:
+    """Whether a job is still ours; nobody else can take it before this transaction ends."""
+    return db.scalars(select(Job.id).where(_ours(job)).with_for_update()).first() is not None
+
+
 def end(db: Db, job: Job, state: str, *, message: str | None = None, result: dict[str, Any] | None = None) -> bool:
     """End a job that is ours; False where it is not any more, and nothing of it may count."""
     values = {

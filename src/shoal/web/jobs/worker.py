@@ -184,6 +184,8 @@ class Worker:
         if told != "go":
             one.kill()
             self.running.remove(one)
+        if told == "lost":  # another worker has it, whose files these are not
+            clear(one.job, self.settings, only=one.job.attempts)
         if told == "cancel":
             clear(one.job, self.settings)
             self._end(one.job, "cancelled", "Cancelled.")
@@ -192,17 +194,17 @@ class Worker:
         """Keep what came of a job, all of it in one transaction, or nothing of it."""
         outcome = one.outcome()
         if "failed" in outcome:
-            clear(one.job, self.settings)
+            clear(one.job, self.settings, only=one.job.attempts)
             self._end(one.job, "failed", outcome["failed"])
             return
         keyring = self.keys.keyring
         try:
             with self.store.writing() as db:
+                if not queue.is_ours(db, one.job):
+                    clear(one.job, self.settings, only=one.job.attempts)
+                    return
                 result = keep(db, one.job, outcome["done"], self.settings, keyring)
-                if not queue.end(db, one.job, "done", result=result):
-                    raise _LostError
-        except _LostError:
-            return
+                queue.end(db, one.job, "done", result=result)
         except ShoalError as error:
             self._end(one.job, "failed", str(error))
 
@@ -211,16 +213,13 @@ class Worker:
             queue.end(db, job, state, message=message)
 
 
-def clear(job: Job, settings: Settings) -> None:
+def clear(job: Job, settings: Settings, only: int | None = None) -> None:
     """Remove what attempts of a job have written that came to nothing, of which part may be private."""
     folder = folder_of(job.project, settings)
-    shutil.rmtree(folder / "jobs" / job.id, ignore_errors=True)
-    for path in (folder / "releases").glob(f"*{job.id}-*"):
+    if only is None:
+        shutil.rmtree(folder / "jobs" / job.id, ignore_errors=True)
+    for path in (folder / "releases").glob(f"*{job.id}-{'' if only is None else only}*"):
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
-
-
-class _LostError(Exception):
-    """The job is another worker's by now."""
