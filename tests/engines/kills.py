@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,7 +27,7 @@ import shoal
 from tests.engines.server import Server, binaries, running
 
 ROOT = Path(__file__).parents[2]
-HANGS = 300  # seconds that no run takes
+HANGS = 1200  # seconds that no run takes, however many others use the machine
 ENGINES = ("memory", "duckdb", "postgres", "spark")
 SIGNALS = {"KILL": signal.SIGKILL, "INT": signal.SIGINT}
 TABLE = "public.killed_release"
@@ -167,12 +167,21 @@ class Killed:
         return int(self.server.rows(f"SELECT count(*) FROM {TABLE}")[0][0])
 
 
-def storm(killed: Killed, number: int, seed: int, signals: list[signal.Signals]) -> Counter[str]:
+def storm(
+    killed: Killed,
+    number: int,
+    seed: int,
+    signals: list[signal.Signals],
+    said: Callable[[str], None] = lambda line: None,
+) -> Counter[str]:
     """Stop so many runs at random moments of their whole lives; how they ended."""
     draw, counts = random.Random(seed), Counter[str]()
-    for _ in range(number):
-        counts[killed.killed(draw.uniform(0, killed.lasts), draw.choice(signals))] += 1
+    for at in range(number):
+        when = draw.uniform(0, killed.lasts)
+        ended = killed.killed(when, draw.choice(signals))
         killed.recovered()
+        counts[ended] += 1
+        said(f"{at + 1} of {number}: {ended} after {when:.1f} s, the next one completed")
     return counts
 
 
@@ -199,7 +208,7 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, served(given.engine) as server:
         killed = Killed(Path(folder) / "place", given.engine, server, given.rows)
-        counts = storm(killed, given.kills, given.seed, [SIGNALS[given.signal]])
+        counts = storm(killed, given.kills, given.seed, [SIGNALS[given.signal]], lambda line: print(line, flush=True))
     print(
         f"{given.engine}: {counts['stopped']} of {given.kills} runs of {killed.lasts:.1f} s stopped on their way, "
         "every next one completed with the same bytes, nothing left"
