@@ -21,7 +21,7 @@ _LEFT_OUT = "..."
 class Walk:
     """What came of a page: commands with their codes, and lines that a page shows and no command printed.
 
-    Of ``sh`` blocks the lines of ``shoal`` are run; a ``text`` block behind one shows lines of what it printed, in order,
+    Of ``sh`` blocks the lines of ``shoal`` are run; a ``text`` block behind one shows lines that it printed, in order,
     and ``...`` where lines are left out. A ``toml`` block that begins with ``# NAME.toml`` is that file, or its end
     with ``, added`` behind the name; a ``diff`` block that begins so changes lines of it.
     """
