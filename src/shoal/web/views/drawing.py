@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -79,38 +79,39 @@ def _places(high: float) -> list[float]:
         step *= 10
 
 
-def bars(title: str, told: str, given: Sequence[Bar], *, shares: bool = True, most: float | None = None) -> Markup:
-    """Lying bars with intervals and marks; numbers stand at their ends."""
-    show = percent if shares else lambda value: f"{value:,.4g}"
+def bars(title: str, told: str, given: Sequence[Bar]) -> Markup:
+    """Lying bars of shares with intervals and marks; numbers stand at their ends."""
     left = 24 + _LETTER * max([min(len(one.label), _LONGEST) for one in given], default=0)
     right = WIDTH - 78.0
-    ends = [value for one in given for value in (one.value, one.high or 0.0, *dict(one.marks).values())]
-    high = max([most or 0.0, *ends])
-    places = _places(1.0 if shares and high > 0.5 else high)
-    top = places[-1] or 1.0
+    high = max([0.0, *(value for one in given for value in (one.value, one.high or 0.0, *dict(one.marks).values()))])
+    places = _places(1.0 if high > 0.5 else high)
     names = list(dict.fromkeys(name for one in given for name, _ in one.marks))
     body, y0 = _mark_legend(names, left), 26.0 if names else 8.0
+    bottom = y0 + 26.0 * len(given)
 
     def at(value: float) -> float:
-        return left + (right - left) * min(value / top, 1.0)
+        return left + (right - left) * min(value / places[-1], 1.0)
 
-    bottom = y0 + 26.0 * len(given)
     for place in places:
-        body += [_line(at(place), y0, at(place), bottom, "grid"), _text(at(place), bottom + 16, show(place))]
+        body += [_line(at(place), y0, at(place), bottom, "grid"), _text(at(place), bottom + 16, percent(place))]
     for place, one in enumerate(given):
         y = y0 + 26.0 * place
-        told_one = f"{one.label}: {show(one.value)}"
         body.append(_text(left - 12, y + 17, short(one.label), "end"))
-        body.append(_box(left, y + 5, at(one.value) - left, 16, f"bar {one.kind}", told_one))
-        if one.low is not None and one.high is not None:
-            body.append(_line(at(one.low), y + 13, at(one.high), y + 13, "interval"))
-            body += [_line(at(end), y + 9, at(end), y + 17, "interval") for end in (one.low, one.high)]
-        for name, value in one.marks:
-            body.append(_mark(at(value), y + 13, names.index(name), f"{one.label}, {name}: {show(value)}"))
-        far = max([at(one.value), at(one.high or 0.0), *(at(value) + 6 for _, value in one.marks)])
-        body.append(_text(far + 8, y + 17, show(one.value), "start", "number"))
+        body += _bar(one, y, at, names)
     body.append(_line(left, y0, left, bottom, "axis"))
     return _svg(body, bottom + 26, title, told)
+
+
+def _bar(one: Bar, y: float, at: Callable[[float], float], names: Sequence[str]) -> list[str]:
+    """One bar with what belongs to it."""
+    found = [_box(at(0.0), y + 5, at(one.value) - at(0.0), 16, f"bar {one.kind}", f"{one.label}: {percent(one.value)}")]
+    if one.low is not None and one.high is not None:
+        found.append(_line(at(one.low), y + 13, at(one.high), y + 13, "interval"))
+        found += [_line(at(end), y + 9, at(end), y + 17, "interval") for end in (one.low, one.high)]
+    for name, value in one.marks:
+        found.append(_mark(at(value), y + 13, names.index(name), f"{one.label}, {name}: {percent(value)}"))
+    far = max([at(one.value), at(one.high or 0.0), *(at(value) + 6 for _, value in one.marks)])
+    return [*found, _text(far + 8, y + 17, percent(one.value), "start", "number")]
 
 
 def _mark(x: float, y: float, which: int, told: str) -> str:
