@@ -67,23 +67,25 @@ def parse_code(text: str) -> Any:
     return typed_value(text) if text.startswith("{") else text
 
 
-def parse_sample(text: str | None, by: Iterable[str] | None) -> dict[str, Any] | None:
-    """What is drawn of a source: a share below 1 or a number, and the columns whose values are strata.
+def parse_sample(text: str | None) -> dict[str, Any] | None:
+    """What is drawn of a source: a share below 1 or a number, and behind ``by`` the columns whose values are strata.
 
     Examples
     --------
-    >>> parse_sample("0.1", ["region"]), parse_sample("1000", None)
-    ({'share': 0.1, 'by': ['region']}, {'number': 1000})
+    >>> parse_sample("0.1 by region,sex"), parse_sample("1000")
+    ({'share': 0.1, 'by': ['region', 'sex']}, {'number': 1000})
     """
-    strata = {"by": list(by)} if by else {}
     if text is None:
-        if strata:
-            raise ParameterError("There is a --sample-by without a --sample: say how much is to be drawn.")
         return None
-    value = typed_value(text)
+    amount, _, strata = text.partition(" by ")
+    value = typed_value(amount.strip())
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ParameterError(f"The --sample must be a share such as 0.1, or a number such as 1000. Got '{text}'.")
-    return {"number" if isinstance(value, int) else "share": value} | strata
+        raise ParameterError(
+            "The --sample must be a share such as 0.1, or a number such as 1000, and may end in 'by COLUMN'. Got "
+            f"'{text}'."
+        )
+    by = {"by": split_columns(strata, "'by' in --sample")} if strata.strip() else {}
+    return {"number" if isinstance(value, int) else "share": value} | by
 
 
 def parse_policy(text: str) -> dict[str, Any]:

@@ -51,8 +51,7 @@ from shoal.recoding.overlaps import overlap_report
 from shoal.recoding.publish import Published, publish_tables
 from shoal.reports.release import release_html
 from shoal.results import Gated, Release
-from shoal.risk.beside import before_and_after
-from shoal.risk.drawn import drawn_facts
+from shoal.risk.drawn import risk_facts
 from shoal.table.history import History
 from shoal.table.keys import Keys
 from shoal.table.rows import Rows
@@ -185,8 +184,7 @@ class Run:
             **_facts(released, measured),
             **preference_facts(self.table, preferred),
             "research": wanted,
-            "risk": (risk := before_and_after(released, published)),
-            **drawn_facts(table.domain, risk),
+            **risk_facts(released, published),
             "split_verdicts": split_verdicts(released, judge),
             "other_references": other_references(released, judge),
             "vacuous": [{"model": model.parameters(), "on": list(on or ())} for model, on in empty],

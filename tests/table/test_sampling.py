@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 
 import numpy as np
@@ -9,7 +11,9 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.cli.main import execute
 from shoal.errors import InputError, ParameterError, RecipeError, SchemaError
+from shoal.grammar import parse_sample
 from shoal.io.recipes import dump_recipe, parse_recipe
 from shoal.running import run, verify_release
 from shoal.table.keys import Keys
@@ -161,3 +165,19 @@ def test_recipes_keep_their_sample_and_engines_that_draw_none_say_so(tmp_path) -
     (tmp_path / "recipe.toml").write_text(RECIPE + '[engine]\nname = "duckdb"\n')
     with pytest.raises(RecipeError, match="'duckdb' does not draw samples: use the engine 'memory'"):
         run(tmp_path / "recipe.toml")
+
+
+def test_flags_draw_a_sample_too(tmp_path) -> None:
+    ROWS.write_csv(tmp_path / "rows.csv")
+    roles = ["--identifier", "id", "--quasi", "age", "--sensitive", "illness", "--drop", "region", "--drop", "ward"]
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = execute([
+            "anonymize", str(tmp_path / "rows.csv"), "-o", str(tmp_path / "out"), *roles, "--model", "k=4", "--model",
+            "distinct-l=2", "--sample", "300 by region", "--seed", "1", "--json",
+        ])  # fmt: skip
+    assert code == 0, err.getvalue()
+    told = json.loads(out.getvalue())["sample"]
+    assert (told["drawn"], told["source"], told["strata"], told["by"]) == (300, 900, 2, ["region"])
+    with pytest.raises(ParameterError, match="The --sample must be a share such as 0.1"):
+        parse_sample("all")

@@ -55,7 +55,6 @@ def anonymize(
     missing: options.Missing = None,
     population: options.Population = None,
     sample: options.Sample = None,
-    sample_by: options.SampleBy = None,
     types: options.Types = None,
     hierarchies: options.Hierarchies = None,
     policies: options.Policies = None,
@@ -91,8 +90,7 @@ def anonymize(
     as_json: options.Json = False,
 ) -> None:
     """Anonymise a file by flags; every flag is an entry of a recipe."""
-    data = recipe_data(context.params)  # by their names: most of them go into the recipe as they are
-    with _saved(data, save_recipe, replace):
+    with _saved(data := recipe_data(context.params), save_recipe, replace):  # by their names, most of them as they are
         made = carry_out(_recipe(data), replace=replace, keys=(passphrase_file, key_file), accept_short=accept_short)
     _show(*made, context.params)
 
@@ -127,7 +125,7 @@ def recipe_data(given: Mapping[str, Any]) -> dict[str, Any]:
     parameters = {name: typed_value(text) for name, text in pairs("--set", given["settings"]).items()}
     found = chosen("acknowledge", "seed", "profile") | {
         "source": {name: entry for name, entry in source.items() if entry is not None},
-        "sample": parse_sample(given["sample"], given["sample_by"]),
+        "sample": parse_sample(given["sample"]),
         "roles": chosen(*roles),
         "columns": _columns(given["types"], given["code"]),
         "hierarchies": {
@@ -148,13 +146,16 @@ def recipe_data(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _columns(types: list[str] | None, codes: list[str] | None) -> dict[str, dict[str, Any]]:
     """Settings of columns that flags give."""
-    found: dict[str, dict[str, Any]] = {
-        name: dict(zip(("type", "format"), kind.split(maxsplit=1), strict=False))
-        for name, kind in pairs("--type", types).items()
-    }
+    found = {name: _typed(kind) for name, kind in pairs("--type", types).items()}
     for name, text in pairs("--code", codes).items():
         found.setdefault(name, {})["code"] = parse_code(text)
     return found
+
+
+def _typed(kind: str) -> dict[str, Any]:
+    """A type, a date with its format, or items with what stands between them."""
+    first, _, rest = kind.partition(" ")
+    return {"items": rest.strip()} if first == "items" else {"type": first} | ({"format": rest.strip()} if rest else {})
 
 
 @contextmanager

@@ -38,7 +38,7 @@ def item_lines(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """What is left of columns of items, and what one more known item tells."""
     lines = []
     for name, one in found.items():
-        parts = [f"{_about(one[what])} {what}" for what in ("kept", "generalised", "suppressed") if one[what]]
+        parts = [f"{_about(one[what])} {what}" for what in ("kept", "coarser", "suppressed") if one[what]]
         lines.append(f"Items of {short(name, _NAME)}: {', '.join(parts) or 'none'}.")
         if one.get("fewest_beyond", one["k"]) < one["k"]:
             lines.append(f"Whoever knows {one['m'] + 1} of them finds as few as {one['fewest_beyond']:,} records.")

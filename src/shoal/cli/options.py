@@ -47,15 +47,14 @@ Population = Annotated[
     Path | None, _one("FILE", "Everybody that the file was drawn from, for k-map and delta-presence.", _READ)
 ]
 Sample = Annotated[
-    str | None, _one("SHARE|NUMBER", "Draw a sample of the rows or people: 0.1, or 1000.", _READ, "--sample")
+    str | None, _one("SHARE|NUMBER", "Draw a sample of rows or people: 0.1, 1000, '0.1 by sex'.", _READ, "--sample")
 ]
-SampleBy = Annotated[list[str] | None, _many("COLUMN", "Draw it from each of its values.", _READ, "--sample-by")]
 Missing = Annotated[
     str | None, _one("POLICY", "Missing cells: error (default), drop (the row) or value.", _READ)
 ]
 Types = Annotated[
     list[str] | None,
-    _many("COLUMN=TYPE", "numeric, date, ordinal or categorical; 'born=date %d.%m.%Y'.", _READ, "--type"),
+    _many("COLUMN=TYPE", "numeric, date, ordinal, categorical, 'born=date %d.%m.%Y', 'a=items |'.", _READ, "--type"),
 ]
 Hierarchies = Annotated[
     list[str] | None,

@@ -158,16 +158,23 @@ def read(
         workload=workload, research=research or {}, base=base,
         population=None if everybody is None else as_written(everybody, schema, notation),
     )  # fmt: skip
-    flags, drawn = None, None
-    if drawing is not None:
-        flags, drawn = draw_sample(frame, drawing, Keys.from_seed(seed), subject=schema.subject, key=schema.key)
-    frame, others = (frame, None) if flags is None else (frame.filter(flags), frame.filter(~flags))
+    frame, drawn = _drawn(frame, schema, drawing, seed)
     try:
-        table = told.table(frame, schema, name=name, backend=backend)
+        return drawn(told.table(frame, schema, name=name, backend=backend))
     except ShoalError as error:
         error.everything = partial(told.problems, frame, schema)
         raise
-    return table if drawn is None or others is None else with_sample(table, drawn, as_declared(others, schema))
+
+
+def _drawn(
+    frame: pl.DataFrame, schema: Schema, how: Sampling | None, seed: int | None
+) -> tuple[pl.DataFrame, Callable[[Table], Table]]:
+    """The rows that are drawn, and what tells their table so; all of them where nothing is drawn."""
+    if how is None:
+        return frame, lambda table: table
+    flags, sample = draw_sample(frame, how, Keys.from_seed(seed), subject=schema.subject, key=schema.key)
+    others = frame.filter(~flags)
+    return frame.filter(flags), lambda table: with_sample(table, sample, as_declared(others, schema))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

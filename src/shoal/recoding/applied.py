@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -74,7 +73,7 @@ class Released:
     coded: Mapping[str, str] = field(default_factory=dict)
     recoding: Recoding = field(default_factory=Recoding)
     shared: Mapping[tuple[str, int], np.ndarray] = field(default_factory=dict)
-    items: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    items: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def domain(self) -> Domain:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import comb
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -78,19 +77,19 @@ def _refuse_many(one: Asked, groups: np.ndarray, ptr: np.ndarray, labels: int) -
 
 def _facts(
     one: Asked, items: Items, counted: Histogram, ptr: np.ndarray, leaves: np.ndarray, nodes: np.ndarray
-) -> dict[str, Any]:
+) -> dict[str, float]:
     """What became of the items, for the evidence: shares of all that records have, and what one more item tells."""
     times = np.repeat(counted.counts, np.diff(ptr)).astype(np.float64)
     total, top = max(float(times.sum()), 1.0), int(items.leaves[-1])
     gone = nodes < 0
     spread = np.where(gone, top, items.leaves[np.maximum(nodes, 0)])
     loss = (spread - 1) / max(top - 1, 1)
-    found = {
+    found: dict[str, float] = {
         "k": one.k,
         "m": one.m,
         "items": int(np.unique(leaves).size),
         "kept": float(times[nodes == leaves].sum() / total),
-        "generalised": float(times[~gone & (nodes != leaves)].sum() / total),
+        "coarser": float(times[~gone & (nodes != leaves)].sum() / total),
         "suppressed": float(times[gone].sum() / total),
         "loss": float((times * np.where(gone, 1.0, loss)).sum() / total),
     }

@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from shoal.recoding.applied import Released
+from shoal.recoding.publish import Published
 from shoal.results import Risk
+from shoal.risk.beside import before_and_after
 from shoal.table.domain import Domain
 
 _FOUND, _AMONG = "prosecutor-max", "journalist-max"
+
+
+def risk_facts(released: Released, published: Published) -> dict[str, Any]:
+    """The risk before and after, and of a sample what it does to it."""
+    found = before_and_after(released, published)
+    return {"risk": found, **drawn_facts(released.domain, found)}
 
 
 def drawn_facts(domain: Domain, risk: Mapping[str, Any]) -> dict[str, Any]:

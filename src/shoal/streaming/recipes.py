@@ -35,6 +35,7 @@ from shoal.results import Written
 from shoal.streaming.release import MEMORY as MOST_MEMORY
 from shoal.streaming.release import Judged, Stream
 from shoal.streaming.unordered import refuse_keyless
+from shoal.streaming.unread import refuse_read
 from shoal.table.domain import Domain
 from shoal.table.keys import Keys
 from shoal.table.preparing import changes, refuse_batched
@@ -236,41 +237,13 @@ def refuse_unresumed(recipe: Recipe) -> None:
 def refuse_misplaced(recipe: Recipe) -> None:
     """Refuse a source that its engine does not read."""
     name, source = recipe.engine.name, recipe.source
-    _refuse_notations(recipe)
-    first = next((column for column, entry in recipe.columns.items() if entry.items is not None), None)
-    if first is not None:
-        raise RecipeError(
-            f"The engine '{name}' takes cells as they are, and those of '{first}' hold items: use the engine "
-            f"'{MEMORY}'."
-        )
-    if recipe.sample is not None:
-        raise RecipeError(
-            f"The engine '{name}' does not draw samples: use the engine '{MEMORY}', or draw the sample in the source."
-        )
+    refuse_read(recipe)
     if source.url is None and source.table is not None and name != CLUSTER:
         raise RecipeError("The 'table' under [source] is in a database: add its 'url'.")
     if (name == DATABASE) != (source.url is not None):
         raise no_file() if source.path is None else RecipeError(
             f"The engine '{name}' reads from a database: give its 'url', and a 'table' or a 'query', under [source]."
         )
-
-
-def _refuse_notations(recipe: Recipe) -> None:
-    """Refuse what is read of cells in memory alone."""
-    source, columns = recipe.source, recipe.columns.values()
-    asked = {
-        "'decimal' and 'thousands'": source.decimal != "." or source.thousands or any(
-            one.decimal or one.thousands for one in columns
-        ),
-        "the 'missing_markers' of single columns": any(one.missing_markers for one in columns),
-        "a 'sheet'": source.sheet,
-    }  # fmt: skip
-    for what, given in asked.items():
-        if given:
-            raise RecipeError(
-                f"The engine '{recipe.engine.name}' does not serve {what}: use the engine '{MEMORY}', or a file that "
-                "needs none."
-            )
 
 
 def _named(recipe: Recipe) -> list[str]:
