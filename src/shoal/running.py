@@ -42,7 +42,7 @@ from shoal.table.history import History
 from shoal.table.keys import Keys
 from shoal.table.rows import PeopledRows
 from shoal.table.table import Table
-from shoal.verify.folder import open_folder, read_folder
+from shoal.verify.folder import open_folder
 from shoal.verify.recheck import Recheck
 from shoal.verify.types import Check, GateReport
 from shoal.version import VERSION
@@ -248,9 +248,7 @@ def _anonymize_recipe(
     algorithm, models = _methods(recipe)
     wanted = [] if memory is None else all_models(table.domain, models, algorithm)
     history = None if memory is None else memory.history_of(table, wanted)
-    release = anonymize_table(
-        recipe, table, token_key=token_key, codes=codes, history=history, progress=progress
-    )
+    release = anonymize_table(recipe, table, token_key=token_key, codes=codes, history=history, progress=progress)
     source = str(recipe.resolve(recipe.source.file))
     private: dict[str, Any] = {"recipe": dump_recipe(recipe), "source_path": source, "base": str(recipe.base.resolve())}
     if recipe.output.format == "csv" and recipe.output.formulas == "keep":
@@ -306,11 +304,6 @@ def _methods(recipe: Recipe) -> tuple[Algorithm, list[Model]]:
 
 def read_recipe_source(recipe: Recipe) -> Table:
     """The table a recipe names, coded."""
-    if recipe.engine.memory is not None and not keeps_rows(recipe):
-        raise RecipeError(
-            f"The engine '{recipe.engine.name}' takes the memory that it needs: choose 'duckdb', or leave 'memory' out "
-            "of [engine]."
-        )
     source, roles = recipe.source, recipe.roles
     table = read(
         source.file,
@@ -362,10 +355,7 @@ def verify_release(folder: str | Path, *, progress: Progress = lambda step: None
     # A page can only be written from a manifest in which everything is as it should be.
     if not found.passed:
         return found
-    checks = [*found.checks, _check_report(manifest)]
-    if copies := [copy["file"] for copy in manifest["data"].get("copies", ())]:
-        progress("comparing copies")
-        checks += compare_copies(Path(folder), read_folder(folder)[0], copies)
+    checks = [*found.checks, _check_report(manifest), *compare_copies(Path(folder), manifest)]
     return dataclasses.replace(found, checks=checks)
 
 

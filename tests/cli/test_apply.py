@@ -128,7 +128,7 @@ def test_a_dry_run_writes_nothing_and_a_folder_is_replaced_only_when_asked(shoal
 @pytest.mark.parametrize(
     "algorithm, more, said",
     [
-        ("mondrian", "", "made by 'mondrian' and has no level of each column"),
+        ("mondrian", "", "made by 'mondrian', which gives no level of each column"),
         ("none", "levels = { age = 2, zip = 1 }", ""),
     ],
 )

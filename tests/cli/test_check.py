@@ -103,6 +103,10 @@ BAD: dict[str, tuple[str, str]] = {
     "model that names a value of a coded column": coding(
         '"mapping"', "", '"distinct-l"\nl = 2', '"alpha-k-simple"\nalpha = 0.9\nk = 2\nvalue = "flu"'
     ),
+    "codes of classes that are all too small": (
+        f'{ALGORITHM}\n\n[output]\n{FOLDER}',
+        f'name = "mapping"\non = ["disease"]\n\n[output]\n{FOLDER}\ndiscard_secret = true',
+    ),
     "codes that miss a value": coding('"mapping"', 'codes = "some.json"'),
     "codes of no file": coding('"mapping"', 'codes = "none.json"'),
     "codes without anything coded": (FOLDER, f'{FOLDER}\ncodes = "some.json"'),
@@ -213,8 +217,8 @@ def test_everything_about_a_source_is_told_at_once(shoal: Shoal, write: Callable
     result = shoal("check", recipe, "--json")
     told = [one["message"] for one in result.json["problems"]]
     assert result.code == 2
-    assert [words for words in ("'seen' looks like dates", "missing cells in disease (9)", "lacks 2 of 3 values ('m', 'x')")
-            if not any(words in one for one in told)] == []  # fmt: skip
+    expected = ("'seen' looks like dates", "missing cells in disease (9)", "lacks 2 of 3 values ('m', 'x')")
+    assert [words for words in expected if not any(words in one for one in told)] == []
     assert shoal("run", recipe).err.strip().endswith(told[0])
 
 
@@ -227,6 +231,19 @@ def test_what_a_run_of_few_rows_refuses_in_the_end_is_told_before(shoal: Shoal, 
     assert (checked.code, run.code) == (2, 2)
     assert [one["codes"] for one in checked.json["refusals"]] == [["W-NEUTRAL"]]
     assert checked.json["error"]["message"] in run.err
+
+
+def test_a_check_claims_no_more_than_it_tried(
+    shoal: Shoal, write: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert shoal("check", write(RECIPE)).out.endswith("\nNothing stands in the way of a run.\n")
+    monkeypatch.setattr("shoal.cli.foreseen.SIZES", (10, 20, 40))
+    limited = RECIPE.replace("[output]", "[limits]\nprosecutor_max = 0.1\n[output]")
+    found = shoal("check", write(limited))  # too few rows were tried to tell
+    said = "whether all rows can be released (40 of them could) and whether the release keeps its limits"
+    assert (found.code, found.out.splitlines()[-1]) == (
+        0, f"Nothing known before a run stands in its way; the run tells {said}.",
+    )  # fmt: skip
 
 
 def test_what_a_run_takes(shoal: Shoal, write: Callable[[str], Path]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.foreseen import foresee, foreseen_stream, hopeless
+from shoal.cli.foreseen import Foreseen, foresee, foreseen_stream, hopeless
 from shoal.cli.options import Json, Replace
 from shoal.cli.show import (
     error_data,
@@ -91,14 +91,11 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
     if keeps_rows(recipe):
         return _elsewhere(recipe, algorithm, asked, problems, step), problems
     step("reading")
-    started = time.perf_counter()
-    table: Table | None = tried(lambda: read_recipe_source(recipe))
+    started, table = time.perf_counter(), tried(lambda: read_recipe_source(recipe))
     reading = time.perf_counter() - started
     tried(lambda: refuse_unknown_codes(recipe.acknowledge))
-    if table is None or algorithm is None or None in asked:
-        return {"problems": [_problem(one) for one in problems]}, problems
-    models = tried(lambda: all_models(table.domain, asked, algorithm))
-    if models is None:
+    models = None if None in (table, algorithm, *asked) else tried(lambda: all_models(table.domain, asked, algorithm))
+    if table is None or algorithm is None or models is None:
         return {"problems": [_problem(one) for one in problems]}, problems
     step("holding the models against the table")
     rows = load("engine", recipe.engine.name)().open(table)
@@ -108,9 +105,11 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
     if not any(isinstance(one, InfeasibleError) for one in problems):
         tried(lambda: _begin(recipe, table, algorithm, judge))
         tried(lambda: _of_codes(table, algorithm, given or {}, recipe.acknowledge))
-    problems += _measured(recipe, algorithm) + _named(table, recipe.acknowledge)
-    foreseen = None if hopeless(problems[of_places:]) else _foreseen(recipe, table, reading, problems, step)
-    data = {
+    later = _measured(recipe, algorithm) + _named(table, recipe.acknowledge)
+    told = [*problems[of_places:], *later]
+    found = None if hopeless(told) else foresee(recipe, table, reading, _codes(told), step)
+    problems += later if found is None else _in_order(later, found)
+    return {
         "rows": table.n,
         "rows_dropped": table.n_dropped,
         "people": table.n_subjects or None,
@@ -119,11 +118,10 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
         "models": [model.parameters() for model in models],
         "vacuous": [{"model": model.parameters(), "on": on} for model, on in empty],
         "output_free": _is_free(recipe.resolve(recipe.output.folder)),
-        "foreseen": foreseen,
-        "untold": _untold(recipe, table.n, 0 if foreseen is None else foreseen["sample"]),
+        "foreseen": None if found is None else found.data(),
+        "untold": _untold(recipe, table.n, 0 if found is None else found.sample),
         **_told(problems),
-    }
-    return data, problems
+    }, problems
 
 
 def _all_of(error: ShoalError) -> Sequence[ShoalError]:
@@ -131,14 +129,19 @@ def _all_of(error: ShoalError) -> Sequence[ShoalError]:
     return (error.everything() if error.everything is not None else ()) or [error]
 
 
-def _foreseen(
-    recipe: Recipe, table: Table, reading: float, problems: list[ShoalError], step: Step
-) -> dict[str, Any]:
-    """What samples of the rows tell of a run, with what it would refuse in the end added to the problems."""
-    accepted = {code for one in problems if isinstance(one, RefusalError) for code in one.codes}
-    found = foresee(recipe, table, reading, accepted, step)
-    problems += found.refused if found.whole else []
-    return found.data()
+def _in_order(later: list[ShoalError], found: Foreseen) -> list[ShoalError]:
+    """What a run measures, among what a trial of all rows was refused for, as a run comes to them.
+
+    That no class is good enough shows before what a release tells is measured.
+    """
+    refused = found.refused if found.whole else []
+    early = [one for one in refused if isinstance(one, InfeasibleError)]
+    return [*early, *later, *(one for one in refused if one not in early)]
+
+
+def _codes(problems: Sequence[ShoalError]) -> set[str]:
+    """Warning codes that would accept problems."""
+    return {code for one in problems if isinstance(one, RefusalError) for code in one.codes}
 
 
 def _elsewhere(

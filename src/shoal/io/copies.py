@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -12,6 +13,7 @@ from shoal.io.labelled import Labels, read_copy, write_labelled
 from shoal.io.normal import MISSING
 from shoal.io.workbook import read_workbook, sheet_names, write_workbook
 from shoal.params import choice
+from shoal.verify.folder import read_folder
 from shoal.verify.types import Check
 
 COPIES = ("xlsx", "sav", "dta")
@@ -49,12 +51,15 @@ def write_copies(
     return written
 
 
-def compare_copies(folder: Path, tables: Mapping[str, pl.DataFrame], names: Sequence[str]) -> list[Check]:
-    """One check a copy: whether its cells are those of a written release, whose tables were read from CSV or Parquet.
+def compare_copies(folder: Path, manifest: Mapping[str, Any]) -> list[Check]:
+    """One check a copy: whether its cells are those of a written release, as CSV or Parquet has them.
 
     Copies that nothing here reads, for want of a library, get none. Labels beside the cells are not looked at.
     """
-    shown = {name: _with_gaps(frame) for name, frame in tables.items()}
+    names = [copy["file"] for copy in manifest["data"].get("copies", ())]
+    if not names:
+        return []
+    shown = {name: _with_gaps(frame) for name, frame in read_folder(folder)[0].items()}
     found = []
     for name in names:
         try:

@@ -111,6 +111,15 @@ class Engine(Section):
     memory: Annotated[str | None, BeforeValidator(entries.check_memory)] = None
     scratch: str | None = None
 
+    @model_validator(mode="after")
+    def _bounded(self) -> Engine:
+        if self.name == "memory" and self.memory is not None:
+            raise RecipeError(
+                "The engine 'memory' takes the memory that it needs: choose 'duckdb', or leave 'memory' out of "
+                "[engine]."
+            )
+        return self
+
 
 class Output(Section):
     """Where the release goes, and how, and what undoes it; ``folder`` and ``vault`` are relative to the recipe.
