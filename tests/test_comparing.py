@@ -17,7 +17,7 @@ from hypothesis.extra.numpy import arrays
 import shoal
 from shoal.catalogue import register
 from shoal.comparing import compare as module
-from shoal.comparing.compare import Comparison, Entry
+from shoal.comparing.comparison import Comparison, Entry
 from shoal.comparing.data import comparison_data
 from shoal.comparing.figures import Axis, find_axis
 from shoal.comparing.front import distances, pareto, ranked

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.comparing.compare import Comparison
+from shoal.comparing.comparison import Comparison
 from shoal.comparing.data import comparison_data
 from shoal.comparing.figures import GUESSING, find_axis
 from shoal.reports.compare import compare_html

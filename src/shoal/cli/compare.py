@@ -15,7 +15,7 @@ from shoal.errors import InputError, ParameterError
 from shoal.grammar import pairs, typed_value
 
 if TYPE_CHECKING:
-    from shoal.comparing.compare import Comparison
+    from shoal.comparing.comparison import Comparison
 
 # What a table of ours begins with, so that --replace never overwrites another file.
 _FIRST = "point,algorithm,"

@@ -10,7 +10,7 @@ from shoal.comparing.front import CLOSE
 from shoal.comparing.points import DONE, EMPTY, FAILED, GATE, INFEASIBLE, REFUSED
 
 if TYPE_CHECKING:
-    from shoal.comparing.compare import Comparison, Entry
+    from shoal.comparing.comparison import Comparison, Entry
 
 _WHAT = {
     EMPTY: "gave an empty release",

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-import polars as pl
 
 from shoal.algorithms.base import Algorithm
 from shoal.attacks.limits import RISKS, attacks_of, known_limits
 from shoal.catalogue import load, make, names
-from shoal.comparing.advice import advise
+from shoal.comparing.comparison import Comparison, Entry
 from shoal.comparing.figures import Axis, default_axes, find_axis
-from shoal.comparing.front import oriented, pareto, ranked
-from shoal.comparing.grid import Grid, Point, has_classes, plain
-from shoal.comparing.points import DONE, Outcome, Task
+from shoal.comparing.grid import Grid, Point, has_classes
+from shoal.comparing.points import Task
 from shoal.comparing.sources import open_source
 from shoal.comparing.sweep import Progress, Scene, sweep
 from shoal.comparing.work import Work, open_work
@@ -33,132 +28,6 @@ from shoal.params import real, whole
 from shoal.pipeline import Given
 from shoal.table.domain import Domain
 from shoal.table.table import Table
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Entry:
-    """A point and what came of it."""
-
-    point: Point
-    outcome: Outcome
-
-    def value(self, axis: Axis) -> float | None:
-        """Its figure on an axis."""
-        return self.outcome.figures.get(axis.name)
-
-    def is_placed(self, axes: Sequence[Axis]) -> bool:
-        """Whether it has a figure on every axis."""
-        return all(self.value(axis) is not None for axis in axes)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Comparison:
-    """Points side by side. Private: its figures tell about suppressed people.
-
-    Attributes
-    ----------
-    entries
-        Points with their outcomes, an algorithm after another.
-    axes
-        Utility, protection and measured risk.
-    varied
-        Parameters of the grid.
-    evaluated
-        Evaluations beside the axes, and which way each is better.
-    rows, held_out
-        Rows that releases were made from, and rows kept back as a control.
-    reused
-        Points whose outcomes an earlier sweep had left.
-    notes
-        What else there is to say.
-    """
-
-    entries: Sequence[Entry]
-    axes: Sequence[Axis]
-    varied: Sequence[str]
-    evaluated: Mapping[str, str] = field(default_factory=dict)
-    rows: int = 0
-    held_out: int = 0
-    reused: int = 0
-    notes: Sequence[str] = ()
-
-    @cached_property
-    def costs(self) -> np.ndarray:
-        """float64, shape (points, axes): smaller is better, NaN in rows that take no part in fronts."""
-        values = np.full((len(self.entries), len(self.axes)), np.nan)
-        for row, entry in enumerate(self.entries):
-            if entry.outcome.status == DONE and not entry.outcome.over and entry.is_placed(self.axes):
-                values[row] = [entry.value(axis) for axis in self.axes]
-        return oriented(values, [axis.better for axis in self.axes])
-
-    @cached_property
-    def front(self) -> list[Entry]:
-        """Points that no other beats on all axes together."""
-        return [self.entries[row] for row in np.flatnonzero(pareto(self.costs)).tolist()]
-
-    def plane_front(self, first: int, second: int) -> list[Entry]:
-        """Points that no other beats on two of the axes, by the first of them."""
-        costs = self.costs[:, [first, second]]
-        rows = np.flatnonzero(pareto(costs))
-        return [self.entries[row] for row in rows[np.lexsort((costs[rows, 1], costs[rows, 0]))].tolist()]
-
-    @cached_property
-    def ranking(self) -> list[tuple[Entry, float]]:
-        """The front with distances to its ideal corner, nearest first."""
-        front = self.front
-        if not front:
-            return []
-        costs = self.costs[[entry.point.number for entry in front]]
-        suppressed = np.array([entry.outcome.suppressed for entry in front])
-        order, far = ranked(costs, suppressed, np.array([entry.outcome.seconds for entry in front]))
-        return [(front[row], float(away)) for row, away in zip(order, far, strict=True)]
-
-    @property
-    def recommended(self) -> Entry | None:
-        """The point of the front nearest to the ideal corner, None where there is no front."""
-        return self.ranking[0][0] if self.ranking else None
-
-    @property
-    def recommendation(self) -> str:
-        """One paragraph: which point, why, and what it costs."""
-        return advise(self)
-
-    @cached_property
-    def frame(self) -> pl.DataFrame:
-        """A row a point."""
-        rows = pl.DataFrame([self._row(entry) for entry in self.entries], infer_schema_length=None)
-        # Where no point has a figure, its column is still one of numbers.
-        texts = {"point", "algorithm", "status", "reason", "over_limits", *self.varied}
-        empty = [name for name, dtype in rows.schema.items() if dtype == pl.Null and name not in texts]
-        return rows.with_columns(pl.col(empty).cast(pl.Float64))
-
-    def _row(self, entry: Entry) -> dict[str, Any]:
-        outcome, risk = entry.outcome, self.axes[-1].name
-        named = dict.fromkeys([*(axis.name for axis in self.axes), *self.evaluated])
-        beside = outcome.beside.get(risk, {})
-        return {
-            "point": entry.point.label,
-            "algorithm": entry.point.series,
-            **{key: self._setting(entry, key) for key in self.varied},
-            "status": outcome.status,
-            "reason": outcome.reason or None,
-            **{name: outcome.figures.get(name) for name in named},
-            **{f"{risk} {word}": beside.get(word) for word in ("low", "high", "baseline", "control")},
-            "over_limits": " ".join(outcome.over) or None,
-            "suppressed": outcome.suppressed if outcome.status == DONE else None,
-            "classes": outcome.classes if outcome.status == DONE else None,
-            "smallest": outcome.smallest if outcome.status == DONE else None,
-            "seconds": round(outcome.seconds, 3),
-            "front": entry in self.front,
-            "recommended": entry is self.recommended,
-        }
-
-    def _setting(self, entry: Entry, key: str) -> Any:
-        """A setting as a cell; a parameter with values of several types is text throughout."""
-        value = entry.point.settings.get(key)
-        mine = [other.point.settings[key] for other in self.entries if key in other.point.settings]
-        numbers = all(isinstance(one, int | float) and not isinstance(one, bool) for one in mine)
-        return value if value is None or numbers else plain(value)
 
 
 def compare(
@@ -215,53 +84,88 @@ def compare(
     """
     whole("a comparison", "processes", processes, least=1)
     recipe = source if isinstance(source, Recipe | Table) else load_recipe(Path(source))
-    asked = Compare() if isinstance(recipe, Table) else recipe.compare
-    named = None if algorithms is None else [_spec(one) for one in algorithms]
-    swept = Grid(
-        algorithms=_algorithms(recipe, asked.algorithms if named is None else named),
-        models=_models(recipe, models),
-        values=asked.grid if grid is None else grid,
-    )
-    points = swept.points()
-    part = real("a comparison", "hold_out", asked.hold_out if hold_out is None else hold_out, low=0.0, high=0.9)
-    given = {"utility": utility or asked.utility, "protection": protection or asked.protection}
-    given |= {"risk": risk or asked.risk}
-    wanted = [_spec(one) for one in (asked.evaluate if evaluate is None else evaluate)]
-    if seed is None and isinstance(recipe, Recipe):
-        seed = recipe.seed
+    told = Compare() if isinstance(recipe, Table) else recipe.compare
+    asked = _Asked(
+        source=recipe,
+        grid=Grid(
+            algorithms=_algorithms(recipe, told.algorithms if algorithms is None else map(_spec, algorithms)),
+            models=_models(recipe, models),
+            values=told.grid if grid is None else grid,
+        ),
+        axes={
+            "utility": utility or told.utility, "protection": protection or told.protection, "risk": risk or told.risk,
+        },
+        evaluate=[_spec(one) for one in (told.evaluate if evaluate is None else evaluate)],
+        hold_out=real("a comparison", "hold_out", told.hold_out if hold_out is None else hold_out, low=0.0, high=0.9),
+        limits=limits,
+        acknowledge=acknowledge,
+        seed=recipe.seed if seed is None and isinstance(recipe, Recipe) else seed,
+    )  # fmt: skip
+    return _compared(asked, None if work is None else Path(work), fresh, processes, progress)
 
-    done = 0
 
-    def step(text: str) -> None:
-        progress(done, len(points), text)
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Asked:
+    """What is to be compared: as arguments say, and else the recipe.
 
-    def counted(now: int, total: int, label: str) -> None:
-        nonlocal done
-        done = now
-        progress(now, total, label)
+    Attributes
+    ----------
+    axes
+        Names of the figures by role, None where nothing was said.
+    hold_out
+        Share of the rows to keep back.
+    """
 
-    with open_source(recipe, step) as rows:
-        roles = _roles(given, rows.domain, swept.algorithms)
-        wanted += [{"name": name} for name in _lacking(roles, wanted)]
+    source: Recipe | Table
+    grid: Grid
+    axes: Mapping[str, str | None]
+    evaluate: list[dict[str, Any]]
+    hold_out: float
+    limits: Mapping[str, Any] | None
+    acknowledge: Sequence[str] | None
+    seed: int | None
+
+
+def _compared(asked: _Asked, work: Path | None, fresh: bool, processes: int, progress: Progress) -> Comparison:
+    """Open the source, see that everything asked of it can be, and sweep."""
+    points, counter = asked.grid.points(), _Counter(progress)
+    with open_source(asked.source, lambda text: counter.say(text, len(points))) as rows:
+        roles = _roles(asked.axes, rows.domain, asked.grid.algorithms)
+        wanted = [*asked.evaluate, *({"name": name} for name in _lacking(roles, asked.evaluate))]
         for spec in wanted:
             make("evaluation", spec)
         evaluated = list(dict.fromkeys(str(spec["name"]) for spec in wanted))
         axes = _axes(roles, rows.domain, evaluated)
-        task = _task(recipe, wanted, limits, acknowledge)
+        task = _task(asked.source, wanted, asked.limits, asked.acknowledge)
         for point in points:  # what is contradictory is found before anything runs
             all_models(rows.domain, [make("model", spec) for spec in point.models], make("algorithm", point.algorithm))
         attacks = [attack for axis in axes for attack in axis.attacks]
         task = dataclasses.replace(task, attacks=sorted({*attacks, *attacks_of(task.limits)}))
-        kept = open_work(None if work is None else Path(work), rows.stamp, seed=seed, fresh=fresh)
-        scene, held_out = rows.scene(task, kept.keys, part)
-        entries, reused = _run(scene, points, kept, part, processes, counted)
-        notes = [*_unasked(swept), *rows.notes(points, scene.task), *([kept.note] if kept.note else [])]
+        kept = open_work(work, rows.stamp, seed=asked.seed, fresh=fresh)
+        scene, held_out = rows.scene(task, kept.keys, asked.hold_out)
+        entries, reused = _run(scene, points, kept, asked.hold_out, processes, counter)
+        notes = [*_unasked(asked.grid), *rows.notes(points, scene.task), *([kept.note] if kept.note else [])]
         n = rows.domain.n - held_out
     return Comparison(
-        entries=entries, axes=[_turned(axis, entries) for axis in axes], varied=list(swept.values), rows=n,
+        entries=entries, axes=[_turned(axis, entries) for axis in axes], varied=list(asked.grid.values), rows=n,
         evaluated={name: _better(name, entries) for name in evaluated if name not in {axis.name for axis in axes}},
         held_out=held_out, reused=reused, notes=notes,
     )  # fmt: skip
+
+
+class _Counter:
+    """Progress that knows how many points are done when a step beside them is told."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress, self._done = progress, 0
+
+    def __call__(self, done: int, total: int, label: str) -> None:
+        self._done = done
+        self._progress(done, total, label)
+
+    def say(self, text: str, total: int) -> None:
+        """A step that is no point."""
+        self._progress(self._done, total, text)
 
 
 def _run(
@@ -331,11 +235,12 @@ def _spec(one: Algorithm | Mapping[str, Any] | str) -> dict[str, Any]:
     return {"name": one.name} | {key: value for key, value in given.items() if value is not None}
 
 
-def _algorithms(source: Recipe | Table, named: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _algorithms(source: Recipe | Table, given: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Algorithms to compare, by default the recipe's.
 
     What the recipe sets for its own algorithm holds for it here too, and its suppression limit for all.
     """
+    named = list(given)
     if isinstance(source, Table):
         return [dict(spec) for spec in named] or [{"name": "mondrian"}]
     own = source.algorithm

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shoal.comparing.compare import Comparison, Entry
+from shoal.comparing.comparison import Comparison, Entry
 from shoal.comparing.points import DONE
 
 
