@@ -14,6 +14,7 @@ import shoal
 from shoal.cli.main import execute
 from shoal.errors import InputError, ParameterError, RecipeError, SchemaError
 from shoal.grammar import parse_sample
+from shoal.io import batches
 from shoal.io.recipes import dump_recipe, parse_recipe
 from shoal.running import run, verify_release
 from shoal.table.keys import Keys
@@ -162,9 +163,34 @@ def test_recipes_keep_their_sample_and_engines_that_draw_none_say_so(tmp_path) -
     recipe = parse_recipe(RECIPE, tmp_path)
     assert parse_recipe(dump_recipe(recipe), tmp_path).sample == recipe.sample
     ROWS.write_csv(tmp_path / "rows.csv")
-    (tmp_path / "recipe.toml").write_text(RECIPE + '[engine]\nname = "duckdb"\n')
-    with pytest.raises(RecipeError, match="'duckdb' does not draw samples: use the engine 'memory'"):
+    (tmp_path / "recipe.toml").write_text(
+        RECIPE.replace("[roles]", '[roles]\nkey = "age"').replace('quasi = ["age"]', 'quasi = ["sex"]')
+        + '[engine]\nname = "spark"\n'
+    )
+    with pytest.raises(RecipeError, match="'spark' does not draw samples: draw one in the source"):
         run(tmp_path / "recipe.toml")
+
+
+@pytest.mark.parametrize("people", [False, True])
+def test_rows_in_batches_give_the_same_sample_and_the_same_bytes(tmp_path, monkeypatch, people: bool) -> None:
+    pytest.importorskip("duckdb")
+    monkeypatch.setattr(batches, "BATCH", 100)
+    ROWS.write_parquet(tmp_path / "rows.parquet")
+    text = RECIPE.replace("rows.csv", "rows.parquet")
+    if people:
+        text = text.replace('identifiers = ["id"]', 'subject = "id"')
+        text = text.replace("number = 300", "share = 0.4")
+    found = []
+    for engine in ("memory", "duckdb"):
+        recipe = tmp_path / f"{engine}.toml"
+        recipe.write_text(text + f'[engine]\nname = "{engine}"\n[output]\nfolder = "{engine}"\n')
+        made = run(recipe)
+        assert verify_release(tmp_path / engine).passed
+        names = ("release.csv", "manifest.json", "report.html")
+        found.append([(tmp_path / engine / name).read_bytes() for name in names])
+        told = made.evidence["sample"]
+        found[-1].append({key: told[key] for key in ("source", "drawn", "strata", "prosecutor")})
+    assert found[0] == found[1]
 
 
 def test_flags_draw_a_sample_too(tmp_path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from shoal.recoding.applied import Released
 from shoal.recoding.publish import Published
 from shoal.results import Risk
-from shoal.risk.beside import before_and_after
+from shoal.risk.beside import before_and_after, counted_before_and_after
 from shoal.table.domain import Domain
 
 _FOUND, _AMONG = "prosecutor-max", "journalist-max"
@@ -17,6 +17,12 @@ _FOUND, _AMONG = "prosecutor-max", "journalist-max"
 def risk_facts(released: Released, published: Published) -> dict[str, Any]:
     """The risk before and after, and of a sample what it does to it."""
     found = before_and_after(released, published)
+    return {"risk": found, **drawn_facts(released.domain, found)}
+
+
+def counted_facts(released: Released, *, cells: bool) -> dict[str, Any]:
+    """The same where an engine keeps the rows."""
+    found = counted_before_and_after(released, cells=cells)
     return {"risk": found, **drawn_facts(released.domain, found)}
 
 

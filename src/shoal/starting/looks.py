@@ -86,7 +86,8 @@ def _are_items(texts: pl.Series, mark: str) -> bool:
         return False
     items = texts.str.split(mark).explode().str.strip_chars()
     items = items.filter(items != "")
-    return 2 * items.n_unique() <= items.len() and (items.str.len_chars().max() or 0) <= _LONGEST_ITEM  # type: ignore[operator]
+    longest = items.filter(items.str.len_chars() > _LONGEST_ITEM).len()
+    return 2 * items.n_unique() <= items.len() and not longest
 
 
 def numbers_look(values: pl.Series) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,6 +17,7 @@ from shoal.engines.base import Keeping as Writable
 from shoal.engines.kept import KeptRows
 from shoal.errors import InputError, RecipeError
 from shoal.io.batches import Batches, PreparedBatches, open_batches
+from shoal.io.drawn import DrawnBatches, draw_batches
 from shoal.io.entries import memory_bytes
 from shoal.io.evidence import write_evidence
 from shoal.io.output import check_output, told
@@ -39,6 +40,7 @@ from shoal.streaming.unread import refuse_read
 from shoal.table.domain import Domain
 from shoal.table.keys import Keys
 from shoal.table.preparing import changes, refuse_batched
+from shoal.table.sampling import Sampling
 from shoal.table.schema import Schema, column_spec
 from shoal.verify.folder import MANIFEST
 
@@ -278,8 +280,14 @@ def opened(recipe: Recipe, keys: Keys, progress: Progress, *, resume: bool = Fal
     """The rows that a recipe names, coded, in the hands of its engine."""
     refuse_misplaced(recipe)
     refuse_keyless(recipe.engine.name, recipe.roles.key)
-    with source_of(recipe) as source, opened_on(recipe, source, keys, progress, resume=resume) as rows:
-        yield rows
+    with source_of(recipe) as found:
+        source = found
+        if recipe.sample is not None:
+            progress("drawing a sample")
+            how, roles = Sampling(**recipe.sample.model_dump()), settled(recipe).roles
+            source = draw_batches(found, how, keys, subject=roles.subject, key=roles.key)
+        with opened_on(recipe, source, keys, progress, resume=resume) as rows:
+            yield rows
 
 
 @contextmanager
@@ -305,7 +313,8 @@ def opened_on(
         progress=progress,
     ) as rows:  # fmt: skip
         refuse_unfit(recipe, rows.domain)
-        yield rows
+        drawn = isinstance(source, DrawnBatches)
+        yield rows.knowing(replace(rows.domain, sample=source.sample)) if drawn else rows
 
 
 def engine_of(recipe: Recipe, *, resume: bool = False) -> Any:

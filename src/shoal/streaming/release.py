@@ -60,7 +60,7 @@ from shoal.recoding.recodings import Recoding
 from shoal.recoding.snap import grids
 from shoal.reports.release import release_html
 from shoal.results import Written
-from shoal.risk.beside import counted_before_and_after
+from shoal.risk.drawn import counted_facts
 from shoal.streaming.attacking import SAMPLE, Attacked, attack_stream
 from shoal.streaming.grouped import Buckets
 from shoal.streaming.showing import Showing
@@ -185,7 +185,7 @@ class Stream:
             "attacks": list(attacked.measured.figures),
             "attack_notes": [*attacked.measured.notes, *attacked.notes],
             "research": wanted,
-            "risk": counted_before_and_after(released, cells=self._holds_cells(rows)),
+            **counted_facts(released, cells=self._holds_cells(rows)),
             "split_verdicts": split_verdicts(released, judge),
             "other_references": other_references(released, judge),
             "vacuous": [{"model": model.parameters(), "on": list(on or ())} for model, on in empty],

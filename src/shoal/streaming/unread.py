@@ -6,6 +6,7 @@ from shoal.errors import RecipeError
 from shoal.io.recipes import Recipe
 
 _MEMORY = "memory"
+_UNDRAWN = ("postgres", "spark")
 
 
 def refuse_read(recipe: Recipe) -> None:
@@ -29,7 +30,7 @@ def refuse_read(recipe: Recipe) -> None:
             f"The engine '{name}' takes cells as they are, and those of '{first}' hold items: use the engine "
             f"'{_MEMORY}'."
         )
-    if recipe.sample is not None:
+    if recipe.sample is not None and name in _UNDRAWN:
         raise RecipeError(
-            f"The engine '{name}' does not draw samples: use the engine '{_MEMORY}', or draw the sample in the source."
+            f"The engine '{name}' does not draw samples: draw one in the source, or use the engine 'duckdb' on a file."
         )

@@ -101,75 +101,99 @@ class Sample:
 def draw_sample(
     frame: pl.DataFrame, sampling: Sampling, keys: Keys, *, subject: str | None, key: str | None
 ) -> tuple[np.ndarray, Sample]:
-    """Flags of the rows that are drawn, and what is known of the draw.
+    """Flags of the rows that are drawn, and what is known of the draw."""
+    drawing = Drawing(sampling, frame.columns, subject=subject, key=key)
+    drawing.see(frame)
+    return drawing.drawn(keys)
+
+
+class Drawing:
+    """A draw as a fold over rows: ``see`` all of them in order, batch by batch, then find out which are ``drawn``.
 
     Draws are keyed by the rows' keys (their positions, or the hashes of a key column) or by the subjects, so that they
-    do not depend on how rows are divided among cores.
+    depend neither on where batches end nor on who divides rows among cores. It keeps twelve bytes a row.
     """
-    _check_columns(frame, sampling, subject, key)
-    if frame.height == 0:
-        raise EmptyTableError("The table has no rows: there is nothing to draw a sample of.")
-    of_row, first, names = _units(frame, subject, key)
-    strata, texts = _strata(frame, sampling, of_row, first)
-    sizes = np.bincount(strata, minlength=texts.len())
-    wanted = _wanted(sampling, sizes, texts, keys, people=subject is not None)
-    order = np.lexsort((keys.bits("sample", names), strata))
-    place = np.empty(first.size, dtype=np.int64)
-    place[order] = np.arange(first.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    chosen = place < wanted[strata]
-    if not chosen.any():
-        raise EmptyTableError("The sample would have no rows: raise its share.")
-    facts = Sample(
-        sampling=sampling, source=first.size, drawn=int(chosen.sum()), strata=texts.len(), people=subject is not None,
-        keys=keys,
-    )  # fmt: skip
-    return chosen[of_row], facts
 
+    def __init__(self, sampling: Sampling, columns: Sequence[str], *, subject: str | None, key: str | None) -> None:
+        self._sampling, self._subject, self._key = sampling, subject, key
+        for name in sampling.by:
+            if name not in columns:
+                near = nearest(name, columns)
+                hint = f" Did you mean '{near}'?" if near else ""
+                raise SchemaError(f"The sample is to be drawn by '{name}', and there is no such column.{hint}")
+        for role, one in (("subject", subject), ("key", key)):
+            if one is not None and one not in columns:
+                raise SchemaError(f"The {role} column '{one}' is not in the source: correct its name.")
+        self._named, self._strata = [np.empty(0, dtype=np.uint64)], [np.empty(0, dtype=np.int32)]
+        self._numbers: dict[str, int] = {}
+        self._rows = 0
 
-def _check_columns(frame: pl.DataFrame, sampling: Sampling, subject: str | None, key: str | None) -> None:
-    for name in sampling.by:
-        if name not in frame.columns:
-            near = nearest(name, frame.columns)
-            hint = f" Did you mean '{near}'?" if near else ""
-            raise SchemaError(f"The sample is to be drawn by '{name}', and there is no such column.{hint}")
-    for role, name in (("subject", subject), ("key", key)):
-        if name is not None and name not in frame.columns:
-            raise SchemaError(f"The {role} column '{name}' is not in the source: correct its name.")
-        if name is not None and (count := frame[name].null_count()):
+    @property
+    def needed(self) -> list[str]:
+        """Columns that it looks at."""
+        named = [self._subject or self._key, *self._sampling.by]
+        return list(dict.fromkeys(name for name in named if name is not None))
+
+    def see(self, frame: pl.DataFrame) -> None:
+        """Take in rows."""
+        role, name = ("subject", self._subject) if self._subject is not None else ("key", self._key)
+        if name is None:
+            self._named.append(np.arange(self._rows, self._rows + frame.height, dtype=np.uint64))
+        elif count := frame[name].null_count():
             raise InputError(f"The {role} column '{name}' has {count} missing cells: fill them.")
+        else:
+            of_row, texts = _numbered(canonical_text(frame[name]))
+            self._named.append(key_hashes(texts)[of_row])
+        of_row, texts = _numbered(_together(frame, self._sampling.by))
+        places = [self._numbers.setdefault(text, len(self._numbers)) for text in texts.to_list()]
+        self._strata.append(np.array(places, dtype=np.int32)[of_row])
+        self._rows += frame.height
+
+    def drawn(self, keys: Keys) -> tuple[np.ndarray, Sample]:
+        """Flags of all rows, and what is known of the draw."""
+        if not self._rows:
+            raise EmptyTableError("The table has no rows: there is nothing to draw a sample of.")
+        named, strata, people = np.concatenate(self._named), np.concatenate(self._strata), self._subject is not None
+        of_row: np.ndarray | slice = slice(None)
+        if people:
+            named, first, of_row = np.unique(named, return_index=True, return_inverse=True)
+            self._refuse_mixed(int(np.unique(of_row[strata != strata[first][of_row]]).size))
+            strata = strata[first]
+        texts = pl.Series(list(self._numbers), dtype=pl.String)
+        sizes = np.bincount(strata, minlength=texts.len())
+        wanted = _wanted(self._sampling, sizes, texts, keys, people=people)
+        order = np.lexsort((keys.bits("sample", named), strata))
+        place = np.empty(named.size, dtype=np.int64)
+        place[order] = np.arange(named.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        chosen = place < wanted[strata]
+        if not chosen.any():
+            raise EmptyTableError("The sample would have no rows: raise its share.")
+        facts = Sample(
+            sampling=self._sampling, source=named.size, drawn=int(chosen.sum()), strata=texts.len(), people=people,
+            keys=keys,
+        )  # fmt: skip
+        return chosen[of_row], facts
+
+    def _refuse_mixed(self, people: int) -> None:
+        if people:
+            raise InputError(
+                f"The sample is of people, and {people} of them are in several strata of "
+                f"'{', '.join(self._sampling.by)}': draw by columns that are the same in all rows of a person."
+            )
 
 
-def _units(frame: pl.DataFrame, subject: str | None, key: str | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Whom each row belongs to, the first row of each of them, and what their draws are keyed by."""
-    rows = np.arange(frame.height)
-    if subject is None:
-        named = rows.astype(np.uint64) if key is None else key_hashes(canonical_text(frame[key]))
-        return rows, rows, named
-    texts = canonical_text(frame[subject])
-    people = texts.unique().sort()
-    of_row = texts.cast(pl.Enum(people)).to_physical().to_numpy().astype(np.int64)
-    first = np.zeros(people.len(), dtype=np.int64)
-    first[of_row[::-1]] = rows[::-1]
-    return of_row, first, key_hashes(people)
+def _numbered(texts: pl.Series) -> tuple[np.ndarray, pl.Series]:
+    """A number for each text, and the different ones."""
+    different = texts.unique()
+    return texts.cast(pl.Enum(different)).to_physical().to_numpy().astype(np.int64), different
 
 
-def _strata(
-    frame: pl.DataFrame, sampling: Sampling, of_row: np.ndarray, first: np.ndarray
-) -> tuple[np.ndarray, pl.Series]:
-    """The stratum of each row or person, and a text that names each stratum; missing cells are a value of their own."""
-    if not sampling.by:
-        return np.zeros(first.size, dtype=np.int64), pl.Series([""])
-    parts = [canonical_text(frame[name]).fill_null("\x00") for name in sampling.by]
-    texts = pl.DataFrame(parts).select(pl.concat_str(pl.all(), separator="\x01")).to_series()
-    different = texts.unique().sort()
-    mine = texts.cast(pl.Enum(different)).to_physical().to_numpy().astype(np.int64)
-    mixed = np.unique(of_row[mine != mine[first[of_row]]]).size
-    if mixed:
-        raise InputError(
-            f"The sample is of people, and {mixed} of them are in several strata of '{', '.join(sampling.by)}': draw "
-            "by columns that are the same in all rows of a person."
-        )
-    return mine[first], different
+def _together(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
+    """A text that names the stratum of each row; missing cells are a value of their own."""
+    if not columns:
+        return pl.Series([""]).new_from_index(0, frame.height)
+    parts = [canonical_text(frame[name]).fill_null("\x00") for name in columns]
+    return pl.DataFrame(parts).select(pl.concat_str(pl.all(), separator="\x01")).to_series()
 
 
 def _wanted(sampling: Sampling, sizes: np.ndarray, texts: pl.Series, keys: Keys, *, people: bool) -> np.ndarray:

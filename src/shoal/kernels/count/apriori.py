@@ -138,7 +138,7 @@ def _under(label: int, node: int, parent: np.ndarray) -> bool:
 @kernel
 def _loss(here: np.ndarray, node: int, parent: np.ndarray, leaves: np.ndarray, weight: np.ndarray) -> int:
     """What it costs to raise everything below a node to it, in leaves and records."""
-    lost = np.int64(0)
+    lost = 0
     for label in here:
         if weight[label] and _under(label, node, parent):
             lost += weight[label] * (leaves[node] - leaves[label])
