@@ -18,7 +18,7 @@ from shoal.verify.values import encode
 _FEW, _SHARE = 5, 1000
 _LONGEST, _TURNS, _LEAST_KEY = 8, 4, 5
 # Identifiers whose keys are made in one go.
-_PART = 1 << 18
+_PART = 1 << 16
 # A name has three letters or more; in scripts whose letters are words or syllables, two.
 _NAME = r"^\p{L}{3,}|^[\p{Han}\p{Hiragana}\p{Katakana}]{2}"
 _LETTERED_OR_DATE = r"\p{L}|^\d{4}-\d\d-\d\d(?:\s|$)|^\d\d?[./]\d\d?[./]\d{4}(?:\s|$)"
@@ -30,7 +30,7 @@ class Hidden:
     def __init__(self) -> None:
         self._types: dict[str, pl.DataType] = {}
         self._texts: dict[str, Counts] = {}
-        self._words: dict[str, Counts] = {}
+        self._words: dict[str, pl.DataFrame] = {}
         self._people = Numbering()
         self._rows = 0
 
@@ -42,8 +42,7 @@ class Hidden:
             frame = pl.DataFrame({"text": texts} | ({} if who is None else {"who": who})).drop_nulls("text")
             counted = frame.group_by(frame.columns).agg(rows=pl.len())
             self._texts.setdefault(one.name, Counts()).add(counted)
-            if one.dtype == pl.String:
-                self._words.setdefault(one.name, Counts()).add(_word_rows(counted))
+            self._words.pop(one.name, None)
             self._rows += len(one) if one is hidden[0] else 0
         if who is not None:
             self._people.see(pl.DataFrame({"who": who}))
@@ -60,15 +59,24 @@ class Hidden:
 
     def every_word(self, name: str) -> pl.DataFrame:
         """Words of names, rare or not, each once."""
-        return self._words[name].counted().select(pl.col("word").unique())
+        return self._word_rows(name).select(pl.col("word").unique())
 
     def rare_words(self, name: str) -> pl.DataFrame | None:
         """Words of names that few people have, and the rows of each; None of what is no text."""
-        if name not in self._words:
+        if self._types[name] != pl.String:
             return None
-        counted = self._words[name].counted()
+        counted = self._word_rows(name)
         found = counted.group_by("word").agg(given=pl.col("rows").sum(), who=_people(counted))
         return found.filter(pl.col("who") <= self._limit()).select("word", "given")
+
+    def _word_rows(self, name: str) -> pl.DataFrame:
+        """How many rows have each word of a column of texts, each of which is taken apart once."""
+        if name not in self._words:
+            texts, found = self._texts[name].counted(), Counts()
+            for part in texts.iter_slices(_PART) if texts.height else [texts]:
+                found.add(_word_rows(part))
+            self._words[name] = found.counted()
+        return self._words[name]
 
     def _few(self, name: str) -> pl.Series:
         """Different identifiers that few people have."""
@@ -105,6 +113,10 @@ def _keys(texts: pl.Series) -> pl.DataFrame:
     frame = pl.concat([texts, local]).to_frame("text").select(words=words(pl.col("text")).list.head(_LONGEST))
     # One word of letters is left to the words: as a name it may be one of the language, too.
     frame = frame.with_columns(size=pl.col("words").list.len()).filter(pl.col("size") > 1)
+    # Most names have two words, which need no lists.
+    pairs = frame.filter(pl.col("size") == 2).select(a=pl.col("words").list.get(0), b=pl.col("words").list.get(1))
+    two = [pairs.select(key=pl.col(a) + pl.col(b), first=a) for a, b in ("ab", "ba")]
+    frame = frame.filter(pl.col("size") > 2)
     turned = [
         frame.filter(pl.col("size") > turn).select(
             words=pl.concat_list(pl.col("words").list.slice(turn), pl.col("words").list.head(turn))
@@ -112,6 +124,7 @@ def _keys(texts: pl.Series) -> pl.DataFrame:
         for turn in range(_TURNS)
     ]
     keys = pl.concat(turned).select(key=pl.col("words").list.join(""), first=pl.col("words").list.first())
+    keys = pl.concat([*two, keys])
     lettered = pl.col("key").str.contains(r"\p{L}") & (pl.col("key").str.len_chars() >= _LEAST_KEY)
     return keys.filter(lettered).select(pl.all().hash())
 
