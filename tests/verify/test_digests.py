@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
-from shoal.verify import gate, recheck
+from shoal.verify import classes, gate, recheck
 from shoal.verify.claims import read_claims
 from shoal.verify.classes import Looking, starred
 from shoal.verify.coded import Coded
@@ -119,3 +120,26 @@ def test_groups_in_one_table_are_its_classes() -> None:
     both = case.released.with_columns(note=pl.lit("x"), cost=pl.lit(1))
     look = find_look(both, None, claims)
     assert (look.judged.count, look.pinned.count, look.quasi.count) == (8, 24, 24)
+
+
+def test_classes_are_in_the_order_of_their_cells_however_many_are_written_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The digest is that of all cells one after another, each with its length before it."""
+    rng = np.random.default_rng(5)
+    texts = [pl.Series(["*", "10", "9", "[1,12]", "é"]), pl.Series(["", "a", "ab", "b:1", "1:"])]
+    rows = np.array(sorted({(int(a), int(b)) for a, b in rng.integers(0, 5, (40, 2))})).T
+    rows = rows[:, rng.permutation(rows.shape[1])]
+    cells = {"p": (rows[0], texts[0]), "q": (rows[1], texts[1])}
+    sizes = rng.integers(1, 9, rows.shape[1])
+    named = [[texts[0][p], texts[1][q]] for p, q in rows.T.tolist()]
+    keys = ["".join(f"{len(one.encode())}:{one}" for one in row) for row in named]
+    order = sorted(range(len(keys)), key=lambda place: keys[place].encode())
+    parts = [b"1:p\n1:q", "\n".join(keys[place] for place in order).encode(), sizes[order].astype("<i8").tobytes()]
+    expected = hashlib.sha256(b"".join(len(part).to_bytes(8, "little") + part for part in parts)).hexdigest()
+    for size in (1, 3, 1 << 14):
+        monkeypatch.setattr(classes, "_KEYS", size)
+        found = classes.order_classes(classes.Classes(names=["p", "q"], sizes=sizes, cells=cells))
+        assert found.digest == expected and [keys[place] for place in np.argsort(found.rank)] == sorted(
+            keys, key=str.encode
+        )

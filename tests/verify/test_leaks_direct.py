@@ -42,6 +42,16 @@ def test_values_are_counted_by_file_and_column() -> None:
     assert found == "'manifest.json' tells 2 values of 'disease'; 'manifest.json' tells 1 value of 'name'."
 
 
+@pytest.mark.parametrize(
+    "value", ["Zeb", "ZEBULON Q", "Ab", "O'Neil", "12.5", "12,5 mg", "_kuru", "(gout)", "Émile", "ßa", "ab.cd", " Zeb"]
+)
+def test_however_a_value_begins(value: str) -> None:
+    """Most are turned away by their first letters, and none of those that are said."""
+    others = [f"P{place:05}" for place in range(20)]
+    assert told({"name": [*others, value, None]}, note=f"seen: {value} and more") != ""
+    assert told({"name": pl.Series([*others, value] * 3).cast(pl.Enum([*others, value])).to_list()}, note="n") == ""
+
+
 def test_any_other_file_is_searched() -> None:
     files = {"notes.txt": b"rows of kuru\xff", "more.txt": b"rows"}
     assert told({"disease": ["kuru"]}, files=files) == "'notes.txt' tells 1 value of 'disease'."

@@ -21,6 +21,8 @@ from shoal.verify.values import MISSING, STAR, canonical, distinct, encode, grou
 
 # Of a whole number, those that hold what is packed into it.
 _BITS = 63
+# Classes whose cells are written in one go.
+_KEYS = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,19 +245,29 @@ def order_classes(classes: Classes) -> Order:
 
     Every text is written with its length before it, so that no two different tables give the same bytes.
     """
-    parts = [_prefixed(texts).gather(codes) for codes, texts in classes.cells.values()]
-    cells = pl.DataFrame({str(place): part for place, part in enumerate(parts)})
-    keys = (
-        cells.select(pl.concat_str(pl.all())).to_series()
-        if parts
-        else pl.Series([""] * classes.count, dtype=pl.String)
-    )
-    by_key = keys.arg_sort().to_numpy()
+    cells = [(codes, _prefixed(texts)) for codes, texts in classes.cells.values()]
+    # No text with its length before it begins another one, so that classes are in order where the places of texts are.
+    places = packed([_ranks(texts)[codes] for codes, texts in cells], [len(texts) for _, texts in cells])
+    by_key = places.select(pl.arg_sort_by(places.columns)).to_series().to_numpy() if cells else np.arange(classes.count)
     rank = np.empty(classes.count, dtype=np.int64)
     rank[by_key] = np.arange(classes.count)
     header = _joined(_prefixed(pl.Series(classes.names, dtype=pl.String)))
-    body = _joined(keys.gather(by_key))
-    return Order(rank=rank, digest=_sha256(header, body, _integers(classes.sizes[by_key])))
+    size = sum(int(texts.str.len_bytes().gather(codes).sum() or 0) for codes, texts in cells)
+    digest = hashlib.sha256(_sized(header) + (size + max(classes.count - 1, 0)).to_bytes(8, "little"))
+    for start in range(0, classes.count, _KEYS):
+        some = by_key[start : start + _KEYS]
+        parts = [texts.gather(codes[some]).alias(str(place)) for place, (codes, texts) in enumerate(cells)]
+        keys = pl.select(pl.concat_str(parts)) if cells else pl.DataFrame({"": [""] * len(some)})
+        digest.update((b"\n" if start else b"") + _joined(keys.to_series()))
+    digest.update(_sized(_integers(classes.sizes[by_key])))
+    return Order(rank=rank, digest=digest.hexdigest())
+
+
+def _ranks(texts: pl.Series) -> np.ndarray:
+    """The place of each of some different texts among them in order."""
+    found = np.empty(len(texts), dtype=np.int64)
+    found[texts.arg_sort().to_numpy()] = np.arange(len(texts))
+    return found
 
 
 def digest_values(
@@ -293,8 +305,9 @@ def _integers(values: np.ndarray) -> bytes:
 
 
 def _sha256(*parts: bytes) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(len(part).to_bytes(8, "little"))
-        digest.update(part)
-    return digest.hexdigest()
+    return hashlib.sha256(b"".join(map(_sized, parts))).hexdigest()
+
+
+def _sized(part: bytes) -> bytes:
+    """Bytes with their number before them."""
+    return len(part).to_bytes(8, "little") + part

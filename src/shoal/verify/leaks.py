@@ -25,6 +25,8 @@ _TABLES = (".csv", ".parquet")
 # Words of a value, numbers with their decimals as one; the same expression that mentions are cut by.
 _WORDS = r"[0-9]+(?:[.,][0-9]+)+|[^\W_]+"
 _LONGEST = 6
+# Values that are looked at in one go.
+_ROWS = 1 << 17
 # A cell may show several values: both ends of an interval, all members of a set.
 _PARTS = r"[^\[\]{}|,()<>=]+"
 _PLAIN = (pl.String, pl.Boolean, pl.Date)
@@ -106,6 +108,7 @@ class Leaks:
         self._owner = {file: column.name for column in self._types.values() for file in column.files}
         self._places = _places(found)
         self._first_words = pl.Series([text.partition(" ")[0] for text in self._places], dtype=pl.String).implode()
+        self._beginnings = pl.Series([text[:3] for text in self._places], dtype=pl.String).unique().implode()
         self._described: dict[str, list[tuple[str, str]]] = {}
         self._read: dict[str, set[str]] = {}
         self._shown: dict[str, set[str]] = {}
@@ -125,12 +128,16 @@ class Leaks:
 
     def read(self, column: str, values: pl.Series) -> None:
         """Take in values of a column as it was read."""
-        distinct = values.drop_nulls().unique()
-        distinct = distinct.cast(pl.String) if is_text(distinct.dtype) else distinct
-        if (items := self._items(column, distinct)).len():
-            distinct = pl.concat([distinct.cast(pl.String), items])
-        self._read.setdefault(column, set()).update(self._told_of(column, distinct))
-        self._words_read.setdefault(column, set()).update(self._said(distinct.cast(pl.String)))
+        told, words = self._read.setdefault(column, set()), self._words_read.setdefault(column, set())
+        # Texts that repeat come as numbers of the different ones; of others there may be as many as rows.
+        whole = values.unique() if isinstance(values.dtype, pl.Enum) else values
+        for start in range(0, len(whole), _ROWS):
+            distinct = whole[start : start + _ROWS].drop_nulls().unique()
+            distinct = distinct.cast(pl.String) if is_text(distinct.dtype) else distinct
+            if (items := self._items(column, distinct)).len():
+                distinct = pl.concat([distinct.cast(pl.String), items])
+            told.update(self._told_of(column, distinct))
+            words.update(self._said(distinct.cast(pl.String)))
 
     def report(self, extras: Sequence[str] = ()) -> Check:
         """What is told; ``extras`` are tables that hold more than their cells."""
@@ -178,6 +185,10 @@ class Leaks:
 
     def _said(self, values: pl.Series) -> list[str]:
         """Which words of some values are said anywhere else."""
+        # Nothing said begins as most values do: three plain letters or digits are the first of a word.
+        start = values.str.head(3)
+        other = start.str.contains(r"^[0-9A-Za-z]{3}$") & ~start.str.to_lowercase().is_in(self._beginnings)
+        values = values.filter(~other.fill_null(False))
         # Most values begin with a word that nothing said begins with, and need not be taken apart. Words end at blanks,
         # and many values have the same text before their first.
         of_value, heads = encode(values.str.splitn(" ", 2).struct.field("field_0"))
