@@ -80,3 +80,18 @@ def test_what_stands_in_a_table() -> None:
         found.see(Coded(FRAME[part]))
     assert (found.columns, found.rows, list(found.cells)) == (["x", "y"], 10, ["x"])
     assert sorted(found.cells["x"].to_list(), key=str) == [None, "a", "b"]
+
+
+@pytest.mark.parametrize("limit", [1, 30, 1 << 21])
+def test_small_numbers_are_counted_in_places_or_looked_for(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+    """Whichever it is, and where one way ends and the other begins, the counts are the same."""
+    monkeypatch.setattr(tally, "_COMBINATIONS", limit)
+    rng = np.random.default_rng(3)
+    batches = [{"class": rng.integers(0, most, 50), "0": rng.integers(0, 3, 50)} for most in (4, 9, 2, 200, 5)]
+    found, plain = Counts(), Counts()
+    for batch in batches:
+        found.see_numbers(batch)
+        plain.see(pl.DataFrame(batch))
+        assert found.total().equals(plain.total())
+    found.see_numbers({"class": np.zeros(0, dtype=np.int64), "0": np.zeros(0, dtype=np.int64)})
+    assert found.total().equals(plain.total())

@@ -85,8 +85,17 @@ def _alike(frame: pl.DataFrame) -> np.ndarray:
     """The same number for rows that look the same."""
     if not frame.width:
         return np.zeros(frame.height, dtype=np.int64)
-    numbers = [found[0].astype(np.int32) for column in frame if (found := number_cells(column)) is not None]
+    numbers = [_numbers(column).astype(np.int32) for column in frame.iter_columns()]
     return group_rows(np.stack(numbers), np.array([int(one.max(initial=0)) + 1 for one in numbers]))[0]
+
+
+def _numbers(cells: pl.Series) -> np.ndarray:
+    """The same number for equal cells."""
+    if is_held(cells.dtype):
+        return (cells.to_physical().cast(pl.Int32) + 1).fill_null(0).to_numpy()
+    found = number_cells(cells)
+    assert found is not None  # as many as there are
+    return found[0]
 
 
 def counted_before_and_after(released: Released, *, cells: bool = True) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import polars as pl
 from shoal.errors import InputError, VerificationError
 
 # Bytes of a CSV file, and rows of a Parquet file, that are read in one go; the latter are those of a row group.
-_BYTES, _ROWS = 1 << 24, 1 << 18
+_BYTES, _ROWS = 1 << 23, 1 << 18
 # How a cell begins that a spreadsheet runs unless it is a number, and how one that is escaped.
 _FORMULA = r"^[=+\-@\t\r]"
 _ESCAPED = r"^'('*[=+\-@\t\r])"

@@ -16,7 +16,7 @@ from shoal.verify.coded import Coded, Held
 from shoal.verify.values import canonical, encode, group_rows
 
 # Rows that are looked at in one go, of a table that is in memory.
-BATCH = 1 << 18
+BATCH = 1 << 17
 # Parts are put together when there are so many rows of them, and then when they have doubled.
 _ROOM = 1 << 16
 # So many combinations of numbers have a place each while they are counted.
@@ -134,7 +134,7 @@ class Counts:
         sizes = [int(column.max(initial=0)) + 1 for column in columns.values()]
         if self._places is not None:
             sizes = [max(pair) for pair in zip(sizes, self._places.shape, strict=True)]
-        if math.prod(sizes) > max(_COMBINATIONS, self._seen):
+        if math.prod(sizes) > max(_COMBINATIONS, 4 * self._seen):
             self._leave_places()
             self.see(pl.DataFrame({name: column.astype(np.int64) for name, column in columns.items()}))
             return
@@ -156,7 +156,7 @@ class Counts:
 
     def _found(self, places: np.ndarray) -> pl.DataFrame:
         """Combinations that occurred, in ascending order."""
-        found = np.nonzero(places)
+        found = np.unravel_index(np.flatnonzero(places), places.shape)
         return pl.DataFrame({**dict(zip(self._names, found, strict=True)), "rows": places[found]})
 
     def add(self, counted: pl.DataFrame) -> None:
