@@ -24,6 +24,7 @@ TABS = (
     ("data", "Data"), ("hierarchies", "Hierarchies"), ("models", "Models"), ("risk", "Risk"), ("explore", "Explore"),
     ("compare", "Compare"), ("attacks", "Attacks"), ("release", "Release"), ("values", "Values"),
 )  # fmt: skip
+_LOOKING = ("data", "hierarchies", "values")
 Make = Callable[[Place], tuple[str, str]]
 Show = Callable[[Here, "Problem | None"], Response]
 
@@ -65,9 +66,10 @@ class Bench:
     def page(self, template: str, tab: str, problem: Problem | None = None, **values: Any) -> Response:
         """A page of the project; with a problem, as the answer to a form that was not taken."""
         saved = self.here.request.query_params.get("saved", "")
+        part = tab in _LOOKING and not self.place.whole
         return self.here.page(
             template, 422 if problem else 200, project=self.project, tab=tab, tabs=TABS, problem=problem,
-            number=self.here.workspace.version, saved=saved if saved.isdigit() else "", **values,
+            number=self.here.workspace.version, part=part, saved=saved if saved.isdigit() else "", **values,
         )  # fmt: skip
 
     def change(self, tab: str, base: int, make: Make, show: Show) -> Response:

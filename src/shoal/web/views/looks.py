@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
 
 from shoal.errors import ShoalError
-from shoal.io.files import is_typed
 from shoal.io.recipes import Source
 from shoal.starting.columns import Facts
 from shoal.starting.drafting import Draft, drafted
@@ -20,8 +17,6 @@ from shoal.starting.proposing import Proposal
 from shoal.starting.reading import Given, read_raw
 from shoal.web.views.place import Place
 
-# Of a larger file the beginning is looked at: pages have to come at once.
-LOOKED_AT = 32 << 20
 _ROWS = 30
 
 
@@ -53,19 +48,13 @@ class Look:
 
 def look(place: Place) -> Look:
     """Look at a project's source, or remember what was seen."""
-    return _looked(*place.stamp, place.recipe.source.model_dump_json())
+    seen = place.head
+    return _looked(*seen.stamp, seen.recipe.source.model_dump_json(), place.whole)
 
 
 @lru_cache(maxsize=16)
-def _looked(path: str, changed: int, size: int, said: str) -> Look:
-    source = Source.model_validate_json(said)
-    if is_typed(Path(path)) or size <= LOOKED_AT:
-        return _made(drafted_from(path, source), whole=True)
-    with TemporaryDirectory() as folder:
-        part = Path(folder) / Path(path).name
-        with open(path, "rb") as file:
-            part.write_bytes(file.read(LOOKED_AT).rpartition(b"\n")[0])
-        return _made(drafted_from(str(part), source), whole=False)
+def _looked(path: str, changed: int, size: int, said: str, whole: bool) -> Look:
+    return _made(drafted_from(path, Source.model_validate_json(said)), whole)
 
 
 def drafted_from(path: str, source: Source | None = None) -> Draft:

@@ -8,7 +8,8 @@ from functools import cached_property
 from pathlib import Path
 
 from shoal.errors import InputError
-from shoal.io.recipes import Recipe, parse_recipe
+from shoal.io.recipes import Recipe, parse_recipe, update_recipe
+from shoal.web.views.beginnings import beginning
 
 FILES = "hierarchies"
 
@@ -24,6 +25,22 @@ class Place:
     def recipe(self) -> Recipe:
         """The recipe, whose paths start from the folder."""
         return parse_recipe(self.text, self.folder)
+
+    @cached_property
+    def head(self) -> Place:
+        """The same over the beginning of the source, where that is too large for a page to read whole."""
+        source = self.recipe.source
+        path = None if source.path is None else self.recipe.resolve(source.path)
+        part = None if path is None or not path.exists() else beginning(self.folder, path)
+        if part is None:
+            return self
+        named = {"path": part.relative_to(self.folder).as_posix(), "name": source.title}
+        return Place(self.folder, update_recipe(self.text, {"source": named}))
+
+    @property
+    def whole(self) -> bool:
+        """Whether pages look at all of the source."""
+        return self.head is self
 
     @property
     def stamp(self) -> tuple[str, int, int]:

@@ -105,6 +105,7 @@ def known(place: Place, column: str, beside: Sequence[str] = ()) -> Known:
     """A column of the project, with how often each value occurs."""
     if column not in columns_of(place):
         raise HierarchyError(f"There is no column '{column}' that could have a hierarchy: choose one of the list.")
+    place = place.head
     found = _known(place.stamp, _settings(place), str(place.folder), (column,) if beside else (), tuple(beside))
     return found[column]
 
@@ -336,6 +337,7 @@ def _bins(sizes: np.ndarray) -> tuple[tuple[str, int], ...]:
 
 def _cells(place: Place) -> tuple[list[str], list[Hierarchy | None], np.ndarray, np.ndarray]:
     """Quasi-identifiers with their trees, the different combinations of them, and the rows of each."""
+    place = place.head
     recipe = place.recipe
     files = [(place.folder / one).stat().st_mtime_ns for one in recipe.hierarchies.values() if isinstance(one, str)]
     bare = tomlkit.dumps({**tomlkit.parse(_settings(place)).unwrap(), "hierarchies": recipe.hierarchies})

@@ -50,7 +50,7 @@ class ValuesView:
 
 def values_view(place: Place) -> ValuesView:
     """What the recipe's levels are worth."""
-    recipe = settled(place.recipe)
+    recipe = settled(place.head.recipe)
     algorithm = make("algorithm", recipe.algorithm)
     with open_rows(recipe) as rows:
         domain = researched(rows.domain, rows.joined, algorithm.research)
