@@ -20,6 +20,7 @@ _SETTINGS = {
     "tls-certificate": "path", "tls-key": "path", "master-key": "path", "passphrase-file": "path",
     "job-memory": "bytes", "upload-bytes": "bytes", "job-seconds": "whole", "jobs-at-once": "whole",
     "minimum-count": "whole", "session-hours": "number", "idle-hours": "number",
+    "lease-seconds": "number",
 }  # fmt: skip
 
 

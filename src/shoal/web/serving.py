@@ -123,7 +123,7 @@ def work() -> None:
     stop = Event()
     Thread(target=_stop_with_the_server, args=(stop,), daemon=True).start()
     store = open_store(settings.database)
-    Worker(settings, store, Keys(settings, store)).run(stop)
+    Worker(settings, store, Keys(settings, store), lease=settings.lease_seconds).run(stop)
     store.close()
 
 

@@ -45,6 +45,8 @@ class Settings:
         How much an upload and any other request may send.
     job_memory, job_seconds
         How much memory and time a job may take.
+    lease_seconds
+        After so long without a word of its worker, a job is taken up again.
     minimum_count
         Results that rest on fewer rows are not interpreted.
     """
@@ -63,6 +65,7 @@ class Settings:
     job_memory: int = 4 << 30
     job_seconds: int = 6 * 3600
     jobs_at_once: int = 1
+    lease_seconds: float = 30
     minimum_count: int = 10
     session_hours: float = 12
     idle_hours: float = 2
@@ -73,8 +76,10 @@ class Settings:
             raise InputError("TLS needs both a certificate and its key: give both files, or neither.")
         if not self.database:
             object.__setattr__(self, "database", f"sqlite:///{self.folder / 'shoal.db'}")
-        elif self.database.startswith("postgresql://"):
-            object.__setattr__(self, "database", "postgresql+psycopg" + self.database.removeprefix("postgresql"))
+        elif self.database.startswith(("postgresql://", "postgres://")):
+            object.__setattr__(self, "database", "postgresql+psycopg://" + self.database.partition("://")[2])
+        elif not self.database.startswith(("sqlite:///", "postgresql+psycopg://")):
+            raise InputError("The database is SQLite in the data folder, or has an address that begins postgresql://.")
 
     @property
     def secure(self) -> bool:

@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session, sessionmaker
 from shoal.errors import InputError
 
 _WAIT = 30  # seconds for whoever writes before us
+_POOL: dict[str, Any] = {"pool_size": 20, "max_overflow": 40}  # more than there are threads that answer
 _LOCK = 7_301_446  # of PostgreSQL's advisory locks: one migration at a time
 
 
@@ -77,7 +78,7 @@ def _migrate(connection: Connection) -> None:
 
 
 def _sqlite(url: str) -> Engine:
-    engine = create_engine(url, connect_args={"timeout": _WAIT, "check_same_thread": False}, pool_size=20)
+    engine = create_engine(url, connect_args={"timeout": _WAIT, "check_same_thread": False}, **_POOL)
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: object) -> None:
@@ -94,4 +95,4 @@ def _sqlite(url: str) -> Engine:
 
 
 def _postgres(url: str) -> Engine:
-    return create_engine(url, pool_size=20, pool_pre_ping=True, hide_parameters=True)
+    return create_engine(url, pool_pre_ping=True, hide_parameters=True, **_POOL)

@@ -1,0 +1,147 @@
+"""Kill the server, its worker or a job's process at random moments, and look at what is left.
+
+``python -m tests.web.kills 20`` starts a server with jobs that wait, kills one of the three processes at 20 random
+moments, starting the server again where it was the one, and then lets the rest be done. Every job must have ended, done
+or with a sentence; every release must pass the verifier; and nothing private may be left in a plain file.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+
+from fastapi import FastAPI
+from sqlalchemy import select
+
+from shoal.running import verify_release
+from shoal.web.app import create_app
+from shoal.web.settings import Settings
+from shoal.web.store.work import Job, Release
+from tests.web.conftest import add_people
+from tests.web.working import add_job, add_project
+
+LEASE = 3
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def start(folder: Path, port: int) -> subprocess.Popen[str]:
+    """A server by the command, once it answers."""
+    command = [sys.executable, "-m", "shoal.cli.main", "serve", "--data", str(folder), "--port", str(port)]
+    limits = ["--set", f"lease-seconds={LEASE}", "--set", "jobs-at-once=2"]
+    server = subprocess.Popen([*command, *limits], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    until = time.monotonic() + 120
+    while time.monotonic() < until:
+        with socket.socket() as one:
+            if one.connect_ex(("127.0.0.1", port)) == 0:
+                return server
+        assert server.poll() is None, "the server has ended"
+        time.sleep(0.05)
+    raise AssertionError("the server does not answer")
+
+
+def below(pid: int) -> list[int]:
+    """The processes that one has started."""
+    with suppress(OSError):
+        return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return []
+
+
+def worker_of(server: subprocess.Popen[str]) -> int | None:
+    """The worker of a server; its threads start processes, so that all of them are looked at."""
+    for task in Path(f"/proc/{server.pid}/task").iterdir():
+        with suppress(OSError, ValueError):
+            found = [int(one) for one in (task / "children").read_text().split()]
+            if found:
+                return found[0]
+    return None
+
+
+def kill(pid: int | None) -> bool:
+    """Whether there was something to kill."""
+    if pid is None:
+        return False
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+        return True
+    return False
+
+
+def states(app: FastAPI) -> Counter[str]:
+    with app.state.store.reading() as db:
+        return Counter(db.scalars(select(Job.state)))
+
+
+def settled(app: FastAPI, seconds: float) -> Counter[str]:
+    """The states of all jobs once they have ended."""
+    until = time.monotonic() + seconds
+    while (found := states(app))["queued"] + found["running"]:
+        assert time.monotonic() < until, f"jobs do not end: {dict(found)}"
+        time.sleep(0.2)
+    return found
+
+
+def left(app: FastAPI) -> list[str]:
+    """What is wrong with what is left: releases that do not verify, or private files."""
+    with app.state.store.reading() as db:
+        releases, jobs = list(db.scalars(select(Release))), list(db.scalars(select(Job)))
+    folder = app.state.settings.projects
+    wrong = [one.id for one in releases if not verify_release(folder / one.project / one.folder).passed]
+    done = {one.id for one in jobs if one.state == "done"}
+    wrong += [f"{one} is done and has no release" for one in done ^ {one.id for one in releases}]
+    wrong += [f"{one.id} failed without a word" for one in jobs if one.state == "failed" and not one.message]
+    kept = {(folder / one.project / one.folder) for one in releases}
+    for path in folder.glob("*/releases/*"):
+        if path not in kept and ".lock" not in path.name:
+            wrong.append(f"{path.name} is left")
+    return wrong
+
+
+def main(kills: int = 20, jobs: int = 12, seed: int = 0) -> int:
+    chance = random.Random(seed)
+    with tempfile.TemporaryDirectory() as made:
+        folder, port = Path(made) / "data", free_port()
+        app = create_app(Settings(folder=folder))
+        add_people(app)
+        project = add_project(app)
+        for _ in range(jobs):
+            add_job(app, project, "run")
+        hit: Counter[str] = Counter()
+        server = start(folder, port)
+        while hit.total() < kills:
+            time.sleep(chance.uniform(0.2, 4))
+            what = chance.choice(["server", "worker", "child"])
+            worker = worker_of(server)
+            child = next(iter(below(worker)), None) if worker is not None else None
+            if kill({"server": server.pid, "worker": worker, "child": child}[what]):
+                hit[what] += 1
+            if what == "server":
+                server.wait()
+                server = start(folder, port)
+            if not states(app)["queued"]:
+                for _ in range(3):
+                    add_job(app, project, "run")
+        found = settled(app, 600)
+        server.terminate()
+        server.wait(60)
+        wrong = left(app)
+        app.state.store.close()
+    print(f"killed: {dict(hit)}; jobs: {dict(found)}; wrong: {wrong or 'nothing'}")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main(*(int(one) for one in sys.argv[1:])))
