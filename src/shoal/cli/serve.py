@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -83,7 +84,8 @@ def _value(key: str, text: str) -> Any:
         raise ParameterError(f"There is no setting '{key}' for --set." + (f" Did you mean '{near}'?" if near else ""))
     kind = _SETTINGS[key]
     try:
-        value: Any = {"path": Path, "bytes": memory_bytes, "whole": int, "number": float}[kind](text)
+        read: dict[str, Callable[[str], Any]] = {"path": Path, "bytes": memory_bytes, "whole": int, "number": float}
+        value = read[kind](text)
     except ValueError:
         wanted = {"bytes": "an amount such as 4GiB", "whole": "a whole number", "number": "a number"}[kind]
         raise ParameterError(f"The setting '{key}' of --set must be {wanted}. Got '{text}'.") from None

@@ -16,7 +16,7 @@ from shoal.web.store.people import User
 from shoal.web.store.work import Grant, Release
 
 router = APIRouter(tags=["releases"])
-_BYTES = {200: {"content": {"application/octet-stream": {}}, "description": "The file."}}
+_BYTES: dict[int | str, dict[str, Any]] = {200: {"content": {"application/octet-stream": {}}, "description": "The file."}}
 
 
 @router.get("/releases", response_model=list[ReleaseOut])

@@ -169,10 +169,10 @@ def _check(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """A run that writes nothing: whether the recipe would pass the gate, and what it would promise."""
     recipe = _recipe(asked)
     if keeps_rows(recipe):
-        made = run_stream(recipe, dry_run=True, progress=progress)
+        manifest = run_stream(recipe, dry_run=True, progress=progress).manifest
     else:
-        made = anonymize_recipe(recipe, progress=progress)
-    return {"statement": made.manifest["statement"], "kind": made.manifest["kind"]}
+        manifest = anonymize_recipe(recipe, progress=progress).manifest
+    return {"statement": manifest["statement"], "kind": manifest["kind"]}
 
 
 def _risk(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:

@@ -65,8 +65,8 @@ def again(here: Annotated[Here, needs("project.run")]) -> Response:
 @router.post("/jobs/{job}/answers")
 def answers(here: Annotated[Here, needs("project.edit")]) -> Response:
     """Answers to what only people can know of a source."""
-    form = here.form or {}
-    given = {key.removeprefix("answer:"): str(value) for key, value in form.items() if key.startswith("answer:")}
+    fields = [] if here.form is None else here.form.items()
+    given = {key.removeprefix("answer:"): str(value) for key, value in fields if key.startswith("answer:")}
     job = here.named(Job)
     with here.writing() as db:
         made = start_again(db, db.get_one(Project, job.project), job, here.me.id, given)

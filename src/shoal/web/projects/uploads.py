@@ -107,14 +107,14 @@ async def receive_form(request: Request, folder: Path, check: Callable[[dict[str
     writer = _Writer(folder)
     parts = _Parts(writer, check)
     parser = MultipartParser(options[b"boundary"], parts.callbacks())  # type: ignore[arg-type]
-    incoming = await _received(writer, request.stream(), lambda block: parser.write(block) and None)
+    incoming = await _received(writer, request.stream(), parser.write)
     if not incoming.name:
         incoming.drop()
         raise invalid("The form brought no file: choose one.", "file")
     return incoming
 
 
-async def _received(writer: _Writer, blocks: AsyncIterator[bytes], take: Callable[[bytes], None]) -> Incoming:
+async def _received(writer: _Writer, blocks: AsyncIterator[bytes], take: Callable[[bytes], object]) -> Incoming:
     whole = False
     try:
         async for block in blocks:
