@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.errors import RecipeError, ShoalError
+from shoal.errors import RecipeError, RefusalError, ShoalError
 from shoal.io.recipes import parse_recipe
 from shoal.starting.columns import facts_of
-from shoal.web.views import editing, values
+from shoal.web.views import editing, review, values
 from shoal.web.views.blocks import blocks, joined, with_section
 
 RECIPE = """\
@@ -191,3 +191,39 @@ def test_values_and_rules_of_experts_come_and_go() -> None:
 def test_half_a_rule_is_refused(form: dict[str, str]) -> None:
     with pytest.raises(ShoalError):
         values.rule_from(form)
+
+
+def test_what_people_say_of_a_release_comes_and_goes() -> None:
+    said = {"title": "People", "recipients": "a\r\nb\n", "threshold": "0,09", "purpose": ""}
+    text = review.with_review(RECIPE, said)
+    assert tomllib.loads(text)["review"] == {"title": "People", "recipients": ["a", "b"], "threshold": 0.09}
+    text = review.with_sign_off(text, "Ada", "statistician")
+    view = review.review_view(text, None)
+    assert view.signed[0].startswith("Ada, statistician, 20")
+    assert {one.name: one.value for one in view.fields}["recipients"] == "a\nb"
+    gone = review.with_review(text, {"title": "", "recipients": "", "threshold": ""})
+    assert list(tomllib.loads(gone)["review"]) == ["sign_off"]
+    with pytest.raises(RecipeError, match="number"):
+        review.with_review(text, {"threshold": "small"})
+    with pytest.raises(RecipeError, match="name"):
+        review.with_sign_off(text, " ", "")
+
+
+def test_a_refusal_is_accepted_with_a_reason_and_withdrawn_again() -> None:
+    message = str(RefusalError("It is so.", ["W-UNMODELLED:illness", "W-ORDER"]))
+    codes = review.codes_in(message)
+    assert codes == ["W-UNMODELLED:illness", "W-ORDER"]
+    text = review.with_accepted(RECIPE, codes, "asked by the board")
+    made = parse_recipe(text)
+    assert made.acknowledge == codes
+    assert review.review_view(text, message).open_codes == ()
+    assert review.review_view(text, None).accepted[1] == ("W-ORDER", "asked by the board")
+    assert text.startswith("# What this is for.\n")
+    assert comments(text) == comments(RECIPE)
+    for code in codes:
+        text = review.without_accepted(text, code)
+    assert tomllib.loads(text) == tomllib.loads(RECIPE)
+    with pytest.raises(RecipeError, match="not accepted"):
+        review.without_accepted(text, "W-ORDER")
+    with pytest.raises(RecipeError, match="nothing to accept"):
+        review.with_accepted(text, review.codes_in("something else"), "")

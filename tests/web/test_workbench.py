@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import re
 import tomllib
+import zipfile
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -205,6 +207,53 @@ def test_buttons_start_jobs(bench: Bench) -> None:
         assert "Waiting for its turn" in bench.page(tab.partition("/")[0])
     assert bench.send("explore", algorithm=["mondrian"], k="3 x")[0] == 422
     assert bench.send("explore", algorithm=["mondrian"], k="3, 5")[0] == 303
+
+
+def test_what_a_run_is_refused_for_can_be_accepted(app: FastAPI) -> None:
+    bench = Bench(app, RECIPE.replace('acknowledge = ["W-UNMODELLED:illness"]', ""))
+    assert bench.send("release/check")[0] == 303
+    work_off(app)
+    assert "Accept what it was refused for" in bench.page("release")
+    assert bench.send("release/accept", reason="a pilot")[0] == 303
+    made = tomllib.loads(bench.space.text)
+    assert made["acknowledge"] == ["W-UNMODELLED:illness"]
+    assert made["review"]["accepted"] == {"W-UNMODELLED:illness": "a pilot"}
+    assert bench.send("release/check")[0] == 303
+    work_off(app)
+    assert "a run would pass" in bench.page("release")
+    assert bench.send("release/review", title="People", threshold="2")[0] == 422
+    assert bench.send("release/review", title="People", threshold="0.2")[0] == 303
+    assert bench.send("release/accept", withdraw="W-UNMODELLED:illness")[0] == 303
+    assert "acknowledge" not in tomllib.loads(bench.space.text)
+
+
+def test_a_release_is_opened_signed_granted_and_downloaded(app: FastAPI, bench: Bench) -> None:
+    assert bench.send("release")[0] == 303
+    work_off(app)
+    found = re.search(r'href="(/releases/\w+)"', bench.page("release"))
+    assert found is not None
+    at, researcher = found[1], sign_in(app, "researcher")
+    for address in (at, f"{at}/download", f"{at}/report", f"{at}/files/release.csv"):
+        assert researcher.get(address).status_code == 404, address
+    assert "No release was granted" in researcher.get("/releases").text
+    assert bench.browser.submit(f"{at}/grants", user="nobody").status_code == 422
+    assert bench.browser.submit(f"{at}/grants", user="researcher").status_code == 303
+    assert bench.browser.submit(f"{at}/sign").status_code == 303
+    assert "signed with the server" in bench.browser.get(at).text
+    assert at in researcher.get("/releases").text
+    content = zipfile.ZipFile(io.BytesIO(researcher.get(f"{at}/download").content))
+    assert {"People.sig", "signing.pub", "People/release.csv", "People/manifest.json"} <= set(content.namelist())
+    assert researcher.get(f"{at}/dossier").status_code == 403
+    for audience in ("internal", "regulator"):
+        dossier = sign_in(app, "auditor").get(f"{at}/dossier", params={"audience": audience})
+        assert dossier.status_code == 200
+        assert "sandbox" in dossier.headers["content-security-policy"]
+        assert "script-src" not in dossier.headers["content-security-policy"]
+    assert bench.browser.get(f"{at}/dossier?audience=../evidence").status_code == 404
+    granted = re.search(r'action="(/releases/\w+/grants/\w+/revoke)"', bench.browser.get(at).text)
+    assert granted is not None
+    assert bench.browser.submit(granted[1]).status_code == 303
+    assert researcher.get(at).status_code == 404
 
 
 def test_script_in_names_and_cells_is_harmless(app: FastAPI) -> None:

@@ -12,6 +12,7 @@ from shoal.errors import ShoalError
 from shoal.web.context import Here, needs
 from shoal.web.errors import Refused, missing
 from shoal.web.jobs.keeping import private_of
+from shoal.web.keys import strongroom
 from shoal.web.permissions import RESEARCHER
 from shoal.web.projects.releases import (
     file_of_release,
@@ -54,9 +55,10 @@ def _page(here: Here, problem: Refused | None) -> Response:
     with here.reading() as db:
         given = grants(db, release.id) if here.may("release.grant") else []
         others = people_without(db, release.id) if here.may("release.grant") else []
+        coded = f"secrets/{release.id}/secrets" in strongroom(db, here.keyring).names()
     return here.page(
         "release-one.html", 200 if problem is None else problem.status, release=release, view=view, given=given,
-        others=others, problem=problem, asks=here.me.role == RESEARCHER,
+        others=others, problem=problem, coded=coded, asks=coded and here.me.role == RESEARCHER,
     )  # fmt: skip
 
 

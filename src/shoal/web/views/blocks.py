@@ -99,12 +99,17 @@ def joined(parts: list[Block]) -> str:
 
 
 def with_section(text: str, path: tuple[str, ...], change: Callable[[Any], None]) -> str:
-    """A recipe with a table changed, which is made where there is none; a table that is left empty goes."""
+    """A recipe with a table changed, which is made where there is none; a table that is left empty goes.
+
+    No path stands for what is said above all headings.
+    """
     parts = blocks(text)
     at = next((place for place, one in enumerate(parts) if one.path == path and not one.repeated), None)
     if at is not None:
         made = parts[at].changed(change)
-        parts[at : at + 1] = [made] if tomllib.loads(made.body) else []
+        if not path and made.body and len(parts) > 1 and not made.body.endswith("\n\n"):
+            made = replace(made, body=f"{made.body}\n")
+        parts[at : at + 1] = [made] if not path or tomllib.loads(made.body) else []
         return joined(parts)
     document = tomlkit.parse(text)
     inner: Any = document
