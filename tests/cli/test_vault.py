@@ -79,6 +79,35 @@ def test_interpret_a_rule_from_standard_input(shoal, stored: Path, monkeypatch: 
     assert result.err == "note: nothing is counted or logged here; a server ('shoal serve') counts what answers tell.\n"
 
 
+def test_interpret_only_what_holds_on_a_release(shoal, tmp_path: Path) -> None:
+    """``--check`` counts again on the release, and says that nothing is counted for a budget."""
+    import numpy as np
+    import polars as pl
+
+    from shoal import anonymize, read
+    from shoal.vault import Key, store
+
+    draw = np.random.default_rng(1)
+    age = draw.integers(15, 91, 400)
+    ill = np.where(age < 42, "Flu", "Ulcer")
+    frame = pl.DataFrame({"age": age, "sex": draw.choice(["F", "M"], 400), "disease": ill})
+    table = read(frame, quasi=["sex"], sensitive=["age", "disease"], name="people")
+    made = anonymize(table, algorithm="table-transform", seed=1, acknowledge=["W-PP-REV"])
+    made.write("out")
+    store("keys.vault", Key.passphrase("correct horse"), "people", made.secrets)
+    cut = made.frame.filter(made.frame["disease"] == made.secrets[0].reveal()["mapping"]["Ulcer"])["age"].min()
+    young = made.secrets[0].reveal()["mapping"]["Flu"]
+    invented = f"IF sex = F THEN disease = {young} (conf 0.9)"
+    Path("rules.txt").write_text(f"IF age < {cut} THEN disease = {young}\n{invented}\n")
+    result = shoal("vault", "interpret", "keys.vault", "people", "rules.txt", "--check", "--release", "out")
+    assert (result.code, result.out) == (4, "IF age < 42 THEN disease = Flu\n")
+    assert "refused: Line 2 states confidence 0.9" in result.err
+    assert "nothing is counted or logged here" in result.err
+    refused = shoal("vault", "interpret", "keys.vault", "people", "rules.txt", "--check")
+    assert refused.code == 2
+    assert "--release" in refused.err
+
+
 def test_interpret_files(shoal, stored: Path) -> None:
     Path("rules.txt").write_text("Alter < 1.9\n")
     assert shoal("vault", "interpret", stored, "patients", "rules.txt", "--alias", "Alter=age").out == "age < 42\n"

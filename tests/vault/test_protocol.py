@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from decimal import Decimal
+from random import Random
 
 import numpy as np
 import polars as pl
@@ -12,14 +15,14 @@ import pytest
 
 import shoal
 from shoal.census.generate import generate
-from shoal.errors import InputError, ParameterError
+from shoal.errors import InputError, ParameterError, ShoalError
 from shoal.pseudonyms.grades import GradingTable
 from shoal.pseudonyms.secrets import MappingTable, Secret
 from shoal.vault.leaks import Known, gain, leaks
 from shoal.vault.protocol.answering import answer
 from shoal.vault.protocol.asking import Examined, Policy, examine
 from shoal.vault.protocol.checking import Counter
-from shoal.vault.protocol.reading import Submission, read_results
+from shoal.vault.protocol.reading import FORMS, Submission, read_results
 from shoal.vault.protocol.statements import Released
 
 # Ages 15 to 45 are 1 + (age - 15)/30, ages 46 to 90 are 2 + (age - 46)/44, maxima .999.
@@ -233,7 +236,7 @@ def test_a_policy_is_checked(small: Counter) -> None:
 def test_bad_submissions_are_told_in_a_sentence(small: Counter) -> None:
     for text, form, sentence in (
         ("{", "json", "as JSON"), ("[1]", "json", "list of objects"), ('age,disease\n"1', "csv", "as CSV"),
-        ("age,disease\n1", "csv", "1 cells"), ("x", "html", "form"), ("x" * 1_000_001, "auto", "characters"),
+        ("age,disease\n1", "csv", "1 cells"), ("x", "html", "form"), ("x" * 200_001, "auto", "characters"),
         ("|--- age <= 1.9\n|   |--- class: nobody", "auto", "name it as the target"),
     ):  # fmt: skip
         with pytest.raises((InputError, ParameterError), match=sentence):
@@ -334,3 +337,59 @@ def test_a_tree_that_scikit_learn_mined_is_interpreted(census: tuple[Counter, Se
         assert f"covered {rows}" in first
     invented = text.replace("weights: [", "weights: [7")
     assert ask(counter, invented, Policy(waiting=1, budget=1, together=1)).state == "refused"
+
+
+PIECES = [
+    "age", "disease", "sex", "work", "illness_3", "F", " ", "  ", " <= ", "<", ">", "=", "1.9", "0.5", "(", ")", "[",
+    "]", ",", "-", "inf", "and", "or", "not", "THEN", "IF", "=>", "==>", "|   ", "|---", ":", "class", "\n", "{", "}",
+    "'", '"', "n", "conf", "%", "0", "1e999", "nan", "between", "in", "c(", "\\", "²", "\0", "cluster", "count", ";",
+    "mean_age",
+]  # fmt: skip
+
+
+def test_no_text_is_too_odd_to_be_read_or_refused(small: Counter) -> None:
+    draw = Random(1)
+    states = set()
+    for _ in range(120):
+        text = "".join(draw.choice(PIECES) for _ in range(draw.randint(1, 60)))
+        for form in FORMS:
+            with suppress(ShoalError):
+                states.add(ask(small, text, form=form).state)
+    assert states <= {"answered", "waiting", "refused"}
+    assert "refused" in states
+
+
+@pytest.mark.parametrize(
+    "line",
+    [":" * 999, "age <= 1.9:" + " " * 900 + "x", "|   age <= 1.9" + ": x" * 300 + "(", "2) a " + " " * 900 + "x",
+     "1." * 450, "age <= 1.9" * 90_000, '["' + "age " * 40_000 + '"]', "IF " + "and " * 240,
+     "{}" * 400 + "=> {} " + "0 " * 90],
+    ids=range(9),
+)  # fmt: skip
+def test_no_line_takes_long_to_read(small: Counter, line: str) -> None:
+    start = time.process_time()
+    for form in FORMS:
+        text = f"|   age <= 1\n{line[:190_000]}" if form == "tree" else line[:190_000]
+        with suppress(ShoalError):
+            read_results(Submission(text=text, form=form), small.released)
+    assert time.process_time() - start < 5
+
+
+def test_a_line_that_is_too_long_is_named(small: Counter) -> None:
+    long = "IF " + "age < 1.9 and " * 90 + "sex = F THEN work = private"
+    found = ask(small, f"IF age < 1.9 THEN disease = illness_3\n{long}")
+    assert len(found.accepted) == 1
+    assert "more than 1,000 characters" in found.left[0].why
+
+
+def test_the_paper_s_figure_2(small: Counter) -> None:
+    """Rules of its own data mining, codes without a number among them."""
+    draw = np.random.default_rng(2)
+    level = draw.choice(["general-h", "general-w", "general-a"], 900)
+    work = np.where((level == "general-h") | (draw.random(900) < 0.5), "private", "state")
+    mapping = MappingTable("education", {"1st-4th": "general-h", "assoc-voc": "general-w", "10th": "general-a"})
+    frame = pl.DataFrame({"education": level, "WorkClass": work})
+    counter = Counter(Released.of(frame, {"education": "mapping"}))
+    rules = "Rule0 WorkClass = private\nRule1 IF   hiding education = general-h\n      THEN WorkClass = private"
+    found = ask(counter, rules)
+    assert told(found, [mapping]) == "IF education = 1st-4th THEN WorkClass = private\n"

@@ -206,11 +206,11 @@ def self_signed(folder: Path) -> tuple[Path, Path]:
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
     builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
     builder = builder.serial_number(1).not_valid_before(now - timedelta(1)).not_valid_after(now + timedelta(1))
-    made = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), False).sign(
+    signed = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), False).sign(
         key, hashes.SHA256()
     )
     plain = serialization.NoEncryption()
     content = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)
     (folder / "key.pem").write_bytes(content)
-    (folder / "cert.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    (folder / "cert.pem").write_bytes(signed.public_bytes(serialization.Encoding.PEM))
     return folder / "cert.pem", folder / "key.pem"

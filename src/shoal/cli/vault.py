@@ -164,10 +164,12 @@ def interpret(
     text = sys.stdin.read() if file is None else read_text(file)
     table = is_csv or (file is not None and file.suffix.lower() == ".csv")
     aliases = read_aliases(alias or [])
+    refused: list[Refused] = []
+    made: Interpreted | Answer
     if check:
         made, refused = _checked(secrets, text, release, table, target, aliases)
     else:
-        made, refused = _interpreted(secrets, text, table, aliases), []
+        made = _interpreted(secrets, text, table, aliases)
     if place is None:
         sys.stdout.write(made.text)
     else:

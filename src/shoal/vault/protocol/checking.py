@@ -155,7 +155,7 @@ def _figure(
         cells = counter.released.frame[one.column].filter(pl.Series(covered)).drop_nulls()
         found = [float(cells.mean() or 0.0)]  # type: ignore[arg-type]
     else:
-        found = {
+        counted: dict[str, list[float]] = {
             "rows": [n, right],
             "covered": [n],
             "right": [right],
@@ -164,7 +164,8 @@ def _figure(
             "coverage": [n / total],
             "confidence": [right / n],
             "lift": [right / n / (base / total)],
-        }[one.name]
+        }
+        found = counted[one.name]
     if any(abs(each - one.number) <= one.slack for each in found):
         return None
     return f"states {one}, and the release has {found[-1]:.6g}"

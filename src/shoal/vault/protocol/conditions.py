@@ -41,6 +41,7 @@ _WORD = re.compile(r"[^\s,;|&\"'`\\\])}:]+")
 _FLAG = rf"\s*(?P<sign>{_SIGN})\s*(?P<number>[01](?:\.\d+)?)(?![\w.])"
 _MOST = 5000  # values that a column may have to be told in one word with its name
 _LONGEST = 100_000
+LONGEST_LINE = 1_000
 
 
 @dataclass
@@ -81,8 +82,10 @@ class Conditions:
                 yield rf"(?<![\w-]){re.escape(name)}[_.:=-]?(?:{told})[\"'`]?{_named(_FLAG)}"
 
     def read(self, text: str) -> Read:
-        """Everything in a text that is a condition."""
-        found, rest, at = Read(), list(text), 0
+        """Everything in a text that is a condition; nothing in one that is longer than a line can be."""
+        found, rest, at = Read(rest=text), list(text), 0
+        if len(text) > LONGEST_LINE:
+            return found
         while at < len(text):
             flag = self._flags.search(text, at)
             name = self._pattern.search(text, at)

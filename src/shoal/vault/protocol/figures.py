@@ -40,7 +40,7 @@ def figure(name: str, text: str, column: str | None = None) -> Figure:
     text = text.strip().rstrip("% ")
     number = float(text)
     mantissa, _, power = text.lower().partition("e")
-    slack = 0.5 * 10.0 ** (int(power or 0) - len(mantissa.partition(".")[2]))
+    slack = 0.5 * 10.0 ** (max(-300, min(300, int(power or 0))) - len(mantissa.partition(".")[2]))
     if percent:
         number, slack = number / 100.0, slack / 100.0
     if name == "error":

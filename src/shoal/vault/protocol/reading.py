@@ -10,14 +10,15 @@ from shoal.errors import InputError
 from shoal.params import choice
 from shoal.vault.forms import NUMBER
 from shoal.vault.leftovers import Left
-from shoal.vault.protocol.conditions import Conditions
+from shoal.vault.protocol.conditions import LONGEST_LINE, Conditions
 from shoal.vault.protocol.rules import Sheet, read_rules, with_label
 from shoal.vault.protocol.statements import Condition, Figure, Released, Statement
 from shoal.vault.protocol.tables import read_csv, read_json
 from shoal.vault.protocol.trees import read_tree, target_of, tree_form
 
 FORMS = ("auto", "text", "tree", "rules", "csv", "json")
-LONGEST = 1_000_000
+LONGEST = 200_000
+_BLANKS = re.compile(r"(?<=\S)[ \t]{17,}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +61,7 @@ def read_results(given: Submission, released: Released) -> Readings:
         raise InputError(f"The results have more than {LONGEST:,} characters: submit fewer at a time.")
     form = choice("results", "form", given.form, FORMS)
     reader = Conditions(released, given.aliases)
+    text, long = _readable(given.text)
     target = given.target
     stripped = given.text.lstrip("\ufeff \t\r\n")
     if form == "json" or (form == "auto" and stripped[:1] in ("{", "[") and _looks_json(stripped)):
@@ -67,12 +69,22 @@ def read_results(given: Submission, released: Released) -> Readings:
         target = target or told
     elif form == "csv" or (form == "auto" and _looks_csv(stripped, reader)):
         sheet = read_csv(stripped, reader)
-    elif form == "tree" or (form != "rules" and tree_form(given.text) is not None):
-        sheet, target = read_tree(given.text, reader), target or target_of(given.text)
+    elif form == "tree" or (form != "rules" and tree_form(text) is not None):
+        sheet, target = read_tree(text, reader), target or target_of(text)
+        sheet.left += long
     else:
-        sheet = read_rules(given.text, reader)
+        sheet = read_rules(text, reader)
+        sheet.left += long
     statements = _concluded(sheet, target, reader, released)
     return Readings([replace(one, conditions=_tightest(one.conditions)) for one in statements], sheet.left)
+
+
+def _readable(text: str) -> tuple[str, list[Left]]:
+    """A text without lines that nobody would write, which might take long to read, and these lines."""
+    lines = [_BLANKS.sub(" " * 16, line.rstrip()) for line in text.splitlines()]
+    why = f"has more than {LONGEST_LINE:,} characters, and was not read"
+    long = [Left(number, 1, line[:80], why) for number, line in enumerate(lines, 1) if len(line) > LONGEST_LINE]
+    return "\n".join("" if len(line) > LONGEST_LINE else line for line in lines), long
 
 
 def _looks_json(text: str) -> bool:

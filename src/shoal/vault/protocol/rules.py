@@ -15,7 +15,6 @@ _ARROW = re.compile(r"==>|=>|-->|->|→|⇒|\bthen\b", re.I)
 _START = re.compile(r"^\s*(?:\[\d+\]|\d+[.:)]\s|rule\s*#?\d*\s*[.:)]?)?\s*(?:if\b)?", re.I)
 _OR = re.compile(r"\bor\b|\bnot\b|\|\||\bexcept\b|\bunless\b", re.I)
 _JOINED = re.compile(r"(?:\band|&&?)\s*$", re.I)
-_LABEL = re.compile(r"^[^:]*:\s*(?P<label>[^:(]+?)\s*(?=\(|$)")
 _COUNT = re.compile(r"(?<![\w.])(\d+)\s*$")
 _ORDERED = re.compile(r"\b(?:JRIP rules|PART decision list|decision list|ordered rules)\b", re.I)
 _HEADER = re.compile(r"\blhs\b.*\brhs\b", re.I)
@@ -98,10 +97,10 @@ def _without_arrow(body: str, number: int, reader: Conditions, sheet: Sheet, ord
         if reader.columns_in(body):
             sheet.leave(number, body, "has no condition that can be read")
         return
-    label = _LABEL.match(found.rest)
-    if label is not None and leaf:
-        found.rest = found.rest[: label.start("label")] + found.rest[label.end("label") :]
-        sheet.labels[len(sheet.statements)] = label["label"].strip().strip("\"'`")
+    start, colon, label = found.rest.rpartition(":")
+    if colon and label.strip() and leaf:
+        found.rest = start
+        sheet.labels[len(sheet.statements)] = label.strip().strip("\"'`")
     _add(sheet, number, found, Read(), (*leaf, *named), ordered, body)
 
 

@@ -125,4 +125,6 @@ class Released:
 
 def shown(value: float | str) -> str:
     """A value as text; whole numbers without a point."""
-    return value if isinstance(value, str) else f"{value:.0f}" if value == int(value) else repr(float(value))
+    if isinstance(value, str):
+        return value
+    return f"{value:.0f}" if float(value).is_integer() else repr(float(value))

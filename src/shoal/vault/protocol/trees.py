@@ -19,7 +19,6 @@ _RPART = re.compile(
     rf"^\s*(?P<node>\d+)\)\s+(?P<split>.*?)\s+(?P<n>\d+)\s+(?P<loss>{NUMBER})\s+(?P<label>\S+)"
     rf"(?:\s+\([\d.\s]+\))?\s*(?P<leaf>\*)?\s*$"
 )
-_PARTY_LEAF = re.compile(r"^(?P<split>.*?):\s*(?P<label>[^:(]+?)\s*(?P<figures>\(.*\))\s*$")
 _FORMULA = re.compile(r"^\s*(?P<target>[\w.]+)\s*~")
 
 
@@ -95,12 +94,13 @@ def _read_bars(text: str, reader: Conditions) -> Sheet:
             sheet.leave(number, content, "is no line of the tree")
             continue
         del path[depth:]
-        leaf = _PARTY_LEAF.match(content)
-        path.append(_split(content if leaf is None else leaf["split"], number, reader, sheet))
-        if leaf is not None:
-            label = leaf["label"].strip()
-            figures = leaf_figures(leaf["figures"])[0] or named_figures(leaf["figures"])[0]
-            _leaf(sheet, number, path, label, figures)
+        head, opened, told = content.rpartition("(")
+        split, colon, label = head.rpartition(":")
+        is_leaf = bool(opened and colon and label.strip()) and content.endswith(")")
+        path.append(_split(split if is_leaf else content, number, reader, sheet))
+        if is_leaf:
+            figures = leaf_figures(f"({told}")[0] or named_figures(told)[0]
+            _leaf(sheet, number, path, label.strip(), figures)
     return sheet
 
 

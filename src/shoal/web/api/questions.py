@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from shoal.vault.leaks import Leak
-from shoal.vault.protocol.reading import Submission
+from shoal.vault.protocol.reading import LONGEST, Submission
 from shoal.web.context import Here, needs
 from shoal.web.permissions import RESEARCHER
 from shoal.web.store.trusted import Question
@@ -19,7 +19,7 @@ from shoal.web.trust.chain import exported, head_of
 from shoal.web.trust.questions import Told, ask, decide, listed, told
 
 router = APIRouter(tags=["questions"])
-_LOG = {200: {"content": {"application/x-ndjson": {}}, "description": "The log."}}
+_LOG: dict[int | str, dict[str, Any]] = {200: {"content": {"application/x-ndjson": {}}, "description": "The log."}}
 State = Literal["asked", "answered", "refused", "waiting"]
 
 
@@ -27,7 +27,7 @@ class QuestionIn(BaseModel):
     """Results on a release, to be checked and interpreted."""
 
     model_config = ConfigDict(extra="forbid")
-    text: Annotated[str, Field(min_length=1, max_length=1_000_000)]
+    text: Annotated[str, Field(min_length=1, max_length=LONGEST)]
     form: Literal["auto", "text", "tree", "rules", "csv", "json"] = "auto"
     target: Annotated[str, Field(max_length=200)] | None = None
     aliases: Annotated[dict[str, str], Field(max_length=500)] = {}

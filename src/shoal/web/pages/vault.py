@@ -56,7 +56,7 @@ def change_policy(
     shares = {"waiting": waiting, "budget": budget, "together": together, "enumeration": enumeration}
     try:
         numbers = {name: float(text) for name, text in shares.items()}
-        policy = Policy(minimum=int(minimum), automatic=automatic, **numbers)
+        policy = Policy.of_plain({"minimum": int(minimum), "automatic": automatic, **numbers})
     except ValueError:
         return _leaks(here, invalid("Limits are numbers: a whole one for the rows, shares from 0 to 1 for the others."))
     except ShoalError as error:

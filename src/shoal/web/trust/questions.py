@@ -216,8 +216,8 @@ def _settle(here: Here, db: Db, row: Question, found: Examined, made: str | None
     for column, codes in found.gained.plain().items():
         what = here.keyring.seal("leak", f"{row.id}/{column}", json.dumps(codes).encode())
         db.add(Leak(question=row.id, release=row.release, user=row.user, column=column, what=what))
-    codes = {column: len(codes) for column, codes in found.gained.codes.items()}
-    here.log(db, "answer", question=row.id, release=row.release, codes=codes, **_counts(found))
+    told = {column: len(codes) for column, codes in found.gained.codes.items()}
+    here.log(db, "answer", question=row.id, release=row.release, codes=told, **_counts(found))
 
 
 def _counts(found: Examined) -> dict[str, int]:
