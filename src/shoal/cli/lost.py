@@ -83,7 +83,8 @@ def overlap_lines(found: Iterable[Overlap]) -> list[str]:
 def next_lines(folder: object, *, measures: bool) -> list[str]:
     """Commands that whoever made a release may want next."""
     found = [f"  shoal verify {folder}", f"  shoal explain {folder}", f"  shoal risk {folder}"]
-    return ["Next:", *found, *([] if measures else [f"  shoal measure {folder}      (or run with --measures)"])]
+    found += [] if measures else [f"  shoal measure {folder}      (or run with --measures)"]
+    return ["Next:", *found, f"  shoal report {folder} -o dossier.html"]
 
 
 def short(text: str, width: int) -> str:

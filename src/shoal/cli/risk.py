@@ -216,14 +216,19 @@ def _write_page(place: Path, found: RiskReport, title: str, notes: Sequence[str]
 
 
 def _show(found: RiskReport, title: str, notes: Sequence[str]) -> None:
-    people = f" about {found.records:,} people (counted once a class)" if found.people else ""
+    people = f" ({found.records:,} where a person counts once a class)" if found.people else ""
     say(f"{title}: {found.rows:,} rows{people}; quasi-identifiers: {', '.join(found.quasi)}")
     for note in notes:
         say(f"Note: {note}")
     say(_KNOWN[found.population].format(size=found.population_size))
     headings = ["figure", ">value", ">95 % interval", ">baseline", "meaning"]
-    show_table(headings, [_figure_row(name, one) for name, one in found.figures.items()])
-    say("The baseline is the same figure for somebody who knows no quasi-identifier.")
+    rows = [_figure_row(name, one) for name, one in found.figures.items()]
+    counted = all(not one.estimated for one in found.figures.values())
+    if counted:  # sentences need the room
+        headings, rows = [headings[at] for at in (0, 1, 3, 4)], [(row[0], row[1], row[3], row[4]) for row in rows]
+    show_table(headings, rows)
+    told = "The baseline is the same figure for somebody who knows no quasi-identifier."
+    say(f"{told} All figures are counted, not estimated." if counted else told)
     if found.sensitive:
         headings = ["sensitive", ">distinct l", ">entropy l", ">recursive c, l = 2", ">t", "distance"]
         show_table(headings, [_sensitive_row(name, one) for name, one in found.sensitive.items()])

@@ -215,7 +215,7 @@ def _risk(draft: Draft) -> list[str]:
         return []
     quasi = draft.columns("quasi")
     line = f"Raw, {share(draft.unique)} of the rows are alone on the {len(quasi)} columns that others may know"
-    return [_cut(f"{line}."), f"(smallest class: {draft.smallest:,}). The recipe asks for at least {draft.given.k}."]
+    return [_cut(line), f"(smallest class: {draft.smallest:,}). The recipe asks for at least {draft.given.k}."]
 
 
 def _cut(line: str) -> str:

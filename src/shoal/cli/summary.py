@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from shoal.results import Release, Written
 
 _CELL_WIDTH = 40
+_MOST_SPLITS = 3
 
 
 def release_data(release: Release | Written, folder: Path | None) -> dict[str, Any]:
@@ -97,7 +98,7 @@ def show_release(release: Release | Written, folder: Path | None, *, measures: b
     if folder is None:
         say("Nothing was written.")
     else:
-        say(f"To be published:    {folder}", f"Private (evidence): {_private(folder)}")
+        say(f"To be published:    {folder}", f"Private (evidence): {_beside(folder)}")
     if evidence.get("vault"):
         _show_vault(evidence["vault"])
     if evidence.get("registry"):
@@ -170,13 +171,17 @@ def _vacuous_lines(found: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _split_lines(found: Iterable[Mapping[str, Any]]) -> list[str]:
-    """What somebody who knows one sensitive attribute still faces; nothing is promised about it."""
+    """What somebody who knows one sensitive attribute still faces, where it is worst; nothing is promised about it."""
+    failing = sorted((entry for entry in found if entry["failing_rows"]), key=lambda entry: -entry["failing_rows"])
+    more = len(failing) - _MOST_SPLITS
     return [
-        f"Whoever knows {entry['known']}: '{entry['model']}' on {target_label(entry['on'])} falls to "
-        f"{figure(entry['worst'])} in the worst class (limit {figure(entry['limit'])}, "
-        f"{entry['failing_rows']:,} rows)."
-        for entry in found
-        if entry["failing_rows"]
+        *(
+            f"Whoever knows {entry['known']}: '{entry['model']}' on {target_label(entry['on'])} falls to "
+            f"{figure(entry['worst'])} in the worst class (limit {figure(entry['limit'])}, "
+            f"{entry['failing_rows']:,} rows)."
+            for entry in failing[:_MOST_SPLITS]
+        ),
+        *([f"... and {more} more such lines, with all figures in the dossier."] if more > 0 else []),
     ]
 
 
@@ -211,3 +216,9 @@ def _private(folder: Path) -> Path:
     from shoal.io.evidence import evidence_folder
 
     return evidence_folder(folder)
+
+
+def _beside(folder: Path) -> Path:
+    """The evidence, named as the release is, unless that is a link to elsewhere."""
+    private, beside = _private(folder), folder.with_name(f"{folder.name}.evidence")
+    return beside if beside.resolve() == private else private

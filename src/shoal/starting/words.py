@@ -88,7 +88,8 @@ _KINDS: dict[str, str] = {
     ),
     "money": (
         r"income|salary|wage|wages|pay|earnings|einkommen|gehalt|lohn|rente|pension|benefit|wealth|vermoegen|debt|"
-        r"schulden|cost|costs|kosten|charges|price|preis|amount|betrag|salary class|hourly wage|erloes"
+        r"schulden|cost|costs|kosten|charge|charges|fee|fees|bill|payment|price|preis|amount|betrag|"
+        r"salary class|hourly wage|erloes"
     ),
     "offence": r"crime|offence|offense|conviction|straftat|verurteilung|arrest",
 }

@@ -93,8 +93,20 @@ def _columns(draft: Draft) -> list[str]:
         if one.role == "sensitive" and draft.facts[name].non_answers and "items" not in settings:
             settings["non_answers"] = list(draft.facts[name].non_answers)
         if settings:
-            parts.append(f"[columns.{_key(name)}]\n" + _entries(settings))
+            parts.append(f"{_age(draft, one)}[columns.{_key(name)}]\n" + _entries(settings))
     return parts
+
+
+def _age(draft: Draft, one: Proposal) -> str:
+    """What would keep more than a date of birth."""
+    if one.role != "quasi" or one.why != "date of birth":
+        return ""
+    seen = next((name for name, other in draft.proposals.items() if other.why == "date of an event"), None)
+    until = {"years": one.name, "at": "2026-01-01"} if seen is None else {"years": [one.name, seen]}
+    return (
+        f"# An age tells less than a date of birth, and more of it is left: name \"age\" under quasi in the place of\n"
+        f"# {_key(one.name)}, here and under [hierarchies], and say [columns.age] derive = {_value(until)}\n"
+    )
 
 
 def _trees(draft: Draft) -> str:
