@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Form
@@ -38,7 +38,7 @@ def show_counts(here: Read) -> Response:
     return here.page("counts.html", **_counts(here))
 
 
-def _counts(here: Here) -> dict[str, object]:
+def _counts(here: Here) -> dict[str, Any]:
     asked = here.request.query_params
     names = asked.getlist("column")
     levels = {name: _level(asked, at) for at, name in enumerate(names)}

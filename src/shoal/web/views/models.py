@@ -21,6 +21,7 @@ MEANING = {
     "k-wildcard": "As k, but a record with * fits everybody: weaker than it sounds, and for local suppression only.",
     "k-map": "At least k people of the whole population fit every record, even where fewer of them are in the data.",
     "delta-presence": "Nobody can be much surer that a person is in the data, or is not, than before.",
+    "k-m": "Whoever knows somebody's class and up to m items of theirs still finds at least k records that fit.",
     "distinct-l": "Among those who look the same there are at least l different sensitive values, however unequal.",
     "entropy-l": "Among those who look the same, sensitive values are about as varied as l equally common ones.",
     "recursive-cl": "The commonest sensitive value of a class does not outweigh the rarer ones by more than c.",
@@ -65,6 +66,7 @@ class ModelView:
     leaves_open: str
     on: str
     fields: tuple[Field, ...]
+    targeted: bool = False
     problem: str = ""
 
 
@@ -158,9 +160,14 @@ def _mine(place: int, given: Mapping[str, Any]) -> ModelView:
     return ModelView(
         place=place, name=name, summary="" if cls is None else summary("model", name), meaning=MEANING.get(name, ""),
         promise=promise, leaves_open=leaves.replace("{column}", "the column").replace("{}", "the column"),
-        on=_on(given.get("on")), problem=problem,
+        on=_on(given.get("on")), problem=problem, targeted=cls is not None and _targeted(cls),
         fields=() if cls is None else _fields(cls, given, hidden=("on",)),
     )  # fmt: skip
+
+
+def _targeted(cls: Any) -> bool:
+    """Whether a model is asked of a column."""
+    return any(one.name == "on" for one in dataclasses.fields(cls))
 
 
 def _on(on: Any) -> str:
@@ -170,7 +177,7 @@ def _on(on: Any) -> str:
 def _other(name: str) -> ModelView:
     return ModelView(
         place=-1, name=name, summary=summary("model", name), meaning=MEANING.get(name, ""), promise="", leaves_open="",
-        on="", fields=_fields(load("model", name), {}, hidden=("on",)),
+        on="", fields=_fields(load("model", name), {}, hidden=("on",)), targeted=_targeted(load("model", name)),
     )  # fmt: skip
 
 
@@ -213,7 +220,7 @@ def model_from(form: Mapping[str, str]) -> dict[str, Any]:
         raise ParameterError(f"There is no model '{name}': choose one of the list.")
     found = {"name": name, **_given(load("model", name), form)}
     on = [one for one in form.get("on", "").split("\n") if one]
-    if on and any(one.name == "on" for one in dataclasses.fields(load("model", name))):
+    if on and _targeted(load("model", name)):
         found["on"] = on[0] if len(on) == 1 else on
     make("model", found)
     return found

@@ -1,0 +1,94 @@
+"""What pages show: every model in words, every plot readable without it, and results that any database takes."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from shoal.catalogue import names, working
+from shoal.web.pages.bench import TABS
+from shoal.web.views import drawing, models, results, work
+from shoal.web.views.place import Place
+
+DOCS = Path(__file__).parents[2] / "docs"
+RECIPE = '[source]\npath = "a.csv"\n[roles]\nquasi = ["age"]\nsensitive = ["ill"]\n[[models]]\nname = "k"\nk = 5\n'
+
+
+def test_every_model_of_ours_is_put_into_words() -> None:
+    assert sorted(models.MEANING) == sorted(names("model"))
+    assert all(len(one) < 125 and one.endswith(".") for one in models.MEANING.values())
+
+
+def test_every_page_is_documented() -> None:
+    text = (DOCS / "workbench.md").read_text("utf-8")
+    assert [words for _, words in (*TABS, ("recipe", "Recipe")) if f"| {words} |" not in text] == []
+
+
+def test_every_model_algorithm_and_profile_has_a_form(tmp_path: Path) -> None:
+    view = models.models_view(Place(tmp_path, RECIPE))
+    assert {one.name for one in view.others} == set(working("model"))
+    assert {one.name for one in view.algorithms} == set(working("algorithm"))
+    assert {one.name for one in view.profiles} == set(working("profile"))
+    assert view.mine[0].promise == "5-anonymous"
+    assert not {"k", "k-map"} & {one.name for one in view.others if one.targeted}
+
+
+def test_forms_become_models_and_algorithms() -> None:
+    asked = {"name": "distinct-l", "p-l": "3", "p-other": "1", "on": "ill"}
+    assert models.model_from(asked) == {"name": "distinct-l", "l": 3, "on": "ill"}
+    given = {"name": "upc", "p-utility": "0.7", "p-protection": " 0.5 ", "p-strict": "true", "p-k": ""}
+    made = models.algorithm_from(given)
+    assert made == {"name": "upc", "utility": 0.7, "protection": 0.5, "strict": True}
+
+
+ODD = "<b>&\"' ]]>"
+
+
+@pytest.mark.parametrize("svg", [
+    drawing.bars(ODD, ODD, [
+        drawing.Bar(label=ODD, value=0.4, low=0.3, high=0.5, marks=(("baseline", 0.1), ("control", 0.9))),
+        drawing.Bar(label="x" * 80, value=0.0),
+    ]),
+    drawing.bars("none", "nothing", []),
+    drawing.columns(ODD, ODD, [ODD, "x" * 40, "c"], {"original": [0.1, 0.2, 0.7], ODD: [0.0, 0.0, 0.0]}),
+    drawing.columns("none", "nothing", [], {"rows": []}),
+    drawing.plane(ODD, ODD, [drawing.Dot(x=1.0, y=-2.0, label=ODD, told=ODD)], [], (ODD, ODD)),
+    drawing.plane("p", "q", [drawing.Dot(x=x, y=1e-9 * x, label="a", told="b") for x in (0.0, 1e6)], [], ("x", "y")),
+])  # fmt: skip
+def test_a_plot_is_well_formed_named_and_without_styles(svg: str) -> None:
+    root = ElementTree.fromstring(svg)
+    assert root[0].tag == "title"
+    assert root[1].tag == "desc"
+    width, height = float(root.attrib["width"]), float(root.attrib["height"])
+    for one in root.iter():
+        assert "style" not in one.attrib
+        for key in ("x", "x1", "x2", "cx"):
+            assert -5 <= float(one.attrib.get(key, 0)) <= width + 5, one.attrib
+        for key in ("y", "y1", "y2", "cy"):
+            assert -5 <= float(one.attrib.get(key, 0)) <= height + 5, one.attrib
+
+
+def test_results_are_plain() -> None:
+    given = {1: np.float64("nan"), "a": (np.int64(3), math.inf, {"b"}), "c": np.arange(2), "d": Path("x")}
+    found = work.plain(given)
+    assert json.loads(json.dumps(found, allow_nan=False)) == {"1": None, "a": [3, None, ["b"]], "c": [0, 1], "d": "x"}
+
+
+def test_cells_are_the_same_changed_everything_or_gone() -> None:
+    found = {
+        "statement": "", "total": 3, "suppressed": 1, "columns": [{"name": "a", "role": "quasi"}] * 5, "measures": {},
+        "distributions": {}, "rows": [
+            {"number": 1, "before": ["x", "1.50", None, "<missing>", "z"], "after": ["x", "1.5", None, None, "*"]},
+            {"number": 2, "before": ["x", "1", None, "y", "z"], "after": ["{x|y}", "[1,2]", None, "y", "*"]},
+            {"number": 3, "before": ["x", "1", None, "y", "z"], "after": [None] * 5},
+        ],
+    }  # fmt: skip
+    kinds = [[cell.kind for cell in cells] for _, cells in results.compare_view(found).rows]
+    assert kinds == [
+        ["same", "same", "same", "same", "star"], ["changed", "changed", "same", "same", "star"], ["gone"] * 5
+    ]  # fmt: skip
