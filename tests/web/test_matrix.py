@@ -50,6 +50,7 @@ EXPECTED: dict[str, set[str]] = {
     "question.decide": {"custodian"},
     "vault.read": {"custodian"},
     "vault.export": {"custodian"},
+    "policy.set": {"custodian"},
     "leak.read": {"custodian", "auditor"},
     "log.read": {"admin", "auditor"},
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import stat
 import threading
 import tracemalloc
@@ -115,6 +116,21 @@ def test_large_uploads_take_little_memory(app: FastAPI) -> None:
     assert answers[0]["status"] == 201
     assert sent * len(block) > 38 << 20
     assert most < 12 << 20
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    browser = sign_in(app, "custodian")
+    token = browser.token()
+    monkeypatch.setattr("shoal.web.projects.uploads.os.fsync", full)
+    answer = browser.post(
+        "/projects/new/files", data={"csrf": token}, files={"file": ("a.csv", people().encode())},
+        headers={"origin": ADDRESS},
+    )  # fmt: skip
+    assert (answer.status_code, "disk is full" in answer.text) == (507, True)
+    assert (projects(app), left(app)) == (0, [])
 
 
 def test_a_form_of_others_writes_nothing(app: FastAPI) -> None:

@@ -9,7 +9,6 @@ from types import ModuleType
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.staticfiles import StaticFiles
 
 from shoal.errors import InputError
@@ -17,7 +16,7 @@ from shoal.version import VERSION
 from shoal.web import api, pages
 from shoal.web.errors import API, ErrorAnswer, add_handlers
 from shoal.web.keys import Keys
-from shoal.web.middleware import BodyLimit, Headers
+from shoal.web.middleware import BodyLimit, Headers, Hosts
 from shoal.web.settings import Settings
 from shoal.web.store.opening import open_store
 
@@ -49,7 +48,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.keys = Keys(settings, app.state.store)
     add_handlers(app)
     app.add_middleware(BodyLimit, settings=settings)
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=settings.hosts, www_redirect=False)
+    app.add_middleware(Hosts, settings=settings)
     app.add_middleware(Headers, settings=settings)
     for router in routers(pages):
         app.include_router(router, include_in_schema=False)

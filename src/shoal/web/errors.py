@@ -125,11 +125,16 @@ def _field(error: RequestValidationError) -> Refused:
     return Refused(422, "invalid", f"Something is wrong with {named}: {first['msg']}.", where=where)
 
 
+def plain(request: Request, error: Refused) -> Response:
+    """The error as JSON."""
+    body = {"error": {"code": error.code, "message": error.message, "where": error.where}}
+    return JSONResponse(body, error.status, headers=error.headers)
+
+
 def answer(request: Request, error: Refused) -> Response:
     """The error as JSON for programs, as a page for people."""
     if request.url.path.startswith(API):
-        body = {"error": {"code": error.code, "message": error.message, "where": error.where}}
-        return JSONResponse(body, error.status, headers=error.headers)
+        return plain(request, error)
     if "location" in error.headers:
         return RedirectResponse(error.headers["location"], error.status)
     from shoal.web.accounts.forms import give_back

@@ -7,7 +7,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from shoal.web.errors import WORDS, Refused, answer, unforeseen
+from shoal.web.errors import WORDS, Refused, answer, plain, unforeseen
 from shoal.web.settings import Settings
 
 _POLICY = (
@@ -55,6 +55,23 @@ class Headers:
             if begun:
                 raise
             await response(scope, receive, sending)
+
+
+class Hosts:
+    """Answers only those who ask for one of our own names: a page of others could send a browser here under its own."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self.app, self.names = app, settings.hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self.app(scope, receive, send)
+        asked = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
+        name = asked.partition("]")[0] + "]" if asked.startswith("[") else asked.partition(":")[0]
+        if name.lower() in self.names:
+            return await self.app(scope, receive, send)
+        response = plain(Request(scope, receive), Refused(400, "unknown-host", "This server has another name."))
+        await response(scope, receive, send)
 
 
 class TooLarge(HTTPException):

@@ -12,7 +12,7 @@ from shoal.web.store.people import Attempt
 
 WINDOW = 15  # minutes
 # A name is locked after a few, whether anybody has it or not; an address, which many may share, later.
-LIMITS = {"name": 5, "address": 50, "link": 50}
+LIMITS = {"name": 5, "address": 50}
 
 
 def _key(kind: str, who: str) -> str:

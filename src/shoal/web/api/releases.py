@@ -16,7 +16,8 @@ from shoal.web.store.people import User
 from shoal.web.store.work import Grant, Release
 
 router = APIRouter(tags=["releases"])
-_BYTES: dict[int | str, dict[str, Any]] = {200: {"content": {"application/octet-stream": {}}, "description": "The file."}}
+_FILE = {"content": {"application/octet-stream": {}}, "description": "The file."}
+_BYTES: dict[int | str, dict[str, Any]] = {200: _FILE}
 
 
 @router.get("/releases", response_model=list[ReleaseOut])

@@ -9,11 +9,11 @@ import json
 import shutil
 import tarfile
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from shoal.errors import InputError, RecipeError
+from shoal.errors import InputError, ParameterError, RecipeError
 from shoal.io.evidence import evidence_folder
 from shoal.io.private import write_private
 from shoal.io.recipes import Output, Recipe, update_recipe
@@ -60,7 +60,7 @@ def _with(recipe: Recipe, **changes: Any) -> Recipe:
 
 def _start(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """A first recipe for the source, or the questions that only people can answer."""
-    folder, given = Path(asked["folder"]), Given(**asked["parameters"].get("given", {}))
+    folder, (given, answers) = Path(asked["folder"]), _said(asked["parameters"])
     source = asked["source"]
     if "url" in source:
         offer = next(Offer(**one) for one in asked["offers"] if one["name"] == source["offer"])
@@ -71,7 +71,7 @@ def _start(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     raw = read_raw(target, given)
     progress("looking at the columns")
     draft = drafted(raw, given)
-    for column, answer in asked["parameters"].get("answers", {}).items():
+    for column, answer in answers.items():
         draft = _answered(draft, column, answer)
     if draft.questions:
         listed = [
@@ -84,6 +84,15 @@ def _start(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
         engine = {"engine": {"name": "duckdb"}, "algorithm": {"name": "optimal"}}
         text = update_recipe(text, {"source": {"path": source["path"]}, **engine})
     return {"text": text, "rows": raw.frame.height, "columns": raw.frame.width}
+
+
+def _said(parameters: Mapping[str, Any]) -> tuple[Given, Mapping[str, Any]]:
+    """What somebody said of the source, and their answers; where it is, is not for them to say."""
+    said, answers = parameters.get("given", {}), parameters.get("answers", {})
+    known = {one.name for one in fields(Given)} - {"table", "query"}
+    if not isinstance(said, dict) or not isinstance(answers, dict) or set(said) - known:
+        raise ParameterError(f"A job 'start' takes 'answers', and 'given' with any of: {', '.join(sorted(known))}.")
+    return Given(**said), answers
 
 
 def _first(path: Path) -> Path:

@@ -7,11 +7,12 @@ from typing import Annotated
 from fastapi import APIRouter, Form
 from starlette.responses import Response
 
-from shoal.web.accounts import attempts, sessions
+from shoal.web.accounts import sessions
 from shoal.web.accounts.signing_in import sign_in
 from shoal.web.accounts.users import open_link, use_link
 from shoal.web.context import Here, needs
 from shoal.web.errors import Refused
+from shoal.web.trail import record
 
 router = APIRouter()
 Public = Annotated[Here, needs("public")]
@@ -61,15 +62,13 @@ def show_setup(here: Public, link: str) -> Response:
 def setup(
     here: Public, link: str, password: Annotated[str, Form()] = "", again: Annotated[str, Form()] = ""
 ) -> Response:
-    client = here.request.client.host if here.request.client else "?"
     with here.reading() as db:
-        attempts.refuse_locked(db, "link", client)
         user = open_link(db, link)
     try:
         if password != again:
             raise Refused(422, "invalid", "The two passwords differ: type them again.", where="again")
         with here.writing() as db:
-            use_link(db, link, password)
+            record(db, use_link(db, link, password).name, "password chosen by a link")
     except Refused as error:
         return here.page("setup.html", error.status, user=user, error=error)
     return here.see("/login")

@@ -8,6 +8,7 @@ import re
 import secrets
 import unicodedata
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -70,15 +71,17 @@ class _Writer:
     def close(self, whole: bool) -> None:
         if self._file.closed:
             return
+        kept = False
         try:
-            self._file.flush()
             if whole:
+                self._file.flush()
                 os.fsync(self._file.fileno())
-                self.incoming.sha256 = self._hash.hexdigest()
+                self.incoming.sha256, kept = self._hash.hexdigest(), True
         finally:
-            self._file.close()
-            if not whole:
+            if not kept:
                 self.incoming.drop()
+            with suppress(OSError):  # what was not written any more
+                self._file.close()
 
 
 def clean_name(name: str) -> str:
