@@ -170,6 +170,12 @@ def test_alternatives_and_unknown_columns_are_left_and_named(small: Counter) -> 
     assert found.state == "refused"
     assert "alternatives" in str(found.left[0])
     assert any("years" in one.text for one in found.left)
+    # A rule with a part that was not read is another rule, and not answered without it.
+    rule = "IF age < 1.9 and years < 3 THEN disease = illness_3"
+    assert ask(small, rule).accepted == ()
+    assert ask(small, "IF age < 1.9 THEN disease = illness_3 and years < 3").accepted == ()
+    both = count(small, YOUNG & FLU)
+    assert ask(small, f'age,town,disease,count\n"(0, 1.9)",Rome,illness_3,{both}').accepted == ()
     assert ask(small, "IF years < 1.9 THEN disease = illness_3", aliases={"years": "age"}).state == "answered"
 
 

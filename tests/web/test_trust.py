@@ -111,6 +111,10 @@ def test_the_api_says_the_same(app: FastAPI, release: str, made: tuple) -> None:
     key = found.json()["id"]
     assert client.get(f"/api/v1/questions/{key}").json() == found.json()
     assert [one["id"] for one in client.get(f"/api/v1/releases/{release}/questions").json()] == [key]
+    rows = made[2].filter((pl.col("disease") == ill) & (pl.col("age") < at))
+    table = f'disease,age,count,mean_age\n{ill},"[0, {at})",{rows.height},{rows["age"].mean():.6f}\n'
+    left = client.post(f"/api/v1/releases/{release}/questions", json={"text": table}).json()
+    assert "mean of codes" in left["left"][0]["why"]
     assert program(app, "researcher2").get(f"/api/v1/questions/{key}").status_code == 404
     assert program(app, "researcher2").get("/api/v1/questions").json() == []
     figures = program(app, "auditor").get(f"/api/v1/releases/{release}/leaks").json()

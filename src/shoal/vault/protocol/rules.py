@@ -13,6 +13,7 @@ from shoal.vault.protocol.statements import Condition, Figure, Statement
 
 _ARROW = re.compile(r"==>|=>|-->|->|→|⇒|\bthen\b", re.I)
 _START = re.compile(r"^\s*(?:\[\d+\]|\d+[.:)]\s|rule\s*#?\d*\s*[.:)]?)?\s*(?:if\b)?", re.I)
+_SIGN = re.compile(r"[<>=≤≥≠]\s*[\w\"'`]")
 _OR = re.compile(r"\bor\b|\bnot\b|\|\||\bexcept\b|\bunless\b", re.I)
 _JOINED = re.compile(r"(?:\band|&&?)\s*$", re.I)
 _COUNT = re.compile(r"(?<![\w.])(\d+)\s*$")
@@ -112,13 +113,17 @@ def _add(
         sheet.labels.pop(place, None)
         sheet.leave(number, line, "has alternatives, or several conclusions: write a rule for each")
         return
+    if not _NOISE.fullmatch(left.rest) or (right.conditions and _SIGN.search(right.rest)):
+        sheet.labels.pop(place, None)
+        piece = left.rest if not _NOISE.fullmatch(left.rest) else right.rest
+        sheet.leave(number, _bare(piece), "was not read, and without it the rule would be another one")
+        return
     concluded = right.conditions[0] if right.conditions else None
     words = right.rest.strip(" \t.;:,{}\"'`")
     if concluded is None and words and re.search(r"\w", words):
         sheet.labels[place] = words
-    for piece in (left.rest, right.rest if concluded is not None else ""):
-        if not _NOISE.fullmatch(piece):
-            sheet.leave(number, _bare(piece), "was not read, and is no part of the answer")
+    if concluded is not None and not _NOISE.fullmatch(right.rest):
+        sheet.leave(number, _bare(right.rest), "was not read, and is no part of the answer")
     sheet.statements.append(Statement(number, tuple(left.conditions), concluded, tuple(figures), ordered))
 
 

@@ -127,6 +127,8 @@ def _record(
             figures.append(one)
         else:
             sheet.leave(number, name, "is neither a column of the release nor a figure that can be checked")
+            if not re.fullmatch(rf"{NUMBER}\s*%?", cell):  # perhaps a condition: without it this says something else
+                return
     if len(ends) > 1:
         sheet.leave(number, "several conclusions", "cannot be checked: write a rule for each")
         return

@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session as Db
 from shoal.errors import InputError, ShoalError
 from shoal.pseudonyms.secrets import Secret, restore
 from shoal.vault.leaks import NOTHING, Known
-from shoal.vault.protocol.answering import answer
+from shoal.vault.protocol.answering import Answer, answer
 from shoal.vault.protocol.asking import ANSWERED, REFUSED, WAITING, Examined, Policy, examine
 from shoal.vault.protocol.checking import Counter
 from shoal.vault.protocol.folder import counter_of
@@ -71,7 +71,7 @@ def ask(here: Here, release: Release, given: Submission) -> str:
             before = _known_rows(db, here.keyring, release.id)
             policy = policy_of(db, here.keyring, release.id, here.settings)
         found = _examined(given, counter, policy, before, here.me.id)
-        made = answer(found, secrets).text if found.state == ANSWERED else None
+        made = answer(found, secrets) if found.state == ANSWERED else None
         with here.writing() as db:
             if _known_rows(db, here.keyring, release.id) != before:
                 continue  # somebody was answered meanwhile: decide again
@@ -97,7 +97,7 @@ def decide(here: Here, question: Question, *, allowed: bool) -> None:
                       before, question.user)  # fmt: skip
     if not allowed:
         found = replace(found, state=REFUSED, gained=NOTHING)
-    made = answer(found, secrets).text if found.state == ANSWERED else None
+    made = answer(found, secrets) if found.state == ANSWERED else None
     with here.writing() as db:
         row = db.get_one(Question, question.id)
         if row.state != WAITING or _known_rows(db, here.keyring, release.id) != before:
@@ -193,12 +193,12 @@ def _examined(given: Submission, counter: Counter, policy: Policy, rows: dict[st
         raise refusal(error) from None
 
 
-def _settle(here: Here, db: Db, row: Question, found: Examined, made: str | None) -> None:
+def _settle(here: Here, db: Db, row: Question, found: Examined, made: Answer | None) -> None:
     """Write down what became of a question."""
     checked = {
         "statements": [{"line": one.line, "statement": str(one)} for one in found.accepted],
         "refused": [{"line": one.line, "statement": one.statement, "why": one.why} for one in found.refused],
-        "left": [{"line": one.line, "text": one.text, "why": one.why} for one in found.left],
+        "left": [{"line": one.line, "text": one.text, "why": one.why} for one in (made or found).left],
     }
     row.checked = _seal(here, f"{row.id}/checked", checked)
     if found.state == WAITING:
@@ -208,7 +208,7 @@ def _settle(here: Here, db: Db, row: Question, found: Examined, made: str | None
     if made is None:
         here.log(db, "refusal", question=row.id, release=row.release, **_counts(found))
         return
-    row.answer = here.keyring.seal(_QUESTION, f"{row.id}/answer", made.encode())
+    row.answer = here.keyring.seal(_QUESTION, f"{row.id}/answer", made.text.encode())
     name = f"{row.release}/{row.user}"
     before = get(db, here.keyring, _KNOWN, name)
     known = (NOTHING if before is None else Known.of_plain(json.loads(before))) | found.gained
