@@ -59,6 +59,15 @@ def test_the_worked_example_of_the_paper() -> None:
     assert [row[0] for row in entry["hierarchy"]] == [None, None, "b1", "b2"]
 
 
+def test_a_label_that_covers_no_more_is_no_step() -> None:
+    """Above x stands X alone, which would hide nothing: x keeps its name, or becomes what covers y too."""
+    tree = [["x", "X", "all"], ["y", "Y", "all"], ["z", "Z", "all"]]
+    made = released(table(["x|y", "x|y", "x|z", "x|z", "x", "x"], tree=tree))
+    assert sorted(made.frame["has"]) == ["x", "x", "x|y", "x|y", "x|z", "x|z"]
+    made = released(table(["x|y", "x|y", "x", "x", "z", "z|y"], tree=tree))
+    assert set("|".join(made.frame["has"]).split("|")) <= {"x", "y", "all", NONE}
+
+
 def test_items_are_suppressed_where_there_is_no_hierarchy() -> None:
     made = released(table(["x|y", "x|y", "x|z", "x"], tree=None))
     assert sorted(made.frame["has"]) == ["x", "x", "x|y", "x|y"]

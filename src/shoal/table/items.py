@@ -76,12 +76,16 @@ class Items:
 
     @cached_property
     def parent(self) -> np.ndarray:
-        """int64, the node above each, -1 at the top and where there is no hierarchy."""
+        """int64, the lowest node above each that has more items, -1 at the top and where there is no hierarchy."""
         tree, found = self.column.tree, np.full(len(self.labels), -1, dtype=np.int64)
-        if tree is not None:
-            for level in range(tree.height):
-                nodes, above = tree.ancestors[level], tree.ancestors[level + 1]
-                found[tree.offsets[level] + nodes] = tree.offsets[level + 1] + above
+        if tree is None:
+            return found
+        for level in range(tree.height):
+            nodes, above = tree.ancestors[level], tree.ancestors[level + 1]
+            found[tree.offsets[level] + nodes] = tree.offsets[level + 1] + above
+        above = found.copy()
+        while (same := (found >= 0) & (self.leaves[found] == self.leaves)).any():
+            found[same] = above[found[same]]
         return found
 
     @cached_property
