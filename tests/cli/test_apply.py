@@ -11,7 +11,7 @@ import pytest
 
 from shoal.io.evidence import read_evidence
 from shoal.io.recipes import parse_recipe
-from shoal.io.reuse import levels_of, reapplied
+from shoal.io.reuse import reapplied, recoding_of
 
 RECIPE = """\
 seed = 1
@@ -139,6 +139,47 @@ def test_only_levels_can_be_applied_again(shoal: Any, folder: Path, algorithm: s
     assert said in result.err
 
 
+@pytest.mark.parametrize("engine", ["", '\n[engine]\nname = "duckdb"\n'], ids=["memory", "duckdb"])
+def test_a_cut_is_applied_where_it_says_what_becomes_of_every_value(shoal: Any, folder: Path, engine: str) -> None:
+    out = earlier(shoal, folder, "top-down-subtree", engine)
+    cuts = read_evidence(out)["chosen"]["cuts"]
+    assert cuts == {"age": ["0+", "100+", "20s", "30s", "40s", "50s", "60+", "80+"], "zip": ["10*", "11*", "12*"]}
+    result = shoal("apply", str(out), str(folder / "2026.csv"), "-o", str(folder / "new"))
+    assert result.code == 0, result.err
+    new = pl.read_csv(folder / "new" / "release.csv", infer_schema=False)
+    assert set(new["age"]) == {"20s", "30s", "40s", "50s"}
+    assert read_evidence(folder / "new")["algorithm"]["cuts"] == cuts
+    assert shoal("verify", folder / "new").code == 0
+    people(150, 3).with_columns(zip=pl.when(pl.col("zip") == "100").then(pl.lit("99")).otherwise("zip")).write_csv(
+        folder / "2026.csv"
+    )
+    refused = shoal("apply", str(out), str(folder / "2026.csv"), "-o", str(folder / "more"))
+    assert (refused.code, "The cut of 'zip' has no label above 1 of 21 values" in refused.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "cuts, said",
+    [
+        ('cuts = { zip = ["10*", "*"] }', "one of which is above another"),
+        ('cuts = { zip = ["10*"] }', "The cut of 'zip' has no label above 14 of 21 values: add one for each."),
+        ('cuts = { zipp = ["*"] }', "There is a cut for 'zipp', which is not a quasi-identifier. Did you mean 'zip'?"),
+        ('cuts = { zip = ["*"] }\nlevels = { zip = 1 }', "There is a level and a cut for 'zip': keep one of them."),
+        ('cuts = { zip = ["*"] }\nlevels = { age = 9 }', "The level of 'age' must be a whole number from 0 to 3."),
+    ],
+)
+def test_cuts_that_cannot_be(shoal: Any, folder: Path, cuts: str, said: str) -> None:
+    (folder / "recipe.toml").write_text(RECIPE.format(algorithm="none", more=cuts))
+    checked, run = shoal("check", folder / "recipe.toml"), shoal("run", folder / "recipe.toml")
+    assert (checked.code, run.code, checked.err) == (2, 2, run.err)
+    assert said in run.err
+
+
+def test_a_cut_and_levels_beside_it(shoal: Any, folder: Path) -> None:
+    earlier(shoal, folder, "none", 'cuts = { zip = ["10*", "11*", "12*"] }\nlevels = { age = 2 }')
+    made = pl.read_csv(folder / "out" / "release.csv", infer_schema=False)
+    assert (set(made["zip"]), set(made["age"])) == ({"10*", "11*", "12*"}, {"20+", "40+"})
+
+
 def test_quantiles_move_with_the_data(shoal: Any, folder: Path) -> None:
     text = RECIPE.format(algorithm="none", more="levels = { age = 1, zip = 1 }").replace(
         'age = "age.csv"', "age = { quantiles = [4] }"
@@ -154,7 +195,7 @@ def test_evidence_without_a_recipe_or_levels_says_so(shoal: Any, folder: Path) -
     out = earlier(shoal, folder)
     again = reapplied(out, folder / "2026.csv", folder / "new")
     assert again.resolve("age.csv") == folder / "age.csv"
-    assert again.algorithm["levels"] == levels_of(read_evidence(out))
+    assert {"levels": again.algorithm["levels"]} == recoding_of(read_evidence(out))
     assert parse_recipe((folder / "recipe.toml").read_text(), folder).roles == again.roles
     (folder / "out.evidence" / "recipe.toml").unlink()
     result = shoal("apply", str(out), str(folder / "2026.csv"), "-o", str(folder / "new"))

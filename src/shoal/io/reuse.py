@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +28,13 @@ def reapplied(release: str | Path, data: str | Path, output: str | Path, *, form
         Where the new release goes.
     """
     evidence = read_evidence(release)
-    levels = levels_of(evidence)
+    recoded = recoding_of(evidence)
     if evidence.get("recipe") is None:
         raise InputError("The evidence of this release holds no recipe, since it was made of a frame: run one again.")
     earlier = parse_recipe(evidence["recipe"], Path(evidence.get("base") or "."))
-    _refuse_moving(earlier, levels)
+    _refuse_moving(earlier, [name for given in recoded.values() for name, how in given.items() if how])
     _refuse_unsigned(earlier)
-    algorithm: dict[str, Any] = {"name": "none", "levels": levels}
+    algorithm: dict[str, Any] = {"name": "none", **recoded}
     for name in ("suppression_limit", "max_suppressed"):
         if earlier.algorithm.get(name) is not None:
             algorithm[name] = earlier.algorithm[name]
@@ -55,23 +55,26 @@ def reapplied(release: str | Path, data: str | Path, output: str | Path, *, form
     return again
 
 
-def levels_of(evidence: Mapping[str, Any]) -> dict[str, int]:
-    """The level of each column, where the release had one for everybody."""
-    levels = (evidence.get("chosen") or {}).get("levels")
+def recoding_of(evidence: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The level of each column, or the cut through its hierarchy, where the release had one for everybody."""
+    chosen = evidence.get("chosen") or {}
+    if chosen.get("cuts") is not None:
+        return {"cuts": {str(name): list(labels) for name, labels in chosen["cuts"].items()}}
+    levels = chosen.get("levels")
     if levels is None:
         made = evidence.get("algorithm", {}).get("name", "its method")
         raise InputError(
-            f"This release was made by '{made}', which gives no level of each column that would hold for other data: run "
-            "its recipe on them, or release by a full-domain method first."
+            f"This release was made by '{made}', which gives no level of each column that would hold for other data: "
+            "run its recipe on them, or release by a full-domain method first."
         )
-    return {str(name): int(level) for name, level in levels.items()}
+    return {"levels": {str(name): int(level) for name, level in levels.items()}}
 
 
-def _refuse_moving(recipe: Recipe, levels: Mapping[str, int]) -> None:
-    """Refuse levels that would mean something else on other data."""
-    for name, level in levels.items():
+def _refuse_moving(recipe: Recipe, columns: Sequence[str]) -> None:
+    """Refuse generalised columns whose levels would mean something else on other data."""
+    for name in columns:
         rule = recipe.hierarchies.get(name)
-        if level and isinstance(rule, dict) and "quantiles" in rule:
+        if isinstance(rule, dict) and "quantiles" in rule:
             raise RecipeError(
                 f"The hierarchy of '{name}' is cut at quantiles of the data, so that its levels would be others on new "
                 "data: write it to a file, and run the earlier recipe with that."

@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from shoal.hierarchy.hierarchy import ROOT
 from shoal.recoding.applied import Released
+from shoal.recoding.recodings import Subtree
+from shoal.table.column import TREE
 
 _EVERYTHING = 1 - 1e-12
 
@@ -58,9 +61,24 @@ def what_became(released: Released) -> list[Became]:
 
 
 def chosen(released: Released) -> dict[str, Any]:
-    """What a search decided on: a level a column where there is one, else how many groups it made."""
-    return {
+    """What a search decided on: a level a column where there is one, or a cut; else how many groups it made."""
+    recoding = released.recoding
+    cuts = {"cuts": _cuts(released, recoding)} if isinstance(recoding, Subtree) and not recoding.lifted else {}
+    return cuts | {
         "levels": None if released.levels is None else {name: int(level) for name, level in released.levels.items()},
         "clusters": released.groups,
         "columns": what_became(released) if released.made.generalises else [],
     }
+
+
+def _cuts(released: Released, recoding: Subtree) -> dict[str, list[str]]:
+    """Labels in use by column, of those that are not published as they are."""
+    found = {}
+    for column in released.rows.domain.quasi:
+        nodes = np.unique(recoding.nodes[column.name])
+        if column.kind == TREE and column.hierarchy is not None:
+            if column.hierarchy.node_level[nodes].any():
+                found[column.name] = sorted(column.hierarchy.node_labels[node] for node in nodes.tolist())
+        elif int(nodes[-1]) == column.card:
+            found[column.name] = [ROOT]
+    return found
