@@ -32,14 +32,16 @@ class Killed(BaseException):
     """Stands for a kill: whatever still runs after it changes nothing on disk."""
 
 
-def crash_at(monkeypatch: pytest.MonkeyPatch, wanted: int) -> list[int]:
-    """Let nothing touch the disk any more from the given step on."""
+def crash_at(monkeypatch: pytest.MonkeyPatch, wanted: int, *, interrupts: bool = False) -> list[int]:
+    """Let nothing touch the disk any more from the given step on, or interrupt at that step once."""
     done = [0]
 
     def counted(step: Any) -> Any:
         def call(*given: Any, **named: Any) -> Any:
             done[0] += 1
-            if done[0] >= wanted:
+            if interrupts and done[0] == wanted:
+                raise KeyboardInterrupt
+            if not interrupts and done[0] >= wanted:
                 raise Killed
             return step(*given, **named)
 
@@ -119,6 +121,29 @@ def _write(folder: Path, start: Any, answers: Any) -> None:
         answers.put("written")
     except InputError as error:
         answers.put(str(error))
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_an_interrupt_at_any_step_leaves_nothing_but_a_whole_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: bool
+) -> None:
+    """Also one that comes while what the release took is cleared away."""
+    whole_ones = 0
+    for step in range(1, 200):
+        folder = tmp_path / str(step) / "out"
+        folder.parent.mkdir()
+        if not first:
+            write_release(release(rows=2), folder)
+        with monkeypatch.context() as patch:
+            done = crash_at(patch, step, interrupts=True)
+            with contextlib.suppress(KeyboardInterrupt):
+                write_release(release(FRAME[:1], rows=1), folder, replace=not first)
+        assert not publication.leftovers(folder)
+        if not first or folder.exists():
+            whole_ones += whole(folder, {1} if first else {1, 2}) == 1
+        if done[0] < step:
+            break
+    assert 1 < whole_ones < step
 
 
 def test_of_two_writers_at_once_one_is_refused(tmp_path: Path) -> None:

@@ -126,7 +126,11 @@ def publish(
             finally:
                 # What it cannot finish now is told by the journal, and finished by the next one.
                 with suppress(OSError, ShoalError):
-                    recover(folder, holders)
+                    try:
+                        recover(folder, holders)
+                    except KeyboardInterrupt:  # it can begin again wherever it was, and nothing shall be left
+                        recover(folder, holders)
+                        raise
         undo.pop_all()
 
 
