@@ -69,7 +69,9 @@ def _distributions(found: Mapping[str, Any], critical: Any) -> list[Text | Table
         )  # fmt: skip
         plots.append(Plot(title=f"Distribution of {name}, before and after", figure=figure))
     if len(first) > _PLOTTED:
-        plots.append(Text(text=f"{len(first) - _PLOTTED} more columns are in the evidence.", tone="note"))
+        more = len(first) - _PLOTTED
+        told = f"{more} more {'column is' if more == 1 else 'columns are'} in the evidence."
+        plots.append(Text(text=told, tone="note"))
     return plots
 
 
