@@ -101,7 +101,8 @@ def test_a_role_and_a_type_are_saved_as_a_new_version(bench: Bench) -> None:
     assert made["roles"]["quasi"] == ["age", "zip"]
     assert made["roles"]["drop"] == ["sex"]
     assert made["columns"]["zip"] == {"type": "categorical"}
-    assert "Saved as version 2" in bench.page("data?saved=2")
+    assert "Undo: take version 1 again" in bench.page("data?saved=2")
+    assert "Undo" not in bench.page("data?saved=1")
 
 
 def test_two_people_cannot_overwrite_each_other(bench: Bench) -> None:
@@ -144,6 +145,7 @@ def test_a_hierarchy_that_is_edited_is_a_file_that_earlier_versions_keep(bench: 
     named = tomllib.loads(bench.space.text)["hierarchies"]["age"]
     assert re.fullmatch(r"hierarchies/age-[0-9a-f]{10}\.csv", named)
     assert (bench.folder / named).stat().st_mode & 0o777 == 0o600
+    assert named in bench.browser.get(f"{bench.at}/files").text
     assert bench.send("hierarchies/age", do="edit", edits="rename young to first")[0] == 303
     assert (bench.folder / named).is_file()
     assert bench.send("recipe/restore", version="3")[0] == 303

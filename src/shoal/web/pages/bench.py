@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +18,7 @@ from shoal.io.swap import write_whole
 from shoal.web.context import Here
 from shoal.web.errors import Refused
 from shoal.web.jobs import queue
-from shoal.web.store.work import Job, Project
+from shoal.web.store.work import File, Job, Project
 from shoal.web.views.place import Place
 
 TABS = (
@@ -111,6 +112,10 @@ class Bench:
         place.parent.mkdir(mode=0o700, exist_ok=True)
         if not place.exists():
             write_whole(place, data)
+        with self.here.writing() as db:
+            if db.get(File, (self.project.id, name)) is None:
+                facts = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+                db.add(File(project=self.project.id, name=name, kind="hierarchy", path=name, **facts))
 
 
 def texts(form: FormData) -> dict[str, str]:

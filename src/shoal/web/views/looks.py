@@ -52,7 +52,7 @@ def look(place: Place) -> Look:
     return _looked(*seen.stamp, seen.recipe.source.model_dump_json(), place.whole)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def _looked(path: str, changed: int, size: int, said: str, whole: bool) -> Look:
     return _made(drafted_from(path, Source.model_validate_json(said)), whole)
 

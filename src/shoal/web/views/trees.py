@@ -121,7 +121,7 @@ def _settings(place: Place) -> str:
     return tomlkit.dumps(kept)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=12)
 def _known(
     stamp: tuple[str, int, int], settings: str, folder: str, names: tuple[str, ...], beside: tuple[str, ...]
 ) -> dict[str, Known]:
@@ -344,7 +344,7 @@ def _cells(place: Place) -> tuple[list[str], list[Hierarchy | None], np.ndarray,
     return _counted_cells(place.stamp, bare, str(place.folder), tuple(files))
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=4)
 def _counted_cells(stamp: tuple[str, int, int], text: str, folder: str, files: tuple[int, ...]) -> Any:
     from shoal.running import open_rows
 
