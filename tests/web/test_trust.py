@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ from sqlalchemy import select, update
 import shoal
 from shoal.cli.main import execute
 from shoal.errors import VerificationError
+from shoal.web.app import create_app
 from shoal.web.keys import open_keyring, put, strongroom
 from shoal.web.projects.making import make_project
 from shoal.web.projects.workspace import folder_of
@@ -24,7 +27,7 @@ from tests.web.conftest import program, sign_in, user_of
 from tests.web.working import add_job
 
 MARKED = "Zyzzyva fever"
-VALUES = ("Gout", MARKED, "Asthma", "Ulcer")
+LIMITS = {"minimum": "10", "waiting": "1", "budget": "1", "together": "1", "enumeration": "1", "automatic": "1"}
 
 
 @pytest.fixture(scope="module")
@@ -204,8 +207,7 @@ def test_an_older_copy_of_the_database_is_noticed(every_app: FastAPI, made: tupl
     at, ill, gout = cut(made)
     client, store, keyring = program(app, "researcher"), app.state.store, app.state.keys.keyring
     ask = f"/api/v1/releases/{release}/questions"
-    limits = {"minimum": "10", "waiting": "1", "budget": "1", "together": "1", "enumeration": "1"}
-    assert sign_in(app, "custodian").submit(f"/releases/{release}/policy", **limits, automatic="1").status_code == 303
+    assert sign_in(app, "custodian").submit(f"/releases/{release}/policy", **LIMITS).status_code == 303
     assert client.post(ask, json={"text": f"IF age < {at} THEN disease = {ill}"}).status_code == 201
     with store.reading() as db:
         older = {one.id: one.sealed for one in db.scalars(select(Sealed))}
@@ -227,6 +229,46 @@ def test_an_older_copy_of_the_database_is_noticed(every_app: FastAPI, made: tupl
     with pytest.raises(VerificationError, match="is an older copy"):
         open_keyring(app.state.settings, store)
     assert client.post(ask, json={"text": "x"}).status_code == 409
+
+
+def test_a_fresh_master_key_and_a_restored_backup(
+    app: FastAPI, release: str, made: tuple, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at, ill, gout = cut(made)
+    ask, folder = f"/api/v1/releases/{release}/questions", app.state.settings.folder
+    client = program(app, "researcher")
+    key = client.post(ask, json={"text": f"IF age < {at} THEN disease = {ill}"}).json()["id"]
+    old = (folder / "master.key").read_bytes()
+    other = tmp_path / "new.key"
+    other.write_bytes(bytes(range(32)))
+    other.chmod(0o600)
+    assert execute(["vault", "rotate", str(folder), "--new-key", str(other)]) == 0
+    assert "sealed pieces are under a fresh master key" in capsys.readouterr().out
+    assert execute(["vault", "rotate", str(folder)]) == 2  # by the old key file
+    (folder / "master.key").write_bytes(other.read_bytes())
+    again = create_app(app.state.settings)
+    assert again.state.keys.keyring.generation == 2
+    fresh = program(again, "researcher")
+    assert MARKED in fresh.get(f"/api/v1/questions/{key}").json()["answer"]
+    assert b"".join(path.read_bytes() for path in folder.glob("shoal.db*")).count(old) == 0
+    # A backup of the database alone, put back: noticed, and accepted only on purpose.
+    with sqlite3.connect(folder / "shoal.db") as source, sqlite3.connect(tmp_path / "backup.db") as target:
+        source.backup(target)
+    assert sign_in(again, "custodian").submit(f"/releases/{release}/policy", **LIMITS).status_code == 303
+    again.state.store.close()
+    app.state.store.close()
+    for path in folder.glob("shoal.db*"):
+        path.unlink()
+    shutil.copy(tmp_path / "backup.db", folder / "shoal.db")
+    restored = create_app(app.state.settings)
+    noticed = program(restored, "researcher").get(f"/api/v1/questions/{key}")
+    assert noticed.status_code == 409
+    assert "an older copy" in noticed.json()["error"]["message"]
+    assert execute(["vault", "accept", str(folder)]) == 0
+    assert MARKED in program(restored, "researcher").get(f"/api/v1/questions/{key}").json()["answer"]
+    assert [one.event for one in log_of(restored)][-1] == "restored backup accepted"
+    restored.state.store.close()
+    assert execute(["vault", "accept", str(tmp_path)]) == 2
 
 
 def test_a_transaction_that_fails_moves_no_anchor(app: FastAPI) -> None:

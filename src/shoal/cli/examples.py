@@ -41,6 +41,8 @@ EXAMPLES = {
     "remote download": "shoal remote download https://shoal.example.org 4be1 -o patients",
     "remote ask": "shoal remote ask https://shoal.example.org 4be1 tree.txt --target work",
     "remote question": "shoal remote question https://shoal.example.org",
+    "vault rotate": "shoal vault rotate shoal-data",
+    "vault accept": "shoal vault accept shoal-data",
     "vault interpret": "shoal vault interpret keys.vault patients-2026 rules.txt",
     "registry new": "shoal registry new patients.registry --source patients",
     "registry show": "shoal registry show patients.registry",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shoal.cli import server_keys
 from shoal.cli.options import AcceptShort, Json, KeyFile, PassphraseFile
 from shoal.cli.show import clean, say, show_json, show_table
 from shoal.errors import InputError, VerificationError
@@ -45,6 +46,10 @@ def _file(help: str) -> Any:
 def _start(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
         print(context.get_help())
+
+
+app.command()(server_keys.rotate)
+app.command()(server_keys.accept)
 
 
 @app.command()

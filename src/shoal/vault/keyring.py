@@ -93,13 +93,13 @@ class Keyring:
         bound = _bound(purpose, name, version)
         return self._wrapped(self._data_key(sealed, bound), bound) + sealed[_START + _WRAPPED :]
 
-    def rotated(self) -> Keyring:
+    def rotated(self) -> Self:
         """A keyring with a further master key, which opens what was sealed before."""
-        return Keyring({**self._masters, self.generation + 1: secrets.token_bytes(_KEY)})
+        return type(self)({**self._masters, self.generation + 1: secrets.token_bytes(_KEY)})
 
-    def retired(self) -> Keyring:
+    def retired(self) -> Self:
         """A keyring of the newest master key alone: what was not rewrapped is lost."""
-        return Keyring({self.generation: self._masters[self.generation]})
+        return type(self)({self.generation: self._masters[self.generation]})
 
     def mac(self, purpose: str, data: bytes, generation: int | None = None) -> bytes:
         """A tag that only this keyring can make."""

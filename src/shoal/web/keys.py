@@ -18,7 +18,7 @@ from shoal.web.store.opening import Store
 from shoal.web.store.trusted import KeyringRow
 from shoal.web.trust.rows import SecretRows
 
-_ROW = 1
+ROW = 1
 DEFAULT, ANCHOR = "master.key", "secrets.anchor"
 
 
@@ -72,22 +72,23 @@ def _make_key(place: Path) -> None:
         os.fsync(file.fileno())
 
 
-def open_keyring(settings: Settings, store: Store) -> ServerKeyring:
-    """The keyring of the database, made if there is none."""
+def open_keyring(settings: Settings, store: Store, *, check: bool = True) -> ServerKeyring:
+    """The keyring of the database, made if there is none; an older copy of its secrets is an error, if wanted."""
     key = master_key(settings)
     with store.reading() as db:
-        row = db.get(KeyringRow, _ROW)
+        row = db.get(KeyringRow, ROW)
     if row is None:
         with store.writing() as db:
-            row = db.get(KeyringRow, _ROW)
+            row = db.get(KeyringRow, ROW)
             if row is None:
-                db.add(KeyringRow(id=_ROW, wrapped=Keyring.new().closed(key)))
+                db.add(KeyringRow(id=ROW, wrapped=Keyring.new().closed(key)))
         with store.reading() as db:
-            row = db.get_one(KeyringRow, _ROW)
+            row = db.get_one(KeyringRow, ROW)
     made = ServerKeyring.open(row.wrapped, key)
     made.anchor = settings.folder / ANCHOR
-    with store.reading() as db:
-        strongroom(db, made).names()
+    if check:
+        with store.reading() as db:
+            strongroom(db, made).names()
     return made
 
 
