@@ -54,3 +54,14 @@ def test_estimated_figures_keep_their_intervals(hospital: Path, capsys: pytest.C
 @pytest.mark.parametrize("name", ["Charge ($)", "fee", "Kosten", "payment"])
 def test_money_is_known_by_its_name(name: str) -> None:
     assert kind_of_name(name) == "money"
+
+
+def test_postcodes_are_not_called_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{30 + at % 9},{10001 + at % 9}\n" for at in range(60))
+    (tmp_path / "claims.csv").write_text(f"age,ZIP Code\n{rows}")
+    assert execute(["start", "claims.csv"]) == 0
+    row = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("ZIP Code"))
+    assert row.split()[2:4] == ["quasi", "category"]

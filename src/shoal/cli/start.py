@@ -186,7 +186,8 @@ def _screen(draft: Draft, output: Path | None) -> list[str]:
     shown = raw.frame.columns[:_MOST_LINES]
     for name in shown:
         one, proposal = draft.facts[name], draft.proposals[name]
-        kind = _SHORT.get(one.type, one.type)
+        taken = str(proposal.settings.get("type", one.type))  # postcodes are no numbers, though they are made of digits
+        kind = _SHORT.get(taken, taken)
         role = _SHORT.get(proposal.role, proposal.role)
         line = f"{name[: wide - 1]:{wide}}{role:11}{kind:9}{one.distinct:>7,}{one.missing:>8,}  "
         lines.append(_cut(line + proposal.why + ("" if proposal.sure else " ?")))
