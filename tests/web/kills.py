@@ -70,6 +70,17 @@ def worker_of(server: subprocess.Popen[str]) -> int | None:
     return None
 
 
+def started(server: subprocess.Popen[str], seconds: float = 30) -> int | None:
+    """A job's process, once there is one."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        worker = worker_of(server)
+        if worker is not None and below(worker):
+            return below(worker)[0]
+        time.sleep(0.02)
+    return None
+
+
 def kill(pid: int | None) -> bool:
     """Whether there was something to kill."""
     if pid is None:
@@ -125,7 +136,7 @@ def main(kills: int = 20, jobs: int = 12, seed: int = 0) -> int:
             time.sleep(chance.uniform(0.2, 4))
             what = chance.choice(["server", "worker", "child"])
             worker = worker_of(server)
-            child = next(iter(below(worker)), None) if worker is not None else None
+            child = started(server) if what == "child" else None
             if kill({"server": server.pid, "worker": worker, "child": child}[what]):
                 hit[what] += 1
             if what == "server":

@@ -9,6 +9,7 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import select, update
 
+from shoal.web.accounts import passwords
 from shoal.web.accounts.attempts import LIMITS
 from shoal.web.accounts.signing_in import WRONG
 from shoal.web.accounts.users import first_admin, make_link
@@ -35,6 +36,31 @@ def test_wrong_names_and_wrong_passwords_are_told_the_same(every_app: FastAPI) -
     assert answers[0].replace("custodian", "") == answers[1].replace("nobody-at-all", "")
     assert "not the password" not in answers[0]
     assert events(every_app) == ["sign-in refused"] * 2
+
+
+def test_a_name_that_nobody_has_takes_as_long(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes the time is done once for either."""
+    done: list[str] = []
+    real = passwords._HASHER
+
+    class Counted:
+        hash = real.hash
+
+        def verify(self, kept: str, given: str) -> bool:
+            done.append(given)
+            return real.verify(kept, given)
+
+    monkeypatch.setattr(passwords, "_HASHER", Counted())
+    for name in ("custodian", "nobody-at-all"):
+        Browser(app).submit("/login", name=name, password=f"wrong for {name}")
+    assert done == ["wrong for custodian", "wrong for nobody-at-all"]
+
+
+def test_two_who_make_the_same_at_the_same_moment(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = program(app, "admin")
+    monkeypatch.setattr("shoal.web.accounts.users.named", lambda *_: None)  # neither sees the other's
+    answer = client.post(f"{API}/users", json={"name": "auditor", "role": "auditor"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "conflict")
 
 
 @pytest.mark.parametrize("name", ["custodian", "nobody-at-all"])

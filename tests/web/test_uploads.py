@@ -18,8 +18,8 @@ from sqlalchemy import func, select
 from shoal.errors import RecipeError
 from shoal.web.app import create_app
 from shoal.web.errors import API
-from shoal.web.projects.confined import parse_confined, paths_of
-from shoal.web.projects.uploads import clean_name
+from shoal.web.projects.confined import MOST, parse_confined, paths_of
+from shoal.web.projects.uploads import INCOMING, clean_name
 from shoal.web.settings import Offer, Settings
 from shoal.web.store.work import File, Project
 from tests.web.conftest import ADDRESS, add_people, program, sign_in
@@ -116,6 +116,19 @@ def test_large_uploads_take_little_memory(app: FastAPI) -> None:
     assert answers[0]["status"] == 201
     assert sent * len(block) > 38 << 20
     assert most < 12 << 20
+
+
+def test_halves_of_uploads_are_gone_after_a_new_start(app: FastAPI) -> None:
+    folder: Path = app.state.settings.folder / INCOMING
+    folder.mkdir()
+    (folder / ".incoming-0123").write_text(MARKED)
+    create_app(app.state.settings).state.store.close()
+    assert left(app) == []
+
+
+def test_a_recipe_has_an_end(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="larger than a MiB"):
+        parse_confined(RECIPE + "#" * MOST, tmp_path)
 
 
 def test_a_full_disk_is_told_and_leaves_nothing(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:

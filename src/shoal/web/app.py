@@ -17,6 +17,7 @@ from shoal.web import api, pages
 from shoal.web.errors import API, ErrorAnswer, add_handlers
 from shoal.web.keys import Keys
 from shoal.web.middleware import BodyLimit, Headers, Hosts
+from shoal.web.projects.uploads import INCOMING, forget_halves
 from shoal.web.settings import Settings
 from shoal.web.store.opening import open_store
 
@@ -33,6 +34,7 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
         422: "Something given has to change.",
         429: "Too many attempts.",
         500: "A fault of the server.",
+        503: "The database does not answer.",
         507: "The server's disk is full.",
     }.items()
 }
@@ -42,6 +44,7 @@ def create_app(settings: Settings) -> FastAPI:
     """An application over a data folder and a database, which is brought up to date first."""
     make_folder(settings.folder)
     make_folder(settings.projects)
+    forget_halves(settings.folder / INCOMING)
     app = FastAPI(title="Shoal", version=VERSION, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.settings = settings
     app.state.store = open_store(settings.database)

@@ -11,6 +11,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
+from sqlalchemy.exc import IntegrityError, OperationalError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
@@ -95,6 +96,15 @@ def add_handlers(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     def validation(request: Request, error: RequestValidationError) -> Response:
         return answer(request, _field(error))
+
+    @app.exception_handler(IntegrityError)
+    def taken(request: Request, error: IntegrityError) -> Response:
+        return answer(request, conflict("Somebody else was quicker: look again, then repeat it if it is still needed."))
+
+    @app.exception_handler(OperationalError)
+    def away(request: Request, error: OperationalError) -> Response:
+        _log.error("the database does not answer in %s %s", request.method, _route(request))
+        return answer(request, Refused(503, "busy", "The database does not answer: try again in a moment."))
 
     @app.exception_handler(OSError)
     def system(request: Request, error: OSError) -> Response:

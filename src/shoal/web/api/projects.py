@@ -12,7 +12,7 @@ from shoal.web.api.models import FileOut, NewProject, ProjectOut, RecipeIn, Reci
 from shoal.web.context import Here, needs, streams
 from shoal.web.errors import missing
 from shoal.web.projects.making import delete_project, files_of, keep_file, make_project, offered, use_offer
-from shoal.web.projects.uploads import Incoming, receive_body
+from shoal.web.projects.uploads import INCOMING, Incoming, receive_body
 from shoal.web.projects.workspace import Workspace, folder_of, versions
 from shoal.web.store.work import File, Project, RecipeVersion
 
@@ -100,7 +100,7 @@ async def upload(
     name: Annotated[str, Path(min_length=1, max_length=100)],
 ) -> File:
     """A file as the body of the request, written as it comes."""
-    incoming = await receive_body(request, here.settings.folder / "incoming", name)
+    incoming = await receive_body(request, here.settings.folder / INCOMING, name)
     return await run_in_threadpool(_kept, here, incoming, kind)
 
 

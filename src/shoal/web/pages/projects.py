@@ -15,7 +15,7 @@ from shoal.web.context import Here, Streams, needs, streams
 from shoal.web.errors import Refused, invalid
 from shoal.web.jobs import queue
 from shoal.web.projects.making import delete_project, files_of, keep_file, make_project, offered, use_offer
-from shoal.web.projects.uploads import Incoming, receive_form
+from shoal.web.projects.uploads import INCOMING, Incoming, receive_form
 from shoal.web.projects.workspace import folder_of, versions
 from shoal.web.store.work import Job
 
@@ -123,7 +123,7 @@ async def _incoming(request: Request, here: Here, action: str) -> Incoming:
         Streams(action).check_form(here, fields)
         checked = True
 
-    incoming = await receive_form(request, here.settings.folder / "incoming", check)
+    incoming = await receive_form(request, here.settings.folder / INCOMING, check)
     if not checked:
         incoming.drop()
         raise Refused(400, "bad-request", "The form brought no file: choose one.")

@@ -10,9 +10,13 @@ from shoal.io.recipes import Recipe, parse_recipe
 from shoal.io.relations import without_password
 from shoal.web.settings import Offer
 
+MOST = 1 << 20  # characters
+
 
 def parse_confined(text: str, folder: Path, offers: Sequence[Offer] = ()) -> Recipe:
     """A recipe that was written by somebody in a browser, refused where it reaches beyond the project."""
+    if len(text) > MOST:
+        raise RecipeError("The recipe is larger than a MiB: keep lists of values in files of their own.")
     recipe = parse_recipe(text.replace("\r\n", "\n"), folder)
     for where, path in paths_of(recipe):
         if not _inside(folder, path, offers):

@@ -23,6 +23,8 @@ from shoal.starting.sniffing import sniff
 from shoal.web.errors import Refused, invalid
 from shoal.web.middleware import TooLarge
 
+INCOMING = "incoming"  # where files are that have no place yet
+_HALF = ".incoming-"
 KINDS = {"source": "source", "hierarchy": "hierarchies", "values": "values"}
 _FIELD_BYTES, _FIELDS = 1 << 16, 50
 _BLOCK = 1 << 20
@@ -59,7 +61,7 @@ class _Writer:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.incoming = Incoming(folder / f".incoming-{secrets.token_hex(8)}")
+        self.incoming = Incoming(folder / f"{_HALF}{secrets.token_hex(8)}")
         self._file = os.fdopen(os.open(self.incoming.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
         self._hash = hashlib.sha256()
 
@@ -82,6 +84,12 @@ class _Writer:
                 self.incoming.drop()
             with suppress(OSError):  # what was not written any more
                 self._file.close()
+
+
+def forget_halves(folder: Path) -> None:
+    """Remove what uploads left that a killed server did not take to their end."""
+    for path in folder.glob(f"{_HALF}*"):
+        path.unlink(missing_ok=True)
 
 
 def clean_name(name: str) -> str:
