@@ -12,8 +12,11 @@ from pathlib import Path
 import pytest
 from fastapi import FastAPI
 
+from shoal.errors import ShoalError
 from shoal.web.projects.workspace import Workspace, folder_of
 from shoal.web.store.work import Project
+from shoal.web.views.place import Place
+from shoal.web.views.values import values_view
 from tests.web.conftest import Browser, sign_in
 from tests.web.working import RECIPE, add_job, add_project, work_off
 
@@ -256,6 +259,16 @@ def test_a_release_is_opened_signed_granted_and_downloaded(app: FastAPI, bench: 
     assert granted is not None
     assert bench.browser.submit(granted[1]).status_code == 303
     assert researcher.get(at).status_code == 404
+
+
+def test_pages_of_a_source_that_is_gone_or_in_a_database_say_so(bench: Bench) -> None:
+    (bench.folder / "source" / "people.csv").unlink()
+    for tab in ("data", "hierarchies", "values"):
+        assert "upload them again" in bench.page(tab), tab
+    assert bench.browser.get(f"{bench.at}/hierarchies/age").status_code == 422
+    text = bench.space.text.replace('path = "source/people.csv"', 'url = "postgresql://u@h/d"\ntable = "t"')
+    with pytest.raises(ShoalError, match="in a database"):
+        values_view(Place(bench.folder, text))
 
 
 def test_script_in_names_and_cells_is_harmless(app: FastAPI) -> None:

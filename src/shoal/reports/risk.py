@@ -39,7 +39,7 @@ def risk_html(report: Mapping[str, Any], *, title: str, notes: Sequence[str] = (
         title=title,
         report=report,
         notes=notes,
-        sections=_sections(report["figures"]),
+        sections=sections(report["figures"]),
         data=page_data(report),
         style=(TEMPLATES / "risk.css").read_text("utf-8"),
         script=(TEMPLATES / "risk.js").read_text("utf-8"),
@@ -73,7 +73,7 @@ def _bins(sizes: Mapping[int, int]) -> list[dict[str, Any]]:
     return found
 
 
-def _sections(figures: Mapping[str, Mapping[str, Any]]) -> dict[str, list[dict[str, str]]]:
+def sections(figures: Mapping[str, Mapping[str, Any]]) -> dict[str, list[dict[str, str]]]:
     """Figures under headings, written out."""
     found: dict[str, list[dict[str, str]]] = {}
     for name, one in figures.items():

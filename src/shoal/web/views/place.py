@@ -45,7 +45,9 @@ class Place:
     @property
     def stamp(self) -> tuple[str, int, int]:
         """What tells that the file is the same as before."""
-        path = self.recipe.resolve(self.recipe.source.file)
+        if self.recipe.source.path is None:
+            raise InputError("The source is in a database, which pages do not look into: jobs do.")
+        path = self.recipe.resolve(self.recipe.source.path)
         try:
             known = path.stat()
         except OSError:

@@ -8,20 +8,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from shoal.reports.risk import page_data
+from shoal.reports.risk import page_data, sections
 from shoal.web.views.drawing import Bar, Dot, bars, columns, percent, plane
 from shoal.web.views.models import model_words
-
-_ATTACKERS = {
-    "prosecutor": "Prosecutor: knows that somebody is in the table",
-    "journalist": "Journalist: picks somebody of the population",
-    "marketer": "Marketer: matches everybody",
-    "sample": "Unique in the table",
-    "population": "Unique in the population",
-    "household": "Households",
-    "special": "Special uniques",
-    "dis": "Special uniques",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +28,7 @@ class RiskView:
     """The risk of the source as it is."""
 
     facts: tuple[tuple[str, str], ...]
-    groups: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...]
+    groups: Mapping[str, Sequence[Mapping[str, str]]]
     figures: tuple[Figure, ...]
     sensitive: tuple[tuple[str, ...], ...]
     quasi: tuple[str, ...]
@@ -52,51 +41,41 @@ def risk_view(found: Mapping[str, Any]) -> RiskView:
     facts = [("Rows", f"{found['rows']:,}")]
     facts += [("People, once a class", f"{found['records']:,}")] if found["people"] else []
     for name, words in (("prosecutor-max", "Largest risk"), ("prosecutor-mean", "Mean risk"),
-                        ("sample-unique", "Alone"), ("prosecutor-at-risk", "At risk")):  # fmt: skip
+                        ("sample-unique", "Alone"), ("prosecutor-above", "At risk")):  # fmt: skip
         facts += [(words, percent(figures[name]["value"]))] if name in figures else []
-    groups: dict[str, list[tuple[str, ...]]] = {}
-    for name, one in figures.items():
-        heading = _ATTACKERS.get(name.split("-")[0], "Sensitive attributes")
-        groups.setdefault(heading, []).append(_risk_row(name, one))
+    drawings = [_sizes(drawn), *([_contributions(drawn)] if drawn["columns"] else [])]
+    return RiskView(
+        facts=tuple(facts), groups=sections(figures), figures=tuple(drawings), quasi=tuple(found["quasi"]),
+        sensitive=tuple(_sensitive_row(name, one) for name, one in found["sensitive"].items()),
+    )  # fmt: skip
+
+
+def _sizes(drawn: Mapping[str, Any]) -> Figure:
     total = max(sum(one["records"] for one in drawn["sizes"]), 1)
     shares = [one["records"] / total for one in drawn["sizes"]]
     labels = [one["label"] for one in drawn["sizes"]]
     told = f"{percent(shares[0])} of the rows are alone on the quasi-identifiers."
-    sizes = Figure(
+    return Figure(
         title="Rows by how many look the same", svg=columns("Rows by size of class", told, labels, {"rows": shares}),
         headings=("Look the same", "Classes", "Rows"),
         rows=tuple((one["label"], f"{one['classes']:,}", f"{one['records']:,}") for one in drawn["sizes"]),
     )  # fmt: skip
-    adds = [
-        Bar(label=name, value=max(drop, 0.0)) for name, drop in zip(drawn["columns"], drawn["mean_drop"], strict=True)
-    ]
-    most = max(adds, key=lambda one: one.value, default=None)
-    words = "" if most is None else f"Without {most.label}, the mean risk would fall by {percent(most.value)}."
-    contributions = Figure(
-        title="What each quasi-identifier adds to the mean risk", svg=bars("Contributions", words, adds),
+
+
+def _contributions(drawn: Mapping[str, Any]) -> Figure:
+    falls = dict(zip(drawn["columns"], zip(drawn["mean_drop"], drawn["unique_drop"], strict=True), strict=True))
+    most = max(falls, key=lambda name: falls[name][0])
+    told = f"Without {most}, the mean risk would fall by {percent(falls[most][0])}."
+    given = [Bar(label=name, value=max(mean, 0.0)) for name, (mean, _) in falls.items()]
+    return Figure(
+        title="What each quasi-identifier adds to the mean risk", svg=bars("Contributions", told, given),
         headings=("Left out", "Mean risk falls by", "Alone falls by"),
-        rows=tuple(
-            (name, percent(mean), percent(unique))
-            for name, mean, unique in zip(drawn["columns"], drawn["mean_drop"], drawn["unique_drop"], strict=True)
-        ),
-    )  # fmt: skip
-    return RiskView(
-        facts=tuple(facts), groups=tuple((name, tuple(rows)) for name, rows in groups.items()),
-        figures=(sizes, *([contributions] if adds else [])), quasi=tuple(found["quasi"]),
-        sensitive=tuple(_sensitive_row(name, one) for name, one in found["sensitive"].items()),
+        rows=tuple((name, percent(mean), percent(alone)) for name, (mean, alone) in falls.items()),
     )  # fmt: skip
 
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:,.4g}"
-
-
-def _risk_row(name: str, one: Mapping[str, Any]) -> tuple[str, ...]:
-    show = _number if name.endswith("-expected") else percent
-    low, high = one["interval"]
-    interval = "counted" if low == high else f"{show(low)} to {show(high)}"
-    baseline = "–" if one["baseline"] is None else show(one["baseline"])
-    return name, show(one["value"]), interval, baseline, one["sentence"]
 
 
 def _sensitive_row(name: str, one: Mapping[str, Any]) -> tuple[str, ...]:

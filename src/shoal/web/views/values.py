@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import tomlkit
@@ -50,7 +52,13 @@ class ValuesView:
 
 def values_view(place: Place) -> ValuesView:
     """What the recipe's levels are worth."""
-    recipe = settled(place.head.recipe)
+    seen = place.head
+    return _valued(seen.stamp, seen.text, str(seen.folder))
+
+
+@lru_cache(maxsize=4)
+def _valued(stamp: tuple[str, int, int], text: str, folder: str) -> ValuesView:
+    recipe = settled(Place(Path(folder), text).recipe)
     algorithm = make("algorithm", recipe.algorithm)
     with open_rows(recipe) as rows:
         domain = researched(rows.domain, rows.joined, algorithm.research)
@@ -67,7 +75,7 @@ def values_view(place: Place) -> ValuesView:
     research = recipe.research
     return ValuesView(
         columns=tuple((name, tuple(mine)) for name, mine in columns.items()), warnings=tuple(warnings),
-        rules=tuple(map(_rule_words, rules_of(place.text))),
+        rules=tuple(map(_rule_words, rules_of(text))),
         from_file=research is not None and research.values is not None,
         normalise=research is None or research.normalise,
     )  # fmt: skip
