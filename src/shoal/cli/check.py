@@ -84,7 +84,7 @@ def _examine(recipe: Recipe, step: Callable[[str], None], replace: bool) -> tupl
 
     _try_places(recipe, replace, tried)
     of_places = len(problems)
-    algorithm: Algorithm | None = tried(lambda: make("algorithm", recipe.algorithm))
+    algorithm = tried(lambda: make("algorithm", recipe.algorithm))
     asked = [tried(partial(make, "model", spec)) for spec in recipe.models]
     given = tried(lambda: _given(recipe))
     tried(lambda: known_limits(recipe.limits, RISKS, recipe.roles.sensitive))

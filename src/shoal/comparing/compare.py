@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,18 +55,13 @@ def compare(
     ----------
     source
         A recipe, its path, or a table. What follows replaces what the recipe says.
-    algorithms
-        Configured, by name, or as a recipe writes them.
-    grid
-        Parameter to its values, see :class:`shoal.comparing.grid.Grid`.
-    models
-        What every point begins with.
+    algorithms, grid, models
+        Algorithms configured, by name or as a recipe writes them; parameters to their values (see
+        :class:`shoal.comparing.grid.Grid`); and what every point begins with.
     utility, protection, risk
         The axes, by name of a measure, a risk of the classes, an attack or an evaluation.
-    evaluate
-        Evaluations to put beside them, by name or as a recipe writes them.
-    hold_out
-        Share of the rows to keep back as a control of the attacks.
+    evaluate, hold_out
+        Evaluations to put beside them, and the share of the rows to keep back as a control of the attacks.
     work
         A private file in which outcomes are kept, so that a sweep that was stopped goes on; ``fresh`` begins anew.
     processes
@@ -84,23 +79,12 @@ def compare(
     """
     whole("a comparison", "processes", processes, least=1)
     recipe = source if isinstance(source, Recipe | Table) else load_recipe(Path(source))
-    told = Compare() if isinstance(recipe, Table) else recipe.compare
-    asked = _Asked(
-        source=recipe,
-        grid=Grid(
-            algorithms=_algorithms(recipe, told.algorithms if algorithms is None else map(_spec, algorithms)),
-            models=_models(recipe, models),
-            values=told.grid if grid is None else grid,
-        ),
-        axes={
-            "utility": utility or told.utility, "protection": protection or told.protection, "risk": risk or told.risk,
-        },
-        evaluate=[_spec(one) for one in (told.evaluate if evaluate is None else evaluate)],
-        hold_out=real("a comparison", "hold_out", told.hold_out if hold_out is None else hold_out, low=0.0, high=0.9),
-        limits=limits,
-        acknowledge=acknowledge,
-        seed=recipe.seed if seed is None and isinstance(recipe, Recipe) else seed,
-    )  # fmt: skip
+    told = {
+        "algorithms": None if algorithms is None else [_spec(one) for one in algorithms], "grid": grid,
+        "utility": utility, "protection": protection, "risk": risk, "hold_out": hold_out,
+        "evaluate": None if evaluate is None else [_spec(one) for one in evaluate],
+    }  # fmt: skip
+    asked = _asked(recipe, told, models, seed, limits=limits, acknowledge=acknowledge)
     return _compared(asked, None if work is None else Path(work), fresh, processes, progress)
 
 
@@ -124,6 +108,21 @@ class _Asked:
     limits: Mapping[str, Any] | None
     acknowledge: Sequence[str] | None
     seed: int | None
+
+
+def _asked(recipe: Recipe | Table, told: Mapping[str, Any], models: Any, seed: int | None, **more: Any) -> _Asked:
+    """What arguments say, and where they are None the recipe."""
+    known = Compare() if isinstance(recipe, Table) else recipe.compare
+    said = known.model_copy(update={key: value for key, value in told.items() if value is not None})
+    return _Asked(
+        source=recipe,
+        grid=Grid(algorithms=_algorithms(recipe, said.algorithms), models=_models(recipe, models), values=said.grid),
+        axes={"utility": said.utility, "protection": said.protection, "risk": said.risk},
+        evaluate=[_spec(one) for one in said.evaluate],
+        hold_out=real("a comparison", "hold_out", said.hold_out, low=0.0, high=0.9),
+        seed=recipe.seed if seed is None and isinstance(recipe, Recipe) else seed,
+        **more,
+    )
 
 
 def _compared(asked: _Asked, work: Path | None, fresh: bool, processes: int, progress: Progress) -> Comparison:
@@ -235,12 +234,11 @@ def _spec(one: Algorithm | Mapping[str, Any] | str) -> dict[str, Any]:
     return {"name": one.name} | {key: value for key, value in given.items() if value is not None}
 
 
-def _algorithms(source: Recipe | Table, given: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _algorithms(source: Recipe | Table, named: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Algorithms to compare, by default the recipe's.
 
     What the recipe sets for its own algorithm holds for it here too, and its suppression limit for all.
     """
-    named = list(given)
     if isinstance(source, Table):
         return [dict(spec) for spec in named] or [{"name": "mondrian"}]
     own = source.algorithm

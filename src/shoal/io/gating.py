@@ -69,8 +69,8 @@ def refusal_of(found: Sequence[Check], verdicts: Sequence[Verdict] = ()) -> Gate
     failed = [check.detail for check in checks]
     codes = [check.code for check in checks if check.code is not None]
     if checks and len(codes) == len(checks) and all(verdict.holds for verdict in verdicts):
-        found = "; ".join(detail.removesuffix(".") for detail in failed)
-        return RefusalError(f"{found}: drop, clean or generalise the column.", codes)
+        told = "; ".join(detail.removesuffix(".") for detail in failed)
+        return RefusalError(f"{told}: drop, clean or generalise the column.", codes)
     failed += [f"model {verdict.model['name']} fails" for verdict in verdicts if not verdict.holds]
     return GateError(f"The gate refused the release, so nothing is written: {failed[0]}")
 
