@@ -17,8 +17,8 @@ from shoal.web.projects.workspace import Workspace, folder_of
 from shoal.web.store.work import Project
 from shoal.web.views.place import Place
 from shoal.web.views.values import values_view
-from tests.web.conftest import Browser, sign_in
-from tests.web.working import RECIPE, add_job, add_project, work_off
+from tests.web.conftest import Browser, sign_in, user_of
+from tests.web.working import RECIPE, add_job, add_project, people, work_off
 
 TABS = ("data", "hierarchies", "models", "risk", "explore", "compare", "attacks", "release", "values", "recipe")
 SCRIPT = "<script>alert(1)</script>"
@@ -184,6 +184,26 @@ def test_an_earlier_version_is_taken_again_and_the_newest_can_be_downloaded(benc
     assert bench.space.text == first
     assert bench.browser.get(f"{bench.at}/recipe.toml").text == first
     assert bench.browser.get(f"{bench.at}/recipe?version=99").status_code == 404
+
+
+def test_a_recipe_can_be_uploaded_before_there_is_one(app: FastAPI) -> None:
+    from shoal.web.projects.making import make_project
+
+    browser = sign_in(app, "custodian")
+    with app.state.store.writing() as db:
+        project = make_project(db, "Bare", user_of(app, "custodian").id, app.state.settings)
+    at = f"/projects/{project.id}"
+    (folder_of(project.id, app.state.settings) / "source" / "people.csv").write_text(people())
+    for tab in TABS[:-1]:
+        assert browser.get(f"{at}/{tab}").headers["location"] == at, tab
+    assert browser.submit(f"{at}/models", base=0, name="k", **{"p-k": "5"}).headers["location"] == at
+    answer = browser.post(
+        f"{at}/recipe", data={"csrf": browser.token(f"{at}/recipe"), "base": "0"},
+        files={"file": ("recipe.toml", RECIPE.replace("\n", "\r\n").encode())}, headers={"origin": "http://localhost"},
+    )  # fmt: skip
+    assert answer.headers["location"] == f"{at}/recipe?saved=1"
+    for tab in TABS:
+        assert browser.get(f"{at}/{tab}").status_code == 200, tab
 
 
 def test_what_jobs_measure_is_shown(bench: Bench) -> None:

@@ -67,7 +67,8 @@ class Bench:
     def page(self, template: str, tab: str, problem: Problem | None = None, **values: Any) -> Response:
         """A page of the project; with a problem, as the answer to a form that was not taken."""
         saved = self.here.request.query_params.get("saved", "")
-        part = tab in _LOOKING and not self.place.whole
+        # Every page but that of the recipe needs one.
+        part = tab != "recipe" and not self.place.whole and tab in _LOOKING
         return self.here.page(
             template, 422 if problem else 200, project=self.project, tab=tab, tabs=TABS, problem=problem,
             number=self.here.workspace.version, part=part, saved=saved if saved.isdigit() else "", **values,
@@ -79,7 +80,7 @@ class Bench:
         ``make`` gives the new text and a note of what was done.
         """
         try:
-            text, note = make(self.place)
+            text, note = make(Place(self.here.workspace.folder, self.here.workspace.text))
             with self.here.writing() as db:
                 number = self.here.workspace.save(db, text, base=base, author=self.here.me.id, note=note[:200])
         except ShoalError as error:
