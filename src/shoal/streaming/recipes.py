@@ -125,7 +125,7 @@ def run_stream(
             found.append(written)
             digest = hashlib.sha256((staged / MANIFEST).read_bytes()).hexdigest()
             facts: dict[str, Any] = {"recipe": dump_recipe(recipe), "source_path": str(_path(recipe) or "") or None}
-            facts["base"] = str(recipe.base.resolve())
+            facts |= {"base": str(recipe.base.resolve()), "worst": [one.value for one in written.verdict]}
             facts |= {} if keeper is None else {"vault": keeper.facts()}
             facts |= {} if recipe.review is None else {"review": recipe.review.stated()}
             write_evidence({**written.evidence, **facts, BOUND: digest}, private)
