@@ -210,7 +210,8 @@ REFUSED: list[tuple[Any, str]] = [
     (column(type="number"),
      "The type of column 2 of the manifest must be one of numeric, date, ordinal, categorical."),
     (column(cells="text"),
-     "The cells of column 2 of the manifest must be one of interval, label, set, value, bounds, representative."),
+     "The cells of column 2 of the manifest must be one of interval, label, set, value, bounds, representative, "
+     "items."),
     (column(note=1), unknown("Column 2 of the manifest", "note")),
     *((column(**{key: value}), f"Column 2 of the manifest has a '{key}' that says nothing about it.")
       for key, value in (("columns", ["a", "b"]), ("null", "*"), ("whole", True), ("days", 3), ("answers", True),

@@ -112,7 +112,7 @@ def manifest_mentions(data: bytes) -> list[Mention]:
     columns = [
         Described(
             entry["name"], entry["type"], tuple(entry.get("columns", [entry["name"]])),
-            entry.get("several") if entry["cells"] == "items" else None,
+            entry.get("several") if entry.get("cells") == "items" else None,
         )  # fmt: skip
         for entry in manifest["columns"]
     ]
