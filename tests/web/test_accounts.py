@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pyotp
 import pytest
@@ -13,13 +14,14 @@ from shoal.web.accounts import passwords
 from shoal.web.accounts.attempts import LIMITS
 from shoal.web.accounts.signing_in import WRONG
 from shoal.web.accounts.users import first_admin, make_link
+from shoal.web.app import create_app
 from shoal.web.errors import API
 from shoal.web.permissions import Principal
 from shoal.web.settings import Settings
 from shoal.web.store.base import now
 from shoal.web.store.people import Attempt, Session, Token, User
 from shoal.web.store.trusted import LogEntry
-from tests.web.conftest import ADDRESS, PASSWORD, Browser, program, sign_in, user_of
+from tests.web.conftest import ADDRESS, PASSWORD, Browser, add_people, program, sign_in, user_of
 
 
 def events(app: FastAPI) -> list[str]:
@@ -98,9 +100,28 @@ def test_cookies_are_for_our_server_alone(app: FastAPI) -> None:
     assert "samesite=lax" in told
     with app.state.store.reading() as db:
         assert all(one.hash not in told for one in db.scalars(select(Session)))
-    secure = Settings(folder=app.state.settings.folder, address="https://shoal.example.org")
-    assert secure.secure
-    assert "shoal.example.org" in secure.hosts
+
+
+@pytest.mark.parametrize("how", ["tls", "proxy"])
+def test_by_tls_cookies_and_forms_are_held_to_it(tmp_path: Path, how: str) -> None:
+    address = "https://localhost" if how == "tls" else "https://shoal.example.org"
+    tls = {"tls_certificate": tmp_path / "c.pem", "tls_key": tmp_path / "k.pem"}
+    settings = Settings(folder=tmp_path / "data", **(tls if how == "tls" else {"address": address}))  # type: ignore[arg-type]
+    app = create_app(settings)
+    add_people(app)
+    browser = Browser(app)
+    browser.base_url = address
+    fields = {"name": "admin", "password": PASSWORD}
+    assert browser.post("/login", data=fields, headers={"origin": address.replace("https", "http")}).status_code == 403
+    answer = browser.post("/login", data=fields, headers={"origin": address})
+    assert answer.status_code == 303
+    told = answer.headers["set-cookie"].lower()
+    assert told.startswith("__host-shoal=")
+    assert "secure" in told
+    assert "domain" not in told
+    assert "max-age" in answer.headers["strict-transport-security"]
+    assert browser.get("/account").status_code == 200
+    app.state.store.close()
 
 
 @pytest.mark.parametrize("field", ["expires", "seen"])
