@@ -163,7 +163,7 @@ def _sound(found: list[Statement], counter: Counter, policy: Policy, refused: li
         elif one.centre:
             why = next(problems)
         else:
-            why = check(one, counter, policy.minimum, left)
+            why = _with_hint(check(one, counter, policy.minimum, left), one)
             left = after(one, counter, left) if one.ordered else left
         moved = snapped(one, counter)
         if why is None:
@@ -177,6 +177,13 @@ def _sound(found: list[Statement], counter: Counter, policy: Policy, refused: li
         elif moved not in sound:
             sound.append(moved)
     return sound
+
+
+def _with_hint(why: str | None, one: Statement) -> str | None:
+    """Most figures that are off are so because a program rounded a threshold."""
+    cuts = [value for each in one.conditions if each.sign[0] in "<>" for value in each.values]
+    rounded = any(isinstance(value, float) and round(value, 3) == value != round(value) for value in cuts)
+    return f"{why} (print thresholds with all their digits)" if why is not None and "states" in why and rounded else why
 
 
 def _refusal(one: Statement, why: str) -> Refused:

@@ -25,10 +25,9 @@ router = APIRouter()
 def show_vault(here: Annotated[Here, needs("vault.read")]) -> Response:
     with here.reading() as db:
         try:
-            names, problem = strongroom(db, here.keyring).names(), None
-            strongroom(db, here.keyring).check()
+            names, problem = strongroom(db, here.keyring).check(), None
         except ShoalError as error:
-            names, problem = [], str(error)
+            names, problem = {}, str(error)
         releases = list(db.scalars(select(Release).order_by(Release.created.desc())))
     rows = []
     for one in releases:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.vault.leaks import NOTHING, Gain, Leak, gain, leaks
+from shoal.vault.leaks import Gain, Leak, gain, leaks
 from shoal.vault.protocol.asking import Policy
 from shoal.web.context import Here
 from shoal.web.store.people import User
 from shoal.web.store.work import Release
-from shoal.web.trust.questions import known_by, policy_of, secrets_of, table_of
+from shoal.web.trust.ledger import Ledger, everyone
+from shoal.web.trust.questions import policy_of, secrets_of, table_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,19 +36,16 @@ class Accounts:
 def accounts(here: Here, release: Release) -> Accounts:
     """What the answers about a release have told."""
     secrets = secrets_of(here, release)
-    counter = table_of(release, secrets, here.settings)
+    counter, ledger = table_of(release, secrets, here.settings), Ledger.of(here, secrets)
     with here.reading() as db:
-        known = known_by(db, here.keyring, release.id)
+        known = ledger.read(db, here.keyring)
         names = {user: db.get_one(User, user).name for user in known}
         policy = policy_of(db, here.keyring, release.id, here.settings)
-    everyone = NOTHING
-    for one in known.values():
-        everyone |= one
     each = [Account(who=names[user], leaks=leaks(one, counter)) for user, one in known.items()]
     draw = np.random.default_rng(1)  # the same page for the same answers
     coded = [one for one in secrets if one.column in counter.released.coded]
     return Accounts(
         policy=policy, each=sorted(each, key=lambda one: one.who or ""),
-        together=Account(who=None, leaks=leaks(everyone, counter)),
-        gains=[gain(one, counter.released, everyone, draw) for one in coded],
+        together=Account(who=None, leaks=leaks(everyone(known), counter)),
+        gains=[gain(one, counter.released, everyone(known), draw) for one in coded],
     )  # fmt: skip

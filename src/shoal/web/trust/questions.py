@@ -1,7 +1,7 @@
 """Questions about releases: checked on the release, decided by the policy, answered, counted and logged.
 
-What somebody was told is kept under the keyring as the secrets are, so that no older copy of it can be put back to have
-a budget twice.
+What somebody was told is kept under the keyring as the secrets are (``ledger``), so that no older copy of it can be put
+back to have a budget twice.
 """
 
 from __future__ import annotations
@@ -28,15 +28,16 @@ from shoal.vault.protocol.reading import Submission
 from shoal.web.context import Here
 from shoal.web.errors import conflict, refusal
 from shoal.web.jobs.keeping import private_of
-from shoal.web.keys import ServerKeyring, get, put, strongroom
+from shoal.web.keys import ServerKeyring, get, put
 from shoal.web.projects.releases import folder_of_release
 from shoal.web.settings import Settings
 from shoal.web.store.base import now
 from shoal.web.store.people import User
 from shoal.web.store.trusted import Leak, Question
 from shoal.web.store.work import Release
+from shoal.web.trust.ledger import Ledger, everyone
 
-_KNOWN, _POLICY, _QUESTION = "known", "policy", "question"
+_POLICY, _QUESTION = "policy", "question"
 _KEPT = 2  # released tables in memory
 _TRIES = 5
 _tables: OrderedDict[str, Counter] = OrderedDict()
@@ -65,22 +66,22 @@ class Told:
 def ask(here: Here, release: Release, given: Submission) -> str:
     """Put a question; its identifier."""
     secrets = secrets_of(here, release)
-    counter = table_of(release, secrets, here.settings)
+    counter, ledger = table_of(release, secrets, here.settings), Ledger.of(here, secrets)
     for _ in range(_TRIES):
         with here.reading() as db:
-            before = _known_rows(db, here.keyring, release.id)
+            before = ledger.read(db, here.keyring)
             policy = policy_of(db, here.keyring, release.id, here.settings)
         found = _examined(given, counter, policy, before, here.me.id)
         made = answer(found, secrets) if found.state == ANSWERED else None
         with here.writing() as db:
-            if _known_rows(db, here.keyring, release.id) != before:
+            if ledger.read(db, here.keyring) != before:
                 continue  # somebody was answered meanwhile: decide again
             row = Question(release=release.id, user=here.me.id, form=given.form, text=b"", state=found.state)
             db.add(row)
             db.flush()
             row.text = _seal(here, f"{row.id}/text", asdict(given))
             here.log(db, "question", question=row.id, release=release.id, sha256=_digest(given), **_counts(found))
-            _settle(here, db, row, found, made)
+            _settle(here, db, row, found, made, ledger)
             return row.id
     raise conflict("Other questions about this release are being answered: try again.")
 
@@ -89,9 +90,11 @@ def decide(here: Here, question: Question, *, allowed: bool) -> None:
     """Answer or refuse a question that waits, as the custodian says; budgets hold all the same."""
     with here.reading() as db:
         release = db.get_one(Release, question.release)
-        before = _known_rows(db, here.keyring, release.id)
         policy = policy_of(db, here.keyring, release.id, here.settings)
     secrets = secrets_of(here, release)
+    ledger = Ledger.of(here, secrets)
+    with here.reading() as db:
+        before = ledger.read(db, here.keyring)
     given = Submission(**json.loads(here.keyring.unseal(_QUESTION, f"{question.id}/text", question.text)))
     found = _examined(given, table_of(release, secrets, here.settings), replace(policy, automatic=True, waiting=1.0),
                       before, question.user)  # fmt: skip
@@ -100,10 +103,10 @@ def decide(here: Here, question: Question, *, allowed: bool) -> None:
     made = answer(found, secrets) if found.state == ANSWERED else None
     with here.writing() as db:
         row = db.get_one(Question, question.id)
-        if row.state != WAITING or _known_rows(db, here.keyring, release.id) != before:
+        if row.state != WAITING or ledger.read(db, here.keyring) != before:
             raise conflict("The question was decided meanwhile, or another one was: look again.")
         row.state, row.decided_by = found.state, here.me.id
-        _settle(here, db, row, found, made)
+        _settle(here, db, row, found, made, ledger)
 
 
 def told(here: Here, question: Question) -> Told:
@@ -170,30 +173,14 @@ def set_policy(here: Here, release: Release, policy: Policy) -> None:
         here.log(db, "policy", release=release.id, **policy.plain())
 
 
-def known_by(db: Db, keyring: ServerKeyring, release: str) -> dict[str, Known]:
-    """What each researcher was told of a release, by the identifiers of the researchers."""
-    return {user: Known.of_plain(json.loads(row)) for user, row in _known_rows(db, keyring, release).items()}
-
-
-def _known_rows(db: Db, keyring: ServerKeyring, release: str) -> dict[str, bytes]:
-    start = f"{_KNOWN}/{release}/"
-    names = [name for name in strongroom(db, keyring).names() if name.startswith(start)]
-    found = {name.removeprefix(start): get(db, keyring, _KNOWN, name.removeprefix(f"{_KNOWN}/")) for name in names}
-    return {user: row for user, row in found.items() if row is not None}
-
-
-def _examined(given: Submission, counter: Counter, policy: Policy, rows: dict[str, bytes], user: str) -> Examined:
-    known = {who: Known.of_plain(json.loads(row)) for who, row in rows.items()}
-    everyone = NOTHING
-    for one in known.values():
-        everyone |= one
+def _examined(given: Submission, counter: Counter, policy: Policy, known: dict[str, Known], user: str) -> Examined:
     try:
-        return examine(given, counter, policy, mine=known.get(user, NOTHING), everyone=everyone)
+        return examine(given, counter, policy, mine=known.get(user, NOTHING), everyone=everyone(known))
     except ShoalError as error:
         raise refusal(error) from None
 
 
-def _settle(here: Here, db: Db, row: Question, found: Examined, made: Answer | None) -> None:
+def _settle(here: Here, db: Db, row: Question, found: Examined, made: Answer | None, ledger: Ledger) -> None:
     """Write down what became of a question."""
     checked = {
         "statements": [{"line": one.line, "statement": str(one)} for one in found.accepted],
@@ -209,10 +196,7 @@ def _settle(here: Here, db: Db, row: Question, found: Examined, made: Answer | N
         here.log(db, "refusal", question=row.id, release=row.release, **_counts(found))
         return
     row.answer = here.keyring.seal(_QUESTION, f"{row.id}/answer", made.text.encode())
-    name = f"{row.release}/{row.user}"
-    before = get(db, here.keyring, _KNOWN, name)
-    known = (NOTHING if before is None else Known.of_plain(json.loads(before))) | found.gained
-    put(db, here.keyring, _KNOWN, name, json.dumps(known.plain()).encode(), release=row.release)
+    ledger.add(db, here.keyring, row.user, found.gained)
     for column, codes in found.gained.plain().items():
         what = here.keyring.seal("leak", f"{row.id}/{column}", json.dumps(codes).encode())
         db.add(Leak(question=row.id, release=row.release, user=row.user, column=column, what=what))
