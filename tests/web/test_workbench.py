@@ -268,6 +268,7 @@ def test_a_release_is_opened_signed_granted_and_downloaded(app: FastAPI, bench: 
     assert at in researcher.get("/releases").text
     content = zipfile.ZipFile(io.BytesIO(researcher.get(f"{at}/download").content))
     assert {"People.sig", "signing.pub", "People/release.csv", "People/manifest.json"} <= set(content.namelist())
+    assert not list((app.state.settings.folder / "incoming").glob(".incoming-*"))
     assert researcher.get(f"{at}/dossier").status_code == 403
     for audience in ("internal", "regulator"):
         dossier = sign_in(app, "auditor").get(f"{at}/dossier", params={"audience": audience})

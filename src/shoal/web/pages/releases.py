@@ -24,6 +24,7 @@ from shoal.web.projects.releases import (
     visible,
 )
 from shoal.web.projects.signing import packed, public_key, sign
+from shoal.web.projects.uploads import INCOMING
 from shoal.web.store.people import User
 from shoal.web.store.work import Release
 from shoal.web.views.releases import release_view
@@ -75,7 +76,7 @@ def download(here: Annotated[Here, needs("release.download")]) -> Response:
     release = here.named(Release)
     with here.reading() as db:
         key = public_key(db, here.keyring)
-    name, path = packed(release, folder_of_release(release, here.settings), key)
+    name, path = packed(release, folder_of_release(release, here.settings), key, here.data / INCOMING)
     _log(here, name)
     return FileResponse(
         path, filename=name, media_type="application/zip", background=BackgroundTask(path.unlink, missing_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 import zipfile
@@ -38,16 +39,20 @@ def public_key(db: Db, keyring: ServerKeyring) -> bytes | None:
     return get(db, keyring, _KIND, _PUBLIC)
 
 
-def packed(release: Release, folder: Path, public: bytes | None) -> tuple[str, Path]:
-    """A release as one file, with its signature and the key to check it beside the folder; and the file's name."""
+def packed(release: Release, folder: Path, public: bytes | None, to: Path) -> tuple[str, Path]:
+    """A release as one file of a folder, with its signature and the key to check it; and what to call it.
+
+    Whoever sends the file removes it; by its name it goes at the next start of a server that was killed meanwhile.
+    """
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", release.name).strip("-.")[:60] or "release"
     signature = signing.signature_beside(folder)
-    place = Path(tempfile.mkstemp(suffix=".zip")[1])
-    with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as content:
+    to.mkdir(mode=0o700, exist_ok=True)
+    descriptor, place = tempfile.mkstemp(prefix=".incoming-", suffix=".zip", dir=to)
+    with os.fdopen(descriptor, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as content:
         for one in sorted(folder.iterdir()):
             if one.is_file() and not one.name.startswith("."):
                 content.write(one, f"{name}/{one.name}")
         if signature.is_file() and public is not None:
             content.write(signature, f"{name}.sig")
             content.writestr(PUBLIC_FILE, public)
-    return f"{name}.zip", place
+    return f"{name}.zip", Path(place)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoal.catalogue import load, make, summary, working
-from shoal.errors import ParameterError
+from shoal.errors import ParameterError, ShoalError
 from shoal.grammar import typed_value
 from shoal.models.base import Model
 from shoal.profiles import named_profile
@@ -152,7 +152,7 @@ def _mine(place: int, given: Mapping[str, Any]) -> ModelView:
     try:
         made: Model = make("model", given)
         promise = made.promise()
-    except Exception as error:
+    except ShoalError as error:
         problem = str(error)
     cls = load("model", name) if name in working("model") else None
     if cls is not None and cls.leaves_open:
