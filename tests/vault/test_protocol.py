@@ -111,6 +111,8 @@ def test_every_notation_is_read_checked_and_turned_back(small: Counter) -> None:
 
 def test_a_number_that_is_off_is_refused_with_the_one_that_is_right(small: Counter) -> None:
     both = count(small, YOUNG & FLU)
+    off = ask(small, f"IF age < 1.9 THEN disease = illness_3 (n = {both + 1})").refused[0]
+    assert "print thresholds with all their digits" in off.why
     for wrong in (f"n = {both + 1}", "confidence = 0.5", "support 90%", "lift = 1"):
         found = ask(small, f"IF age < 1.9 THEN disease = illness_3 ({wrong})")
         assert found.state == "refused", wrong

@@ -6,6 +6,7 @@ import hashlib
 import json
 import shutil
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -172,6 +173,27 @@ def test_the_budget_is_of_all_questions_together(app: FastAPI, release: str, mad
     other = program(app, "researcher2").post(ask, json={"text": f"IF age >= {at} THEN disease = {gout}"}).json()
     assert other["state"] == "refused"
     assert "all researchers together" in other["refused"][0]["why"]
+
+
+def test_questions_at_the_same_moment_overrun_no_budget(every_app: FastAPI, made: tuple) -> None:
+    app = every_app
+    release = add_release(app, made)
+    at, ill, gout = cut(made)
+    limits = {**LIMITS, "budget": "0.5"}
+    assert sign_in(app, "custodian").submit(f"/releases/{release}/policy", **limits).status_code == 303
+    ask = f"/api/v1/releases/{release}/questions"
+    texts = [f"IF age < {at} THEN disease = {ill}", f"IF age >= {at} THEN disease = {gout}"] * 2
+    clients = [program(app, "researcher") for _ in texts]
+    with ThreadPoolExecutor(len(texts)) as pool:
+        found = list(pool.map(lambda one: one[0].post(ask, json={"text": one[1]}), zip(clients, texts, strict=True)))
+    assert {one.status_code for one in found} <= {201, 409}
+    told = {text for one, text in zip(found, texts, strict=True) if one.json().get("answer")}
+    assert len(told) == 1
+    figures = program(app, "auditor").get(f"/api/v1/releases/{release}/leaks").json()[-1]["columns"]
+    assert max(one["share"] for one in figures) <= 0.5
+    with app.state.store.reading() as db:
+        strongroom(db, app.state.keys.keyring).check()
+    assert "The chain of its lines holds" in sign_in(app, "auditor").get("/log").text
 
 
 def test_releases_that_are_coded_alike_have_one_budget(app: FastAPI, release: str, made: tuple) -> None:

@@ -183,7 +183,8 @@ def _with_hint(why: str | None, one: Statement) -> str | None:
     """Most figures that are off are so because a program rounded a threshold."""
     cuts = [value for each in one.conditions if each.sign[0] in "<>" for value in each.values]
     rounded = any(isinstance(value, float) and round(value, 3) == value != round(value) for value in cuts)
-    return f"{why} (print thresholds with all their digits)" if why is not None and "states" in why and rounded else why
+    off = why is not None and "the release has" in why
+    return f"{why} (print thresholds with all their digits)" if off and rounded else why
 
 
 def _refusal(one: Statement, why: str) -> Refused:
