@@ -77,6 +77,7 @@ def release(frame: Any = FRAME, **evidence: Any) -> Any:
         ),
         evidence={"secret": b"s" * 32, "recipe": "seed = 1\n", "counts": {"suppressed": 1}} | evidence,
         source=np.array([1, 0], dtype=np.int64),
+        verdict=(),
         table=SimpleNamespace(
             n=3, counterfeits=0, kept=INPUT, backend=backend, dropped=None, columns={}, schema=ROLES,
             domain=Domain(schema=ROLES, columns={}, n=3, name="people"),

@@ -86,9 +86,13 @@ def read_frame(
         raise EmptyTableError(f"'{path.name}' has column names and no rows: there is nothing to work on.")
     # Rows are taken in the order of a shuffle, which is ten times slower where each has to be found among many chunks.
     for place in range(frame.width):  # one after another, so that none but one is there twice
-        column = frame.to_series(place)
-        frame.replace_column(place, (held(column) if hold else column).rechunk())
+        frame.replace_column(place, _in_one(frame.to_series(place), hold))
     return frame
+
+
+def _in_one(column: pl.Series, hold: bool) -> pl.Series:
+    """A column in one chunk."""
+    return (held(column) if hold else column).rechunk()
 
 
 def _checked(path: Path) -> Path:

@@ -6,9 +6,8 @@ import errno
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -80,8 +79,7 @@ def write_release(
         check_output(folder, release.evidence.get("source_path"), replace=replace)
 
     def fill(staged: Path, private: Path) -> str:
-        copy = partial(write_copies, kinds=kinds, labels=labels) if kinds else None
-        _fill(release.gated, staged, format, formulas, copy)
+        _fill(release.gated, staged, format, formulas, kinds, labels)
         shown = Shown()
         check_staged(staged, release.gated.kept, see=shown.see)
         _refuse_leaks(release, staged, shown)
@@ -194,7 +192,9 @@ def _refuse_leaks(release: Release, folder: Path, shown: Shown) -> None:
         raise GateError(f"The gate refused the release, so nothing is written: {check.detail}")
 
 
-def _fill(gated: Gated, folder: Path, format: str, formulas: str, copy: Callable[..., list[Path]] | None) -> None:
+def _fill(
+    gated: Gated, folder: Path, format: str, formulas: str, kinds: Sequence[str], labels: Labels | None
+) -> None:
     facts: dict[str, Any] = {}
     for name, frame in gated.kept.items():
         if frame_stamp(frame) != gated.stamps[name]:
@@ -204,8 +204,8 @@ def _fill(gated: Gated, folder: Path, format: str, formulas: str, copy: Callable
         facts[name] = {"file": data.name, "sha256": _sha256(data), "rows": frame.height}
     (folder / REPORT).write_bytes(gated.report)
     described = facts.pop("release") | {"format": format} | facts
-    if copy is not None:
-        copies = copy(gated.tables, folder)
+    if kinds:
+        copies = write_copies(gated.tables, folder, kinds=kinds, labels=labels)
         described["copies"] = [{"file": path.name, "sha256": _sha256(path)} for path in copies]
     if formulas == "escape" and format == "csv":
         described["formulas"] = "escaped"
