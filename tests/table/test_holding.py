@@ -21,9 +21,12 @@ TEXTS = pl.Series("x", ["b", None, "a", "b", "é|,", "b", None, "a", "é|,", "a"
 
 def test_texts_that_repeat_are_numbers_and_the_same_texts() -> None:
     found = held(TEXTS)
-    assert is_held(found.dtype) and found.name == "x" and told(found).equals(TEXTS, null_equal=True)
+    assert is_held(found.dtype)
+    assert found.name == "x"
+    assert told(found).equals(TEXTS, null_equal=True)
     assert told(found[[4, 1, 0]]).to_list() == ["é|,", None, "b"]
-    assert held(TEXTS.cast(counted())).dtype != pl.String and held(found).equals(found)
+    assert held(TEXTS.cast(counted())).dtype != pl.String
+    assert held(found).equals(found)
     whole = pl.DataFrame({"x": TEXTS, "n": range(10)})
     assert all_told(all_held(whole)).equals(whole, null_equal=True)
 
@@ -50,7 +53,8 @@ def test_a_file_is_kept_as_numbers_and_read_as_texts(tmp_path: Path) -> None:
     )
     assert table.kept.estimated_size() < 22 * table.n  # eighty in texts
     plain = files.read_frame(tmp_path / "x.csv")
-    assert table.frame.equals(plain, null_equal=True) and table.series("ill").equals(plain["ill"], null_equal=True)
+    assert table.frame.equals(plain, null_equal=True)
+    assert table.series("ill").equals(plain["ill"], null_equal=True)
     assert {*table.domain.types.values()} == {pl.String}
     assert input_hash(table.kept, "00" * 32) == input_hash(plain, "00" * 32)
 
@@ -68,8 +72,11 @@ def test_codes_of_numbers_are_codes_of_texts(cells: list[str | None], spec: dict
     schema, series = Schema(quasi=["x"], specs={"x": ColumnSpec(**spec)}), pl.Series("x", cells)  # type: ignore[arg-type]
     column, codes = code_column("x", schema, series, None)
     same, again = code_held("x", schema, held(series), None)
-    assert is_held(held(series).dtype) and np.array_equal(codes, again) and codes.dtype == again.dtype
-    assert same.texts.equals(column.texts) and np.array_equal(same.frequencies, column.frequencies)
+    assert is_held(held(series).dtype)
+    assert np.array_equal(codes, again)
+    assert codes.dtype == again.dtype
+    assert same.texts.equals(column.texts)
+    assert np.array_equal(same.frequencies, column.frequencies)
     assert (same.type, same.kind, same.missing) == (column.type, column.kind, column.missing)
 
 

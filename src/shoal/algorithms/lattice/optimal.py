@@ -72,7 +72,8 @@ class Optimal(Polishable, Researched):
         if self.seconds is not None:
             real("Optimal", "seconds", self.seconds, low=0.0, open_low=True)
         if isinstance(self.node, Mapping):
-            raise ParameterError("The 'node' of Optimal must be a list of levels, one a quasi-identifier in their order.")
+            told = "The 'node' of Optimal must be a list of levels, one a quasi-identifier in their order."
+            raise ParameterError(told)
         if self.node is not None:
             object.__setattr__(self, "node", tuple(whole("Optimal", "node", level, least=0) for level in self.node))
             if self.repeat:
