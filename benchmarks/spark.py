@@ -63,6 +63,7 @@ def session(log: Path, master: str) -> Any:
         "spark.eventLog.enabled": "true", "spark.eventLog.dir": log.as_uri(), "spark.eventLog.compress": "false",
         "spark.eventLog.rolling.enabled": "false", "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false", "spark.driver.memory": "4g", "spark.sql.shuffle.partitions": "8",
+        "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
     }  # fmt: skip
     builder = SparkSession.builder.master(master).appName("shoal benchmark")
     for name, value in settings.items():
