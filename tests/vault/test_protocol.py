@@ -28,6 +28,7 @@ from shoal.vault.protocol.statements import Released
 # Ages 15 to 45 are 1 + (age - 15)/30, ages 46 to 90 are 2 + (age - 46)/44, maxima .999.
 AGES = GradingTable("age", bounds=[(Decimal(15), Decimal(45)), (Decimal(46), Decimal(90))], names=[1, 2], rule="paper",
                     decimals=0)  # fmt: skip
+WIDE = Policy(waiting=0.5, budget=0.6, together=0.8)  # of four diseases, one is half of what is to be known
 ILLS = MappingTable("disease", {"Flu": "illness_3", "Ulcer": "illness_12", "Asthma": "illness_1", "Gout": "illness_7"})
 
 
@@ -48,7 +49,7 @@ def small() -> Counter:
 
 def ask(counter: Counter, text: str, policy: Policy | None = None, **more: object) -> Examined:
     kinds = {key: more.pop(key) for key in ("form", "target", "aliases") if key in more}
-    return examine(Submission(text=text, **kinds), counter, policy or Policy(), **more)  # type: ignore[arg-type]
+    return examine(Submission(text=text, **kinds), counter, policy or WIDE, **more)  # type: ignore[arg-type]
 
 
 def told(found: Examined, secrets: Sequence[Secret] = (AGES, ILLS)) -> str:
@@ -191,8 +192,8 @@ def test_thresholds_that_close_in_on_few_people_are_refused(small: Counter) -> N
     ages, rows = small.codes("age")
     at = int(np.searchsorted(ages, 1.9 - 1e-6))
     following = float(ages[at + 1])
-    again = ask(small, f"IF age <= {following} THEN disease = illness_3", Policy(minimum=int(rows[at + 1]) + 1),
-                mine=first.gained)  # fmt: skip
+    narrow = Policy(minimum=int(rows[at + 1]) + 1, budget=1, together=1)
+    again = ask(small, f"IF age <= {following} THEN disease = illness_3", narrow, mine=first.gained)
     assert again.state == "refused"
     assert "rows from another one" in str(again.refused[0])
 
@@ -209,7 +210,7 @@ def test_a_list_of_codes_is_refused_as_one(small: Counter) -> None:
 
 def test_the_budget_ends_answers_and_a_repeated_question_costs_nothing(small: Counter) -> None:
     policy = Policy(budget=0.3, waiting=0.3)
-    first = ask(small, "IF age < 1.9 THEN disease = illness_3", Policy(budget=0.6))
+    first = ask(small, "IF age < 1.9 THEN disease = illness_3", WIDE)
     assert first.state == "answered"
     again = ask(small, "IF age < 1.9 THEN disease = illness_3", policy, mine=first.gained, everyone=first.gained)
     assert again.state == "answered"
@@ -220,7 +221,8 @@ def test_the_budget_ends_answers_and_a_repeated_question_costs_nothing(small: Co
     assert "than all researchers together may know" in str(joint.refused[0])
     wait = ask(small, "IF age > 1.9 THEN disease = illness_7", Policy(budget=1, waiting=0.1, together=1))
     assert wait.state == "waiting"
-    assert ask(small, "IF age > 1.9 THEN disease = illness_7", Policy(automatic=False)).state == "waiting"
+    by_hand = Policy(automatic=False, waiting=1, budget=1, together=1)
+    assert ask(small, "IF age > 1.9 THEN disease = illness_7", by_hand).state == "waiting"
 
 
 def test_refusals_do_not_depend_on_the_secrets(small: Counter) -> None:

@@ -18,6 +18,7 @@ from sqlalchemy import select, update
 import shoal
 from shoal.cli.main import execute
 from shoal.errors import VerificationError
+from shoal.vault.protocol.asking import Policy
 from shoal.web.app import create_app
 from shoal.web.keys import open_keyring, put, strongroom
 from shoal.web.projects.making import make_project
@@ -68,6 +69,8 @@ def add_release(app: FastAPI, made: tuple[Path, list[dict], pl.DataFrame]) -> st
                        manifest=hashlib.sha256((place / "manifest.json").read_bytes()).hexdigest()))  # fmt: skip
         db.flush()
         put(db, keyring, "secrets", f"{job.id}/secrets", json.dumps(secrets).encode(), release=job.id)
+        wide = Policy(waiting=0.5, budget=0.6, together=0.8)  # of four diseases, one is half of what is to be known
+        put(db, keyring, "policy", job.id, json.dumps(wide.plain()).encode(), release=job.id)
         db.add(Grant(release=job.id, user=user_of(app, "researcher").id, by=owner.id))
     return job.id
 

@@ -45,9 +45,9 @@ class Policy:
 
     minimum: int = 10
     automatic: bool = True
-    waiting: float = 0.5
-    budget: float = 0.6
-    together: float = 0.8
+    waiting: float = 0.25
+    budget: float = 0.5
+    together: float = 0.6
     enumeration: float = 0.3
     statements: int = 200
 
