@@ -81,7 +81,7 @@ def page(site: Site, chromium: sync_api.Browser) -> Iterator[sync_api.Page]:
     """The custodian's page; whatever a script says or a policy stops on the way is a fault."""
     context = chromium.new_context(viewport={"width": 1280, "height": 900}, base_url=site.address)
     page = context.new_page()
-    page.set_default_timeout(60_000)
+    page.set_default_timeout(180_000)  # of a machine that does much else
     faults: list[str] = []
     page.on("console", lambda message: faults.append(message.text))
     page.on("pageerror", lambda error: faults.append(str(error)))
