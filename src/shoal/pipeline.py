@@ -119,7 +119,7 @@ def anonymize(
     refuse_uncodable(table.domain, method.kind)
     run = Run(
         table=table, method=method, models=wanted, output=output, engine=load("engine", engine)(), seed=seed,
-        keys=keys or _keys(table, seed), token_key=token_key, codes=by_column(codes), progress=progress,
+        keys=keys or Keys.from_seed(seed), token_key=token_key, codes=by_column(codes), progress=progress,
     )  # fmt: skip
     # What one algorithm was told of levels is not the table's, which another may be run on.
     return replace(made := run.release(), table=made.table.knowing(research=given))
@@ -209,12 +209,6 @@ class Run:
         """The rows of a table, ready to be counted, and the models with what they compare classes with."""
         rows = self.engine.open(table)
         return rows, Judge(self.models, whole_reference(rows, self.models))
-
-
-def _keys(table: Table, seed: int | None) -> Keys:
-    """What everything random follows from: the seed, or else the secret that drew the rows, where one did."""
-    drawn = table.domain.sample
-    return Keys.from_seed(seed) if seed is not None or drawn is None else drawn.keys
 
 
 def _facts(released: Released, measured: Measured) -> dict[str, Any]:

@@ -34,8 +34,9 @@ def test_read_back(tmp_path: Path) -> None:
     folder = evidence_folder(tmp_path / "out")
     assert folder.name == "out.evidence"
     folder.mkdir()
-    write_evidence({"recipe": "a = 1\n", "secret": SECRET.hex(), "timings": {"read": 0.5}}, folder)
-    expected = {"recipe": "a = 1\n", "secret": SECRET.hex(), "timings": {"read": 0.5}}
+    secrets = {"secret": SECRET.hex(), "sample_secret": SECRET[::-1].hex()}
+    write_evidence({"recipe": "a = 1\n", **secrets, "timings": {"read": 0.5}}, folder)
+    expected = {"recipe": "a = 1\n", **secrets, "timings": {"read": 0.5}}
     assert read_evidence(folder) == expected
     assert read_evidence(tmp_path / "out") == expected
 

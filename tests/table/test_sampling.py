@@ -95,11 +95,11 @@ def test_what_cannot_be_drawn_is_said(how: dict[str, object], message: str) -> N
     assert str(caught.value) == message
 
 
-def test_models_hold_on_the_sample_and_the_secret_of_the_run_drew_it() -> None:
+def test_models_hold_on_the_sample_and_a_secret_of_the_evidence_drew_it() -> None:
     table = shoal.read(ROWS, **ROLES, subject="id", sample={"share": 0.4, "by": "region"}, population=ROWS)
     release = shoal.anonymize(table, models=["k=4", "distinct-l=2"])
     again = draw_sample(
-        ROWS, Sampling(share=0.4, by="region"), Keys(release.evidence["secret"]), subject="id", key=None
+        ROWS, Sampling(share=0.4, by="region"), Keys(release.evidence["sample_secret"]), subject="id", key=None
     )[0]
     assert again.sum() == table.n
     assert table.frame["id"].unique().sort().to_list() == ROWS.filter(again)["id"].unique().sort().to_list()
@@ -109,6 +109,17 @@ def test_models_hold_on_the_sample_and_the_secret_of_the_run_drew_it() -> None:
     assert told["drawn"] == table.n_subjects
     assert told["prosecutor"] > told["in_source"] == pytest.approx(told["prosecutor"] * told["drawn"] / 300)
     assert told["journalist"] <= told["prosecutor"]
+
+
+def test_two_releases_of_one_sample_cannot_be_laid_side_by_side() -> None:
+    """Nothing but the sample follows from what drew it: in one order, rows of both would be joined by their places."""
+    table = shoal.read(ROWS, **ROLES, identifiers=["id"], sample=0.5)
+    first, second = (shoal.anonymize(table, models=[f"k={k}", "distinct-l=2"], algorithm="mondrian") for k in (4, 20))
+    assert first.evidence["secret"] != second.evidence["secret"]
+    assert first.evidence["sample_secret"] == second.evidence["sample_secret"]
+    assert first.frame.height == second.frame.height == table.n
+    assert first.released.table.row_keys.tolist() == second.released.table.row_keys.tolist()
+    assert first.frame["illness"].to_list() != second.frame["illness"].to_list()
 
 
 def test_a_number_is_not_published_since_it_would_tell_how_many_were_suppressed() -> None:

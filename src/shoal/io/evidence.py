@@ -19,9 +19,10 @@ from shoal.errors import InputError
 from shoal.io.manifest import json_bytes
 from shoal.table.holding import all_told, told
 
-RECIPE, SECRET, FACTS = "recipe.toml", "secret", "evidence.json"
+RECIPE, SECRET, SAMPLE_SECRET, FACTS = "recipe.toml", "secret", "sample-secret", "evidence.json"
 # What has a file of its own: these never go into evidence.json.
-_APART = ("recipe", "secret")
+_SECRETS = {"secret": SECRET, "sample_secret": SAMPLE_SECRET}
+_APART = ("recipe", *_SECRETS)
 _SLICE = 1 << 20  # rows hashed at a time, so that memory stays small and bytes do not depend on chunks
 
 
@@ -37,32 +38,33 @@ def write_evidence(evidence: Mapping[str, Any], folder: Path) -> None:
     Parameters
     ----------
     evidence
-        ``recipe`` (TOML text) and ``secret`` (bytes, or hexadecimal text) go to files of their own, everything else
-        into ``evidence.json``.
+        ``recipe`` (TOML text), ``secret`` and ``sample_secret``, which drew the rows (bytes, or hexadecimal text), go
+        to files of their own, everything else into ``evidence.json``.
     """
     folder.chmod(0o700)
     facts = {key: value for key, value in evidence.items() if key not in _APART}
     _write_private(folder / FACTS, json_bytes(facts))
     if evidence.get("recipe") is not None:
         _write_private(folder / RECIPE, str(evidence["recipe"]).encode())
-    if evidence.get("secret") is not None:
-        _write_private(folder / SECRET, f"{_key(evidence['secret']).hex()}\n".encode())
+    for key, name in _SECRETS.items():
+        if evidence.get(key) is not None:
+            _write_private(folder / name, f"{_key(evidence[key]).hex()}\n".encode())
 
 
 def read_evidence(folder: str | Path) -> dict[str, Any]:
     """What :func:`write_evidence` wrote, given the evidence folder or the release folder beside it.
 
-    The secret comes back as hexadecimal text.
+    Secrets come back as hexadecimal text.
     """
     folder = Path(folder)
     if not (folder / FACTS).is_file():
         folder = evidence_folder(folder)
     try:
         found: dict[str, Any] = json.loads((folder / FACTS).read_bytes())
-        for key, name in (("recipe", RECIPE), ("secret", SECRET)):
+        for key, name in (("recipe", RECIPE), *_SECRETS.items()):
             if (folder / name).is_file():
                 text = (folder / name).read_text("utf-8")
-                found[key] = text.removesuffix("\n") if key == "secret" else text
+                found[key] = text if key == "recipe" else text.removesuffix("\n")
     except FileNotFoundError:
         raise InputError(f"'{folder}' holds no {FACTS}: name the evidence folder of a release.") from None
     except OSError as error:

@@ -16,7 +16,16 @@ import polars as pl
 
 from shoal.errors import GateError, InputError
 from shoal.io.copies import FILES, check_copies, write_copies
-from shoal.io.evidence import FACTS, RECIPE, SECRET, evidence_folder, frame_stamp, input_hash, write_evidence
+from shoal.io.evidence import (
+    FACTS,
+    RECIPE,
+    SAMPLE_SECRET,
+    SECRET,
+    evidence_folder,
+    frame_stamp,
+    input_hash,
+    write_evidence,
+)
 from shoal.io.files import FORMATS, FORMULAS, write_frame
 from shoal.io.labelled import Labels
 from shoal.io.manifest import manifest_bytes
@@ -31,7 +40,7 @@ from shoal.verify.shape import REPORT
 from shoal.verify.staged import check_staged
 
 PUBLIC = (MANIFEST, REPORT, *(f"{table}.{format}" for table in ("release", "sensitive") for format in FORMATS), *FILES)
-PRIVATE = (RECIPE, SECRET, FACTS)
+PRIVATE = (RECIPE, SECRET, SAMPLE_SECRET, FACTS)
 
 
 def write_release(

@@ -124,7 +124,7 @@ def read(
     sample, seed
         Draw a random sample of the rows, or of the people where there is a subject, before anything is coded: a share
         such as ``0.1``, a number such as ``1000``, or ``{"share": 0.1, "by": ["region"]}``. The seed, for tests and
-        papers alone, determines it; else it is drawn by a fresh secret, which `anonymize` goes on with.
+        papers alone, determines it; else it is drawn by a fresh secret, which the evidence keeps.
     """
     drawing = None if sample is None else Sampling.of(sample)
     how: dict[str, Any] = {"separator": separator, "encoding": encoding, "missing_markers": tuple(missing_markers)}

@@ -27,7 +27,7 @@ def counted_facts(released: Released, *, cells: bool) -> dict[str, Any]:
 
 
 def drawn_facts(domain: Domain, risk: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a sample: how much was drawn of how much, and the largest risks with it; nothing where all rows take part.
+    """Of a sample: what drew how much of how much, and the largest risks with it; nothing where all rows take part.
 
     Parameters
     ----------
@@ -58,7 +58,9 @@ def drawn_facts(domain: Domain, risk: Mapping[str, Any]) -> dict[str, Any]:
         if counted is not None
         else "No population is known: give the whole source as one, and the journalist's risk is counted in it."
     )
+    # A table may be released several times: what drew its rows must not order them, or the orders would be one.
     return {
+        "sample_secret": sample.keys.secret,
         "sample": {
             "of": what, "source": sample.source, "drawn": sample.drawn, "chance": chance, "strata": sample.strata,
             "share": sample.sampling.share, "number": sample.sampling.number, "by": list(sample.sampling.by),

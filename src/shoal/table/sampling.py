@@ -1,4 +1,4 @@
-"""A random sample of the rows, or of whole people, drawn by the run's secret before anything is coded."""
+"""A random sample of the rows, or of whole people, drawn by a secret before anything is coded."""
 
 from __future__ import annotations
 
