@@ -84,6 +84,8 @@ def test_it_holds_within_every_class_of_quasi_identifiers() -> None:
 def test_missing_cells_stay_missing_and_cells_of_nothing_say_so() -> None:
     made = released(table(["x", "x", "q", None, "|", "<none>"], tree=None, missing="value"))
     assert sorted(made.frame["has"], key=str) == [NONE, NONE, NONE, None, "x", "x"]
+    empty = released(table(["|", NONE, None], tree=None, missing="value"))
+    assert sorted(empty.frame["has"], key=str) == [NONE, NONE, None]
 
 
 @pytest.mark.parametrize(("k", "m"), [(2, 1), (3, 2), (4, 3)])

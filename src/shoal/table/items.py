@@ -104,7 +104,7 @@ class Items:
         parts = pl.select(pl.when(pl.Series(~empty)).then(texts.str.split(self.mark)).otherwise([])).to_series()
         leaves = self.labels[: -1 if self.column.tree is None else self.column.tree.n_leaves]
         items = parts.explode().drop_nulls()
-        known = pl.DataFrame({"item": leaves, "place": np.arange(len(leaves))})
+        known = pl.DataFrame({"item": pl.Series(leaves, dtype=pl.String), "place": np.arange(len(leaves))})
         place = pl.DataFrame({"item": items}).join(known, on="item", how="left", maintain_order="left")["place"]
         return np.cumsum([0, *parts.list.len().to_list()]), place.to_numpy().astype(np.int64)
 
