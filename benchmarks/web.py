@@ -34,7 +34,7 @@ app = FastAPI()
 def empty() -> dict[str, str]:
     return {}
 
-uvicorn.run(app, port=int(sys.argv[1]), log_level="error", access_log=False)
+uvicorn.run(app, port=int(sys.argv[1]), log_level="error", access_log=False, timeout_keep_alive=75)
 """
 _RECIPE = """
 acknowledge = ["W-UNMODELLED:illness"]

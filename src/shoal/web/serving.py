@@ -70,6 +70,7 @@ def _config(app: Any, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         app, host=settings.host, port=settings.port, access_log=False, log_level="warning", server_header=False,
         proxy_headers=settings.address is not None, timeout_graceful_shutdown=10,
+        timeout_keep_alive=75,  # longer than proxies keep a connection, so that none sends into one that we close
         ssl_certfile=_text(settings.tls_certificate), ssl_keyfile=_text(settings.tls_key),
     )  # fmt: skip
 
