@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from shoal.web.errors import WORDS, Refused, answer, plain, unforeseen
+from shoal.web.errors import API, WORDS, Refused, answer, plain, unforeseen
 from shoal.web.settings import Settings
 
 _POLICY = (
@@ -23,6 +25,11 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
+
+# The routes that write their body to a file as it comes; all others have it in memory.
+_UPLOAD = re.compile(rf"(/projects/[^/]+/files|{API}/projects/[^/]+/files/[^/]+/[^/]+)")
+# Nothing else may stand in the name of a host: an address is put together with it, and read again.
+_HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?")
 
 
 class Headers:
@@ -66,9 +73,9 @@ class Hosts:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
-        asked = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
-        name = asked.partition("]")[0] + "]" if asked.startswith("[") else asked.partition(":")[0]
-        if name.lower() in self.names:
+        hosts = [value.decode("latin-1").lower() for key, value in scope["headers"] if key == b"host"]
+        found = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
+        if found is not None and found["name"] in self.names:
             return await self.app(scope, receive, send)
         response = plain(Request(scope, receive), Refused(400, "unknown-host", "This server has another name."))
         await response(scope, receive, send)
@@ -108,5 +115,5 @@ class BodyLimit:
         await self.app(scope, receiving, send)
 
     def _most(self, scope: Scope) -> int:
-        parts = scope["path"].split("/")
-        return self.settings.upload_bytes + (1 << 16) if "files" in parts else self.settings.form_bytes
+        uploads = scope["method"] in ("POST", "PUT") and _UPLOAD.fullmatch(scope["path"]) is not None
+        return self.settings.upload_bytes + (1 << 16) if uploads else self.settings.form_bytes

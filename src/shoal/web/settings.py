@@ -90,7 +90,8 @@ class Settings:
     def hosts(self) -> list[str]:
         """Names that a request may ask for; others come from pages that mean another server."""
         named = [] if self.address is None else [urlsplit(self.address).hostname or ""]
-        own = [] if self.host in ("0.0.0.0", "::") else [self.host]
+        bare = self.host.lower()
+        own = [] if bare in ("0.0.0.0", "::") else [f"[{bare}]" if ":" in bare else bare]
         return [*dict.fromkeys([*_LOOPBACK, *own, *named])]
 
     @property

@@ -1,0 +1,102 @@
+"""What somebody sends who means harm: bodies without end, false names of hosts, paths that write, half a form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+
+from shoal.errors import RecipeError
+from shoal.web.accounts.users import make_user
+from shoal.web.app import create_app
+from shoal.web.errors import API
+from shoal.web.projects.confined import parse_confined
+from shoal.web.projects.uploads import clean_name
+from shoal.web.settings import Offer, Settings
+from tests.web.conftest import ADDRESS, PASSWORD, Browser, add_people, program, sign_in
+from tests.web.working import RECIPE, add_project, people, upload
+
+
+def test_only_uploads_may_send_as_much_as_uploads(tmp_path: Path) -> None:
+    """Whatever an identifier is called: all other bodies are held in memory before anybody asks who sends them."""
+    app = create_app(Settings(folder=tmp_path / "data", form_bytes=1 << 14))
+    add_people(app)
+    big = "x" * (1 << 15)
+    for address in ("/setup/files", "/jobs/files/cancel", f"{API}/projects/files/jobs", f"{API}/users/files"):
+        assert Browser(app).post(address, content=big, headers={"origin": ADDRESS}).status_code == 413, address
+    assert upload(sign_in(app, "custodian"), people(1000)).status_code == 303
+    app.state.store.close()
+
+
+@pytest.mark.parametrize("host", ["localhost:80/api/v1/x?", "localhost/api/v1/x?", "localhost:80@evil", ""])
+def test_the_name_of_a_host_cannot_change_what_an_address_means(app: FastAPI, host: str) -> None:
+    """With it, a token would have opened pages, which take none."""
+    client, project = program(app, "custodian"), add_project(app)
+    address = f"/projects/{project.id}/files"
+    assert client.get(address, headers={"host": host}).status_code == 400
+    assert client.get(address, follow_redirects=False).status_code == 303
+
+
+def test_two_names_of_hosts_are_none(app: FastAPI) -> None:
+    hosts = [("host", "localhost"), ("host", "localhost")]
+    assert Browser(app).get("/login", headers=hosts[:1]).status_code == 200  # type: ignore[arg-type]
+    assert Browser(app).get("/login", headers=hosts).status_code == 400  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    ['[registry]\nfile = "{}"', '[engine]\nname = "duckdb"\nscratch = "{}"', '[output]\nvault = "{}"',
+     '[output]\nlog = "{}"', '[output]\nfolder = "{}"'],
+)  # fmt: skip
+def test_what_is_offered_is_read_and_never_written(tmp_path: Path, entry: str) -> None:
+    folder, offered = tmp_path / "project", tmp_path / "offered"
+    (folder / "offers").mkdir(parents=True)
+    offered.mkdir()
+    (folder / "offers" / "offered").symlink_to(offered)
+    offers = [Offer(name="o", place=str(offered))]
+    assert parse_confined(RECIPE.replace("source/", "offers/offered/"), folder, offers)
+    for place in (str(offered / "x"), "offers/offered/x"):
+        with pytest.raises(RecipeError, match="leads out"):
+            parse_confined(f"{RECIPE}\n{entry.format(place)}\n", folder, offers)
+
+
+def test_what_a_database_cannot_keep_is_refused(every_app: FastAPI) -> None:
+    """PostgreSQL takes neither zero bytes nor numbers without end."""
+    client, project = program(every_app, "custodian"), add_project(every_app)
+    json = {"content-type": "application/json"}
+    answers = [
+        Browser(every_app).submit("/login", name="a\0b", password="x"),
+        client.get(f"{API}/projects/a%00b"),
+        client.post(f"{API}/projects", json={"name": "a\0b"}),
+        client.post(
+            f"{API}/projects/{project.id}/jobs", content='{"kind": "risk", "parameters": {"a": NaN}}', headers=json
+        ),
+    ]
+    assert all(one.status_code < 500 for one in answers), answers
+
+
+def test_names_with_letters_of_any_language_sign_in(every_app: FastAPI) -> None:
+    with every_app.state.store.writing() as db:
+        make_user(db, "Ärztin", "researcher", PASSWORD)
+    assert Browser(every_app).submit("/login", name="Ärztin", password=PASSWORD).status_code == 303
+
+
+def test_half_a_form_is_no_upload(app: FastAPI) -> None:
+    browser = sign_in(app, "custodian")
+    begun = (
+        f'--b\r\nContent-Disposition: form-data; name="csrf"\r\n\r\n{browser.token()}\r\n'
+        f'--b\r\nContent-Disposition: form-data; name="file"; filename="people.csv"\r\n\r\n{people()}'
+    )
+    headers = {"origin": ADDRESS, "content-type": "multipart/form-data; boundary=b"}
+    answer = browser.post("/projects/new/files", content=begun, headers=headers)
+    assert (answer.status_code, "broke off" in answer.text) == (400, True)
+    assert browser.post("/projects/new/files", content=f"{begun}\r\n--b--\r\n", headers=headers).status_code == 303
+
+
+def test_long_names_of_files_fit_the_disk(app: FastAPI) -> None:
+    assert upload(sign_in(app, "custodian"), people(), name=f"{'漢' * 98}.csv").status_code == 303
+    for name in ("漢" * 300 + ".csv", "a" + "." * 60 + "b" * 99, "." * 300):
+        clean = clean_name(name)
+        assert len(clean.encode()) <= 200
+        assert not clean.startswith(".")
