@@ -11,6 +11,8 @@ from shoal.io.relations import without_password
 from shoal.web.settings import Offer
 
 MOST = 1 << 20  # characters
+# Entries that something is written to; what is offered is there to be read.
+_WRITTEN = ("engine.scratch", "registry.file", "output.folder", "output.vault", "output.log")
 
 
 def parse_confined(text: str, folder: Path, offers: Sequence[Offer] = ()) -> Recipe:
@@ -19,7 +21,7 @@ def parse_confined(text: str, folder: Path, offers: Sequence[Offer] = ()) -> Rec
         raise RecipeError("The recipe is larger than a MiB: keep lists of values in files of their own.")
     recipe = parse_recipe(text.replace("\r\n", "\n"), folder)
     for where, path in paths_of(recipe):
-        if not _inside(folder, path, offers):
+        if not _inside(folder, path, () if where in _WRITTEN else offers):
             raise RecipeError(f"The path in '{where}' leads out of the project: name a file that was uploaded to it.")
     source = recipe.source
     if source.url is not None and offer_of(recipe, offers) is None:
