@@ -11,7 +11,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
-from sqlalchemy.exc import IntegrityError, OperationalError
+from sqlalchemy.exc import DataError, IntegrityError, OperationalError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
@@ -100,6 +100,11 @@ def add_handlers(app: FastAPI) -> None:
     @app.exception_handler(IntegrityError)
     def taken(request: Request, error: IntegrityError) -> Response:
         return answer(request, conflict("Somebody else was quicker: look again, then repeat it if it is still needed."))
+
+    @app.exception_handler(DataError)
+    def unfit(request: Request, error: DataError) -> Response:
+        message = "Something given cannot be kept, such as a zero byte or a number without end: leave it out."
+        return answer(request, invalid(message))
 
     @app.exception_handler(OperationalError)
     def away(request: Request, error: OperationalError) -> Response:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sqlalchemy import func, select, update
+from sqlalchemy import func, or_, select, update
 from sqlalchemy.orm import Session as Db
 
 from shoal.web.accounts.passwords import hashed
@@ -34,8 +34,9 @@ def make_user(db: Db, name: str, role: str, password: str | None = None) -> User
 
 
 def named(db: Db, name: str) -> User | None:
-    """The user of a name, whatever its capitals."""
-    return db.scalars(select(User).where(func.lower(User.name) == name.lower())).first()
+    """The user of a name, whatever its capitals; of letters that English lacks, databases may know none."""
+    chosen = select(User).where(or_(User.name == name, func.lower(User.name) == name.lower()))
+    return db.scalars(chosen.order_by(User.name != name)).first()
 
 
 def make_link(db: Db, user: User) -> str:

@@ -78,7 +78,8 @@ def _migrate(connection: Connection) -> None:
 
 
 def _sqlite(url: str) -> Engine:
-    engine = create_engine(url, connect_args={"timeout": _WAIT, "check_same_thread": False}, **_POOL)
+    how = {"timeout": _WAIT, "check_same_thread": False}
+    engine = create_engine(url, connect_args=how, hide_parameters=True, **_POOL)
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: object) -> None:
