@@ -28,6 +28,8 @@ _HALF = ".incoming-"
 KINDS = {"source": "source", "hierarchy": "hierarchies", "values": "values"}
 _FIELD_BYTES, _FIELDS = 1 << 16, 50
 _BLOCK = 1 << 20
+_NAME_BYTES = 200  # of the 255 that file systems take, for what is put before it
+_BROKEN = "The upload broke off: send the file again."
 _UNFIT = re.compile(r"[^\w.,()+=@ -]")
 _MAGIC = {".parquet": b"PAR1", ".xlsx": b"PK\x03\x04", ".xlsm": b"PK\x03\x04"}
 
@@ -95,7 +97,8 @@ def forget_halves(folder: Path) -> None:
 def clean_name(name: str) -> str:
     """A file's name without its folders and whatever could mean something to a shell or a page."""
     last = unicodedata.normalize("NFC", name).replace("\\", "/").rpartition("/")[2]
-    return _UNFIT.sub("_", last).strip(" .")[-100:] or "file"
+    fit = _UNFIT.sub("_", last)[-100:].encode()[-_NAME_BYTES:].decode("utf-8", "ignore")
+    return fit.strip(" .") or "file"
 
 
 async def receive_body(request: Request, folder: Path, name: str) -> Incoming:
@@ -119,6 +122,9 @@ async def receive_form(request: Request, folder: Path, check: Callable[[dict[str
     parts = _Parts(writer, check)
     parser = MultipartParser(options[b"boundary"], parts.callbacks())  # type: ignore[arg-type]
     incoming = await _received(writer, request.stream(), parser.write)
+    if not parts.ended:
+        incoming.drop()
+        raise Refused(400, "bad-request", _BROKEN)
     if not incoming.name:
         incoming.drop()
         raise invalid("The form brought no file: choose one.", "file")
@@ -132,7 +138,7 @@ async def _received(writer: _Writer, blocks: AsyncIterator[bytes], take: Callabl
             await run_in_threadpool(take, block)
         whole = True
     except (MultipartParseError, ClientDisconnect):
-        raise Refused(400, "bad-request", "The upload broke off: send the file again.") from None
+        raise Refused(400, "bad-request", _BROKEN) from None
     except TooLarge:
         raise
     finally:
@@ -150,13 +156,17 @@ class _Parts:
         self._field: str | None = None
         self._data = b""
         self._in_file = False
+        self.ended = False
 
     def callbacks(self) -> dict[str, Callable[..., None]]:
         return {
             "on_part_begin": self._begin, "on_header_field": self._header_field, "on_header_value": self._header_value,
             "on_header_end": self._header_end, "on_headers_finished": self._headers_finished,
-            "on_part_data": self._part_data, "on_part_end": self._part_end,
+            "on_part_data": self._part_data, "on_part_end": self._part_end, "on_end": self._end,
         }  # fmt: skip
+
+    def _end(self) -> None:
+        self.ended = True
 
     def _begin(self) -> None:
         self._headers, self._header, self._value, self._data = {}, b"", b"", b""
