@@ -246,6 +246,16 @@ def test_a_check_claims_no_more_than_it_tried(
     )  # fmt: skip
 
 
+def test_a_check_of_another_sample_does_not_speak_for_the_one_of_the_run(
+    shoal: Shoal, write: Callable[[str], Path]
+) -> None:
+    drawn = RECIPE.replace("[output]", "[sample]\nnumber = 50\n[output]").replace("seed = 1\n", "")
+    assert "seed" not in drawn
+    said = shoal("check", write(drawn)).out.splitlines()[-1]
+    assert said.endswith("the run tells whether the sample that it draws can be released (another one could).")
+    assert shoal("check", write(f"seed = 1\n{drawn}")).out.endswith("\nNothing stands in the way of a run.\n")
+
+
 def test_what_a_run_takes(shoal: Shoal, write: Callable[[str], Path]) -> None:
     recipe = write(RECIPE)
     found = shoal("check", recipe, "--json").json["foreseen"]

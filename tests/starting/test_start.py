@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -297,3 +298,39 @@ def test_cells_of_several_items_are_recognised_and_the_recipe_runs(tmp_path: Pat
     assert (code, err) == (0, "")
     assert "3^2-anonymous on codes" in out
     assert "Items of codes:" in out
+
+
+def test_items_that_name_people_are_not_released(tmp_path: Path) -> None:
+    mails = ["a.b@example.org", "c.d@example.org", "e.f@example.org"]
+    names = ["Anna Meier", "Peter Huber", "Karl Lang"]
+    rows = [(i % 3, (i // 3) % 3) for i in range(200)]
+    frame = pl.DataFrame(
+        {
+            "age": [20 + i % 60 for i in range(200)], "contacts": [f"{mails[a]};{mails[b]}" for a, b in rows],
+            "seen by": [f"{names[a]}|{names[b]}" for a, b in rows],
+        }
+    )  # fmt: skip
+    frame.write_csv(tmp_path / "a.csv")
+    code, _, err = shell("start", tmp_path / "a.csv", "-o", tmp_path / "recipe.toml")
+    assert (code, err) == (0, "")
+    roles = load_recipe(tmp_path / "recipe.toml").roles
+    assert (roles.identifiers, roles.drop, roles.sensitive) == (["contacts"], ["seen by"], [])
+
+
+@pytest.mark.parametrize("event", [True, False])
+def test_an_age_takes_the_place_of_a_date_of_birth_as_the_recipe_says(tmp_path: Path, event: bool) -> None:
+    born = [f"{1950 + i % 50}-03-{1 + i % 28:02d}" for i in range(200)]
+    frame = pl.DataFrame({"born": born, "sex": ["f", "m"] * 100})
+    seen = {"admitted": [f"2024-{1 + i % 12:02d}-05" for i in range(200)]} if event else {}
+    frame.with_columns(**{name: pl.Series(days) for name, days in seen.items()}).write_csv(tmp_path / "a.csv")
+    path = tmp_path / "recipe.toml"
+    assert shell("start", tmp_path / "a.csv", "-o", path)[0] == 0
+    text = path.read_text("utf-8")
+    place = r"\n# born, (age = .*) in the place of its hierarchy, and say how it is made:\n"
+    said = re.search(place + r"# (\[columns.age\])\n# (derive = .*)\n", text)
+    assert said is not None
+    text = re.sub(r"^born = .*", said[1], text.replace('    "born",', '    "age",'), flags=re.MULTILINE)
+    path.write_text(f"{text}\n{said[2]}\n{said[3]}\n")
+    code, out, err = shell("run", path)
+    assert (code, err) == (0, "")
+    assert "born" not in out

@@ -167,6 +167,8 @@ def _untold(recipe: Recipe, rows: int, tried: int) -> list[str]:
     if tried < rows:
         found.append("whether all rows can be released" + (f" ({tried:,} of them could)" if tried else ""))
         found += ["whether the release keeps its limits"] if recipe.limits else []
+    elif recipe.sample is not None and recipe.seed is None:
+        found.append("whether the sample that it draws can be released (another one could)")
     return found + (["whether it may stand beside earlier ones"] if recipe.registry is not None else [])
 
 

@@ -69,13 +69,17 @@ def look(values: pl.Series) -> Look:
     number = recognised(texts.to_list())
     if number is not None:
         return Look(direct=number.words)
+    mark = next((mark for mark in _MARKS if _are_items(texts, mark)), None)
+    if mark is not None:
+        # A list of what names people names them, and one of names is theirs.
+        single = look(_items(texts, mark).unique(maintain_order=True))
+        return Look(direct=single.direct, names=single.names, items=mark)
     wordy = texts.str.count_matches(_WORDS)
     long = (wordy >= _TEXT_WORDS) & (texts.str.len_chars() >= _TEXT_LENGTH)
     return Look(
         text=float(long.mean() or 0) >= 0.2 and texts.len() >= 5,  # type: ignore[arg-type]
         icd=_share(texts, _ICD) >= 0.95,
         names=_share(texts, _TWO_NAMES) >= 0.9,
-        items=next((mark for mark in _MARKS if _are_items(texts, mark)), None),
     )
 
 
@@ -84,10 +88,14 @@ def _are_items(texts: pl.Series, mark: str) -> bool:
     several = texts.filter(texts.str.contains(mark, literal=True))
     if several.len() < max(5, _SEVERAL * texts.len()):
         return False
-    items = texts.str.split(mark).explode().str.strip_chars()
-    items = items.filter(items != "")
+    items = _items(texts, mark)
     longest = items.filter(items.str.len_chars() > _LONGEST_ITEM).len()
     return 2 * items.n_unique() <= items.len() and not longest
+
+
+def _items(texts: pl.Series, mark: str) -> pl.Series:
+    items = texts.str.split(mark).explode().str.strip_chars()
+    return items.filter(items != "")
 
 
 def numbers_look(values: pl.Series) -> str | None:

@@ -104,6 +104,10 @@ def _role(one: Facts) -> tuple[str, str, bool]:
 def _listing(one: Facts) -> tuple[str, str, bool] | None:
     if one.look.items is None or one.named == "name" or one.named in DIRECT:
         return None
+    if one.look.direct is not None:
+        return "identifiers", f"each item {one.look.direct}", True
+    if one.look.names and one.named not in (*KNOWN, *SECRET):
+        return "drop", "its items look like people's names", False
     return "sensitive", f"cells of several items, with '{one.look.items}' between", False
 
 

@@ -92,8 +92,11 @@ def _columns(draft: Draft) -> list[str]:
             settings["missing_markers"] = own_markers[name]
         if one.role == "sensitive" and draft.facts[name].non_answers and "items" not in settings:
             settings["non_answers"] = list(draft.facts[name].non_answers)
+        told = _age(draft, one)
         if settings:
-            parts.append(f"{_age(draft, one)}[columns.{_key(name)}]\n" + _entries(settings))
+            parts.append(f"{told}[columns.{_key(name)}]\n" + _entries(settings))
+        elif told:
+            parts.append(told)
     return parts
 
 
@@ -105,7 +108,8 @@ def _age(draft: Draft, one: Proposal) -> str:
     until = {"years": one.name, "at": "2026-01-01"} if seen is None else {"years": [one.name, seen]}
     return (
         f"# An age tells less than a date of birth, and more of it is left: name \"age\" under quasi in the place of\n"
-        f"# {_key(one.name)}, here and under [hierarchies], and say [columns.age] derive = {_value(until)}\n"
+        f"# {_key(one.name)}, age = {{ widths = [5, 10, 20] }} in the place of its hierarchy, and say how it is made:\n"
+        f"# [columns.age]\n# derive = {_value(until)}\n"
     )
 
 
