@@ -229,10 +229,12 @@ def test_a_second_factor_is_asked_for_and_good_once(app: FastAPI, monkeypatch: p
     secret = page.partition('Secret: <code class="secret">')[2].partition("<")[0]
     pending = page.partition('name="pending" value="')[2].partition('"')[0]
     assert "data:image/svg+xml;base64," in page
-    wrong = browser.submit("/account/second-factor/accept", pending=pending, code="000000")
+    wrong = browser.submit("/account/second-factor/accept", pending=pending, code="000000", password=PASSWORD)
     assert wrong.status_code == 422
     code = pyotp.TOTP(secret).now()
-    assert browser.submit("/account/second-factor/accept", pending=pending, code=code).status_code == 303
+    right = {"pending": pending, "code": code}
+    assert browser.submit("/account/second-factor/accept", **right).status_code == 403
+    assert browser.submit("/account/second-factor/accept", **right, password=PASSWORD).status_code == 303
     at = time.time() + 60
 
     def tried(code: str) -> int:

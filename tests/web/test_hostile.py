@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import re
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pyotp
 import pytest
 from fastapi import FastAPI
 
 from shoal.errors import RecipeError
+from shoal.web.accounts.attempts import LIMITS
 from shoal.web.accounts.users import make_user
 from shoal.web.app import create_app
 from shoal.web.errors import API
 from shoal.web.projects.confined import parse_confined
 from shoal.web.projects.uploads import clean_name
 from shoal.web.settings import Offer, Settings
-from tests.web.conftest import ADDRESS, PASSWORD, Browser, add_people, program, sign_in
+from shoal.web.store.people import User
+from tests.web.conftest import ADDRESS, PASSWORD, Browser, add_people, program, sign_in, user_of
 from tests.web.working import RECIPE, add_project, people, upload
 
 
@@ -100,3 +106,72 @@ def test_long_names_of_files_fit_the_disk(app: FastAPI) -> None:
         clean = clean_name(name)
         assert len(clean.encode()) <= 200
         assert not clean.startswith(".")
+
+
+def test_a_cookie_alone_makes_no_token_and_tries_no_passwords(app: FastAPI) -> None:
+    browser = sign_in(app, "custodian")
+    fields = {"name": "mine", "days": "300", "scopes": "projects:read"}
+    for _ in range(LIMITS["account"]):
+        assert browser.submit("/account/tokens", **fields, password="wrong").status_code == 403
+    locked = browser.submit("/account/password", old=PASSWORD, password="z" * 12, again="z" * 12)
+    assert locked.status_code == 429
+    assert sign_in(app, "custodian").get("/account").status_code == 200  # the name itself is not locked by that
+    other = sign_in(app, "auditor")
+    fields["scopes"] = "log:read"
+    assert "not shown again" in other.submit("/account/tokens", **fields, password=PASSWORD).text
+
+
+@pytest.mark.parametrize("how", ["password", "link", "end"])
+def test_tokens_end_with_the_password(app: FastAPI, how: str) -> None:
+    browser, client, admin, new = sign_in(app, "auditor"), program(app, "auditor"), sign_in(app, "admin"), "n" * 12
+    assert client.get(f"{API}/me").status_code == 200
+    user = user_of(app, "auditor").id
+    if how == "password":
+        assert browser.submit("/account/password", old=PASSWORD, password=new, again=new).status_code == 303
+    elif how == "link":
+        found = re.search(r"/setup/[\w-]+", admin.submit(f"/users/{user}/link").text)
+        assert found is not None
+        assert Browser(app).submit(found[0], password=new, again=new).status_code == 303
+    else:
+        for fields in ({}, {"active": "true"}):
+            assert admin.submit(f"/users/{user}/change", role="auditor", **fields).status_code == 303
+    assert client.get(f"{API}/me").status_code == 401
+
+
+def test_a_second_factor_is_asked_for_until_the_link_is_used(app: FastAPI) -> None:
+    user = user_of(app, "auditor").id
+    with app.state.store.writing() as db:
+        db.get_one(User, user).totp = app.state.keys.keyring.seal("totp", user, b"JBSWY3DPEHPK3PXP")
+    found = re.search(r"/setup/[\w-]+", sign_in(app, "admin").submit(f"/users/{user}/link").text)
+    assert found is not None
+    assert Browser(app).submit("/login", name="auditor", password=PASSWORD).status_code == 401
+    assert Browser(app).submit(found[0], password="n" * 12, again="n" * 12).status_code == 303
+    assert Browser(app).submit("/login", name="auditor", password="n" * 12).status_code == 303
+
+
+def test_many_attempts_at_the_same_moment_are_counted_all(every_app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
+    """None is looked at before all have begun, and no more than the limit are looked at."""
+    tries = 12
+    looked: list[str] = []
+
+    def slow(kept: str | None, password: str) -> bool:
+        looked.append(password)
+        time.sleep(0.3)
+        return False
+
+    monkeypatch.setattr("shoal.web.accounts.signing_in.fits", slow)
+    with ThreadPoolExecutor(tries) as pool:
+        sent = [pool.submit(Browser(every_app).submit, "/login", name="admin", password=str(i)) for i in range(tries)]
+        told = sorted(one.result().status_code for one in sent)
+    assert told == [401] * LIMITS["name"] + [429] * (tries - LIMITS["name"])
+    assert len(looked) == LIMITS["name"]
+
+
+def test_a_code_is_good_once_at_the_same_moment_too(every_app: FastAPI) -> None:
+    user, secret = user_of(every_app, "auditor").id, "JBSWY3DPEHPK3PXP"
+    with every_app.state.store.writing() as db:
+        db.get_one(User, user).totp = every_app.state.keys.keyring.seal("totp", user, secret.encode())
+    fields = {"name": "auditor", "password": PASSWORD, "code": pyotp.TOTP(secret).now()}
+    with ThreadPoolExecutor(4) as pool:
+        sent = [pool.submit(Browser(every_app).submit, "/login", **fields) for _ in range(4)]
+        assert sorted(one.result().status_code for one in sent) == [303, 401, 401, 401]

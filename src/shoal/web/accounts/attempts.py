@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sqlalchemy import delete
+from sqlalchemy import case, delete, update
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session as Db
 
 from shoal.web.accounts.proofs import hash_of
@@ -11,37 +12,38 @@ from shoal.web.store.base import now
 from shoal.web.store.people import Attempt
 
 WINDOW = 15  # minutes
-# A name is locked after a few, whether anybody has it or not; an address, which many may share, later.
-LIMITS = {"name": 5, "address": 50}
+# A name is locked after a few, whether anybody has it or not; an address, which many may share, later. An account is
+# that of somebody who is signed in, and has to say the password again.
+LIMITS = {"name": 5, "address": 50, "account": 5}
 
 
 def _key(kind: str, who: str) -> str:
     return f"{kind}:{hash_of(who.casefold())}"
 
 
-def refuse_locked(db: Db, kind: str, who: str) -> None:
-    """Refuse somebody who tried too often."""
-    found = db.get(Attempt, _key(kind, who))
-    if found is not None and found.since > now(minutes=-WINDOW) and found.count >= LIMITS[kind]:
+def begin(db: Db, kind: str, who: str) -> None:
+    """Count an attempt before it is looked at, so that many at a time are no more than many in turn; or refuse it."""
+    start = now(minutes=-WINDOW)
+    insert = postgresql.insert if db.get_bind().dialect.name == "postgresql" else sqlite.insert
+    fresh = insert(Attempt).values(key=_key(kind, who), count=1, since=now())
+    over = Attempt.since < start
+    counted = fresh.on_conflict_do_update(
+        index_elements=[Attempt.key],
+        set_={"count": case((over, 1), else_=Attempt.count + 1), "since": case((over, now()), else_=Attempt.since)},
+    )
+    if db.execute(counted.returning(Attempt.count)).scalar_one() > LIMITS[kind]:
         raise Refused(
             429, "locked", f"That was tried too often: wait {WINDOW} minutes, then try again.",
             headers={"retry-after": str(WINDOW * 60)},
         )  # fmt: skip
+    db.execute(delete(Attempt).where(Attempt.since < start))
 
 
-def failed(db: Db, kind: str, who: str) -> None:
-    """Count an attempt in vain."""
-    key, start = _key(kind, who), now(minutes=-WINDOW)
-    found = db.get(Attempt, key, with_for_update=True)
-    if found is None:
-        db.execute(delete(Attempt).where(Attempt.since < start))
-        db.add(Attempt(key=key, count=1, since=now()))
-    elif found.since < start:
-        found.count, found.since = 1, now()
-    else:
-        found.count += 1
-
-
-def succeeded(db: Db, kind: str, who: str) -> None:
+def forget(db: Db, kind: str, who: str) -> None:
     """Forget the attempts of somebody who came in."""
     db.execute(delete(Attempt).where(Attempt.key == _key(kind, who)))
+
+
+def forgive(db: Db, kind: str, who: str) -> None:
+    """Forget one attempt, which was not in vain."""
+    db.execute(update(Attempt).where(Attempt.key == _key(kind, who)).values(count=Attempt.count - 1))

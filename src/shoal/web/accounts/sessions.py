@@ -13,7 +13,7 @@ from shoal.web.permissions import Principal
 from shoal.web.settings import Settings
 from shoal.web.store.base import now
 from shoal.web.store.opening import Store
-from shoal.web.store.people import Session, User
+from shoal.web.store.people import Session, Token, User
 
 _TOUCH = 60  # seconds: a session is not written down for every request
 
@@ -74,6 +74,7 @@ def end(db: Db, proof_hash: str) -> None:
 
 
 def end_all(db: Db, user: str, *, but: str | None = None) -> None:
-    """End all sessions of a user, but the one that asks for it."""
+    """End all sessions of a user, but the one that asks for it, and all tokens, which a thief may have made."""
+    db.execute(delete(Token).where(Token.user == user))
     ended = delete(Session).where(Session.user == user)
     db.execute(ended if but is None else ended.where(Session.hash != but))

@@ -9,6 +9,7 @@ from shoal.web.accounts.passwords import fits
 from shoal.web.accounts.totp import passes
 from shoal.web.accounts.users import named
 from shoal.web.errors import Refused
+from shoal.web.store.people import User
 from shoal.web.trail import record
 
 if TYPE_CHECKING:
@@ -20,23 +21,33 @@ WRONG = "The name, the password or the code is wrong: try again."
 
 def sign_in(here: Here, name: str, password: str, code: str, address: str) -> str:
     """The cookie of a new session; whatever was signed in before in this browser ends."""
-    with here.reading() as db:
-        attempts.refuse_locked(db, "address", address)
-        attempts.refuse_locked(db, "name", name)
-        user = named(db, name)
-    right = fits(user.password if user is not None else None, password)
-    keyring = here.keyring if user is not None and user.totp is not None else None
     with here.writing() as db:
-        user = named(db, name)
-        known = right and user is not None and user.active
-        if not known or user is None or not (keyring is None or passes(keyring, user, code)):
-            attempts.failed(db, "name", name)
-            attempts.failed(db, "address", address)
+        attempts.begin(db, "address", address)
+        attempts.begin(db, "name", name)
+        found = named(db, name)
+    right = fits(found.password if found is not None else None, password)
+    keyring = here.keyring if found is not None and found.totp is not None else None
+    with here.writing() as db:
+        # Locked, so that of two who send the same code at the same moment one comes too late.
+        user = None if found is None else db.get(User, found.id, with_for_update=True, populate_existing=True)
+        if not (right and user and user.active) or not (keyring is None or passes(keyring, user, code)):
             record(db, "nobody", "sign-in refused", known=user is not None)
             db.commit()
             raise Refused(401, "wrong", WRONG)
-        attempts.succeeded(db, "name", name)
+        attempts.forget(db, "name", name)
+        attempts.forgive(db, "address", address)
         record(db, user.name, "signed in")
         if here.session is not None:
             sessions.end(db, here.session.principal.proof)
         return sessions.begin(db, user, here.settings)
+
+
+def confirm(here: Here, password: str, where: str = "password") -> None:
+    """Have the password said again, without which a cookie alone would change an account or make a token."""
+    with here.writing() as db:
+        attempts.begin(db, "account", here.me.id)
+        kept = db.get_one(User, here.me.id).password
+    if not fits(kept, password):
+        raise Refused(403, "wrong", "The password is wrong: type it again.", where=where)
+    with here.writing() as db:
+        attempts.forget(db, "account", here.me.id)

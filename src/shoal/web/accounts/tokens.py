@@ -38,7 +38,9 @@ def make_token(db: Db, me: Principal, *, name: str, scopes: Collection[str], day
     expires = now(hours=24 * days)
     if me.via == "token":
         own = db.scalar(select(Token.expires).where(Token.hash == me.proof))
-        expires = min(expires, own or expires)
+        if own is None:  # revoked since it was looked at
+            raise missing()
+        expires = min(expires, own)
     proof = new_proof(PREFIX)
     row = Token(hash=hash_of(proof), user=me.id, name=name, scopes=sorted(scopes), expires=expires)
     db.add(row)

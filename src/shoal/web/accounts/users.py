@@ -57,16 +57,19 @@ def open_link(db: Db, proof: str) -> User:
 
 
 def use_link(db: Db, proof: str, password: str) -> User:
-    """Choose the password by a link, which ends all sessions and the link."""
+    """Choose the password by a link, which ends the second factor, all sessions, all tokens and the link.
+
+    The second factor goes no sooner: until then, the old password has to do with it.
+    """
     user = open_link(db, proof)
-    user.password = hashed(password)
+    user.password, user.totp = hashed(password), None
     db.execute(update(Link).where(Link.hash == hash_of(proof)).values(used=now()))
     end_all(db, user.id)
     return user
 
 
 def change(db: Db, user: User, *, role: str | None = None, active: bool | None = None) -> None:
-    """Another role, or an end to an account; one admin is always left. All sessions of the user end."""
+    """Another role, or an end to an account; one admin is always left. Sessions and tokens of the user end."""
     if role is not None and role not in ROLES:
         raise invalid(f"A role is one of: {', '.join(ROLES)}.", "role")
     stays = (role or user.role) == ADMIN and (user.active if active is None else active)

@@ -8,8 +8,9 @@ from fastapi import APIRouter, Form
 from starlette.responses import Response
 
 from shoal.web.accounts import totp
-from shoal.web.accounts.passwords import fits, hashed
+from shoal.web.accounts.passwords import hashed
 from shoal.web.accounts.sessions import end_all
+from shoal.web.accounts.signing_in import confirm
 from shoal.web.accounts.tokens import make_token, revoke, scopes_of, tokens_of
 from shoal.web.context import Here, needs
 from shoal.web.errors import Refused
@@ -33,14 +34,13 @@ def change_password(
     again: Annotated[str, Form(max_length=1024)] = "",
 ) -> Response:
     try:
+        confirm(here, old, "old")
+        if password != again:
+            raise Refused(422, "invalid", "The two passwords differ: type them again.", where="again")
+        new = hashed(password)
         with here.writing() as db:
-            user = db.get_one(User, here.me.id)
-            if not fits(user.password, old):
-                raise Refused(403, "wrong", "The old password is wrong: type it again.", where="old")
-            if password != again:
-                raise Refused(422, "invalid", "The two passwords differ: type them again.", where="again")
-            user.password = hashed(password)
-            end_all(db, user.id, but=here.me.proof)
+            db.get_one(User, here.me.id).password = new
+            end_all(db, here.me.id, but=here.me.proof)
             here.log(db, "password changed")
     except Refused as error:
         return _page(here, error=error)
@@ -60,9 +60,11 @@ def accept_second(
     here: Account,
     pending: Annotated[str, Form(max_length=4096)] = "",
     code: Annotated[str, Form(max_length=16)] = "",
+    password: Annotated[str, Form(max_length=1024)] = "",
 ) -> Response:
     keyring = here.keyring
     try:
+        confirm(here, password)
         with here.writing() as db:
             totp.accept(keyring, db.get_one(User, here.me.id), pending, code)
             here.log(db, "second factor set up")
@@ -74,11 +76,9 @@ def accept_second(
 @router.post("/account/second-factor/remove")
 def remove_second(here: Account, password: Annotated[str, Form(max_length=1024)] = "") -> Response:
     try:
+        confirm(here, password)
         with here.writing() as db:
-            user = db.get_one(User, here.me.id)
-            if not fits(user.password, password):
-                raise Refused(403, "wrong", "The password is wrong: type it again.", where="password")
-            user.totp = None
+            db.get_one(User, here.me.id).totp = None
             here.log(db, "second factor removed")
     except Refused as error:
         return _page(here, error=error)
@@ -91,8 +91,10 @@ def add_token(
     name: Annotated[str, Form(max_length=200)] = "",
     days: Annotated[float, Form()] = 90,
     scopes: Annotated[list[str] | None, Form()] = None,
+    password: Annotated[str, Form(max_length=1024)] = "",
 ) -> Response:
     try:
+        confirm(here, password)
         with here.writing() as db:
             row, proof = make_token(db, here.me, name=name, scopes=scopes or [], days=days)
             here.log(db, "token made", token=row.id)

@@ -37,10 +37,9 @@ def add(here: Manage, name: Annotated[str, Form()] = "", role: Annotated[str, Fo
 
 @router.post("/users/{user}/link")
 def renew(here: Manage) -> Response:
-    """A link by which somebody chooses a new password; a second factor goes with the old one."""
+    """A link by which somebody chooses a new password; a second factor goes with the old one, when it is used."""
     with here.writing() as db:
         user = db.get_one(User, here.named(User).id)
-        user.totp = None
         link = make_link(db, user)
         here.log(db, "link made", user=user.name)
     return _page(here, link=link, user=user)
