@@ -12,7 +12,7 @@ import pytest
 
 import shoal
 from shoal.cli.main import execute
-from shoal.errors import InputError, ParameterError, RecipeError, SchemaError
+from shoal.errors import GateError, InputError, ParameterError, RecipeError, SchemaError
 from shoal.grammar import parse_sample
 from shoal.io import batches
 from shoal.io.recipes import dump_recipe, parse_recipe
@@ -120,6 +120,41 @@ def test_two_releases_of_one_sample_cannot_be_laid_side_by_side() -> None:
     assert first.frame.height == second.frame.height == table.n
     assert first.released.table.row_keys.tolist() == second.released.table.row_keys.tolist()
     assert first.frame["illness"].to_list() != second.frame["illness"].to_list()
+
+
+NAMED = pl.DataFrame(
+    {
+        "name": [f"Zork{chr(97 + i // 26)}{chr(97 + i % 26)} Blim{chr(97 + i % 26)}" for i in range(200)],
+        "age": [20 + i % 4 for i in range(200)],
+        "illness": ["flu" if i % 3 else "cold" for i in range(200)],
+    }
+)
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_nobody_who_was_not_drawn_is_named_in_a_cell(engine: str, tmp_path) -> None:
+    """Friends of people who were drawn may not have been, and are in the source all the same."""
+    (tmp_path / "recipe.toml").write_text(
+        'seed = 5\nacknowledge = ["W-UNMODELLED:illness"]\n[source]\npath = "rows.csv"\n[sample]\nshare = 0.5\n'
+        '[roles]\nidentifiers = ["name"]\nquasi = ["age"]\nsensitive = ["illness"]\n[[models]]\nname = "k"\nk = 3\n'
+        f'[algorithm]\nname = "none"\n[engine]\nname = "{engine}"\n'
+    )
+    flags, _ = draw_sample(NAMED, Sampling(share=0.5), Keys.from_seed(5), subject=None, key=None)
+    friend = NAMED.filter(~flags)["name"][0]
+    seen = pl.Series(["cold"] * 200).scatter(np.flatnonzero(flags)[:1], friend)
+    NAMED.write_csv(tmp_path / "rows.csv")
+    run(tmp_path / "recipe.toml")
+    NAMED.with_columns(illness=seen).write_csv(tmp_path / "rows.csv")
+    with pytest.raises(GateError, match="1 cells of 'illness' hold somebody's 'name'"):
+        run(tmp_path / "recipe.toml", replace=True)
+
+
+def test_nobody_whose_row_was_dropped_is_named_in_a_cell() -> None:
+    ages = pl.Series([None, *NAMED["age"][1:]])
+    rows = NAMED.with_columns(age=ages, illness=NAMED["illness"].scatter([7], NAMED["name"][0]))
+    table = shoal.read(rows, identifiers=["name"], quasi=["age"], sensitive=["illness"], missing="drop")
+    with pytest.raises(GateError, match="1 cells of 'illness' hold somebody's 'name'"):
+        shoal.anonymize(table, models="k=3", algorithm="none", acknowledge=["W-UNMODELLED:illness"])
 
 
 def test_a_number_is_not_published_since_it_would_tell_how_many_were_suppressed() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +52,18 @@ class DrawnBatches:
             found = frame.filter(flags)
             if found.height:
                 yield found
+
+    def left_out(self, columns: Sequence[str], known: Mapping[str, pl.Series]) -> dict[str, pl.Series]:
+        """Different cells of some columns in the rows that were not drawn, with others that are known."""
+        found = dict(known)
+        start = 0
+        for frame in self.source.frames(columns) if columns else ():
+            others = frame.filter(pl.Series(~self.flags[start : start + frame.height]))
+            start += frame.height
+            for name in columns:
+                before = [found[name]] if name in found else []
+                found[name] = pl.concat([*before, others[name].drop_nulls().unique()]).unique()
+        return found
 
 
 def draw_batches(

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import polars as pl
+
 from shoal.errors import GateError, RefusalError
 from shoal.io.describe import Promised, uncoded_columns, whole_hierarchies, whole_policies
 from shoal.recoding.applied import Released
 from shoal.recoding.output import Output
 from shoal.recoding.publish import Published, behind_representatives
 from shoal.recoding.snap import grids
+from shoal.table.schema import Schema
 from shoal.table.table import held_dates
 from shoal.verify import gate
 from shoal.verify.types import Check, GateCase, GateReport, Verdict
@@ -58,9 +61,21 @@ def gate_case(
         hierarchies=whole_hierarchies(table.domain),
         policies=whole_policies(table.domain),
         grids=grids(table.domain),
+        left_out={} if table.dropped is None else hidden_of(roles, table.dropped.to_dict()),
         population=None if table.domain.population is None else table.domain.population.frame,
         population_counts=None if table.domain.population is None else table.domain.population.counts,
     )
+
+
+def hidden_of(roles: Schema, columns: Mapping[str, pl.Series]) -> dict[str, pl.Series]:
+    """Of some columns, those that say who somebody is."""
+    return {name: columns[name] for name in naming(roles) if name in columns}
+
+
+def naming(roles: Schema) -> list[str]:
+    """Columns that say who somebody is."""
+    people = [] if roles.subject is None else [roles.subject]
+    return list(dict.fromkeys([*roles.identifiers, *roles.pseudonym, *people]))
 
 
 def refusal_of(found: Sequence[Check], verdicts: Sequence[Verdict] = ()) -> GateError | RefusalError:

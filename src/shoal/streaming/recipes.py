@@ -20,6 +20,7 @@ from shoal.io.batches import Batches, PreparedBatches, open_batches
 from shoal.io.drawn import DrawnBatches, draw_batches
 from shoal.io.entries import memory_bytes
 from shoal.io.evidence import write_evidence
+from shoal.io.gating import naming
 from shoal.io.output import check_output, told
 from shoal.io.profiling import refuse_unfit
 from shoal.io.publication import BOUND, Holder, publish
@@ -313,8 +314,15 @@ def opened_on(
         progress=progress,
     ) as rows:  # fmt: skip
         refuse_unfit(recipe, rows.domain)
-        drawn = isinstance(source, DrawnBatches)
-        yield rows.knowing(replace(rows.domain, sample=source.sample)) if drawn else rows
+        yield _known(rows, source) if isinstance(source, DrawnBatches) else rows
+
+
+def _known(rows: KeptRows, source: DrawnBatches) -> KeptRows:
+    """Rows that know how they were drawn, and who was not."""
+    drawn = rows.knowing(replace(rows.domain, sample=source.sample))
+    others = source.left_out(naming(rows.domain.schema), rows.known.dropped)
+    drawn.known = replace(drawn.known, dropped=others)
+    return drawn
 
 
 def engine_of(recipe: Recipe, *, resume: bool = False) -> Any:

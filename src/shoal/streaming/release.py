@@ -29,7 +29,7 @@ from shoal.errors import GateError, InputError
 from shoal.evaluation.research import researched
 from shoal.io.describe import describe, uncoded_columns, whole_hierarchies, whole_policies
 from shoal.io.evidence import row_bytes
-from shoal.io.gating import refuse_failed, with_verdicts
+from shoal.io.gating import hidden_of, refuse_failed, with_verdicts
 from shoal.io.growing import Growing
 from shoal.io.manifest import manifest_bytes
 from shoal.io.sayable import sayable
@@ -348,6 +348,7 @@ class Judged:
             hierarchies=whole_hierarchies(domain),
             policies=whole_policies(domain),
             grids=grids(domain),
+            left_out=hidden_of(domain.schema, self.rows.known.dropped),
             population=None if domain.population is None else domain.population.frame,
             population_counts=None if domain.population is None else domain.population.counts,
         )

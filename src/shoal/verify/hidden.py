@@ -37,15 +37,23 @@ class Hidden:
     def read(self, hidden: Sequence[pl.Series], who: np.ndarray | None) -> None:
         """Take in the identifiers of some rows, and whose rows they are."""
         for one in hidden:
-            self._types[one.name] = one.dtype
-            texts = without_fraction(one) if one.dtype.is_numeric() else plain_texts(one)
-            frame = pl.DataFrame({"text": texts} | ({} if who is None else {"who": who})).drop_nulls("text")
-            counted = frame.group_by(frame.columns).agg(rows=pl.len())
-            self._texts.setdefault(one.name, Counts()).add(counted)
-            self._words.pop(one.name, None)
+            self._read(one, who)
             self._rows += len(one) if one is hidden[0] else 0
         if who is not None:
             self._people.see(pl.DataFrame({"who": who}))
+
+    def read_others(self, one: pl.Series, *, people: bool) -> None:
+        """Take in a column of rows that take no part; each different cell is taken for somebody's, of nobody seen."""
+        different = one.drop_nulls().unique(maintain_order=True)
+        self._read(different, -1 - np.arange(len(different)) if people else None)
+
+    def _read(self, one: pl.Series, who: np.ndarray | None) -> None:
+        self._types[one.name] = one.dtype
+        texts = without_fraction(one) if one.dtype.is_numeric() else plain_texts(one)
+        frame = pl.DataFrame({"text": texts} | ({} if who is None else {"who": who})).drop_nulls("text")
+        counted = frame.group_by(frame.columns).agg(rows=pl.len())
+        self._texts.setdefault(one.name, Counts()).add(counted)
+        self._words.pop(one.name, None)
 
     @property
     def names(self) -> list[str]:

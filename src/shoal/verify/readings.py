@@ -42,6 +42,8 @@ class Readings:
         self.tokens = [column.name for column in claims.columns if column.coded == "token"]
         self._people = Numbering() if people else None
         self.known, self.inputs = Hidden(), Inputs(claims, setting.grids)
+        for name, values in setting.left_out.items():
+            self.known.read_others(plain(values.alias(name).to_frame())[name], people=people)
         self.counting = [Counting(claims, gated=True, people=people)]
         # What models are asked of where quasi-identifiers are in several sets, one a set.
         self.sets: list[list[Counting]] = [[Counting(claims, gated=True, people=people)] for _ in claims.sets]

@@ -96,6 +96,8 @@ class Setting:
     grids
         Quasi-identifiers whose intervals must not end at values that few people have, each with the width of the grid
         that they end on instead, None where every value is common.
+    left_out
+        Identifiers, and people, of rows that were read and take no part, by column: no cell may hold them either.
     population, population_counts
         Combinations of quasi-identifiers in the population that the input was drawn from, as read, and how many people
         have each; None where no model asks for them.
@@ -112,6 +114,7 @@ class Setting:
     hierarchies: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
     policies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     grids: Mapping[str, float | None] = field(default_factory=dict)
+    left_out: Mapping[str, pl.Series] = field(default_factory=dict)
     population: pl.DataFrame | None = None
     population_counts: np.ndarray | None = None
 
