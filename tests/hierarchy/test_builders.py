@@ -101,7 +101,7 @@ class TestNumbers:
         refused(lambda: equal_width("age", ["1", text], [5]), "'age'", f"'{text}'", "no numbers")
 
     def test_the_same_number_twice(self) -> None:
-        refused(lambda: equal_width("age", ["1", "1.0"], [5]), "'1' and '1.0'", "same number")
+        refused(lambda: equal_width("age", ["1", "1.0"], [5]), "'1', '1.0'", "same number")
 
     def test_no_values(self) -> None:
         refused(lambda: equal_width("age", [], [5]), "'age'", "no values")

@@ -24,6 +24,7 @@ from shoal.hierarchy.checks import (
     falling,
     leaf,
     listed,
+    misplaced,
     number,
     numbers,
     plain,
@@ -175,7 +176,7 @@ def dates(name: str, values: Sequence[str], levels: Sequence[str] = _DATE_LEVELS
     texts = sorted(distinct(name, values))
     wrong = [text for text in texts if not _is_date(text)]
     if wrong:
-        raise HierarchyError(f"Values of '{name}' are no dates ({some(wrong)}): write them as 1975-03-31.")
+        raise misplaced(f"Values of '{name}' are no dates", wrong, "write them as 1975-03-31.")
     rows = [[text, *(_date_label(text, level) for level in chosen), ROOT] for text in texts]
     return _grow(name, rows, values, {"dates": chosen})
 
@@ -204,9 +205,7 @@ def ordered(name: str, values: Sequence[str], groups: Sequence[Mapping[str, Sequ
             placed.update(dict.fromkeys(texts, str(label)))
         absent = [text for text in order if text not in placed]
         if absent:
-            raise HierarchyError(
-                f"Values of '{name}' are in no group of level {level} ({some(absent)}): add them to one."
-            )
+            raise misplaced(f"Values of '{name}' are in no group of level {level}", absent, "add them to one.")
         for row in rows:
             row.append(placed[row[0]])
     return _grow(name, [[*row, ROOT] for row in rows], values)
@@ -268,10 +267,8 @@ def _check_covered(name: str, levels: list[list[Decimal]], pairs: list[tuple[Dec
     for level, edges in enumerate(levels, 1):
         outside = [text for value, text in pairs if not edges[0] <= value < edges[-1]]
         if outside:
-            raise HierarchyError(
-                f"Values of '{name}' lie outside the edges of level {level} ({some(outside)}): widen them, "
-                f"they go from {plain(edges[0])} up to, and not including, {plain(edges[-1])}."
-            )
+            told = f"widen them, they go from {plain(edges[0])} up to, and not including, {plain(edges[-1])}."
+            raise misplaced(f"Values of '{name}' lie outside the edges of level {level}", outside, told)
 
 
 def _interval(low: Decimal, high: Decimal, whole: bool) -> str:

@@ -16,6 +16,19 @@ _NUMBER = re.compile(r"[+-]?(\d{1,1000}(\.\d{0,1000})?|\.\d{1,1000})([eE][+-]?\d
 EXACT = Context(prec=8000)
 
 
+class ValuesError(HierarchyError):
+    """Values that a builder cannot place, and what is said of them where nobody may see them."""
+
+    unsaid: str = ""
+
+
+def misplaced(before: str, values: Sequence[str], after: str) -> ValuesError:
+    """The error that names some of the values, or how many they are."""
+    error = ValuesError(f"{before} ({some(values)}): {after}")
+    error.unsaid = f"{before} ({len(values):,} different ones): {after}"
+    return error
+
+
 def distinct(name: str, values: Sequence[str]) -> list[str]:
     """The values once each, without the missing one: it never belongs to a group."""
     texts = [text for text in dict.fromkeys(values) if text != MISSING]
@@ -29,15 +42,11 @@ def numbers(name: str, values: Sequence[str]) -> list[tuple[Decimal, str]]:
     texts = distinct(name, values)
     wrong = [text for text in texts if not _NUMBER.fullmatch(text)]
     if wrong:
-        raise HierarchyError(
-            f"Values of '{name}' are no numbers ({some(wrong)}): use prefix, groups or a file instead."
-        )
+        raise misplaced(f"Values of '{name}' are no numbers", wrong, "use prefix, groups or a file instead.")
     pairs = sorted((Decimal(text), text) for text in texts)
     for (low, text), (high, other) in pairwise(pairs):
         if low == high:
-            raise HierarchyError(
-                f"The values '{text}' and '{other}' of '{name}' are the same number: write them the same way."
-            )
+            raise misplaced(f"Values of '{name}' are the same number", [text, other], "write them the same way.")
     return pairs
 
 
