@@ -34,7 +34,7 @@ REQUIRE_ALL = os.environ.get("SHOAL_REQUIRE_ALL") == "1"
 
 # The first call of a kernel compiles it, which no deadline allows for; a required run has to be repeatable.
 settings.register_profile(
-    "shoal", max_examples=40, deadline=None, derandomize=REQUIRE_ALL, suppress_health_check=[HealthCheck.too_slow]
+    "shoal", max_examples=25, deadline=None, derandomize=REQUIRE_ALL, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("shoal")
 

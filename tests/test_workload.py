@@ -177,7 +177,7 @@ def test_the_users_weights_are_multiplied() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(1, 39), st.floats(0.01, 3.0)), min_size=1, max_size=5), st.booleans())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_every_price_pays_the_tolls_that_its_cell_crosses(given_cuts: list[tuple[int, float]], interval: bool) -> None:
     """Weighted prices of cells are what they were plus the tolls, in every table of prices there is."""
     plain = people(interval=interval)

@@ -17,7 +17,7 @@ from shoal.vault.registry import Registry
 COUNTS = st.lists(st.integers(0, 40), min_size=1, max_size=9).map(np.array)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(counts=COUNTS, m=st.integers(2, 5))
 def test_buckets_take_everybody_who_is_eligible(counts: np.ndarray, m: int) -> None:
     kept = eligible(counts, m)
@@ -41,7 +41,7 @@ def test_new_people_even_buckets_out_or_buckets_shrink() -> None:
     assert made.fresh.tolist() == [0, 1, 0, 1]  # one more of value 1 has to be made up
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 1000), times=st.lists(st.integers(1, 9), min_size=1, max_size=4))
 def test_groups_have_one_record_of_each_value(seed: int, times: list[int]) -> None:
     rng = np.random.default_rng(seed)

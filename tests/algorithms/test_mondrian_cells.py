@@ -58,14 +58,14 @@ def assert_same(one: Grouping, other: Grouping) -> None:
     assert one.notes == other.notes
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(lattices.cases(people=False), st.sampled_from(["best", "widest", "info-gain", "lsd"]), st.booleans(), st.data())
 def test_all_models_on_trees(case: lattices.Case, cut: str, fallback: bool, data: st.DataObject) -> None:
     target = {"lsd": "x", "info-gain": data.draw(st.sampled_from(["s", "x", "q0"]))}.get(cut)
     assert_same(*both_ways(case.problem(), cut=cut, target=target, fallback_lt=fallback))
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     random_tables.cases(rows=(1, 30), sensitive=(1, 2)),
     st.sampled_from(MODELS), CUTS, st.booleans(), st.sampled_from([0.0, 0.3]),

@@ -74,7 +74,7 @@ def _cells(problem: Problem, grouping: Grouping) -> list[Any]:
     return [cells.take(released.classes[rows]) for cells in released.cells.values()]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     seed=st.integers(0, 10_000), n=st.integers(4, 90), models=st.sampled_from(MODELS), zone=st.integers(1, 6),
     subjects=st.booleans(), measure=st.sampled_from(POLISHED), rounds=st.integers(1, 4), flat=st.booleans(),
@@ -181,7 +181,7 @@ def test_neighbours_on_the_move_in_another_zone_are_looked_at_again() -> None:
     assert found[0] == found[1]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10_000), n=st.integers(2, 40), flat=st.booleans())
 def test_neighbours_within_the_window_are_the_nearest(seed: int, n: int, flat: bool) -> None:
     table = people(seed, n, hierarchy=not flat)

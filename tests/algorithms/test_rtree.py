@@ -106,7 +106,7 @@ class Incremental:
         return self.leaves(node.sides[0]) | self.leaves(node.sides[1])
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(case=cases(rows=(1, 24)), k=st.integers(2, 4), more=st.integers(0, 6))
 def test_leaves_are_those_of_a_tree_that_takes_records_one_by_one(case: Case, k: int, more: int) -> None:
     tree = Incremental(case, k, 2 * k - 1 + more)

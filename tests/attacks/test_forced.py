@@ -126,7 +126,7 @@ def test_deduced_splits_hold_in_every_table_that_leads_to_the_release() -> None:
     assert deduced > 100
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(2, 6), st.integers(1, 3)), min_size=1, max_size=3),
     st.integers(2, 3),
@@ -151,7 +151,7 @@ def test_least_rows_are_those_of_all_ways_to_split(shapes: list[tuple[int, int]]
             assert found[place] == min(min(split[place]) for split in good)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(1, 3))
 def test_ways_are_weighed_as_if_all_combinations_were_listed(seed: int, classes: int, bits: int) -> None:
     rng = np.random.default_rng(seed)

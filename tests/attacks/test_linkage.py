@@ -132,7 +132,7 @@ def test_records_that_stand_alone_are_found(share: float) -> None:
         assert unique.beats
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(frames(max_rows=40, people=False), st.integers(2, 4), st.sampled_from(["mondrian", "k-members"]))
 def test_gated_releases_keep_the_attacker_within_their_promises(drawn: Any, k: int, algorithm: str) -> None:
     frame, roles = drawn

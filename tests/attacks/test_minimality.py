@@ -92,7 +92,7 @@ def test_many_possible_reasons_tell_little() -> None:
     assert made.low <= (made.baseline or 0.0) <= made.high
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(cases(MODELS[:8], rows=14, people=False))
 def test_the_truth_is_always_among_the_assignments_that_fit(case: Any) -> None:
     """An optimal release was forced by what is true, so the attacker never excludes it."""
@@ -159,7 +159,7 @@ def test_one_class_that_had_to_split_is_downcoded_and_two_are_not() -> None:
     assert figures(found(limit, "downcoding"))["downcoding"].value == pytest.approx(4 / 8)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(cases(MODELS[:2], rows=25, people=False), st.sampled_from(ALGORITHMS))
 def test_what_is_deduced_is_true(case: Any, algorithm: str) -> None:
     try:

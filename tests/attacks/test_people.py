@@ -67,7 +67,7 @@ def test_without_the_subjects_of_records_people_still_count_once() -> None:
     assert found["linkage-unique"].value == pytest.approx(1 / 2)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(1, 12), st.integers(1, 4))
 def test_linkage_is_the_plain_way(seed: int, rows: int, many: int) -> None:
     rng = np.random.default_rng(seed)

@@ -33,7 +33,7 @@ def by_name(figures: list[AttackFigure]) -> dict[str, AttackFigure]:
     return {one.name: one for one in figures}
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(releases())
 def test_linkage_is_the_sum_over_released_records(described: Randomised) -> None:
     naive, values = Naive(described), described.table.frame["s"].to_list()
@@ -69,7 +69,7 @@ def test_linkage_is_the_sum_over_released_records(described: Randomised) -> None
     assert found["linkage-raw:s"].value == pytest.approx(sum(best.values()) / naive.n)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(releases())
 def test_recovered_and_unchanged(described: Randomised) -> None:
     naive = Naive(described)

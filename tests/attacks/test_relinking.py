@@ -54,7 +54,7 @@ def naive(table: Table, ids: np.ndarray) -> float:
     return success / len(rows)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(2, 30), st.integers(1, 6))
 def test_the_guess_is_naive_bayes(seed: int, n: int, groups: int) -> None:
     rng = np.random.default_rng(seed)

@@ -65,14 +65,14 @@ def same(one: GroupStats, other: GroupStats) -> None:
             assert getattr(mine, name).tolist() == getattr(theirs, name).tolist(), (key, name)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(cases(), st.sampled_from(METHODS), st.sampled_from([0.0, 0.3, 1.0]), st.booleans())
 def test_every_engine_leads_to_the_same_release(case: Case, spec: dict[str, Any], limit: float, pairs: bool) -> None:
     """The search, its classes after suppression, what is judged of them, and every figure of every measure."""
     _compare(Case(case.table, [*case.specs, TUPLE]) if pairs else case, spec, limit)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(cases(people=False), st.sampled_from(MONDRIAN), st.sampled_from([0.0, 0.3]), st.booleans())
 def test_so_does_mondrian_where_equal_rows_stay_together(
     case: Case, spec: dict[str, Any], limit: float, pairs: bool
@@ -97,7 +97,7 @@ def _compare(case: Case, spec: dict[str, Any], limit: float) -> None:
         assert repr(report(one, judge)) == repr(report(other, judge))
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(cases(), st.data())
 def test_every_engine_counts_alike(case: Case, data: st.DataObject) -> None:
     """Everything that is asked of rows, on every kind of class map."""

@@ -39,7 +39,7 @@ def test_every_kind_of_fault_is_found(rows: list[list[str]], kinds: list[str]) -
 LABELS = st.sampled_from(["a", "b", "c", "x", "y", "z", "*", MISSING, "x "])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(st.lists(st.lists(LABELS, min_size=1, max_size=4), min_size=1, max_size=6))
 def test_faults_are_found_where_no_hierarchy_can_be_made_and_only_there(rows: list[list[str]]) -> None:
     found = find_faults("v", rows)

@@ -122,7 +122,7 @@ VALUES = st.one_of(
 )
 
 
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(values=VALUES, seed=st.integers(0, 9))
 def test_whatever_is_proposed_can_be_built_from_its_description(values: list[str], seed: int) -> None:
     draw = random.Random(seed)

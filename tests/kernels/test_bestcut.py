@@ -50,13 +50,13 @@ def assert_priced(case: Case, k: int) -> None:
     assert allowed == pytest.approx(expected, abs=1e-9)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(cases(rows=(1, 14), sensitive=(0, 0)), st.integers(1, 4))
 def test_best_cuts_price_every_cut_between_two_values(case: Case, k: int) -> None:
     assert_priced(case, k)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(cases(rows=(1, 14), sensitive=(0, 0)), st.integers(1, 4))
 def test_cells_are_cut_as_their_rows_are(case: Case, k: int) -> None:
     table = case.table()

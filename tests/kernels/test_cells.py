@@ -43,7 +43,7 @@ def exact_ticks(columns: list[NaiveColumn], rows: list[int], p: Prices) -> Fract
     return p.one * sum((w * s for w, s in zip(weights, spreads, strict=True)), Fraction(0)) / sum(weights)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(cases(sensitive=(0, 0), missing=False))
 def test_tree_prices_follow_the_lowest_common_ancestor(case: Case) -> None:
     table = case.table()
@@ -124,7 +124,7 @@ def test_weights_below_nothing_count_in_favour() -> None:
     assert cells_of(p, 1, np.array([1]), np.array([2]))[0] == -p.one / 16
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(cases(sensitive=(0, 0)))
 def test_the_mean_price_knows_no_weights(case: Case) -> None:
     p = prices_of(case.table().domain)

@@ -108,7 +108,7 @@ def test_the_number_of_cores_changes_nothing() -> None:
         assert np.array_equal(one, many)
 
 
-@settings(max_examples=25)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1))
 def test_ids_do_not_depend_on_what_codes_are_called(seed: int) -> None:
     """Renaming the codes of a column leaves the groups as they were."""
@@ -120,7 +120,7 @@ def test_ids_do_not_depend_on_what_codes_are_called(seed: int) -> None:
     assert np.array_equal(one, other)
 
 
-@settings(max_examples=25)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 60))
 def test_few_rows_are_counted_one_by_one(seed: int, columns: int, card: int) -> None:
     codes = np.random.default_rng(seed).integers(0, card, (columns, 300)).astype(np.int32)

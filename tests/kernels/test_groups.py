@@ -71,7 +71,7 @@ def drawn(data: st.DataObject) -> tuple[Case, np.ndarray]:
     return case, np.array(labels)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_prices_and_prices_without_each_member(data: st.DataObject) -> None:
     case, labels = drawn(data)
@@ -87,7 +87,7 @@ def test_prices_and_prices_without_each_member(data: st.DataObject) -> None:
                 assert groups.bare[r] == pytest.approx(float(exact_ticks(columns, rest, p)), abs=len(columns) / 2)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.data())
 def test_leaving_and_joining_in_any_order(data: st.DataObject) -> None:
     case, labels = drawn(data)
@@ -106,7 +106,7 @@ def test_leaving_and_joining_in_any_order(data: st.DataObject) -> None:
     assert (groups.bare == fresh.bare).all()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.data())
 def test_unions_and_nearest_groups(data: st.DataObject) -> None:
     case, labels = drawn(data)
@@ -154,7 +154,7 @@ def test_shuffle_is_a_permutation_that_its_seed_decides() -> None:
     assert len(set(turns)) == 50
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.data())
 def test_growing_takes_the_cheapest_record_each_time(data: st.DataObject) -> None:
     case = data.draw(cases(sensitive=(0, 0)))

@@ -41,7 +41,7 @@ def test_shares(node: int, guard: int) -> None:
     assert share(NODES, node, guard) == len(LEAVES[node] & LEAVES[guard]) / len(LEAVES[node])
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(st.lists(st.integers(0, 7), min_size=1, max_size=5), st.integers(0, 7), st.data())
 def test_breaches_are_the_enumerated_ones(nodes: list[int], guard: int, data: Any) -> None:
     mine = data.draw(st.integers(1, len(nodes)))
@@ -53,7 +53,7 @@ def test_breaches_are_the_enumerated_ones(nodes: list[int], guard: int, data: An
     assert found == pytest.approx(enumerated(nodes, guard, mine), abs=1e-12)
 
 
-@settings(max_examples=75)
+@settings(max_examples=40)
 @given(st.data())
 def test_lifting_ends_below_p_and_only_lifts(data: Any) -> None:
     n = data.draw(st.integers(1, 12))

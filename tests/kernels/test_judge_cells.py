@@ -13,7 +13,7 @@ from shoal.table.classmap import Cells
 from tests.algorithms.lattice.lattices import MODELS, Case, cases
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(cases([specs for specs in MODELS if len(specs) > 1 or "on" in specs[0]], people=False), st.data())
 def test_cells_are_judged_as_their_rows_are(case: Case, data: st.DataObject) -> None:
     problem = case.problem()

@@ -16,7 +16,7 @@ def median_of(codes: np.ndarray, lo: int, hi: int, limits: tuple, weights: np.nd
     return lower_median(codes, lo, hi, 0, limits, weights)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(st.lists(st.one_of(st.integers(0, 3), st.integers(0, 10**9)), min_size=1, max_size=9))
 def test_medians_of_codes_near_and_far(values: list[int]) -> None:
     """Codes far apart are found by halving their range, others by counting."""
@@ -26,7 +26,7 @@ def test_medians_of_codes_near_and_far(values: list[int]) -> None:
     assert found == (median, sum(value < median for value in values))
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(
     st.lists(
         st.tuples(st.one_of(st.integers(0, 3), st.integers(0, 10**9)), st.integers(1, 5)), min_size=1, max_size=9

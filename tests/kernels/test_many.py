@@ -74,7 +74,7 @@ def make_table(rng: np.random.Generator, n: int, missing: bool) -> Table:
     return with_crowd(table, 3)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 999), n=st.sampled_from([5, 40, 400]), groups=st.sampled_from([2, 5, 200]),
     missing=st.booleans(), loss=st.sampled_from(["spread", "penalty"]),

@@ -55,7 +55,7 @@ def subspaces(case: Case, size: int, raw: bool, dtype: type = np.int16) -> list[
     return [order[a:b].tolist() for a, b in zip(starts[:-1], starts[1:], strict=True)]
 
 
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     case=cases(rows=(1, 30), sensitive=(0, 0)),
     size=st.integers(1, 8),

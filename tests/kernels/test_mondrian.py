@@ -148,7 +148,7 @@ SPECS: dict[str, dict[str, Any]] = {
 }
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(
     case=cases(rows=(1, 14), sensitive=(1, 1), sensitive_kinds=["integer"], non_answers=False),
     k=st.integers(2, 4),
@@ -195,7 +195,7 @@ def test_sharing_the_work_out_changes_nothing(cut: str, mode: str) -> None:
     assert found[0] == found[1]
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6))
 def test_relaxed_parts_are_smaller_than_2k_unless_all_alike(seed: int, k: int) -> None:
     rng = np.random.default_rng(seed)

@@ -52,7 +52,7 @@ def grown_by(p: Prices, codes: np.ndarray, group: np.ndarray, others: np.ndarray
     return out
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_growing_equals_pricing_from_scratch(data: st.DataObject) -> None:
     case = data.draw(cases(sensitive=(0, 0)))
@@ -67,7 +67,7 @@ def test_growing_equals_pricing_from_scratch(data: st.DataObject) -> None:
         assert total == pytest.approx(float(exact_ticks(columns, rows[:size], p)), abs=len(columns) / 2)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(case=cases(rows=(2, 14), sensitive=(0, 0)), data=st.data())
 def test_many_at_once_cost_what_each_costs(case: Any, data: st.DataObject) -> None:
     table = case.table()
@@ -80,7 +80,7 @@ def test_many_at_once_cost_what_each_costs(case: Any, data: st.DataObject) -> No
         assert ticks == grow_groups(p, codes, np.array([*group, row]))[2][-1, 1]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(case=cases(rows=(1, 12), sensitive=(0, 0), missing=False), data=st.data())
 def test_unknown_values_leave_a_cell_as_it_is(case: Any, data: st.DataObject) -> None:
     """A group costs what its known values do, wherever the unknown ones come in."""

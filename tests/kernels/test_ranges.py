@@ -56,14 +56,14 @@ def pairs(
     return pair_share(codes, counts, float(counts.sum()), kind, scale, full, tree, CARD)
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(histograms(), axes(shuffled=False), st.sampled_from([11.0, 20.0, 0.0]))
 def test_pairs_by_position(group: Counts, drawn: tuple[list[int], Ranges], width: float) -> None:
     expected = naive_pairs(group, *drawn, lambda a, b: 1 - abs(PLACES[a] - PLACES[b]) / width if width else 1.0)
     assert pairs(group, *drawn, POSITIONS, width, PLACES) == pytest.approx(expected, abs=1e-12)
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(histograms(), axes(shuffled=False), hierarchy_rows())
 def test_pairs_in_a_tree(group: Counts, drawn: tuple[list[int], Ranges], rows: list[list[str]]) -> None:
     tree = Hierarchy.from_rows("s", rows)
@@ -77,14 +77,14 @@ def test_pairs_in_a_tree(group: Counts, drawn: tuple[list[int], Ranges], rows: l
     assert found == pytest.approx(naive_pairs(group, *drawn, close), abs=1e-12)
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(histograms(), axes(shuffled=True), st.sampled_from([5.0, 1.0, 0.0]))
 def test_pairs_of_categories(group: Counts, drawn: tuple[list[int], Ranges], scale: float) -> None:
     expected = naive_pairs(group, *drawn, lambda a, b: 1.0 if a == b or not scale else 1 - 1 / scale)
     assert pairs(group, *drawn, EQUAL, scale, []) == pytest.approx(expected, abs=1e-12)
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(histograms(), axes(shuffled=True), st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=3))
 def test_share_in_one_range(group: Counts, drawn: tuple[list[int], Ranges], more: Ranges) -> None:
     """The largest share is over all ranges of the policy, whether or not a value in the group owns it."""

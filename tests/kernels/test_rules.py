@@ -178,7 +178,7 @@ def test_divergence_from_a_table_without_the_value_is_infinite() -> None:
     assert value(one_rule(kernel.KL, kernel.AT_MOST, ref=[1.0, 0, 0, 0, 0, 0]), {0: 1, 3: 1}) == math.inf
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(group_and_table())
 def test_ordered_distance(drawn: tuple[Counts, Counts]) -> None:
     group, table = drawn
@@ -186,7 +186,7 @@ def test_ordered_distance(drawn: tuple[Counts, Counts]) -> None:
     assert value(rule, group) == pytest.approx(ordered_distance(group, table), abs=1e-12)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(group_and_table(), hierarchy_rows())
 def test_tree_distance(drawn: tuple[Counts, Counts], rows: list[list[str]]) -> None:
     group, table = drawn
@@ -249,7 +249,7 @@ def without(counts: Counts, unknown: Sequence[int]) -> Counts:
     return {code: count for code, count in counts.items() if not unknown[code]}
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(
     group_and_table(),
     st.lists(st.integers(0, 1), min_size=CARD, max_size=CARD),
@@ -322,7 +322,7 @@ def counted(class_: list[set[int]]) -> Counts:
     return {code: sum(code in has for has in class_) for code in set().union(*class_)}
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(persons(), st.lists(st.integers(0, 1), min_size=CARD, max_size=CARD), st.sampled_from(sorted(DIVERSITIES)))
 def test_a_value_that_everybody_has_is_all_that_a_diversity_sees(
     class_: list[set[int]], unknown: list[int], name: str

@@ -30,7 +30,7 @@ MODELS: list[list[dict[str, Any]]] = [
 ]
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.data(), st.sampled_from(MODELS), st.booleans())
 def test_segments_are_judged_as_groups_are(
     data: st.DataObject, specs: list[dict[str, Any]], people: bool

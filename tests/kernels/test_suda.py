@@ -56,7 +56,7 @@ def tables(draw: st.DrawFn, people: bool) -> tuple[np.ndarray, np.ndarray]:
     return np.array(distinct, dtype=np.int32).T.copy(), np.array(owner, dtype=np.int32)
 
 
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(tables(people=False), st.integers(1, 5))
 def test_records(table: tuple[np.ndarray, np.ndarray], most: int) -> None:
     codes, owner = table
@@ -64,7 +64,7 @@ def test_records(table: tuple[np.ndarray, np.ndarray], most: int) -> None:
     assert search(codes, owner, most) == naive(codes, owner, most)
 
 
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(tables(people=True), st.integers(1, 5))
 def test_people_with_several_combinations(table: tuple[np.ndarray, np.ndarray], most: int) -> None:
     codes, owner = table

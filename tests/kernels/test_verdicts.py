@@ -27,7 +27,7 @@ def within(counts: np.ndarray, shares: np.ndarray, t: float) -> bool:
     return float(np.abs(counts / counts.sum() - shares).sum()) / 2 <= t + 1e-9
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(SEEDS)
 def test_no_part_of_a_class_that_is_near_enough_is_larger(seed: int) -> None:
     """Of all parts of a class; and were rows divisible, one part as large would be near enough."""
@@ -78,7 +78,7 @@ def test_what_is_lost_within_a_lost_class_counts_once() -> None:
     assert gone.tolist() == [0, 0, 0, 5]
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(SEEDS, st.sampled_from([2, 40, 1 << 20]))
 def test_classes_are_numbered_as_they_first_come(seed: int, card: int) -> None:
     """Where keys are slots of their own, and where they are hashed, of 32 bits and of 64."""

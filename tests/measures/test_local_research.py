@@ -28,7 +28,7 @@ def groups(*ids: int) -> Grouping:
     return Grouping(ids=np.array(ids, dtype=np.int32), groups=max(ids) + 1)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(st.data())
 def test_classes_of_one_level_are_worth_what_the_level_is(data: st.DataObject) -> None:
     """Every value occurs, and every group is a whole node of the level, published as such."""

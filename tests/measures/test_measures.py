@@ -64,7 +64,7 @@ def test_the_contract_covers_what_is_registered() -> None:
     assert set(NaiveRelease(case, [0]).measures()) == set(DEFINED) <= set(MEASURES)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(releases())
 def test_every_measure_keeps_its_bounds(drawn: tuple[Case, np.ndarray]) -> None:
     released = grouped(*drawn)
@@ -72,7 +72,7 @@ def test_every_measure_keeps_its_bounds(drawn: tuple[Case, np.ndarray]) -> None:
         assert_bounded(price(released, name))
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(releases())
 def test_measures_equal_their_definitions(drawn: tuple[Case, np.ndarray]) -> None:
     case, ids = drawn
@@ -88,7 +88,7 @@ def test_measures_equal_their_definitions(drawn: tuple[Case, np.ndarray]) -> Non
             assert found.value == pytest.approx(expected, rel=1e-9, abs=1e-9), name
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(releases())
 def test_um_and_the_tuple_weighted_mean_stand_side_by_side(drawn: tuple[Case, np.ndarray]) -> None:
     case, ids = drawn
@@ -103,7 +103,7 @@ def test_um_and_the_tuple_weighted_mean_stand_side_by_side(drawn: tuple[Case, np
     assert found.also["tuple-weighted"] == pytest.approx(weighted, abs=1e-9)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(st.data())
 def test_full_domain_releases(data: st.DataObject) -> None:
     case = data.draw(cases())
@@ -166,7 +166,7 @@ def test_everything_suppressed_of_real_numbers(name: str, expected: float | None
     assert price(released, name).value == expected
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(releases(rows=(2, 14)))
 def test_suppressing_a_record_more_never_pays(drawn: tuple[Case, np.ndarray]) -> None:
     """A suppressed record is priced fully: no loss measure falls when a whole class goes."""

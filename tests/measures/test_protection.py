@@ -63,7 +63,7 @@ def apart(case: Case, name: str) -> Callable[[list[Any]], float]:
     return share
 
 
-@settings(max_examples=75)
+@settings(max_examples=40)
 @given(st.data())
 def test_measures_equal_their_definitions(data: st.DataObject) -> None:
     case = data.draw(cases(sensitive=(1, 2), quasi=(1, 2)))
@@ -111,7 +111,7 @@ def test_measures_equal_their_definitions(data: st.DataObject) -> None:
     assert found["range-diversity"].also["worst range confidence"] >= max(shares) - 1e-9
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.data())
 def test_the_worst_class_loses_at_least_the_mean(data: st.DataObject) -> None:
     case = data.draw(cases())

@@ -89,7 +89,7 @@ def score(described: Randomised, name: str, **parameters: Any) -> Score:
     return load("measure", name)(**parameters).score(stats_of(described))
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(releases())
 def test_posterior_is_bayes(described: Randomised) -> None:
     naive, known = Naive(described), posterior(described)
@@ -108,7 +108,7 @@ def test_posterior_is_bayes(described: Randomised) -> None:
     assert value.also["mean"] == pytest.approx(top.mean())
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(releases(), st.integers(0, 100))
 def test_candidates_of_one_vector(described: Randomised, pick: int) -> None:
     naive = Naive(described)
@@ -124,7 +124,7 @@ def test_candidates_of_one_vector(described: Randomised, pick: int) -> None:
     assert frame["probability"].sum() == pytest.approx(1.0)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(releases())
 def test_gamma_is_the_largest_ratio(described: Randomised) -> None:
     naive, found = Naive(described), amplification(described)
@@ -143,7 +143,7 @@ def test_gamma_is_the_largest_ratio(described: Randomised) -> None:
     assert value.also["finite"] == pytest.approx(found.finite.max())
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(releases(one=True))
 def test_gamma_with_the_prior(described: Randomised) -> None:
     naive, found = Naive(described), amplification_with_prior(described)
@@ -156,7 +156,7 @@ def test_gamma_with_the_prior(described: Randomised) -> None:
             assert found.finite[described.released_of[i]] == pytest.approx(max(ratios, default=1.0))
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(releases(), st.data())
 def test_bias_is_exact(described: Randomised, data: st.DataObject) -> None:
     naive = Naive(described)

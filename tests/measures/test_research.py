@@ -106,7 +106,7 @@ def valued_columns(draw: st.DrawFn) -> tuple[str, list[list[str]], list[str], li
     return kind, rows, cells, [{"column": "q"} | rule for rule in rules]
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(valued_columns())
 def test_level_values_follow_the_definition(drawn: Any) -> None:
     kind, rows, cells, rules = drawn
@@ -197,7 +197,7 @@ def test_associations_of_every_pair_of_kinds() -> None:
     assert association_weights(table.quasi[:1], {}).tolist() == [1.0]
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("xyz")), min_size=1, max_size=20))
 def test_cramers_v_from_its_table(rows: list[tuple[str, str]]) -> None:
     table = read(pl.DataFrame(rows, schema=["a", "b"], orient="row"), quasi=["a", "b"])

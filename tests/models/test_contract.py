@@ -84,7 +84,7 @@ def test_crowding_is_not_kept_by_merging() -> None:
 
 
 @pytest.mark.parametrize("spec", [s for s in ALL if make("model", s).inherited], ids=named)
-@settings(max_examples=25)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_failing_is_inherited_where_it_is_declared_to_be(data: st.DataObject, spec: dict[str, Any]) -> None:
     """``inherited``: no part of a failing class satisfies the model."""
@@ -145,7 +145,7 @@ def test_figures_are_the_verifiers(data: st.DataObject, spec: dict[str, Any], pe
     compare(table, data.draw(groupings(case.n)), spec)
 
 
-@settings(max_examples=25, phases=[Phase.generate])
+@settings(max_examples=20, phases=[Phase.generate])
 @given(st.data(), st.sampled_from([0.5, 0.8]), st.booleans())
 def test_max_range_figures_are_the_verifiers(data: st.DataObject, limit: float, people: bool) -> None:
     case = data.draw(case_for("max-range", subjects=people))

@@ -70,7 +70,7 @@ def history_of(signatures: list[list[str] | None]) -> History:
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_both_judges_agree_with_the_definition(data: st.DataObject) -> None:
     n = data.draw(st.integers(2, 9))

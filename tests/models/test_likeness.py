@@ -84,7 +84,7 @@ def naive(model: dict[str, Any], group: list[str], table: list[str]) -> float:
     return max(own[v] / (shares[v] * (1 + bound[v])) for v in shares)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=6), min_size=1, max_size=4))
 def test_figures_are_those_of_the_definition(classes: list[list[str]]) -> None:
     table = [value for group in classes for value in group]

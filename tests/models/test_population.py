@@ -88,7 +88,7 @@ def naive(cells: dict[str, Any], people: pl.DataFrame) -> int:
     return sum(all(inside(str(cells[name]), row[name]) for name in cells) for row in people.iter_rows(named=True))
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 9), st.sampled_from("abc")), min_size=3, max_size=20), st.data())
 def test_counts_are_those_of_the_released_cells(rows: list[tuple[int, str]], data: st.DataObject) -> None:
     people = pl.DataFrame({"n": [n for n, _ in rows], "q": [q for _, q in rows]})
@@ -111,7 +111,7 @@ def odds(texts: dict[str, Any], sizes: list[int], people: pl.DataFrame) -> list[
     return [max(sum(shares[g] for g in mine) for mine in matched if at in mine) for at in range(len(sizes))]
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 9), st.sampled_from("abc")), min_size=4, max_size=20), st.data())
 def test_shares_of_all_classes_that_somebody_matches_add_up(rows: list[tuple[int, str]], data: st.DataObject) -> None:
     people = pl.DataFrame({"n": [n for n, _ in rows], "q": [q for _, q in rows]})
@@ -167,7 +167,7 @@ def test_the_size_that_speaks_for_k_people(k: int, fraction: float, size: int) -
     assert too_few(size, model) == pytest.approx(beyond[1], abs=1e-9)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.integers(2, 60), st.floats(0.01, 1.0), st.floats(0.001, 0.5))
 def test_both_estimate_the_same_size(k: int, fraction: float, significance: float) -> None:
     model = {"name": "k-map", "k": k, "fraction": fraction, "significance": significance}

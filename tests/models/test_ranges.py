@@ -65,7 +65,7 @@ def with_policies(data: st.DataObject, case: Case) -> Table:
     return set_policies(case.table(), {name: data.draw(policies(case, name)) for name in case.sensitive})
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.data(), st.sampled_from(["range-diversity", "range-confidence"]), st.booleans())
 def test_figures_are_the_verifiers_whatever_the_policy(data: st.DataObject, name: str, people: bool) -> None:
     case = data.draw(cases(sensitive=(1, 2), quasi=(1, 2), subjects=people))
@@ -73,7 +73,7 @@ def test_figures_are_the_verifiers_whatever_the_policy(data: st.DataObject, name
     compare(table, data.draw(groupings(case.n)), {"name": name, "p": data.draw(st.sampled_from([0.3, 0.5, 0.8]))})
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.data())
 def test_declared_domains_are_measured_against(data: st.DataObject) -> None:
     values = data.draw(st.lists(st.integers(0, 40), min_size=2, max_size=12))
@@ -87,7 +87,7 @@ def test_declared_domains_are_measured_against(data: st.DataObject) -> None:
     assert whole.worst == pytest.approx(expected)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.data(), st.sampled_from(["range-diversity", "range-confidence"]))
 def test_merging_keeps_what_it_is_said_to_keep(data: st.DataObject, name: str) -> None:
     case = data.draw(cases(sensitive=(1, 1), quasi=(1, 1), rows=(4, 14)))
@@ -129,7 +129,7 @@ def test_searches_that_prune_refuse_a_policy_that_is_no_partition() -> None:
     assert shoal.anonymize(table, algorithm="optimal", models=models).verdict[1].holds
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(st.data())
 def test_splitting_keeps_small_cells_small(data: st.DataObject) -> None:
     case = data.draw(cases(quasi=(1, 3), sensitive=(0, 1)))
@@ -152,7 +152,7 @@ def test_cells_are_judged_after_recoding_and_failing_classes_go() -> None:
         shoal.anonymize(table, algorithm="mondrian", models=models, acknowledge=["W-TIGHT"])
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(st.data(), st.sampled_from(["optimal", "top-down-subtree"]), st.booleans())
 def test_searches_in_hierarchies_judge_cells(data: st.DataObject, algorithm: str, people: bool) -> None:
     """They give up only where no node of the lattice would do, and what they give passes the gate."""

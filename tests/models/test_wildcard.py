@@ -52,7 +52,7 @@ def plainly(frame: pl.DataFrame) -> list[int]:
     ]
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10_000), rows=st.integers(2, 14), k=st.integers(2, 6))
 def test_figures_are_the_verifiers_and_plain_ones(seed: int, rows: int, k: int) -> None:
     released = starred(table(rows, seed), seed)

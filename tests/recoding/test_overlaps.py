@@ -86,7 +86,7 @@ def table_of(kind: str, cells: list[Any]) -> Table:
     )
 
 
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(kind=st.sampled_from(list(KINDS)), data=st.data())
 def test_the_report_is_that_of_all_pairs(kind: str, data: st.DataObject) -> None:
     known = st.sampled_from(KINDS[kind][0])

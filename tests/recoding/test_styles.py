@@ -53,7 +53,7 @@ def styled_settings(frame: pl.DataFrame, roles: dict[str, Any], style: str) -> d
 # Whole releases
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(case=frames(max_rows=25), style=st.sampled_from(STYLES), star=st.booleans(), people=st.booleans())
 def test_releases_of_every_style_cover_and_verify(case: Any, style: str, star: bool, people: bool) -> None:
     frame, roles = case

@@ -207,7 +207,7 @@ def test_ranges_of_a_policy() -> None:
     assert found["confidence income"].value == 1
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(frames(max_rows=25), st.floats(0.01, 1.0), st.data())
 def test_what_always_holds(made: tuple[pl.DataFrame, dict[str, Any]], fraction: float, data: st.DataObject) -> None:
     frame, roles = made
@@ -239,7 +239,7 @@ def test_what_always_holds(made: tuple[pl.DataFrame, dict[str, Any]], fraction: 
             assert coarse[name] <= found[name] + 1e-12
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(frames(max_rows=20, people=False))
 def test_a_table_is_its_own_population(made: tuple[pl.DataFrame, dict[str, Any]]) -> None:
     frame, roles = made

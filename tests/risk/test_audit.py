@@ -158,7 +158,7 @@ def assert_same(figures: AuditFigures, expected: dict[str, Any]) -> None:
             assert getattr(mine, figure) == pytest.approx(value, nan_ok=True, abs=1e-12), (name, figure)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(files())
 def test_missing_as_a_value_of_its_own(file: File) -> None:
     found = file.audit()
@@ -167,7 +167,7 @@ def test_missing_as_a_value_of_its_own(file: File) -> None:
     assert_same(found.own_value, naive(file, wildcard=False))
 
 
-@settings(max_examples=75)
+@settings(max_examples=40)
 @given(files())
 def test_missing_as_a_wildcard(file: File) -> None:
     found = file.audit()

@@ -94,7 +94,7 @@ def test_nobody_is_unique_among_large_classes() -> None:
     assert estimates(classes)["pitman"].value < 0.01
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=40), st.floats(0.01, 1.0))
 def test_bounds(sizes: list[int], fraction: float) -> None:
     found = np.array(sizes)

@@ -37,7 +37,7 @@ def coded(values: Any, *, role: str = "quasi", tree: Any = None, **settings: Any
     )
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(st.lists(st.integers(-(2**52), 2**52 - 1).map(lambda x: x * 2048), min_size=1, max_size=10))
 def test_differences_of_64_bit_numbers_do_not_overflow(values: list[int]) -> None:
     found = column(pl.Series(values, dtype=pl.Int64))
@@ -75,7 +75,7 @@ def test_the_domain_of_whole_numbers_is_what_lies_between() -> None:
     assert column(["x", "y"]).domain_size == 2
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(st.data(), hierarchy_rows())
 def test_tree_columns_are_coded_by_depth_first_order(data: st.DataObject, rows: list[list[str]]) -> None:
     values = data.draw(st.lists(st.sampled_from([*LEAVES, None]), min_size=1, max_size=12))
@@ -149,7 +149,7 @@ def test_tuples_number_the_combinations_that_occur() -> None:
         table.attribute(["q"])
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(cases())
 def test_codes_lead_back_to_the_values(case: Any) -> None:
     table = case.table()

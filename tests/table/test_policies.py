@@ -216,7 +216,7 @@ def test_bad_files(tmp_path: Path, content: bytes, message: str) -> None:
         table(NUMBERS, str(tmp_path / "s.csv"))
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(
     st.lists(st.integers(0, 12), min_size=1, max_size=8),
     st.lists(st.tuples(st.integers(-1, 12), st.integers(0, 6)), min_size=1, max_size=4),

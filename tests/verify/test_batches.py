@@ -150,7 +150,7 @@ def spoiled(case: GateCase, what: int, one: int, other: int, column: int) -> Gat
     return replace(case, **{table: frame.with_columns(pl.Series(name, values, dtype=frame[name].dtype))})
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     name=st.sampled_from(sorted(CASES)), what=st.integers(0, 9), one=st.integers(0, 23), other=st.integers(0, 23),
     column=st.integers(0, 6), size=st.sampled_from(SIZES),

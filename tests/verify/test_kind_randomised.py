@@ -89,7 +89,7 @@ def published(table: Table, after: np.ndarray) -> pl.DataFrame:
     return frame
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(frames(people=False), st.integers(0, 3))
 def test_what_the_method_makes_passes(case: Any, seed: int) -> None:
     frame, roles = case

@@ -49,7 +49,7 @@ def test_it_finds_the_best_of_all_recodings(seed: int, measure: str, tree: bool)
     assert all((again.blocks[name] == of).all() for name, of in found.blocks.items())
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     case=cases(rows=(2, 12), quasi=(1, 2), sensitive=(1, 1)), k=st.integers(2, 3), limit=st.sampled_from([0.0, 0.3]),
     measure=st.sampled_from(["dm", "cm", "lm"]),

@@ -19,7 +19,7 @@ from tests.algorithms.cluster.naive import AlphaReference, as_sets, grouped, los
 from tests.table.random_tables import Case, cases
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     case=cases(rows=(2, 16), sensitive=(1, 1), sensitive_kinds=("flat",)), k=st.integers(2, 4),
     alphas=st.lists(st.sampled_from([0.2, 0.34, 0.5, 0.75, 1.0]), min_size=6, max_size=6),

@@ -21,7 +21,7 @@ from tests.table.random_tables import Case, cases
 from tests.test_adult import flat  # noqa: F401
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(case=cases(rows=(2, 22), sensitive=(0, 0)), k=st.integers(2, 4))
 def test_bottom_up_equals_the_reference(case: Case, k: int) -> None:
     k = min(k, case.n)
@@ -40,7 +40,7 @@ def test_bottom_up_equals_the_reference(case: Case, k: int) -> None:
     assert all(k <= len(group) <= 2 * k - 1 for group in found)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(case=cases(rows=(2, 22), sensitive=(0, 0)), k=st.integers(2, 4), seed=st.integers(0, 3))
 def test_top_down_equals_the_reference(case: Case, k: int, seed: int) -> None:
     k = min(k, case.n)
@@ -53,7 +53,7 @@ def test_top_down_equals_the_reference(case: Case, k: int, seed: int) -> None:
     assert sum(len(group) * cost(sorted(group)) for group in found) <= case.n * cost(range(case.n))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(case=cases(rows=(30, 60), quasi=(2, 3), sensitive=(0, 0)), k=st.integers(2, 6))
 def test_top_down_mends_larger_tables_as_the_reference(case: Case, k: int) -> None:
     expected = TopDownReference(case.n, k, loss(case, "penalty"), 1).run()

@@ -21,7 +21,7 @@ TREE_KINDS = ("integer", "date", "ordinal", "tree", "flat")
 SENSITIVE_ONE = 1 << 30
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     case=cases(rows=(2, 14), sensitive=(0, 0)), k=st.integers(2, 5), furthest=st.booleans(),
     name=st.sampled_from(["height", "spread", "byun"]),
@@ -83,7 +83,7 @@ class SensitiveReference:
         return int(near / len(known) ** 2 + 0.5) if known else 0
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     case=cases(rows=(2, 12), sensitive=(1, 2), sensitive_kinds=TREE_KINDS), k=st.integers(2, 4),
     furthest=st.booleans(), pairs=st.booleans(), levels=st.booleans(),

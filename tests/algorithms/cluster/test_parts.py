@@ -98,7 +98,7 @@ def test_sizes(people: Table, spec: dict[str, Any], k: int) -> None:
         assert sizes.max() <= 2 * k - 1
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     case=frames(), spec=st.sampled_from(SPECS), size=st.sampled_from([None, 3, 8]), seed=st.integers(0, 9),
     alpha=st.sampled_from([0.5, 0.7, 1.0]), limit=st.sampled_from([0.0, 0.4]),
@@ -123,7 +123,7 @@ def test_releases_verify(case: Any, spec: Any, size: Any, seed: int, alpha: floa
     assert report.passed, [check for check in report.checks if not check.passed]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(case=cases(rows=(1, 14), sensitive=(0, 0)), cuts=st.lists(st.integers(1, 13), max_size=3, unique=True))
 def test_each_part_numbers_its_own_records_and_values(case: Case, cuts: list[int]) -> None:
     table = case.table()

@@ -27,7 +27,7 @@ def groups_of(ids: np.ndarray) -> list[list[int]]:
     return sorted(np.flatnonzero(ids == group).tolist() for group in range(ids.max(initial=-1) + 1))
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     case=cases(rows=(2, 24), sensitive=(0, 2), subjects=True),
     people=st.booleans(),
@@ -100,7 +100,7 @@ def test_one_core_or_two_give_the_same(options: dict[str, Any]) -> None:
     assert (np.bincount(found[0].ids) >= 4).all()
 
 
-@settings(max_examples=25)
+@settings(max_examples=20)
 @given(
     case=cases(rows=(8, 30), sensitive=(0, 2)),
     score=st.sampled_from(["sum", "weighted"]),

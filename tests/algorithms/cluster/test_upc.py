@@ -48,7 +48,7 @@ def models_of(spec: UPC) -> list[dict[str, Any]]:
     return [model.parameters() for model in spec.models()]
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(
     case=cases(rows=(3, 24), sensitive=(1, 2)),
     k=st.integers(2, 4),
@@ -91,7 +91,7 @@ def test_clusters_are_those_of_the_reference(
     assert found.notes["suppressed"] == case.n - sum(len(cluster) for cluster in expected.all)
 
 
-@settings(max_examples=25)
+@settings(max_examples=20)
 @given(
     case=cases(rows=(4, 40), sensitive=(1, 2), subjects=True),
     people=st.booleans(),

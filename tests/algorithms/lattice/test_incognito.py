@@ -41,19 +41,19 @@ def assert_brute_force(case: Case, limit: float, measure: str) -> None:
     assert listed == [(levels, suppressed[levels]) for levels in minimal(good)]
 
 
-@settings(max_examples=35)
+@settings(max_examples=20)
 @given(cases(lattices.UP, unknown=False, people=False), MEASURE)
 def test_its_set_is_that_of_brute_force(case: Case, measure: str) -> None:
     assert_brute_force(case, 0.0, measure)
 
 
-@settings(max_examples=35)
+@settings(max_examples=20)
 @given(cases(lattices.INHERITED, unknown=False, people=False), LIMIT, MEASURE)
 def test_its_set_is_that_of_brute_force_with_suppression(case: Case, limit: float, measure: str) -> None:
     assert_brute_force(case, limit, measure)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(cases(), LIMIT)
 def test_whatever_would_prune_unsoundly_is_refused(case: Case, limit: float) -> None:
     problem = case.problem()

@@ -39,7 +39,7 @@ def assert_optimum(found: Found, expected: Node | None) -> None:
     assert (found.best.levels, found.best.suppressed) == (expected.levels, expected.suppressed)
 
 
-@settings(max_examples=35)
+@settings(max_examples=20)
 @given(cases())
 def test_optimal_equals_exhaustive_enumeration(case: Case) -> None:
     """Every measure and suppression limit, on one random lattice and set of models after another."""
@@ -52,7 +52,7 @@ def test_optimal_equals_exhaustive_enumeration(case: Case) -> None:
             assert found.checked + sum(found.pruned.values()) == found.nodes == len(nodes)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(cases())
 def test_a_large_lattice_is_explored_to_the_same_end(case: Case) -> None:
     """Best first, as lattices too large to list are searched."""
@@ -65,7 +65,7 @@ def test_a_large_lattice_is_explored_to_the_same_end(case: Case) -> None:
                 assert_optimum(search(checker, measure, limit), best(nodes, measure, limit))
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(cases(), st.booleans())
 def test_out_of_time_the_gap_is_true(case: Case, listed: bool) -> None:
     """What is found is allowed, and no node is better by more than the gap."""
@@ -89,7 +89,7 @@ def test_out_of_time_the_gap_is_true(case: Case, listed: bool) -> None:
                     assert behind == pytest.approx(0.0, abs=1e-9)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(cases())
 def test_a_node_is_counted_and_priced_as_its_release_is(case: Case) -> None:
     problem = case.problem()
@@ -107,7 +107,7 @@ def test_a_node_is_counted_and_priced_as_its_release_is(case: Case) -> None:
             assert objective.figure(objective.cost(levels, check, checker)) == pytest.approx(expected, abs=1e-9)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(cases())
 def test_inherited_rows_are_lost_at_every_finer_node(case: Case) -> None:
     problem = case.problem()
@@ -137,7 +137,7 @@ def test_the_release_is_that_of_the_node(case: Case, measure: str, limit: float)
     assert release.released.n_suppressed == expected.suppressed
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(cases(lattices.UP, unknown=False, people=False), st.sampled_from(["arx-loss", "lm", "dm"]))
 def test_repeating_is_never_worse_than_one_node(case: Case, measure: str) -> None:
     single = best(every_node(case.problem()), measure, 0.0)
@@ -151,7 +151,7 @@ def test_repeating_is_never_worse_than_one_node(case: Case, measure: str) -> Non
     assert value <= single.cost(measure) + 1e-9
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(cases(), LIMIT)
 def test_repeating_stays_within_the_limit(case: Case, limit: float) -> None:
     algorithm = Optimal(measure="lm", repeat=True, suppression_limit=limit)

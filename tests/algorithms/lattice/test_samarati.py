@@ -41,19 +41,19 @@ def assert_lowest(case: Case, limit: float, prefer: str) -> None:
     assert listed == [(levels, suppressed[levels]) for levels in minimal([node.levels for node in good])]
 
 
-@settings(max_examples=35)
+@settings(max_examples=20)
 @given(cases(lattices.INHERITED, unknown=False, people=False), LIMIT, PREFER)
 def test_its_height_is_the_minimum(case: Case, limit: float, prefer: str) -> None:
     assert_lowest(case, limit, prefer)
 
 
-@settings(max_examples=25)
+@settings(max_examples=20)
 @given(cases(lattices.UP, unknown=False, people=False), PREFER)
 def test_its_height_is_the_minimum_without_suppression(case: Case, prefer: str) -> None:
     assert_lowest(case, 0.0, prefer)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(cases(), LIMIT)
 def test_whatever_would_prune_unsoundly_is_refused(case: Case, limit: float) -> None:
     problem = case.problem()

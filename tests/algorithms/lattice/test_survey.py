@@ -42,7 +42,7 @@ def without_repeats(found: Survey) -> set[tuple[int, ...]]:
     return nodes
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(cases(), st.sampled_from(MEASURES), st.sampled_from(LIMITS))
 def test_every_node_has_the_figures_of_its_release(case: Case, measure: str, limit: float) -> None:
     problem = case.problem()
@@ -73,7 +73,7 @@ def test_weights_that_follow_from_what_columns_have_in_common_are_those_of_the_r
     }
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(cases(), st.sampled_from(["lm", "precision", "dm"]))
 def test_nodes_come_best_first_within_each_verdict(case: Case, measure: str) -> None:
     found = surveyed(case.problem(), measure=measure, limit=0.1, max_nodes=ALL)
@@ -84,7 +84,7 @@ def test_nodes_come_best_first_within_each_verdict(case: Case, measure: str) -> 
     assert allowed == sorted(allowed)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(cases(rows=60), st.integers(1, 12))
 def test_a_part_of_a_lattice_holds_its_optimum(case: Case, most: int) -> None:
     problem = case.problem()

@@ -47,7 +47,7 @@ def histograms(problem: Problem, bucketed: Bucketed, name: str = "s") -> np.ndar
     return counts
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=50), st.integers(2, 4))
 def test_values_of_a_group_all_differ(values: list[str], l: int) -> None:  # noqa: E741
     algorithm = Anatomy(l=l)
@@ -126,7 +126,7 @@ def _keyed(table: Any, algorithm: Anatomy, seed: int) -> Problem:
     return replace(problem, keys=Keys.from_seed(seed))
 
 
-@settings(max_examples=25)
+@settings(max_examples=20)
 @given(frames(max_rows=30), st.sampled_from(["anatomy", "entropy-mondrian"]), st.sampled_from(["tables", "permuted"]))
 def test_every_row_is_in_one_group(case: Any, grouping: str, publication: str) -> None:
     frame, roles = case
@@ -186,7 +186,7 @@ def test_worked_deal() -> None:
     ]  # fmt: skip
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.data())
 def test_round_robin_meets_eps_m_or_says_why(data: Any) -> None:
     n = data.draw(st.integers(4, 60))
@@ -275,7 +275,7 @@ def test_messages_hold_no_value() -> None:
     assert "secretly" not in str(caught.value)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     st.lists(st.sampled_from("aaaabbcdef"), min_size=1, max_size=50), st.integers(2, 4),
     st.sampled_from(["suppress", "join"]),

@@ -51,7 +51,7 @@ def verified(table: Table, found: Averaged) -> bool:
     return all(check.passed for check in checks)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(frames(people=False), st.integers(2, 5))
 def test_every_group_publishes_its_centroid(case: Any, k: int) -> None:
     frame, roles = case
@@ -80,7 +80,7 @@ def test_means_of_numbers_are_kept() -> None:
         assert found.columns[name].dtype == pl.Float64
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32), st.integers(4, 60), st.integers(2, 4), st.sampled_from([0.0, 1e9]))
 def test_the_share_of_variance_lost(seed: int, n: int, k: int, far: float) -> None:
     """SSE / SST of standardised columns, by their definition; categories and constants do not count."""

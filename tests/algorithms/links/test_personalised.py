@@ -108,7 +108,7 @@ def guarded(draw: st.DrawFn, people: bool | None = None) -> tuple[Table, pl.Seri
     return read(frame, hierarchies=trees, missing="value", **roles), frame["guard"].replace("", None)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(guarded(), st.sampled_from([0.2, 0.34, 0.5, 0.75, 1.0]), st.sampled_from([1, 2, 3]))
 def test_no_breach_is_likelier_than_p(case: tuple[Table, pl.Series], p: float, k: int) -> None:
     table, guards = case
@@ -133,7 +133,7 @@ def test_no_breach_is_likelier_than_p(case: tuple[Table, pl.Series], p: float, k
         assert (np.isnan(worst[g]) and mine == 0) or worst[g] == pytest.approx(mine, abs=1e-12)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(guarded(people=False), st.integers(0, 1))
 def test_everybody_may_guard_a_level(case: tuple[Table, pl.Series], level: int) -> None:
     table, _ = case
@@ -160,7 +160,7 @@ def enumerated(released: list[str], owners: list[str], guards: list[str | None])
     return [hit / totals for hit in hits]
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.data())
 def test_the_verifiers_probabilities_are_the_enumerated_ones(data: Any) -> None:
     n = data.draw(st.integers(1, 4))

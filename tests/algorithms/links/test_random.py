@@ -47,7 +47,7 @@ def small(n: int = 40, seed: int = 5, **roles: Any) -> Table:
     return read(frame, quasi=["a", "b", "c"], sensitive=["s"], key="id", **roles)
 
 
-@settings(max_examples=25)
+@settings(max_examples=20)
 @given(frames(), st.integers(0, 5), st.data())
 def test_only_what_it_may_touch(case: Any, seed: int, data: st.DataObject) -> None:
     frame, roles = case

@@ -74,7 +74,7 @@ def columns(draw: st.DrawFn) -> Table:
     return table(pl.DataFrame(data), settings=types)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(columns(), st.integers(1, 7), st.sampled_from(["equal_width", "quantile"]))
 def test_the_whole_table(data: Table, categories: int, bounds: str) -> None:
     found = run(TableTransform(categories=categories, bounds=bounds), data)

@@ -28,7 +28,7 @@ def keeping(drawn: Valued) -> tuple[Valued, list[Constraint]]:
     return Valued(drawn.case, drawn.limit, value), [Constraint.of(rule) for rule in rules if rule["keep"]]
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(valued(), st.sampled_from([None, 0, 1]))
 def test_the_best_string_that_keeps_the_rules(given_: Valued, max_roots: int | None) -> None:
     drawn, kept = keeping(given_)

@@ -56,7 +56,7 @@ def test_levels_that_fail_alone_are_pruned() -> None:
     assert notes["strings"] == 3 * 2 * 2
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(cases(), st.sampled_from([0.0, 0.1, 1.0]))
 def test_no_string_that_passes_has_a_pruned_level(case: Case, limit: float) -> None:
     problem = case.problem()
@@ -71,7 +71,7 @@ def test_no_string_that_passes_has_a_pruned_level(case: Case, limit: float) -> N
         assert all(level in kept for level, kept in zip(levels, search.kept, strict=True))
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(cases(K_AND_LIMIT, people=False))
 def test_pre_pruning_keeps_what_has_k_records_alone(case: Case) -> None:
     """Spec 15.3, from single columns' counts."""

@@ -88,20 +88,20 @@ def assert_no_better(drawn: Valued, problem: Problem, variant: str, ranked: list
     assert_noted(found, ranked)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(valued())
 def test_any_models_values_and_limits(drawn: Valued) -> None:
     """Monotone values and others, models that pruning is sound for and others, people and rows, unknown values."""
     assert_optimum(drawn)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(valued(K_ONLY, people=False))
 def test_k_anonymity_as_in_the_paper(drawn: Valued) -> None:
     assert_optimum(drawn)
 
 
-@settings(max_examples=25)
+@settings(max_examples=20)
 @given(lattices.cases(), st.sampled_from(lattices.LIMITS))
 def test_optimal_agrees_on_the_default_value(case: lattices.Case, limit: float) -> None:
     problem = case.problem()

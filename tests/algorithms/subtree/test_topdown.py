@@ -69,7 +69,7 @@ def score(problem: Problem, measure: str, nodes: Nodes, finer: Nodes) -> tuple[f
     return gained / added if added else math.inf if gained > 1e-12 else 0.0, left.n_suppressed, gained
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(cases(rows=25), st.sampled_from(LIMITS), st.sampled_from(MEASURES))
 def test_every_step_is_the_best_and_the_last_cut_has_none(case: Case, limit: float, measure: str) -> None:
     problem = case.problem()
@@ -93,7 +93,7 @@ def test_every_step_is_the_best_and_the_last_cut_has_none(case: Case, limit: flo
         assert reached[0] == best or reached[0] >= best - 1e-7 * abs(best)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(cases(UP, unknown=False, people=False), st.sampled_from(MEASURES))
 def test_models_hold_without_suppression_and_nothing_finer_does(case: Case, measure: str) -> None:
     problem = case.problem()
@@ -107,7 +107,7 @@ def test_models_hold_without_suppression_and_nothing_finer_does(case: Case, meas
     assert {name: np.unique(ids).size for name, ids in nodes.items()} == recoding.notes["labels"]
 
 
-@settings(max_examples=25)
+@settings(max_examples=20)
 @given(cases(rows=30), st.sampled_from(LIMITS))
 def test_releases_pass_the_gate(case: Case, limit: float) -> None:
     try:
