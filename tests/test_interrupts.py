@@ -21,7 +21,7 @@ from shoal.pseudonyms.secrets import MappingTable
 from shoal.vault import contents, load, seal, store
 from tests.interrupts import KEY, ROOT, Ended, Place, killed_runs, steps
 
-STOPS, STORED, KILLS = 20, 15, 3
+STOPS, STORED, KILLS = 12, 8, 2
 
 
 @pytest.fixture(autouse=True)
