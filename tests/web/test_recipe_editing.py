@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal import catalogue
 from shoal.errors import RecipeError, RefusalError, ShoalError
 from shoal.io.recipes import parse_recipe
 from shoal.starting.columns import facts_of
-from shoal.web.views import editing, review, values
+from shoal.web.views import editing, models, review, values
 from shoal.web.views.blocks import blocks, joined, with_section
 
 RECIPE = """\
@@ -227,3 +228,72 @@ def test_a_refusal_is_accepted_with_a_reason_and_withdrawn_again() -> None:
         review.without_accepted(text, "W-ORDER")
     with pytest.raises(RecipeError, match="nothing to accept"):
         review.with_accepted(text, review.codes_in("something else"), "")
+
+
+HEAD = '[source]\npath = "people.csv"\n[roles]\nquasi = ["age", "town"]\nsensitive = ["illness"]\n'
+LIMITS = '[[models]]\nname = "k"\nk = 5\n[[models]]\nname = "alpha-k-complete"\nk = 2\n[models.alpha]\nflu = 0.2\n'
+
+
+@pytest.mark.parametrize("models", [
+    'models = [{ name = "k", k = 5 }, { name = "alpha-k-complete", k = 2, alpha = { flu = 0.2 } }]\n' + HEAD,
+    HEAD + LIMITS,
+])  # fmt: skip
+def test_a_model_with_a_table_in_it_comes_changes_and_goes_as_one(models: str) -> None:
+    kept = {"name": "alpha-k-complete", "k": 2, "alpha": {"flu": 0.2}}
+    changed = tomllib.loads(editing.with_model(models, {"name": "k", "k": 9}, 0))
+    assert changed["models"] == [{"name": "k", "k": 9}, kept]
+    assert set(changed) == {"source", "roles", "models"}
+    assert tomllib.loads(editing.without_model(models, 1))["models"] == [{"name": "k", "k": 5}]
+    wanted = {**kept, "alpha": {"flu": 0.5, "a b": 0.1}}
+    assert tomllib.loads(editing.with_model(models, wanted, 1))["models"][1] == wanted
+
+
+def test_parameters_of_an_algorithm_that_are_tables_stay_its_own() -> None:
+    wanted = {"name": "auto", "candidates": [{"name": "mondrian"}, {"name": "none", "levels": {"age": 1}}]}
+    found = tomllib.loads(editing.with_algorithm(RECIPE, wanted))
+    assert found["algorithm"] == wanted
+    assert set(found) == set(tomllib.loads(RECIPE))
+
+
+def test_what_stands_under_a_heading_of_its_own_is_changed_there() -> None:
+    said = HEAD + '[review]\ntitle = "a"\n[review.accepted]\n"W-A" = "so"\n[[review.sign_off]]\nname = "x"\n'
+    found = tomllib.loads(review.with_sign_off(review.with_accepted(said, ["W-B"], "why"), "Ada", ""))["review"]
+    assert found["accepted"] == {"W-A": "so", "W-B": "why"}
+    assert [one["name"] for one in found["sign_off"]] == ["x", "Ada"]
+    known = HEAD + '[research]\nnormalise = true\n[research.rv]\ntown = [1.0, 0.0]\n[[research.rules]]\n' \
+        'column = "town"\nboundary = "5"\n'  # fmt: skip
+    text = values.with_rule(values.with_values(known, "age", ["2", "0"]), {"column": "age", "boundary": "3"})
+    research = tomllib.loads(text)["research"]
+    assert research["rv"] == {"town": [1.0, 0.0], "age": [2.0, 0.0]}
+    assert [one["column"] for one in research["rules"]] == ["town", "age"]
+    trees = HEAD + '[hierarchies]\ntown = "t.csv"\n[hierarchies.age]\nwidths = [5]\n'
+    assert tomllib.loads(editing.with_hierarchy(trees, "age", {"widths": [2]}))["hierarchies"] == {
+        "town": "t.csv", "age": {"widths": [2]}
+    }  # fmt: skip
+    assert tomllib.loads(editing.with_hierarchy(trees, "age", None))["hierarchies"] == {"town": "t.csv"}
+
+
+def test_columns_change_places_in_roles_of_which_there_is_one() -> None:
+    text = HEAD.replace("quasi", 'subject = "id"\nkey = "number"\nquasi')
+    found = parse_recipe(editing.with_roles(text, {"number": "subject", "id": "key"}, {})).roles
+    assert (found.subject, found.key) == ("number", "id")
+
+
+def test_a_format_that_nobody_was_asked_for_stays() -> None:
+    text = RECIPE + '[columns.age]\nformat = "%d.%m.%Y"\n'
+    assert parse_recipe(editing.with_types(text, {"age": ("date", None)})).columns["age"].format == "%d.%m.%Y"
+    assert editing.with_types(text, {"age": ("", None)}) == text
+
+
+@pytest.mark.parametrize("given", [
+    {"name": "t-closeness", "t": 0.1234567891},
+    {"name": "alpha-k-complete", "k": 2, "alpha": {'a"b\\c': 0.25, "5": 0.5}},
+    {"name": "t-closeness", "t": 0.1 + 0.2, "distance": "true"},
+])  # fmt: skip
+def test_a_form_that_is_sent_as_it_was_shown_changes_nothing(given: dict[str, object]) -> None:
+    cls = catalogue.load("model", str(given["name"]))
+    shown = {f"p-{one.name}": one.value for one in models._fields(cls, given, hidden=("on",))}
+    assert {"name": given["name"], **models._given(cls, shown)} == given
+    text = review.with_review(RECIPE, {"threshold": "0.0123456789"})
+    again = {one.name: one.value for one in review.review_view(text, None).fields}
+    assert review.with_review(text, again) == text

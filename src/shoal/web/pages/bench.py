@@ -85,7 +85,8 @@ class Bench:
                 number = self.here.workspace.save(db, text, base=base, author=self.here.me.id, note=note[:200])
         except ShoalError as error:
             return show(self.here, Problem(str(error)))
-        return self.here.see(f"{self.address(tab)}?saved={number}")
+        to = self.address(tab)
+        return self.here.see(f"{to}{'&' if '?' in to else '?'}saved={number}")
 
     def start(self, kind: str, tab: str, parameters: Mapping[str, Any] | None = None) -> Response:
         """Ask for a job on the newest version of the recipe, and go back to the page."""
@@ -126,6 +127,11 @@ def texts(form: FormData) -> dict[str, str]:
         values = [one for one in form.getlist(key) if isinstance(one, str)]
         found[key] = "\n".join(values)
     return found
+
+
+def whole(text: str) -> int:
+    """A place or number that a form or an address names, -1 where it is none that there could be."""
+    return int(text) if text.isdecimal() and len(text) < 10 else -1
 
 
 def uploaded(form: FormData, name: str) -> UploadFile | None:

@@ -10,8 +10,8 @@ from starlette.responses import Response
 from shoal.errors import RecipeError
 from shoal.io.recipes import update_recipe
 from shoal.web.context import Here, needs
-from shoal.web.pages.bench import Bench, Problem, texts
-from shoal.web.views.editing import with_algorithm, with_model, without_model
+from shoal.web.pages.bench import Bench, Problem, texts, whole
+from shoal.web.views.editing import models_of, with_algorithm, with_model, without_model
 from shoal.web.views.models import algorithm_from, model_from, models_view
 from shoal.web.views.place import Place
 
@@ -45,9 +45,9 @@ def change_model(here: Edit, base: Base) -> Response:
     def make(place: Place) -> tuple[str, str]:
         number = given.get("place", "")
         if given.get("do") == "remove":
-            return without_model(place.text, int(number) if number.isdigit() else -1), "a model less"
-        model = model_from(given)
-        at = int(number) if number.isdigit() else None
+            return without_model(place.text, whole(number)), "a model less"
+        at = whole(number) if number else None
+        model = model_from(given, models_of(place.text), at)
         return with_model(place.text, model, at), f"model {model['name']}"
 
     return Bench(here).change("models", base, make, _page)

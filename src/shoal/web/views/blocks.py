@@ -105,7 +105,8 @@ def with_section(text: str, path: tuple[str, ...], change: Callable[[Any], None]
     """
     parts = blocks(text)
     at = next((place for place, one in enumerate(parts) if one.path == path and not one.repeated), None)
-    if at is not None:
+    spread = bool(path) and any(one.path[: len(path)] == path and len(one.path) > len(path) for one in parts)
+    if at is not None and not spread:  # else what changes may stand under a heading of its own
         made = parts[at].changed(change)
         if not path and made.body and len(parts) > 1 and not made.body.endswith("\n\n"):
             made = replace(made, body=f"{made.body}\n")
@@ -120,6 +121,13 @@ def with_section(text: str, path: tuple[str, ...], change: Callable[[Any], None]
         return tomlkit.dumps(document)
     made = Block("", f"[{'.'.join(tomlkit.key(key).as_string() for key in path)}]\n", "").changed(change)
     return inserted(text, made, _after(parts, path)) if tomllib.loads(made.body) else text
+
+
+def entry(value: Any) -> Any:
+    """A value as it is written behind a key: a table in it stands in one line, and under no heading."""
+    holder = tomlkit.inline_table()
+    holder["entry"] = value
+    return holder["entry"]
 
 
 _ORDER = (

@@ -11,10 +11,10 @@ from shoal.errors import RecipeError
 from shoal.io.recipes import parse_recipe, update_recipe
 from shoal.starting.columns import Facts
 from shoal.starting.proposing import Proposal, dressed
-from shoal.web.views.blocks import Block, blocks, inserted, joined, repeated, with_section
+from shoal.web.views.blocks import Block, blocks, entry, inserted, joined, repeated, with_section
 
 LISTED = ("identifiers", "quasi", "sensitive", "neutral", "drop", "pseudonym")
-SINGLE = ("subject", "weight", "key")
+SINGLE = ("subject", "weight", "key", "guard")
 ROLES = {
     "identifiers": "identifier: names a person, never released",
     "quasi": "quasi-identifier: others may know it, generalised",
@@ -24,6 +24,7 @@ ROLES = {
     "subject": "subject: whose row it is, never released",
     "weight": "survey weight: never released",
     "key": "key: tells rows apart, never released",
+    "guard": "guard: what each person wants nobody to learn, never released",
     "pseudonym": "pseudonym: replaced by a token",
 }
 TYPES = ("numeric", "date", "ordinal", "categorical")
@@ -43,33 +44,42 @@ def with_roles(text: str, wanted: Mapping[str, str], facts: Mapping[str, Facts])
     of a column that is no longer read goes with its role.
     """
     known = roles_of(text)
-    for name, role in wanted.items():
+    for role in wanted.values():
         if role not in ROLES:
             raise RecipeError(f"'{role}' is no role: choose {', '.join(ROLES)}.")
-        if known.get(name) != role:
-            text = _with_role(text, name, known.get(name), role, facts.get(name))
+    moved = {name: role for name, role in wanted.items() if known.get(name) != role}
+
+    def change(roles: Any) -> None:
+        for name in moved:  # all leave before any comes, so that two can change places
+            _leave(roles, name, known.get(name))
+        for name, role in moved.items():
+            _come(roles, name, role)
+
+    text = with_section(text, ("roles",), change) if moved else text
+    for name, role in moved.items():
+        text = _follow(text, name, role, facts.get(name))
     parse_recipe(text)
     return text
 
 
-def _with_role(text: str, name: str, old: str | None, role: str, facts: Facts | None) -> str:
-    def change(roles: Any) -> None:
-        if old in SINGLE:
-            roles.pop(old, None)
-        elif old is not None:
-            roles[old].remove(name)
-        if role in SINGLE:
-            if role in roles:
-                raise RecipeError(f"'{roles[role]}' has the role '{role}' already: give it another role first.")
-            roles[role] = name
-        elif role not in roles:
-            roles[role] = [name]
-        elif "\n" in roles[role].as_string():
-            roles[role].add_line(name)
-        else:
-            roles[role].append(name)
+def _leave(roles: Any, name: str, role: str | None) -> None:
+    if role in SINGLE:
+        roles.pop(role, None)
+    elif role is not None:
+        roles[role].remove(name)
 
-    return _follow(with_section(text, ("roles",), change), name, role, facts)
+
+def _come(roles: Any, name: str, role: str) -> None:
+    if role in SINGLE:
+        if role in roles:
+            raise RecipeError(f"'{roles[role]}' has the role '{role}' already: give it another role first.")
+        roles[role] = name
+    elif role not in roles:
+        roles[role] = [name]
+    elif "\n" in roles[role].as_string():
+        roles[role].add_line(name)
+    else:
+        roles[role].append(name)
 
 
 def _follow(text: str, name: str, role: str, facts: Facts | None) -> str:
@@ -113,14 +123,18 @@ def _guarded(text: str, name: str) -> bool:
     return any("on" not in one or name == one["on"] or name in one["on"] for one in valued)
 
 
-def with_types(text: str, wanted: Mapping[str, tuple[str, str]]) -> str:
-    """The recipe with other types (and formats of dates) for some columns; an empty type is told by the values."""
+def with_types(text: str, wanted: Mapping[str, tuple[str, str | None]]) -> str:
+    """The recipe with other types (and formats of dates) for some columns; an empty type is told by the values.
+
+    No format leaves it as it is, an empty one removes it.
+    """
     known, changes = parse_recipe(text).columns, {}
     for name, (kind, form) in wanted.items():
         if kind and kind not in TYPES:
             raise RecipeError(f"'{kind}' is no type: choose {', '.join(TYPES)}.")
         before = known.get(name)
         had = ("", "") if before is None else (before.type or "", before.format or "")
+        form = had[1] if form is None else form
         if had != (kind, form):
             changes[name] = {"type": kind or None, "format": form or None}
     for name, one in changes.items():
@@ -139,35 +153,37 @@ def _with_settings(text: str, name: str, settings: Mapping[str, Any]) -> str:
     return with_section(text, ("columns", name), change)
 
 
-def with_hierarchy(text: str, name: str, entry: str | Mapping[str, Any] | None, type: str | None = None) -> str:
+def with_hierarchy(text: str, name: str, tree: str | Mapping[str, Any] | None, type: str | None = None) -> str:
     """The recipe with a hierarchy for a column, by rule or as a file; None leaves two levels."""
 
     def change(trees: Any) -> None:
-        if entry is None:
+        if tree is None:
             trees.pop(name, None)
         else:
-            trees[name] = entry if isinstance(entry, str) else _inline(entry)
+            trees[name] = tree if isinstance(tree, str) else entry(dict(tree))
 
+    if any(one.path == ("hierarchies", name) for one in blocks(text)):
+        text = _forget(text, "hierarchies", name)
     text = with_section(text, ("hierarchies",), change)
     return text if type is None else _with_settings(text, name, {"type": type})
 
 
-def _inline(entry: Mapping[str, Any]) -> Any:
-    inline = tomlkit.inline_table()
-    inline.update(dict(entry))
-    return inline
+def _exactly(wanted: Mapping[str, Any]) -> Callable[[Any], None]:
+    """A change that leaves in a table what is wanted, and nothing else."""
+
+    def change(table: Any) -> None:
+        for key in [key for key in table if key not in wanted]:
+            del table[key]
+        for key, value in wanted.items():
+            if table.get(key) != value:
+                table[key] = entry(value)
+
+    return change
 
 
 def with_model(text: str, model: Mapping[str, Any], place: int | None = None) -> str:
     """The recipe with a further model, or with another in the place of one."""
-
-    def change(table: Any) -> None:
-        for key in [key for key in table if key not in model]:
-            del table[key]
-        for key, value in model.items():
-            if table.get(key) != value:
-                table[key] = value
-
+    change = _exactly(model)
     if place is None:
         return inserted(_with_blocks(text), Block("", "[[models]]\n", "").changed(change))
     return _with_models(text, place, lambda one: [one.changed(change)])
@@ -189,27 +205,25 @@ def _with_models(text: str, place: int, change: Callable[[Block], list[Block]]) 
 
 
 def _with_blocks(text: str) -> str:
-    """The same where models are a block each, and not a list in one line."""
-    models = models_of(text)
-    if len(repeated(text, "models")) == len(models):
+    """The same where models are a block each, and not a list in one line or spread over headings of their own."""
+    models, parts = models_of(text), blocks(text)
+    if len(repeated(text, "models")) != len(models):
+        text = update_recipe(text, {"models": None})
+        for one in models:
+            text = inserted(text, Block("", "[[models]]\n", "").changed(_exactly(one)))
         return text
-    text = update_recipe(text, {"models": None})
-    for one in models:
-        text = inserted(text, Block("", "[[models]]\n", tomlkit.dumps(one)))
-    return text
+    if not any(one.path[:1] == ("models",) and len(one.path) > 1 for one in parts):
+        return text
+    kept = [one for one in parts if one.path[:1] != ("models",) or len(one.path) == 1]
+    places = [place for place, one in enumerate(kept) if one.repeated and one.path == ("models",)]
+    for place, model in zip(places, models, strict=True):
+        kept[place] = kept[place].changed(_exactly(model))
+    return joined(kept)
 
 
 def with_algorithm(text: str, algorithm: Mapping[str, Any]) -> str:
     """The recipe with another algorithm, or other parameters of it."""
-
-    def change(table: Any) -> None:
-        for key in [key for key in table if key not in algorithm]:
-            del table[key]
-        for key, value in algorithm.items():
-            if table.get(key) != value:
-                table[key] = value
-
-    return with_section(text, ("algorithm",), change)
+    return with_section(text, ("algorithm",), _exactly(algorithm))
 
 
 def with_point(text: str, algorithm: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import tomlkit
 
 from shoal.catalogue import load, make, summary, working
 from shoal.errors import ParameterError, ShoalError
@@ -139,11 +141,17 @@ def _shown(value: Any) -> str:
         return f"[{', '.join(_quoted(one) for one in value)}]"
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{_quoted(key)} = {_quoted(one)}" for key, one in value.items()) + " }"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    short = f"{value:g}" if isinstance(value, float) else str(value)
+    return short if not isinstance(value, float) or float(short) == value else repr(value)
 
 
 def _quoted(value: Any) -> str:
-    return f'"{value}"' if isinstance(value, str) else _shown(value)
+    return str(tomlkit.item(value).as_string()) if isinstance(value, str) else _shown(value)
+
+
+def _typed(value: Any) -> str:
+    """A value as a field shows it, which is read again as it was."""
+    return _quoted(value) if isinstance(value, str) and typed_value(value.strip()) != value else _shown(value)
 
 
 def _mine(place: int, given: Mapping[str, Any]) -> ModelView:
@@ -189,7 +197,7 @@ def _fields(cls: Any, given: Mapping[str, Any], hidden: tuple[str, ...] = ()) ->
         made = one.default is not dataclasses.MISSING or one.default_factory is not dataclasses.MISSING
         default = one.default if one.default is not dataclasses.MISSING else None
         found.append(
-            Field(name=one.name, value=_shown(given.get(one.name)), default=_shown(default), needed=not made)
+            Field(name=one.name, value=_typed(given.get(one.name)), default=_shown(default), needed=not made)
         )  # fmt: skip
     return tuple(found)
 
@@ -213,15 +221,26 @@ def _algorithm(name: str, given: Mapping[str, Any]) -> AlgorithmView:
     )  # fmt: skip
 
 
-def model_from(form: Mapping[str, str]) -> dict[str, Any]:
-    """A model as a recipe writes it, from a form's fields; what is left empty is left out."""
+# What a form says of a model on columns that its list does not offer, such as several at once.
+AS_IT_IS = "="
+
+
+def model_from(
+    form: Mapping[str, str], known: Sequence[Mapping[str, Any]] = (), place: int | None = None
+) -> dict[str, Any]:
+    """A model as a recipe writes it, from a form's fields; what is left empty is left out.
+
+    ``known`` are the models of the recipe, of which the one at ``place`` may keep its columns.
+    """
     name = form.get("name", "")
     if name not in working("model"):
         raise ParameterError(f"There is no model '{name}': choose one of the list.")
     found = {"name": name, **_given(load("model", name), form)}
-    on = [one for one in form.get("on", "").split("\n") if one]
+    on: Any = form.get("on", "")
+    if on == AS_IT_IS and place is not None and 0 <= place < len(known):
+        on = known[place].get("on")
     if on and _targeted(load("model", name)):
-        found["on"] = on[0] if len(on) == 1 else on
+        found["on"] = on
     make("model", found)
     return found
 

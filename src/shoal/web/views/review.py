@@ -12,7 +12,7 @@ import tomlkit
 
 from shoal.errors import RecipeError
 from shoal.io.recipes import parse_recipe
-from shoal.web.views.blocks import with_section
+from shoal.web.views.blocks import entry, with_section
 
 _CODES = re.compile(r"To accept this, add (.+?) to 'acknowledge'\.")
 _CODE = re.compile(r'"(W-[A-Z-]+(?::[^"]*)?)"')
@@ -73,7 +73,7 @@ def review_view(text: str, message: str | None) -> ReviewView:
 def _shown(value: Any) -> str:
     if value is None:
         return ""
-    return "\n".join(value) if isinstance(value, list) else f"{value:g}" if isinstance(value, float) else str(value)
+    return "\n".join(value) if isinstance(value, list) else str(value)
 
 
 def with_review(text: str, form: Mapping[str, str]) -> str:
@@ -105,12 +105,14 @@ def with_sign_off(text: str, name: str, role: str) -> str:
     """The recipe signed off by somebody, today."""
     if not name.strip():
         raise RecipeError("Whoever signs off needs a name: type it.")
-    entry = {"name": name.strip(), **({"role": role.strip()} if role.strip() else {}), "date": date.today().isoformat()}
+    said = {"name": name.strip(), "role": role.strip(), "date": date.today().isoformat()}
+    signed = {key: value for key, value in said.items() if value}
 
     def change(review: Any) -> None:
-        inline = tomlkit.inline_table()
-        inline.update(entry)
-        review.setdefault("sign_off", tomlkit.array()).append(inline)
+        if isinstance(review.get("sign_off"), tomlkit.items.AoT):
+            review["sign_off"].append(tomlkit.item(signed))
+        else:
+            review.setdefault("sign_off", tomlkit.array()).append(entry(signed))
 
     return with_section(text, ("review",), change)
 
