@@ -28,7 +28,7 @@ install_postgres() {
         mkdir -p /etc/postgresql-common
         [ -e /etc/postgresql-common/createcluster.conf ] ||
             echo "create_main_cluster = false" >/etc/postgresql-common/createcluster.conf
-        { apt-get install -qq -y postgresql || { apt-get update -qq && apt-get install -qq -y postgresql; }; } \
+        { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y postgresql; } \
             >/dev/null 2>&1 || echo "PostgreSQL could not be installed: tests that need it will not run." >&2
     fi
 }
