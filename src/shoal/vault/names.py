@@ -20,6 +20,8 @@ class Names:
 
     def __init__(self, columns: Sequence[str], aliases: Mapping[str, str]) -> None:
         for alias, column in aliases.items():
+            if not re.search(r"\w", alias):
+                raise ParameterError(f"An alias of column '{column}' has neither a letter nor a digit: change it.")
             if column not in columns:
                 raise ParameterError(f"The alias '{alias}' names a column '{column}' that the entry does not have.")
         given = {name: column for column in columns for name in (f"H-{column}", f"hiding {column}")}
@@ -28,7 +30,7 @@ class Names:
         for name, column in self._exact.items():
             alike.setdefault(_alike(name), set()).add(column)
         self._alike = {name: min(owners) for name, owners in alike.items() if len(owners) == 1}
-        longest = sorted(self._exact, key=len, reverse=True)
+        longest = sorted(filter(None, self._exact), key=len, reverse=True)  # no name is found everywhere
         self.pattern = "|".join(_JOINS.join(map(re.escape, re.split(_JOINS, name))) for name in longest)
 
     def column(self, text: str) -> str | None:

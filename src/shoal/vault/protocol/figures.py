@@ -18,6 +18,7 @@ _NAMES = {
     "error": ("error", "err"),
     "lift": ("lift",),
 }
+_SHARES = ("support", "coverage", "confidence", "lift")
 _CALLED = {word: name for name, words in _NAMES.items() for word in words}
 _WORDS = "|".join(sorted(_CALLED, key=len, reverse=True))
 _NAMED = re.compile(
@@ -35,7 +36,7 @@ def called(word: str) -> str | None:
 
 
 def figure(name: str, text: str, column: str | None = None) -> Figure:
-    """A figure as it is written: it may be off by half of its last digit."""
+    """A figure as it is written: it may be off by half of its last digit, within reason."""
     percent = text.strip().endswith("%")
     text = text.strip().rstrip("% ")
     number = float(text)
@@ -47,7 +48,9 @@ def figure(name: str, text: str, column: str | None = None) -> Figure:
         name, number = "confidence", 1.0 - number
     elif name == "support" and number > 1.0:
         name = "rows"
-    return Figure(name, number, slack + 1e-9 * max(1.0, abs(number)), column)
+    # Written as 0, 1 or 0e9 it is still no figure that any number of rows would bear out.
+    widest = 0.05 * max(1.0, abs(number)) if name == "mean" else 0.05 if name in _SHARES else 0.5
+    return Figure(name, number, min(slack, widest) + 1e-9 * max(1.0, abs(number)), column)
 
 
 def named_figures(text: str) -> tuple[list[Figure], str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from shoal.vault.leftovers import Left
-from shoal.vault.protocol.conditions import Conditions, Read
+from shoal.vault.protocol.conditions import LONGEST_LINE, Conditions, Read
 from shoal.vault.protocol.figures import called, leaf_figures, listed_figures, named_figures
 from shoal.vault.protocol.statements import Condition, Figure, Statement
 
@@ -56,7 +56,8 @@ def _whole_lines(text: str) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(lines, 1):
         start, waiting = (start, f"{waiting} {line.strip()}") if waiting else (number, line)
         following = lines[number].strip() if number < len(lines) else ""
-        if _JOINED.search(line) or (_ARROW.match(following) and not _ARROW.search(waiting)):
+        goes_on = _JOINED.search(line) or (_ARROW.match(following) and not _ARROW.search(waiting))
+        if goes_on and len(waiting) <= LONGEST_LINE:
             continue
         yield start, waiting
         waiting = ""

@@ -11,13 +11,15 @@ from typing import Any
 
 from shoal.errors import InputError
 from shoal.vault.forms import NUMBER
-from shoal.vault.protocol.conditions import Conditions
+from shoal.vault.protocol.conditions import LONGEST_LINE, Conditions
 from shoal.vault.protocol.figures import called, figure
 from shoal.vault.protocol.rules import Sheet
 from shoal.vault.protocol.statements import Condition, Figure, Statement
 
 _CENTRES = re.compile(r"(?:cluster|centre|center|centroid)s?(?:[\s_-]*(?:id|number|no))?", re.I)
-_MEAN = re.compile(r"(?:mean|avg)[\s_.-]+(?:of[\s_.-]+)?(?P<behind>.+)|(?P<before>.+?)[\s_.-]+(?:mean|avg)", re.I)
+_MEAN = re.compile(
+    r"(?:mean|avg)[\s_.-]+(?:of[\s_.-]+)?(?P<behind>.+)|(?P<before>.*[^\s_.-])[\s_.-]+(?:mean|avg)", re.I
+)
 _IF, _THEN = ("if", "antecedents", "antecedent", "lhs", "conditions"), ("then", "consequents", "consequent", "rhs")
 
 
@@ -33,6 +35,8 @@ def read_csv(text: str, reader: Conditions) -> Sheet:
     if not rows:
         return sheet
     header = [name.strip() for name in rows[0]]
+    if max(map(len, header), default=0) > LONGEST_LINE:
+        raise InputError(f"The header has a name of more than {LONGEST_LINE:,} characters: check the table.")
     for number, row in enumerate(rows[1:], 2):
         if row and len(row) != len(header):
             raise InputError(f"Line {number} has {len(row)} cells and the header {len(header)}: check the table.")

@@ -16,14 +16,17 @@ _FEWEST = 3
 
 
 def is_trivial(statement: Statement, counter: Counter) -> bool:
-    """Whether no coded column that it names makes a difference to what it states.
+    """Whether no coded column that it names makes a difference to what it states, or a mapped one makes none.
 
-    A column makes one if the share of the conclusion (or, without one, of the column's own condition), or a mean that
-    is stated, is another with its conditions than without them, beyond chance.
+    A code that rides along with a column that does make one would be told for nothing. A column makes one if the share
+    of the conclusion (or, without one, of the column's own condition), or a mean that is stated, is another with its
+    conditions than without them, beyond chance.
     """
     coded = counter.released.coded
     named = [one.column for one in statement.everything() if one.column in coded]
-    return bool(named) and not any(_matters(column, statement, counter) for column in dict.fromkeys(named))
+    matter = {column: _matters(column, statement, counter) for column in dict.fromkeys(named)}
+    idle = any(coded[column] == MAPPING and not found for column, found in matter.items())
+    return bool(named) and (idle or not any(matter.values()))
 
 
 def _matters(column: str, statement: Statement, counter: Counter) -> bool:
@@ -72,17 +75,24 @@ def enumerated(statements: Sequence[Statement], counter: Counter, limit: float) 
     """
     found: set[int] = set()
     for column in (name for name, kind in counter.released.coded.items() if kind == MAPPING):
-        lone = [place for place, one in enumerate(statements) if _is_lone(one, column)]
+        lone = [place for place, one in enumerate(statements) if _is_lone(one, column, counter)]
         codes = {value for place in lone for one in _of(statements[place], column) for value in one.values}
         if len(codes) >= _FEWEST and len(codes) > limit * len(counter.codes(column)[0]):
             found.update(lone)
     return found
 
 
-def _is_lone(statement: Statement, column: str) -> bool:
-    """One code, and at most one more column."""
+def _is_lone(statement: Statement, column: str, counter: Counter) -> bool:
+    """One code, and at most one more column that makes a difference."""
     mine = _of(statement, column)
-    return len(mine) == 1 and len(mine[0].values) == 1 and len({one.column for one in statement.everything()}) <= 2
+    if len(mine) != 1 or len(mine[0].values) != 1:
+        return False
+    others = {one.column for one in statement.conditions} - {column}
+    concluded = set() if statement.concluded is None else {statement.concluded.column} - {column}
+    if len(others | concluded) <= 1:
+        return True
+    telling = {name for name in others - concluded if _matters(name, statement, counter)}
+    return len(telling | concluded) <= 1
 
 
 def _of(statement: Statement, column: str) -> list[Condition]:
