@@ -34,8 +34,8 @@ def sign_in(here: Here, name: str, password: str, code: str, address: str) -> st
             record(db, "nobody", "sign-in refused", known=user is not None)
             db.commit()
             raise Refused(401, "wrong", WRONG)
+        attempts.forgive(db, "address", address)  # in the order of above: neither waits for the other
         attempts.forget(db, "name", name)
-        attempts.forgive(db, "address", address)
         record(db, user.name, "signed in")
         if here.session is not None:
             sessions.end(db, here.session.principal.proof)
