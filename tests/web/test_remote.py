@@ -214,3 +214,11 @@ def self_signed(folder: Path) -> tuple[Path, Path]:
     (folder / "key.pem").write_bytes(content)
     (folder / "cert.pem").write_bytes(signed.public_bytes(serialization.Encoding.PEM))
     return folder / "cert.pem", folder / "key.pem"
+
+
+def test_an_answer_steers_no_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    told = {"id": "1", "state": "answered", "answer": "IF age < 42 THEN x = \x1b]0;a\x07b\n", "refused": [], "left": []}
+    monkeypatch.setattr(shoal.remote.Remote, "question", lambda *_: told)
+    monkeypatch.setenv("SHOAL_TOKEN", "t")
+    assert execute(["remote", "question", "http://localhost:1", "1"]) == 0
+    assert capsys.readouterr().out == "IF age < 42 THEN x =  ]0;a b\n"

@@ -124,13 +124,14 @@ def _show(found: dict[str, Any], as_json: bool) -> None:
     if as_json:
         show_json(found)
     else:
-        sys.stdout.write(found["answer"] or "")
+        for line in (found["answer"] or "").splitlines():  # values of the data, and what a server says
+            print(clean(line))
         for one in found["refused"]:
             print(f"refused: line {one['line']} {clean(one['why'])}", file=sys.stderr)
         for one in found["left"]:
             print(f"not turned back: line {one['line']}: '{clean(one['text'])}' {clean(one['why'])}", file=sys.stderr)
     if found["state"] == "waiting":
-        print(f"note: it waits for the custodian; ask again for {found['id']}", file=sys.stderr)
+        print(f"note: it waits for the custodian; ask again for {clean(found['id'])}", file=sys.stderr)
     elif found["refused"] and not as_json:
         raise VerificationError(f"{len(found['refused'])} statements were refused.")
     elif found["state"] == "refused" and not as_json:
