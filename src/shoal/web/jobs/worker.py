@@ -16,6 +16,7 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import asdict
+from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
@@ -35,7 +36,7 @@ _POLL = 0.2
 _RENEW = 1.0  # seconds; a lease lasts thirty times as long
 _LONGEST_LINE = 1 << 28
 # Ours, and what libraries and the dynamic linker need; no secret that the server was started with.
-_PASSED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "SHOAL_CACHE", "POLARS_MAX_THREADS",
+_PASSED = ("PATH", "HOME", "LANG", "LC_ALL", "PYTHONPATH", "SHOAL_CACHE", "POLARS_MAX_THREADS",
            "LD_LIBRARY_PATH", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "VIRTUAL_ENV")  # fmt: skip
 
 
@@ -49,6 +50,7 @@ class Running:
         self.since, self.renewed = time.monotonic(), 0.0
         command = [sys.executable, "-m", "shoal.web.jobs.child"]
         environment = {key: os.environ[key] for key in _PASSED if key in os.environ}
+        environment["TMPDIR"] = asked["temporary"]  # what does not fit into memory are rows of the source
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
             env=environment,
@@ -111,6 +113,9 @@ class Worker:
             except SQLAlchemyError as error:  # a database that is away for a while
                 _log.error("%s of the database: trying again", type(error).__name__)
                 busy = False
+            except Exception as error:  # of one job, which comes again when its lease has run out; others go on
+                _log.error("%s in the worker: going on", type(error).__name__)
+                busy = False
             stop.wait(_POLL if self.running or not busy else 0)
         self.give_back()
 
@@ -157,10 +162,11 @@ class Worker:
             key = project_key(db, keyring, project.id) if job.kind == "run" else b""
         folder = folder_of(project.id, self.settings)
         work = folder / "jobs" / job.id
-        work.mkdir(mode=0o700, parents=True, exist_ok=True)
+        temporary = _temporary(job, self.settings)
+        temporary.mkdir(mode=0o700, parents=True, exist_ok=True)
         return {
             "kind": job.kind, "parameters": job.parameters, "text": text, "source": project.source,
-            "folder": str(folder), "work": str(work), "key": key.hex(),
+            "folder": str(folder), "work": str(work), "temporary": str(temporary), "key": key.hex(),
             "release": str(folder / "releases" / f"{job.id}-{job.attempts}"),
             "memory": self.settings.job_memory, "offers": [asdict(one) for one in self.settings.offers],
         }  # fmt: skip
@@ -173,7 +179,7 @@ class Worker:
         if time.monotonic() - one.since > self.settings.job_seconds:
             one.kill()
             self.running.remove(one)
-            clear(one.job, self.settings)
+            clear(one.job, self.settings, only=one.job.attempts)
             self._end(one.job, "failed", "The job took longer than jobs may take here: try it with less.")
             return
         if time.monotonic() - one.renewed < _RENEW:
@@ -193,6 +199,7 @@ class Worker:
     def _settle(self, one: Running) -> None:
         """Keep what came of a job, all of it in one transaction, or nothing of it."""
         outcome = one.outcome()
+        shutil.rmtree(_temporary(one.job, self.settings), ignore_errors=True)
         if "failed" in outcome:
             clear(one.job, self.settings, only=one.job.attempts)
             self._end(one.job, "failed", outcome["failed"])
@@ -213,11 +220,15 @@ class Worker:
             queue.end(db, job, state, message=message)
 
 
+def _temporary(job: Job, settings: Settings) -> Path:
+    """Where one attempt of a job puts what goes with it."""
+    return folder_of(job.project, settings) / "jobs" / job.id / f"temporary-{job.attempts}"
+
+
 def clear(job: Job, settings: Settings, only: int | None = None) -> None:
     """Remove what attempts of a job have written that came to nothing, of which part may be private."""
     folder = folder_of(job.project, settings)
-    if only is None:
-        shutil.rmtree(folder / "jobs" / job.id, ignore_errors=True)
+    shutil.rmtree(folder / "jobs" / job.id if only is None else _temporary(job, settings), ignore_errors=True)
     for path in (folder / "releases").glob(f"*{job.id}-{'' if only is None else only}*"):
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)

@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Form
+from fastapi import APIRouter, Form, Request
+from fastapi.routing import APIRoute
+from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from shoal.errors import RecipeError
+from shoal.starting.columns import Facts
 from shoal.web.context import Here, needs
 from shoal.web.pages.bench import Bench, Problem
 from shoal.web.views.data import data_view, proposed_roles
 from shoal.web.views.editing import ROLES, TYPES, with_roles, with_types
-from shoal.web.views.looks import look
+from shoal.web.views.looks import try_look
 from shoal.web.views.place import Place
 
-router = APIRouter()
+_FIELDS = 4 * 20_000  # four of each column
+
+
+class _Wide(APIRoute):
+    """A form with as many fields as a wide table needs; its bytes are limited as those of all forms are."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        inner = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            if request.method == "POST":
+                await request.form(max_fields=_FIELDS)  # kept, and read again by what comes after
+            return await inner(request)
+
+        return handle
+
+
+router = APIRouter(route_class=_Wide)
 Read = Annotated[Here, needs("project.read")]
 Edit = Annotated[Here, needs("project.edit")]
 Base = Annotated[int, Form()]
@@ -24,6 +45,17 @@ Base = Annotated[int, Form()]
 @router.get("/projects/{project}/data")
 def show_data(here: Read) -> Response:
     return _page(here, None)
+
+
+def _facts(place: Place) -> Mapping[str, Facts]:
+    """What the values of columns suggest; nothing where the source cannot be looked at."""
+    seen, _ = try_look(place)
+    return {} if seen is None else seen.facts
+
+
+def _said(form: FormData, field: str) -> str | None:
+    """What a field says, None where the page had no such field."""
+    return str(form[field]).strip() if field in form else None
 
 
 def _page(here: Here, problem: Problem | None) -> Response:
@@ -41,11 +73,11 @@ def change_columns(here: Edit, base: Base) -> Response:
         names = [str(one) for one in form.getlist("column")]
         chosen = {name: str(form.get(f"role-{at}", "")) for at, name in enumerate(names)}
         kinds = {
-            name: (str(form.get(f"type-{at}", "")), str(form.get(f"format-{at}", "")).strip())
+            name: (str(form.get(f"type-{at}", "")), _said(form, f"format-{at}"))
             for at, name in enumerate(names)
             if chosen[name] in ("quasi", "sensitive", "neutral", "weight")
         }
-        text = with_roles(place.text, {name: role for name, role in chosen.items() if role}, look(place).facts)
+        text = with_roles(place.text, {name: role for name, role in chosen.items() if role}, _facts(place))
         text = with_types(text, kinds)
         if text == place.text:
             raise RecipeError("Nothing was changed: choose another role or type first.")
@@ -59,6 +91,6 @@ def accept_proposals(here: Edit, base: Base) -> Response:
     """All roles as they were proposed."""
 
     def make(place: Place) -> tuple[str, str]:
-        return with_roles(place.text, proposed_roles(place), look(place).facts), "roles as proposed"
+        return with_roles(place.text, proposed_roles(place), _facts(place)), "roles as proposed"
 
     return Bench(here).change("data", base, make, _page)

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from shoal.errors import RecipeError
 from shoal.web.context import Here, needs
 from shoal.web.errors import missing
-from shoal.web.pages.bench import Bench, Problem, uploaded
+from shoal.web.pages.bench import Bench, Problem, uploaded, whole
 from shoal.web.projects.workspace import Workspace, versions
 from shoal.web.store.people import User
 from shoal.web.views.place import Place
@@ -35,7 +35,7 @@ def _page(here: Here, problem: Problem | None, typed: str | None = None) -> Resp
         listed = versions(db, space.project.id)
         names = {one.author: (db.get(User, one.author) or User(name="?")).name for one in listed}
         asked = here.request.query_params.get("version", "")
-        older = Workspace.at(db, space.project, int(asked), here.settings) if asked.isdigit() else None
+        older = Workspace.at(db, space.project, whole(asked), here.settings) if asked else None
     changed = [] if older is None else _difference(older, space)
     return bench.page(
         "recipe.html", "recipe", problem, text=space.text if typed is None else typed, versions=listed, names=names,
@@ -84,10 +84,10 @@ def save_recipe(here: Edit, base: Base, text: Annotated[str, Form()] = "") -> Re
 
 
 @router.post("/projects/{project}/recipe/restore")
-def restore(here: Edit, base: Base, version: Annotated[int, Form()]) -> Response:
+def restore(here: Edit, base: Base, version: Annotated[str, Form()]) -> Response:
     """An earlier version once more, as the newest."""
     with here.reading() as db:
-        older = Workspace.at(db, here.workspace.project, version, here.settings)
+        older = Workspace.at(db, here.workspace.project, whole(version), here.settings)
 
     def make(place: Place) -> tuple[str, str]:
         return older.text, f"version {version} again"

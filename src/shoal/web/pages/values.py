@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from shoal.errors import ShoalError
 from shoal.web.context import Here, needs
-from shoal.web.pages.bench import Bench, Problem, texts
+from shoal.web.pages.bench import Bench, Problem, texts, whole
 from shoal.web.views.place import Place
 from shoal.web.views.values import rule_from, values_view, with_rule, with_values, without_rule
 
@@ -42,8 +42,7 @@ def change_values(here: Edit, base: Annotated[int, Form()]) -> Response:
         if what == "rule":
             text, note = with_rule(place.text, rule_from(given)), f"rule on {column}"
         elif what == "remove":
-            number = given.get("place", "")
-            text, note = without_rule(place.text, int(number) if number.isdigit() else -1), "a rule less"
+            text, note = without_rule(place.text, whole(given.get("place", ""))), "a rule less"
         else:
             text = with_values(place.text, column, [str(one) for one in Bench(here).form.getlist("value")])
             note = f"values of {column}"
