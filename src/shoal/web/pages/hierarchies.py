@@ -1,4 +1,4 @@
-"""Hierarchies: what each column has, its tree, what could be, and how many rows look the same on some levels."""
+"""Hierarchies: what each column has, its tree, what could be, and how many look the same on some levels."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LARGEST = 8 << 20
 def show_hierarchies(here: Read) -> Response:
     bench = Bench(here)
     lines = trees.hierarchy_lines(bench.place)
-    return bench.page("hierarchies.html", "hierarchies", lines=lines, **_counts(here))
+    return bench.page("hierarchies.html", "hierarchies", lines=lines, address=_address, **_counts(here))
 
 
 @router.get("/projects/{project}/counts")
@@ -47,9 +47,11 @@ def _counts(here: Here) -> dict[str, Any]:
     except ShoalError as error:
         return {"counts": None, "drawn": None, "why": str(error)}
     total = max(found.rows, 1)
-    told = f"{found.alone:,} rows are alone; {found.below:,} are in classes of fewer than {found.k}."
+    who = "people" if found.people else "rows"
+    told = f"{found.alone:,} {who} are alone; {found.below:,} are in classes of fewer than {found.k}."
     labels, shares = [name for name, _ in found.sizes], [count / total for _, count in found.sizes]
-    return {"counts": found, "drawn": columns("Rows by size of class", told, labels, {"rows": shares}), "why": ""}
+    drawn = columns(f"{who.capitalize()} by size of class", told, labels, {who: shares})
+    return {"counts": found, "drawn": drawn, "why": ""}
 
 
 def _level(asked: QueryParams, at: int) -> int:
@@ -59,7 +61,7 @@ def _level(asked: QueryParams, at: int) -> int:
 
 @router.get("/projects/{project}/hierarchies/{column:path}")
 def show_hierarchy(here: Read, column: str) -> Response:
-    return _page(here, column, None)
+    return _page(here, _named(here, column), None)
 
 
 def _page(here: Here, column: str, problem: Problem | None) -> Response:
@@ -73,6 +75,7 @@ def change_hierarchy(here: Edit, column: str, base: Annotated[int, Form()]) -> R
     """Take a proposal, edit by sentences, move a label, take a file, or go without."""
     bench = Bench(here)
     given = texts(bench.form)
+    column = _named(here, column)
 
     def make(place: Place) -> tuple[str, str]:
         if given.get("do") == "remove":
@@ -82,9 +85,7 @@ def change_hierarchy(here: Edit, column: str, base: Annotated[int, Form()]) -> R
             bench.keep(trees.stored_name(column, data), data)
         return text, f"hierarchy of {column}: {given.get('do', 'edit')}"
 
-    return bench.change(
-        f"hierarchies/{_quoted(column)}", base, make, lambda here, problem: _page(here, column, problem)
-    )
+    return bench.change(_address(column), base, make, lambda here, problem: _page(here, column, problem))
 
 
 def _changed(place: Place, column: str, given: dict[str, str], form: FormData) -> tuple[str, bytes | None]:
@@ -119,5 +120,11 @@ def _uploaded(place: Place, column: str, form: FormData) -> tuple[str, bytes]:
         return trees.uploaded(place, column, path)
 
 
-def _quoted(column: str) -> str:
-    return quote(column)
+def _address(column: str) -> str:
+    """Where the page of a column is; browsers take dots between slashes for a way up, so names with them go behind."""
+    dots = {".", ".."} & set(column.split("/"))
+    return f"hierarchies/?column={quote(column, safe='')}" if dots else f"hierarchies/{quote(column)}"
+
+
+def _named(here: Here, column: str) -> str:
+    return column or here.request.query_params.get("column", "")

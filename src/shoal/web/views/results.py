@@ -43,21 +43,24 @@ def risk_view(found: Mapping[str, Any]) -> RiskView:
     for name, words in (("prosecutor-max", "Largest risk"), ("prosecutor-mean", "Mean risk"),
                         ("sample-unique", "Alone"), ("prosecutor-above", "At risk")):  # fmt: skip
         facts += [(words, percent(figures[name]["value"]))] if name in figures else []
-    drawings = [_sizes(drawn), *([_contributions(drawn)] if drawn["columns"] else [])]
+    drawings = [_sizes(drawn, "people" if found["people"] else "rows")]
+    drawings += [_contributions(drawn)] if drawn["columns"] else []
     return RiskView(
         facts=tuple(facts), groups=sections(figures), figures=tuple(drawings), quasi=tuple(found["quasi"]),
         sensitive=tuple(_sensitive_row(name, one) for name, one in found["sensitive"].items()),
     )  # fmt: skip
 
 
-def _sizes(drawn: Mapping[str, Any]) -> Figure:
+def _sizes(drawn: Mapping[str, Any], who: str) -> Figure:
     total = max(sum(one["records"] for one in drawn["sizes"]), 1)
     shares = [one["records"] / total for one in drawn["sizes"]]
     labels = [one["label"] for one in drawn["sizes"]]
-    told = f"{percent(shares[0])} of the rows are alone on the quasi-identifiers."
+    told = f"{percent(shares[0])} of the {who} are alone on the quasi-identifiers."
+    named = who.capitalize()
     return Figure(
-        title="Rows by how many look the same", svg=columns("Rows by size of class", told, labels, {"rows": shares}),
-        headings=("Look the same", "Classes", "Rows"),
+        title=f"{named} by how many look the same",
+        svg=columns(f"{named} by size of class", told, labels, {who: shares}),
+        headings=("Look the same", "Classes", named),
         rows=tuple((one["label"], f"{one['classes']:,}", f"{one['records']:,}") for one in drawn["sizes"]),
     )  # fmt: skip
 

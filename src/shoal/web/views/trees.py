@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import tomlkit
@@ -20,6 +20,7 @@ from shoal.hierarchy.files import write_csv
 from shoal.hierarchy.hierarchy import MISSING, Hierarchy
 from shoal.hierarchy.suggest import suggest
 from shoal.starting.known import Known, file_rows, recipe_columns, recipe_tree
+from shoal.table.rows import PeopledRows
 from shoal.web.views.editing import with_hierarchy
 from shoal.web.views.place import FILES, Place, file_name
 
@@ -285,9 +286,13 @@ def stored_name(column: str, data: bytes) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Counted:
-    """Classes of a table whose quasi-identifiers were published on some levels."""
+    """Classes of a table whose quasi-identifiers were published on some levels.
+
+    ``people`` tells that they are counted and not rows, once in each class that they have rows in.
+    """
 
     columns: tuple[tuple[str, int, int], ...]  # name, level, highest level
+    people: bool
     rows: int
     classes: int
     smallest: int
@@ -298,9 +303,9 @@ class Counted:
 
 
 def class_counts(place: Place, levels: dict[str, int], k: int | None = None) -> Counted:
-    """How many rows look the same on some levels of the recipe's hierarchies, level 0 by default."""
+    """How many rows, or people where there is a subject, look the same on some levels, level 0 by default."""
     wanted = k or max([one["k"] for one in place.recipe.models if isinstance(one.get("k"), int)], default=5)
-    names, trees, codes, rows = _cells(place)
+    names, trees, codes, rows, held = _cells(place)
     placed = []
     parts = []
     for at, name in enumerate(names):
@@ -311,15 +316,21 @@ def class_counts(place: Place, levels: dict[str, int], k: int | None = None) -> 
         if level < top:
             parts.append(codes[:, at] if tree is None or level == 0 else tree.ancestors[level][codes[:, at]])
     if parts:
-        _, of = np.unique(np.stack(parts, axis=1), axis=0, return_inverse=True)
-        sizes = np.bincount(of.ravel(), rows).astype(np.int64)
+        of = np.unique(np.stack(parts, axis=1), axis=0, return_inverse=True)[1].ravel()
     else:
-        sizes = np.array([int(rows.sum())])
+        of = np.zeros(rows.size, dtype=np.int64)
+    sizes = np.bincount(of, rows).astype(np.int64) if held is None else _people(of, *held)
     return Counted(
-        columns=tuple(placed), rows=int(sizes.sum()), classes=int(sizes.size),
+        columns=tuple(placed), people=held is not None, rows=int(sizes.sum()), classes=int(sizes.size),
         smallest=int(sizes.min()) if sizes.size else 0, alone=int((sizes == 1).sum()),
         below=int(sizes[sizes < wanted].sum()), k=wanted, sizes=_bins(sizes),
     )  # fmt: skip
+
+
+def _people(of: np.ndarray, cells: np.ndarray, persons: np.ndarray) -> np.ndarray:
+    """People of each class, whatever number of rows they have in it."""
+    pairs = np.unique(np.stack([of[cells], persons], axis=1), axis=0)
+    return np.bincount(pairs[:, 0]).astype(np.int64)
 
 
 _BINS = (1, 2, 3, 5, 10, 20, 50, 100)
@@ -335,11 +346,13 @@ def _bins(sizes: np.ndarray) -> tuple[tuple[str, int], ...]:
     return tuple(found)
 
 
-def _cells(place: Place) -> tuple[list[str], list[Hierarchy | None], np.ndarray, np.ndarray]:
-    """Quasi-identifiers with their trees, the different combinations of them, and the rows of each."""
+def _cells(place: Place) -> Any:
+    """Quasi-identifiers with their trees, the different combinations of them, the rows of each, and who has which."""
     place = place.head
     recipe = place.recipe
-    files = [(place.folder / one).stat().st_mtime_ns for one in recipe.hierarchies.values() if isinstance(one, str)]
+    named = [one if isinstance(one, str) else one.get("path") for one in recipe.hierarchies.values()]
+    paths = [recipe.resolve(one) for one in named if one]
+    files = [one.stat().st_mtime_ns if one.exists() else 0 for one in paths]  # which the reader then misses
     bare = tomlkit.dumps({**tomlkit.parse(_settings(place)).unwrap(), "hierarchies": recipe.hierarchies})
     return _counted_cells(place.stamp, bare, str(place.folder), tuple(files))
 
@@ -351,7 +364,8 @@ def _counted_cells(stamp: tuple[str, int, int], text: str, folder: str, files: t
     with open_rows(Place(Path(folder), text).recipe) as rows:
         frequency = rows.frequency([])
         columns = rows.domain.quasi
+        held = cast("PeopledRows", rows).held(None)[::2] if rows.domain.by_people else None
         return (
             [one.name for one in columns], [one.hierarchy for one in columns], np.asarray(frequency.codes).T,
-            np.asarray(frequency.rows),
+            np.asarray(frequency.rows), held,
         )  # fmt: skip
