@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import tomlkit
@@ -20,7 +20,6 @@ from shoal.hierarchy.files import write_csv
 from shoal.hierarchy.hierarchy import MISSING, Hierarchy
 from shoal.hierarchy.suggest import suggest
 from shoal.starting.known import Known, file_rows, recipe_columns, recipe_tree
-from shoal.table.rows import PeopledRows
 from shoal.web.views.editing import with_hierarchy
 from shoal.web.views.place import FILES, Place, file_name
 
@@ -364,7 +363,7 @@ def _counted_cells(stamp: tuple[str, int, int], text: str, folder: str, files: t
     with open_rows(Place(Path(folder), text).recipe) as rows:
         frequency = rows.frequency([])
         columns = rows.domain.quasi
-        held = cast("PeopledRows", rows).held(None)[::2] if rows.domain.by_people else None
+        held = rows.held(None)[::2] if rows.domain.by_people else None
         return (
             [one.name for one in columns], [one.hierarchy for one in columns], np.asarray(frequency.codes).T,
             np.asarray(frequency.rows), held,
