@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -16,12 +17,14 @@ from shoal.web.accounts.attempts import LIMITS
 from shoal.web.accounts.users import make_user
 from shoal.web.app import create_app
 from shoal.web.errors import API
+from shoal.web.projects import signing
 from shoal.web.projects.confined import parse_confined
 from shoal.web.projects.uploads import clean_name
 from shoal.web.settings import Offer, Settings
 from shoal.web.store.people import User
+from shoal.web.store.work import Release
 from tests.web.conftest import ADDRESS, PASSWORD, Browser, add_people, program, sign_in, user_of
-from tests.web.working import RECIPE, add_project, people, upload
+from tests.web.working import RECIPE, add_job, add_project, job_of, people, upload, worker_of
 
 
 def test_only_uploads_may_send_as_much_as_uploads(tmp_path: Path) -> None:
@@ -175,3 +178,66 @@ def test_a_code_is_good_once_at_the_same_moment_too(every_app: FastAPI) -> None:
     with ThreadPoolExecutor(4) as pool:
         sent = [pool.submit(Browser(every_app).submit, "/login", **fields) for _ in range(4)]
         assert sorted(one.result().status_code for one in sent) == [303, 401, 401, 401]
+
+
+def test_what_jobs_leave_for_a_moment_lies_in_their_project(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that do not fit into memory go neither to a folder of the system nor into that of another attempt."""
+    monkeypatch.setenv("TMPDIR", "/nowhere")
+    job, worker = add_job(app, add_project(app), "risk"), worker_of(app)
+    assert worker.step()
+    (running,) = worker.running
+    environment = Path(f"/proc/{running.process.pid}/environ").read_bytes().split(b"\0")
+    place = app.state.settings.projects / job.project / "jobs" / job.id / "temporary-1"
+    assert f"TMPDIR={place}".encode() in environment
+    assert place.stat().st_mode & 0o777 == 0o700
+    (place / "rows").write_text("x")
+    other = place.with_name("temporary-2")
+    other.mkdir()
+    running.process.kill()
+    running.process.wait()
+    worker.step()
+    assert job_of(app, job.id).state == "failed"
+    assert (place.exists(), other.exists()) == (False, True)
+
+
+def test_a_job_out_of_time_takes_nothing_of_another_attempt_away(app: FastAPI) -> None:
+    job, worker = add_job(app, add_project(app), "risk"), worker_of(app)
+    worker.step()
+    kept = app.state.settings.projects / job.project / "releases" / f"{job.id}-2"
+    kept.mkdir()
+    worker.running[0].since -= app.state.settings.job_seconds + 1
+    worker.step()
+    assert "longer than jobs may take" in str(job_of(app, job.id).message)
+    assert kept.exists()
+
+
+def test_half_a_download_is_removed_and_keys_lie_in_no_folder_of_the_system(
+    tmp_path: Path, app: FastAPI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, to = tmp_path / "release", tmp_path / "incoming"
+    folder.mkdir()
+    (folder / "data.csv").write_text("x")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr("zipfile.ZipFile.write", full)
+    with pytest.raises(OSError, match="full"):
+        signing.packed(Release(name="a"), folder, None, to)
+    assert list(to.iterdir()) == []
+    seen: list[Path] = []
+
+    def signed(_folder: Path, key: Path, _signature: Path) -> str:
+        seen.append(key)
+        return key.read_text()
+
+    monkeypatch.setattr("shoal.vault.signing.sign_release", signed)
+    keyring = app.state.keys.keyring
+    keys = set()
+    for _ in range(2):
+        with app.state.store.writing() as db:
+            keys.add(signing.sign(db, keyring, folder, to))
+    assert len(keys) == 1
+    assert {one.parent for one in seen} == {to}
+    assert all(one.name.startswith(".incoming-") for one in seen)
+    assert list(to.iterdir()) == []

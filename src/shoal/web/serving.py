@@ -20,6 +20,7 @@ import uvicorn
 from shoal.errors import InputError
 from shoal.web.accounts.users import first_admin
 from shoal.web.app import create_app
+from shoal.web.jobs.child import leave_no_core
 from shoal.web.keys import Keys
 from shoal.web.settings import Offer, Settings
 from shoal.web.store.opening import open_store
@@ -38,6 +39,7 @@ def serve(settings: Settings, announce: Callable[[str, str | None], None]) -> No
         Is told the address, and the address at which the first admin chooses a password, once.
     """
     refuse_open(settings)
+    leave_no_core()
     app = create_app(settings)
     _ = app.state.keys.keyring  # a wrong key is told now
     with app.state.store.writing() as db:
@@ -120,6 +122,7 @@ def work() -> None:
     """The worker's process: settings come on its standard input, and when that ends, so does it."""
     from shoal.web.jobs.worker import Worker
 
+    leave_no_core()
     settings = loaded(sys.stdin.readline())
     stop = Event()
     Thread(target=_stop_with_the_server, args=(stop,), daemon=True).start()

@@ -22,6 +22,7 @@ def main() -> None:
     """Do the job that the first line of the input describes."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what libraries print is no message of ours
+    leave_no_core()
     asked = json.loads(sys.stdin.readline())
     Thread(target=_end_with_the_worker, daemon=True).start()
     _limit(asked["memory"])
@@ -70,6 +71,13 @@ def _limit(memory: int) -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+
+
+def leave_no_core() -> None:
+    """Let a process that is broken off write its memory, and so data and keys, to no file."""
+    with suppress(ImportError):
+        import resource
+
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 

@@ -17,6 +17,7 @@ from shoal.web.settings import Settings
 from shoal.web.store.people import User
 from shoal.web.store.work import Job, Project, Release
 from shoal.web.trail import record
+from shoal.web.trust.rows import SecretRows
 
 _KEY = "project-key"
 
@@ -65,6 +66,7 @@ def private_of(db: Db, keyring: ServerKeyring, release: str, name: str) -> bytes
 
 def project_key(db: Db, keyring: ServerKeyring, project: str) -> bytes:
     """The key of a project's own vault and registry files."""
+    SecretRows(db).lock()  # two workers make one key
     known = get(db, keyring, _KEY, project)
     if known is None:
         known = secrets.token_bytes(32)

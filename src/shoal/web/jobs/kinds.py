@@ -118,7 +118,7 @@ def _answered(draft: Draft, column: str, answer: str) -> Draft:
 def _run(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """A gated release in its folder; what is private of it goes to the worker, and into no file that stays."""
     recipe, folder = _recipe(asked), Path(asked["release"])
-    vault = Path(asked["work"]) / "run.vault"
+    vault = Path(asked["temporary"]) / "run.vault"
     recipe = _with_vault(_with(recipe, output=_output(recipe, folder)), vault)
     key = Key(_KEY_FILE, bytes.fromhex(asked["key"]))
     evidence = evidence_folder(folder)

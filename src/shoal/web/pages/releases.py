@@ -76,8 +76,8 @@ def download(here: Annotated[Here, needs("release.download")]) -> Response:
     release = here.named(Release)
     with here.reading() as db:
         key = public_key(db, here.keyring)
+    _log(here, "all")
     name, path = packed(release, folder_of_release(release, here.settings), key, here.data / INCOMING)
-    _log(here, name)
     return FileResponse(
         path, filename=name, media_type="application/zip", background=BackgroundTask(path.unlink, missing_ok=True)
     )
@@ -131,6 +131,6 @@ def sign_release(here: Annotated[Here, needs("release.sign")]) -> Response:
     """Sign with the server's key, which is made when it is first needed."""
     release = here.named(Release)
     with here.writing() as db:
-        found = sign(db, here.keyring, folder_of_release(release, here.settings))
+        found = sign(db, here.keyring, folder_of_release(release, here.settings), here.data / INCOMING)
         here.log(db, "signed", release=release.id, key=found)
     return here.see(f"/releases/{release.id}")

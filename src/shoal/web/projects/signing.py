@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import tempfile
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from sqlalchemy.orm import Session as Db
@@ -13,17 +16,18 @@ from sqlalchemy.orm import Session as Db
 from shoal.vault import signing
 from shoal.web.keys import ServerKeyring, get, put
 from shoal.web.store.work import Release
+from shoal.web.trust.rows import SecretRows
 
 _KIND, _PRIVATE, _PUBLIC = "signing", "private", "public"
 PUBLIC_FILE = "signing.pub"
+_HALF = ".incoming-"  # what is called so goes at the next start of a server that was killed meanwhile
 
 
-def sign(db: Db, keyring: ServerKeyring, folder: Path) -> str:
+def sign(db: Db, keyring: ServerKeyring, folder: Path, to: Path) -> str:
     """Sign a release into a file beside its folder; returns the fingerprint of the key."""
+    SecretRows(db).lock()  # two who sign first make one key
     private = get(db, keyring, _KIND, _PRIVATE)
-    # The signer reads its key from a file that nobody else may read; this one lives for a moment.
-    with tempfile.TemporaryDirectory() as place:
-        key = Path(place) / "key"
+    with _key_file(to) as key:
         if private is None:
             made, public = signing.new_key(key)
             put(db, keyring, _KIND, _PRIVATE, made.read_bytes())
@@ -32,6 +36,18 @@ def sign(db: Db, keyring: ServerKeyring, folder: Path) -> str:
             key.touch(0o600)
             key.write_bytes(private)
         return signing.sign_release(folder, key, signing.signature_beside(folder))
+
+
+@contextmanager
+def _key_file(to: Path) -> Iterator[Path]:
+    """Where the signer reads its key from: a file that nobody else may read, for a moment, on the server's own disk."""
+    to.mkdir(mode=0o700, exist_ok=True)
+    key = to / f"{_HALF}{secrets.token_hex(8)}"
+    try:
+        yield key
+    finally:
+        for one in (key, key.with_name(f"{key.name}{signing.PUBLIC}")):
+            one.unlink(missing_ok=True)
 
 
 def public_key(db: Db, keyring: ServerKeyring) -> bytes | None:
@@ -47,12 +63,16 @@ def packed(release: Release, folder: Path, public: bytes | None, to: Path) -> tu
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", release.name).strip("-.")[:60] or "release"
     signature = signing.signature_beside(folder)
     to.mkdir(mode=0o700, exist_ok=True)
-    descriptor, place = tempfile.mkstemp(prefix=".incoming-", suffix=".zip", dir=to)
-    with os.fdopen(descriptor, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as content:
-        for one in sorted(folder.iterdir()):
-            if one.is_file() and not one.name.startswith("."):
-                content.write(one, f"{name}/{one.name}")
-        if signature.is_file() and public is not None:
-            content.write(signature, f"{name}.sig")
-            content.writestr(PUBLIC_FILE, public)
+    descriptor, place = tempfile.mkstemp(prefix=_HALF, suffix=".zip", dir=to)
+    try:
+        with os.fdopen(descriptor, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as content:
+            for one in sorted(folder.iterdir()):
+                if one.is_file() and not one.name.startswith("."):
+                    content.write(one, f"{name}/{one.name}")
+            if signature.is_file() and public is not None:
+                content.write(signature, f"{name}.sig")
+                content.writestr(PUBLIC_FILE, public)
+    except BaseException:  # such as a full disk, which half a file would keep full
+        os.unlink(place)
+        raise
     return f"{name}.zip", Path(place)
