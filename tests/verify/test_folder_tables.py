@@ -113,7 +113,7 @@ def test_folders_that_are_none(tmp_path: Path) -> None:
     refused(path, f"'{path / 'manifest.json'}' is no file.", InputError)
     file = path / "manifest.json" / "x"
     file.write_bytes(b"")
-    refused(file, f"'{file / 'manifest.json'}' cannot be read: Not a directory.", InputError)
+    refused(file, f"'{file}' holds no manifest.json: name the folder of a release.", InputError)
 
 
 @pytest.mark.parametrize("name", ["report.html", "release.csv"])

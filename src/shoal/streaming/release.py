@@ -178,6 +178,7 @@ class Stream:
             "models": [model.parameters() for model in models],
             "search": dict(released.recoding.notes),
             "chosen": chosen(released),
+            "items": dict(released.items),
             "counts": _counts(released, rows),
             **release_facts(released),
             "measures": every_score(attacked.measurable.price_stats()),
