@@ -16,6 +16,7 @@ from shoal.engines.kept import Publisher, Reading, StoredBatch
 from shoal.errors import InputError, ShoalError
 from shoal.kernels.random import draw_bits
 from shoal.table.coding import canonical_text
+from shoal.table.holding import all_told
 from shoal.table.invisible import as_seen
 from shoal.table.keys import key_hashes
 from shoal.table.packing import Packing, Places
@@ -201,7 +202,8 @@ class Staging:
         """These rows of a batch of coded ones, with their classes ``g``."""
         batch = self.reading.batch(part)
         places, classes = self.publisher.places(batch)
-        frame = self.publisher.frame(batch.take(places), classes)
+        # Spark knows no texts that are numbers of the different ones.
+        frame = all_told(self.publisher.frame(batch.take(places), classes))
         shown = [column.alias(f"p{at}") for at, column in enumerate(frame.iter_columns())]
         return part[places].with_columns(pl.Series("g", classes.astype(np.int32)), *shown)
 
