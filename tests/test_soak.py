@@ -18,7 +18,7 @@ from tests.soak.judge import Members, broken
 from tests.soak.oracle import faults
 from tests.soak.run import attempt, run_seed
 
-CASES = 90
+CASES = 130
 PARTS = 10
 
 
