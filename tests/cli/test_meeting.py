@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from shoal.cli.main import execute
 from tests.cli.conftest import Result
 
 Shoal = Callable[..., Result]
@@ -55,12 +57,20 @@ def people(first: int, count: int) -> pl.DataFrame:
     )
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a release."""
+    folder = tmp_path_factory.mktemp("made")
+    people(0, 150).write_csv(folder / "people.csv")
+    people(1000, 60).write_csv(folder / "others.csv")
+    (folder / "recipe.toml").write_text(RECIPE, "utf-8")
+    assert execute(["run", str(folder / "recipe.toml")]) == 0
+    return folder
+
+
 @pytest.fixture
-def folder(shoal: Shoal, tmp_path: Path) -> Path:
-    people(0, 150).write_csv(tmp_path / "people.csv")
-    people(1000, 60).write_csv(tmp_path / "others.csv")
-    (tmp_path / "recipe.toml").write_text(RECIPE, "utf-8")
-    assert shoal("run", tmp_path / "recipe.toml").code == 0
+def folder(made: Path, tmp_path: Path) -> Path:
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     return tmp_path / "out"
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from shoal.errors import HierarchyError
 from shoal.hierarchy.hierarchy import MISSING
+from shoal.hierarchy.silence import names_values
 
 _NUMBER = re.compile(r"[+-]?(\d{1,1000}(\.\d{0,1000})?|\.\d{1,1000})([eE][+-]?\d{1,3})?", re.ASCII)
 # Wide enough for every sum and quotient of two numbers that _NUMBER admits, so nothing is ever rounded.
@@ -24,8 +25,9 @@ class ValuesError(HierarchyError):
 
 def misplaced(before: str, values: Sequence[str], after: str) -> ValuesError:
     """The error that names some of the values, or how many they are."""
-    error = ValuesError(f"{before} ({some(values)}): {after}")
-    error.unsaid = f"{before} ({len(values):,} different ones): {after}"
+    unsaid = f"{before} ({len(values):,} different ones): {after}"
+    error = ValuesError(f"{before} ({some(values)}): {after}" if names_values() else unsaid)
+    error.unsaid = unsaid
     return error
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from shoal.errors import HierarchyError
+from shoal.hierarchy.silence import names_values
 from shoal.hierarchy.values import normal_text
 
 MISSING = "<missing>"
@@ -217,11 +218,9 @@ def _one_row_per_leaf(name: str, codes: np.ndarray, names: list[str]) -> np.ndar
     first = _first_rows(codes[0], len(names))
     differs = (codes != codes[:, first]).any(axis=0)
     if differs.any():
-        column = int(np.argmax(differs))
-        raise HierarchyError(
-            f"The value '{names[codes[0, column]]}' has two different paths in the hierarchy of '{name}': "
-            "keep one of them."
-        )
+        value = names[codes[0, int(np.argmax(differs))]]
+        what = f"The value '{value}'" if names_values() else "A value"
+        raise HierarchyError(f"{what} has two different paths in the hierarchy of '{name}': keep one of them.")
     return codes[:, first == np.arange(codes.shape[1])]
 
 
@@ -240,10 +239,11 @@ def _check_parents(name: str, codes: np.ndarray, names: list[str]) -> None:
         if differs.any():
             column = int(np.argmax(differs))
             label = codes[level, column]
-            one, other = names[codes[level + 1, column]], names[parent[label]]
+            two = [names[codes[level + 1, column]], names[parent[label]]]
+            shown = ", '{}' and '{}'".format(*two) if names_values() else ""
             raise HierarchyError(
-                f"The label '{names[label]}' on level {level} of the hierarchy of '{name}' has two parents, "
-                f"'{one}' and '{other}': keep one of them or use two labels."
+                f"{_the_label(names[label])} on level {level} of the hierarchy of '{name}' has two parents{shown}: "
+                "keep one of them or use two labels."
             )
 
 
@@ -255,6 +255,11 @@ def _depth_first(codes: np.ndarray, n_names: int) -> np.ndarray:
 def _starts(nodes: np.ndarray) -> np.ndarray:
     """Where each run of equal neighbours begins."""
     return np.flatnonzero(np.concatenate([[True], nodes[1:] != nodes[:-1]]))
+
+
+def _the_label(label: str) -> str:
+    """A label, which may be a value, as far as it may be named."""
+    return f"The label '{label}'" if names_values() else "A label"
 
 
 def _check_labels(name: str, codes: np.ndarray, starts: list[np.ndarray], names: list[str]) -> None:
@@ -278,9 +283,9 @@ def _check_labels(name: str, codes: np.ndarray, starts: list[np.ndarray], names:
         raise HierarchyError(_star_message(name))
     if first[there] <= first[here] and end[here] <= end[there]:
         raise HierarchyError(
-            f"The label '{label}' {where} is its own ancestor over different values: use two labels."
+            f"{_the_label(label)} {where} is its own ancestor over different values: use two labels."
         )
-    raise HierarchyError(f"The label '{label}' {where} names two different sets of values: use two labels.")
+    raise HierarchyError(f"{_the_label(label)} {where} names two different sets of values: use two labels.")
 
 
 def _check_reserved(name: str, codes: np.ndarray, starts: list[np.ndarray], names: list[str]) -> None:

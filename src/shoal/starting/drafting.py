@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from shoal.errors import SchemaError
-from shoal.params import nearest
+from shoal.params import choice, nearest
 from shoal.risk.audit import audit
 from shoal.starting.columns import Facts, facts_of
 from shoal.starting.notations import ALWAYS, AMONG_NUMBERS, PLAIN
@@ -19,6 +19,7 @@ from shoal.starting.questions import Question, date_question, number_question
 from shoal.starting.reading import Given, Raw
 
 _DAY_FIRST = "%d.%m.%Y"
+ROLES = ("identifiers", "quasi", "sensitive", "neutral", "drop", "subject", "weight", "key")
 READ = ("quasi", "sensitive", "neutral", "weight")  # roles whose cells have to be understood
 
 
@@ -70,6 +71,8 @@ class Draft:
 def drafted(raw: Raw, given: Given) -> Draft:
     """Look at every column of some rows, and propose a recipe."""
     _refuse_unknown(raw.frame.columns, [*given.roles, *given.formats])
+    for name, role in given.roles.items():
+        choice(f"column '{name}'", "role", role, ROLES)
     facts, notes, questions = _settled(_all_facts(raw, given), raw, given)
     subject = None if "subject" in given.roles.values() else subject_of(raw.frame, facts)
     proposals = propose(facts, subject, given.roles)
@@ -170,13 +173,15 @@ def _layout_notes(raw: Raw) -> list[str]:
 
 
 def _with_key(proposals: dict[str, Proposal], facts: Mapping[str, Facts]) -> dict[str, Proposal]:
-    """The same with the column that tells rows of a database apart."""
+    """The same with the column that tells rows of a database apart, unless somebody said which."""
+    if any(one.role == "key" for one in proposals.values()):
+        return proposals
     alone = [name for name, one in facts.items() if one.distinct == one.rows and one.missing == 0]
     chosen = sorted(alone, key=lambda name: proposals[name].role not in ("identifiers", "drop"))
     if not chosen:
         raise SchemaError(
-            "Rows of a database have no order of their own, and no column tells them apart: give a --query with one, "
-            "such as row_number()."
+            "Rows of a database have no order of their own, and no column of the table tells them apart: have its "
+            "owner add a key, or take a view or a --query with a column such as row_number() in its place."
         )
     key = replace(proposals[chosen[0]], role="key", why="tells the rows apart", settings={}, tree=None, model=None)
     return proposals | {chosen[0]: key}

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shoal.errors import InputError
+from shoal.io.delimited import check_separator
 
 _BYTES = 1 << 20
 _LINES = 200
@@ -57,12 +58,14 @@ def sniff(path: Path, *, encoding: str | None = None, separator: str | None = No
     found, guessed = (encoding, False) if encoding is not None else _encoding(path, data)
     try:
         text = codecs.getincrementaldecoder(found)().decode(data)
-    except (LookupError, UnicodeDecodeError):
+    except (LookupError, ValueError):  # no such encoding, no name of one, or other bytes
         raise InputError(f"'{path.name}' is not {found} text: give its --encoding, such as latin-1.") from None
     lines = text.removeprefix("\ufeff").splitlines(keepends=True)
     lines = [line for line in (lines[:-1] if len(data) >= _BYTES else lines) if line.strip()][:_LINES]
     if not lines:
         raise InputError(f"'{path.name}' holds nothing but blank lines.")
+    if separator is not None:
+        check_separator(separator)
     mark = separator if separator is not None else _separator(path, lines)
     rows = _rows(lines, mark)
     return Layout(

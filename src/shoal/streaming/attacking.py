@@ -136,7 +136,7 @@ def _chosen(released: Released, keys: Keys, share: float) -> Callable[[StoredBat
         if whose is not None:
             units = key_hashes(canonical_text(batch.plain[whose]).fill_null(""))
         else:
-            units = np.where(classes >= 0, classes, batch.keys).astype(np.uint64) if groups else batch.keys
+            units = np.where(classes >= 0, classes.astype(np.uint64), batch.keys) if groups else batch.keys
         return np.flatnonzero(keys.bits("attack sample", units) < limit)
 
     return chosen

@@ -26,8 +26,8 @@ from shoal.io.profiling import refuse_unfit
 from shoal.io.publication import BOUND, Holder, publish
 from shoal.io.publication import resume as settle
 from shoal.io.recipes import Recipe, dump_recipe
-from shoal.io.relations import Relation, no_file
-from shoal.io.roles import settled
+from shoal.io.relations import Relation
+from shoal.io.roles import schema_of, settled
 from shoal.io.source import Told, read_population
 from shoal.models.base import Model
 from shoal.pipeline import Progress
@@ -37,12 +37,10 @@ from shoal.results import Written
 from shoal.streaming.release import MEMORY as MOST_MEMORY
 from shoal.streaming.release import Judged, Stream
 from shoal.streaming.unordered import refuse_keyless
-from shoal.streaming.unread import refuse_read
-from shoal.table.domain import Domain
+from shoal.streaming.unserved import CLUSTER, refuse_misplaced, refuse_unserved
 from shoal.table.keys import Keys
-from shoal.table.preparing import changes, refuse_batched
+from shoal.table.preparing import changes
 from shoal.table.sampling import Sampling
-from shoal.table.schema import Schema, column_spec
 from shoal.verify.folder import MANIFEST
 
 
@@ -74,10 +72,7 @@ class Secrecy:
 
 
 OPEN = Secrecy()
-MEMORY = "memory"
 RESUMING = "duckdb"  # the engine that keeps what it has read
-DATABASE = "postgres"  # the engine that reads from a database
-CLUSTER = "spark"  # the engine that knows tables of its own
 
 
 def keeps_rows(recipe: Recipe) -> bool:
@@ -192,87 +187,12 @@ def _write_table(recipe: Recipe, table: Writable, written: Written, folder: Path
         raise InputError(f"The database took {found:,} of {data['rows']:,} rows, so nothing is written: run again.")
 
 
-def refuse_unserved(recipe: Recipe, method: Algorithm) -> None:
-    """Refuse what an engine that keeps the rows cannot do, and name what can."""
-    refuse_misplaced(recipe)
-    name = recipe.engine.name
-    advice = f"use the engine '{MEMORY}'"
-    _refuse_places(recipe, method)
-    _refuse_unprepared(recipe)
-    if recipe.output.table is not None and getattr(method, "publication", None) == "tables":
-        raise RecipeError(
-            "The release would be two tables, and [output] names one in the database: leave it out, or set "
-            'publication = "permuted".'
-        )
-    asked: dict[str, Any] = {
-        "a registry": recipe.registry or {"m-invariance", "m-invariant"} & {method.name, *_named(recipe)},
-        "a workload": recipe.workload,
-        "several sets of quasi-identifiers": recipe.roles.quasi_sets,
-        "limits on attacks": recipe.limits,
-        "copies in other formats": recipe.output.copies,
-    }
-    for what, given in asked.items():
-        if given:
-            raise RecipeError(f"The engine '{name}' does not serve {what}: {advice}, or leave that out.")
-
-
-def _refuse_unprepared(recipe: Recipe) -> None:
-    """Refuse columns that are changed before they are coded, where nothing but the engine reads rows."""
-    name, specs = recipe.engine.name, schema_of(recipe).specs
-    first = next((column for column, spec in specs.items() if spec.techniques), None)
-    if first is not None and name in (DATABASE, CLUSTER):
-        raise RecipeError(
-            f"The engine '{name}' reads columns as they are, and '{first}' is to be {specs[first].techniques[0]}: do "
-            "that in the source, or use the engine 'duckdb'."
-        )
-    refuse_batched(specs, name)
-
-
 def refuse_unresumed(recipe: Recipe) -> None:
     """Refuse to resume where nothing is kept."""
     if recipe.engine.name != RESUMING or recipe.engine.scratch is None:
         raise RecipeError(
             f"A run is resumed by the engine '{RESUMING}' alone, from what it kept in a folder of yours: name both "
             "under [engine], as 'name' and 'scratch'."
-        )
-
-
-def refuse_misplaced(recipe: Recipe) -> None:
-    """Refuse a source that its engine does not read."""
-    name, source = recipe.engine.name, recipe.source
-    refuse_read(recipe)
-    if source.url is None and source.table is not None and name != CLUSTER:
-        raise RecipeError("The 'table' under [source] is in a database: add its 'url'.")
-    if (name == DATABASE) != (source.url is not None):
-        raise no_file() if source.path is None else RecipeError(
-            f"The engine '{name}' reads from a database: give its 'url', and a 'table' or a 'query', under [source]."
-        )
-
-
-def _named(recipe: Recipe) -> list[str]:
-    return [str(spec.get("name")) for spec in recipe.models]
-
-
-def _refuse_places(recipe: Recipe, method: Algorithm) -> None:
-    """Refuse what needs rows in an order, or records side by side, where an engine has neither."""
-    engine, name = load("engine", recipe.engine.name), recipe.engine.name
-    from_cells = method.by_cells(Domain(schema=schema_of(recipe), columns={}, n=0))
-    if not getattr(engine, "in_parts", True) and not from_cells:
-        raise RecipeError(
-            f"The algorithm '{method.name}' looks at records one by one as it is set here, which the engine '{name}' "
-            "does not serve: use the engine 'duckdb', or an algorithm such as 'optimal'."
-        )
-    if getattr(engine, "ordered", True):
-        return
-    refuse_keyless(name, recipe.roles.key)
-    if recipe.output.order == "kept":
-        raise RecipeError(f"The engine '{name}' has no order of rows to keep: leave 'order' out of [output].")
-    if recipe.engine.memory is not None:
-        raise RecipeError(f"The engine '{name}' takes the memory that Spark is given: leave 'memory' out of [engine].")
-    if recipe.roles.guard:
-        raise RecipeError(
-            f"The engine '{name}' does not serve guarded nodes, which are looked up row by row: use the engine "
-            "'duckdb', or leave the guard out."
         )
 
 
@@ -360,12 +280,6 @@ def memory_of(recipe: Recipe) -> int:
     """Bytes that a recipe lets its engine take."""
     given = recipe.engine.memory
     return MOST_MEMORY if given is None else memory_bytes(given)
-
-
-def schema_of(recipe: Recipe) -> Schema:
-    """The roles and settings of a recipe."""
-    specs = {name: column_spec(name, entry.model_dump()) for name, entry in recipe.columns.items()}
-    return Schema(**settled(recipe).roles.model_dump(exclude={"rest"}), specs=specs)
 
 
 def _told(recipe: Recipe, how: dict[str, Any]) -> Told:

@@ -29,7 +29,7 @@ from shoal.errors import GateError, InputError
 from shoal.evaluation.research import researched
 from shoal.io.describe import describe, uncoded_columns, whole_hierarchies, whole_policies
 from shoal.io.evidence import row_bytes
-from shoal.io.gating import hidden_of, refuse_failed, with_verdicts
+from shoal.io.gating import naming, refuse_failed, with_verdicts
 from shoal.io.growing import Growing
 from shoal.io.manifest import manifest_bytes
 from shoal.io.sayable import sayable
@@ -120,7 +120,8 @@ class Stream:
             return method.run(problem)
         most = rows.most(self.memory)
         # Cells take what rows take, where they are grouped as these are.
-        if method.by_cells(rows.domain) and (not method.in_parts or rows.holds_cells(most)):
+        few = min(most, rows.most_cells(self.memory))
+        if method.by_cells(rows.domain) and (not method.in_parts or rows.holds_cells(few)):
             self._refuse_too_many_cells(rows)
             return method.run(problem)
         if method.in_parts:
@@ -147,9 +148,9 @@ class Stream:
         if not self._holds_cells(rows):
             count = rows.n_cells()
             raise InputError(
-                f"The algorithm '{self.method.name}' searches the frequency table, and its {count:,} combinations need "
-                f"{rows.cells_needed(count) / 1e9:.1f}GB: give 'memory' under [engine] as much, code quasi-identifiers "
-                "more coarsely, or use a method that goes part by part, such as 'mondrian'."
+                f"The algorithm '{self.method.name}' searches the frequency table, and its {count:,} combinations "
+                f"need, with the values in them, {rows.cells_needed(count) / 1e9:.1f}GB: give 'memory' under [engine] "
+                "as much, code these columns more coarsely, or use a method that goes part by part, such as 'mondrian'."
             )
 
     def judged(self) -> Judged:
@@ -192,6 +193,8 @@ class Stream:
             "vacuous": [{"model": model.parameters(), "on": list(on or ())} for model, on in empty],
             "seconds": time.perf_counter() - started,
         }
+        released.forget()
+        rows.forget()
         # What one algorithm was told of levels is not the source's.
         kept = rows.knowing(replace(rows.domain, research=self.rows.domain.research))
         return Judged(
@@ -349,7 +352,7 @@ class Judged:
             hierarchies=whole_hierarchies(domain),
             policies=whole_policies(domain),
             grids=grids(domain),
-            left_out=hidden_of(domain.schema, self.rows.known.dropped),
+            left_out=self.rows.left_out(naming(domain.schema)),
             population=None if domain.population is None else domain.population.frame,
             population_counts=None if domain.population is None else domain.population.counts,
         )

@@ -26,7 +26,8 @@ from shoal.io.normal import check_names
 from shoal.io.recipes import Engine, Recipe, dump_recipe, load_recipe, parse_recipe
 from shoal.pipeline import Progress
 from shoal.pseudonyms.secrets import Secret
-from shoal.streaming.recipes import CLUSTER, opened_on, refuse_unserved, stream_of
+from shoal.streaming.recipes import opened_on, stream_of
+from shoal.streaming.unserved import CLUSTER, refuse_unserved
 from shoal.table.keys import Keys
 from shoal.verify.types import Check, Verdict
 

@@ -20,7 +20,8 @@ from shoal.io.relations import Relation
 from shoal.params import nearest
 from shoal.pipeline import Progress
 from shoal.risk.cells import Standing
-from shoal.streaming.recipes import engine_of, refuse_misplaced, source_of
+from shoal.streaming.recipes import engine_of, source_of
+from shoal.streaming.unserved import refuse_misplaced
 from shoal.table.keys import Keys
 from shoal.verify.folder import open_folder
 

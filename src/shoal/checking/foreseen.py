@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InfeasibleError, RefusalError, ShoalError
@@ -28,11 +30,13 @@ _ROW, _CELL = 64, 24  # bytes of a record that is grouped
 class Foreseen:
     """About how many seconds and bytes a run takes, judged by how many rows, and what it refused of them.
 
+    Either is None where nobody can tell.
+
     ``whole`` says that these were all rows, so that a run refuses the same.
     """
 
     seconds: float | None
-    memory: int
+    memory: int | None
     sample: int
     refused: list[ShoalError]
     whole: bool
@@ -60,7 +64,7 @@ def foresee(
     refused: list[ShoalError] = []
     for size in [sizes[0], *sizes]:  # the first loads what every run needs
         step(f"trying {size:,} rows")
-        seconds, refused = _tried(recipe, _sample(table, size), accepted, size == table.n)
+        seconds, refused = _tried(recipe, partial(_on_table, _sample(table, size), size == table.n), accepted)
         if seconds is not None:
             taken.append((size, seconds))
     whole = sizes[-1] == table.n
@@ -72,9 +76,21 @@ def foresee(
     )  # fmt: skip
 
 
-def foreseen_stream(rows: int, reading: float, memory: int) -> Foreseen:
-    """The same where an engine keeps the rows: by the time that reading took, and the memory that it may take."""
-    return Foreseen(seconds=reading * (1 + _PASSES), memory=memory, sample=rows, refused=[], whole=True)
+def foreseen_stream(
+    recipe: Recipe, rows: int, reading: float, memory: int, accepted: Collection[str], attempt: Callable[[Recipe], None]
+) -> Foreseen:
+    """The same where an engine keeps the rows: by the time that reading took, and the memory that it may take.
+
+    Parameters
+    ----------
+    attempt
+        Carries out a recipe on all rows without writing a release; few of them are tried so.
+    """
+    whole = rows <= SIZES[-1]
+    refused = _tried(recipe, attempt, accepted)[1] if whole else []
+    return Foreseen(
+        seconds=reading * (1 + _PASSES), memory=memory, sample=rows if whole else 0, refused=refused, whole=whole
+    )
 
 
 def _sample(table: Table, size: int) -> Table:
@@ -99,23 +115,15 @@ def _sample(table: Table, size: int) -> Table:
 
 
 def _tried(
-    recipe: Recipe, table: Table, accepted: Collection[str], whole: bool
+    recipe: Recipe, attempt: Callable[[Recipe], None], accepted: Collection[str]
 ) -> tuple[float | None, list[ShoalError]]:
-    """How long a run on some rows takes, None where it comes to no end, and what it refuses on the way.
-
-    Limits are held against the ``whole``: fewer rows are easier to find.
-    """
-    from shoal.attacks.limits import refuse_over_limits
-    from shoal.running import anonymize_table
-
+    """How long a run takes, None where it comes to no end, and what it refuses on the way."""
     found: list[ShoalError] = []
     codes = set(accepted) | set(recipe.acknowledge)
     while True:
         started = time.perf_counter()
         try:
-            made = anonymize_table(recipe.accepting(codes), table)
-            if recipe.limits and whole:
-                refuse_over_limits(recipe.limits, made)
+            attempt(recipe.accepting(codes))
         except RefusalError as error:
             found.append(error)
             if set(error.codes) <= codes:
@@ -125,6 +133,16 @@ def _tried(
             return None, [*found, error]
         else:
             return time.perf_counter() - started, found
+
+
+def _on_table(table: Table, whole: bool, recipe: Recipe) -> None:
+    """Run on some rows; limits are held against the ``whole``: fewer rows are easier to find."""
+    from shoal.attacks.limits import refuse_over_limits
+    from shoal.running import anonymize_table
+
+    made = anonymize_table(recipe, table)
+    if recipe.limits and whole:
+        refuse_over_limits(recipe.limits, made)
 
 
 def _grown(taken: list[tuple[int, float]], n: int) -> float:
@@ -141,13 +159,21 @@ def _grown(taken: list[tuple[int, float]], n: int) -> float:
     return last + max(each * (n**power - size**power), _EACH * (n - size))
 
 
-def _memory(table: Table) -> int:
+def _memory(table: Table) -> int | None:
     """Bytes: what reading took at its peak, a copy of the rows for the release and one for the gate, and the groups."""
-    import resource
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    peak = peak_bytes()
     groups = table.n * (_CELL * len(table.columns) + _ROW)
-    return int(peak + 2 * table.kept.estimated_size() + groups)
+    return None if peak is None else int(peak + 2 * table.kept.estimated_size() + groups)
+
+
+def peak_bytes() -> int | None:
+    """The most memory that this process has taken so far, None on a system that does not tell."""
+    try:
+        import resource
+    except ImportError:  # of Windows
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def hopeless(problems: Collection[ShoalError]) -> bool:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import resource
+import sys
+
 import numpy as np
 import polars as pl
 import pytest
 
 import shoal
-from shoal.cli.foreseen import SIZES, _grown, foresee, foreseen_stream
+from shoal.checking.foreseen import SIZES, _grown, foresee, foreseen_stream, peak_bytes
+from shoal.checking.words import findings
 from shoal.io.recipes import parse_recipe
 
 
@@ -56,6 +60,20 @@ def test_people_are_sampled_with_all_of_their_rows() -> None:
 
 
 def test_an_engine_is_told_by_its_reading() -> None:
-    assert foreseen_stream(10**7, 20.0, 1 << 31).data() == {
-        "seconds": 80.0, "bytes": 1 << 31, "sample": 10**7, "likely": [],
-    }  # fmt: skip
+    def attempt(recipe: object) -> None:
+        raise AssertionError("so many rows are not tried")
+
+    found = foreseen_stream(recipe(5), 10**7, 20.0, 1 << 31, (), attempt)  # type: ignore[arg-type]
+    assert found.data() == {"seconds": 80.0, "bytes": 1 << 31, "sample": 0, "likely": []}
+
+
+def test_memory_is_told_in_the_unit_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Linux tells kibibytes, macOS bytes, and Windows has no such library: a check ended with an error there."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert peak <= peak_bytes() < 2 * peak
+    monkeypatch.setitem(sys.modules, "resource", None)
+    assert peak_bytes() is None
+    seconds = {"seconds": 3.0, "bytes": None, "sample": 9, "likely": []}
+    said = findings({"rows": 9, "vacuous": [], "problems": [], "foreseen": seconds, "untold": []})
+    assert said[0] == "A run takes about 3 s."
