@@ -92,7 +92,7 @@ def prepared(folder: Path, rows: int, jobs: int) -> tuple[str, list[str]]:
         table = "\n".join(["age,sex,zip,illness", *lines]) + "\n"
         (folder_of(project.id, settings) / "source" / "people.csv").write_text(table)
         Workspace.newest(db, project, settings).save(db, _RECIPE, base=0, author=user.id)
-        made = [queue.add(db, project, "run", recipe=1, author=user.id).id for _ in range(jobs)]
+        made = [queue.add(db, project, "run", recipe=1, author=user.id, most=jobs).id for _ in range(jobs)]
     app.state.store.close()
     return project.id, made
 

@@ -22,7 +22,7 @@ import urllib.request
 from collections.abc import Mapping
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 from urllib.parse import quote, urlsplit
 
 from shoal.errors import InputError, ShoalError, UserError, VerificationError
@@ -33,8 +33,18 @@ _API = "/api/v1"
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _SECONDS = 60.0
 _LARGEST = 64 << 20  # of an answer that is read into memory
+_BLOCK = 1 << 20
+_MOST_FILES = 10_000  # of one release
+MOST = 16 << 30  # bytes of a release, unless somebody says otherwise
 _ID = re.compile(r"[\w-]{1,64}")
 _FILE = re.compile(r"[\w][\w .()-]{0,199}")
+# What there is of releases and questions, as far as anybody relies on it.
+_RELEASE = {"id": str, "name": str, "rows": int, "statement": str, "created": str}
+_ASKED = {"id": str, "release": str, "state": str, "created": str}
+_QUESTION = {
+    **_ASKED, "answer": str | None, "refused": [{"line": int, "why": str}],
+    "left": [{"line": int, "text": str, "why": str}],
+}  # fmt: skip
 # What a 409 says, by the code of its error: an exit code of 4 where something failed its check.
 _FAILED = ("VerificationError", "GateError")
 
@@ -47,7 +57,14 @@ class RemoteError(UserError):
         self.status = status
 
 
-def connect(url: str, token: str | None = None, *, token_file: str | Path | None = None) -> Remote:
+def connect(
+    url: str,
+    token: str | None = None,
+    *,
+    token_file: str | Path | None = None,
+    ca: str | Path | None = None,
+    unprotected: bool = False,
+) -> Remote:
     """A server by its address.
 
     Parameters
@@ -56,33 +73,41 @@ def connect(url: str, token: str | None = None, *, token_file: str | Path | None
         ``https://…``, or ``http://`` on this machine. It never holds the token.
     token
         By default what ``SHOAL_TOKEN`` holds, or the file that ``token_file`` or ``SHOAL_TOKEN_FILE`` names.
+    ca
+        A file with the certificates that vouch for the server, in the place of those that this machine trusts.
+    unprotected
+        Take ``http://`` over a network as well, where everybody on the way can read the token and the data.
     """
-    return Remote(_address(url), _token(token, token_file))
+    return Remote(_address(url, unprotected), _token(token, token_file), ca=ca)
 
 
 class Remote:
     """A server, and somebody's token for it; made by :func:`connect`."""
 
-    def __init__(self, address: str, token: str) -> None:
+    def __init__(self, address: str, token: str, *, ca: str | Path | None = None) -> None:
         self.address = address
         self._token = token
-        context = ssl.create_default_context() if address.startswith("https:") else None
         handlers: list[urllib.request.BaseHandler] = [_NoRedirect()]
-        handlers += [] if context is None else [urllib.request.HTTPSHandler(context=context)]
+        handlers += [urllib.request.HTTPSHandler(context=_context(ca))] if address.startswith("https:") else []
         if urlsplit(address).hostname in _LOOPBACK:
             handlers.append(urllib.request.ProxyHandler({}))
         self._opener = urllib.request.build_opener(*handlers)
 
     def releases(self) -> list[dict[str, Any]]:
         """Releases that this account may see: id, name, statement, kind, rows, manifest (its SHA-256), created."""
-        return self._json("GET", "/releases")
+        return self._json("GET", "/releases", [_RELEASE])
 
     def manifest(self, release: str) -> dict[str, Any]:
         """What is promised of a release."""
-        return self._json("GET", f"/releases/{_id(release)}/manifest")
+        return self._json("GET", f"/releases/{_id(release)}/manifest", {})
 
-    def download(self, release: str, folder: str | Path) -> Path:
+    def download(self, release: str, folder: str | Path, *, most: int = MOST) -> Path:
         """A release in a new folder, after checking all that its manifest says, as ``shoal verify`` does.
+
+        Parameters
+        ----------
+        most
+            Bytes that its files may have together; of each file no more is read than the server lists.
 
         Raises
         ------
@@ -94,15 +119,13 @@ class Remote:
             raise InputError(f"'{folder}' exists: choose another name.")
         if not place.parent.is_dir():
             raise InputError(f"There is no folder '{place.parent}' to put '{place.name}' into: make it first.")
-        listed = self._json("GET", f"/releases/{_id(release)}")
-        files = [one["name"] for one in self._json("GET", f"/releases/{_id(release)}/files")["files"]]
-        if not all(isinstance(name, str) and _FILE.fullmatch(name) for name in files):
-            raise RemoteError("The server lists a file whose name cannot be one of a release: nothing was downloaded.")
+        manifest = _manifest(self._json("GET", f"/releases/{_id(release)}"))
+        files = _files(self._json("GET", f"/releases/{_id(release)}/files"), most)
         staged = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
         try:
-            for name in files:
-                self._save(f"/releases/{_id(release)}/files/{quote(name)}", staged / name)
-            _verify(staged, str(listed["manifest"]))
+            for name, size in files.items():
+                self._save(f"/releases/{_id(release)}/files/{quote(name)}", staged / name, size)
+            _verify(staged, manifest)
             staged.chmod(0o755)
             os.rename(staged, place)
         except BaseException:
@@ -137,32 +160,49 @@ class Remote:
             ``statements`` that hold, those ``refused`` and why, and what was ``left`` as it is.
         """
         given = {"text": text, "form": form, "target": target, "aliases": dict(aliases or {})}
-        return self._json("POST", f"/releases/{_id(release)}/questions", given)
+        return self._json("POST", f"/releases/{_id(release)}/questions", _QUESTION, given)
 
     def questions(self, release: str | None = None) -> list[dict[str, Any]]:
         """Questions of this account, the newest first."""
-        return self._json("GET", "/questions" if release is None else f"/releases/{_id(release)}/questions")
+        path = "/questions" if release is None else f"/releases/{_id(release)}/questions"
+        return self._json("GET", path, [_ASKED])
 
     def question(self, key: str) -> dict[str, Any]:
         """One question, with its answer if it has one."""
-        return self._json("GET", f"/questions/{_id(key)}")
+        return self._json("GET", f"/questions/{_id(key)}", _QUESTION)
 
-    def _json(self, method: str, path: str, content: Any = None) -> Any:
+    def _json(self, method: str, path: str, shape: Any = object, content: Any = None) -> Any:
+        """An answer, if it has what is wanted of it."""
         with self._open(method, path, content) as answer:
-            body = answer.read(_LARGEST + 1)
+            body = self._block(answer, _LARGEST + 1)
         try:
             if len(body) > _LARGEST:
                 raise ValueError("too long")
-            return json.loads(body)
-        except ValueError:
+            found = json.loads(body)
+            if not _fits(found, shape):
+                raise ValueError("something else")
+            return found
+        except (ValueError, RecursionError):
             raise RemoteError(f"'{self.address}' does not answer as a Shoal server does: check the address.") from None
 
-    def _save(self, path: str, place: Path) -> None:
+    def _save(self, path: str, place: Path, size: int) -> None:
+        """A file of as many bytes as the server lists, written as it comes."""
         with self._open("GET", path) as answer, place.open("xb") as file:
-            try:
-                shutil.copyfileobj(answer, file, 1 << 20)
-            except (OSError, HTTPException):
-                raise RemoteError(f"The download from '{self.address}' broke off: try again.") from None
+            left = size
+            while block := self._block(answer, min(_BLOCK, left + 1)):
+                left -= len(block)
+                if left < 0:
+                    raise RemoteError(f"The server sends more of '{place.name}' than it lists: nothing was kept.")
+                _write(file, block)
+            if left:
+                raise RemoteError(f"The download from '{self.address}' broke off: try again.")
+
+    def _block(self, answer: Any, size: int) -> bytes:
+        try:
+            found: bytes = answer.read(size)
+            return found
+        except (OSError, HTTPException):
+            raise RemoteError(f"The answer of '{self.address}' broke off: try again.") from None
 
     def _open(self, method: str, path: str, content: Any = None) -> Any:
         headers = {"authorization": f"Bearer {self._token}", "accept": "application/json"}
@@ -190,7 +230,7 @@ class Remote:
         try:
             told = json.loads(error.read(1 << 20))["error"]
             code, message = str(told["code"]), str(told["message"])
-        except (ValueError, LookupError, TypeError, OSError):
+        except (ValueError, LookupError, TypeError, OSError, HTTPException, RecursionError):
             code, message = "", f"'{self.address}' answered with {error.code}: check the address."
         made: ShoalError = VerificationError(message) if code in _FAILED else RemoteError(message, error.code)
         raise made from None
@@ -202,6 +242,15 @@ class Remote:
         raise TypeError("A Remote holds a token and cannot be serialised: connect again.")
 
 
+def _fits(found: Any, shape: Any) -> bool:
+    """Whether an answer has the kinds that are wanted: of every item of a list, and of these entries of a mapping."""
+    if isinstance(shape, list):
+        return isinstance(found, list) and all(_fits(one, shape[0]) for one in found)
+    if isinstance(shape, dict):
+        return isinstance(found, dict) and all(name in found and _fits(found[name], shape[name]) for name in shape)
+    return isinstance(found, shape) and (shape is object or not isinstance(found, bool))
+
+
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
     """Go nowhere else: the token is for one server."""
 
@@ -209,7 +258,48 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def _address(url: str) -> str:
+def _context(ca: str | Path | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=None if ca is None else str(ca))
+    except (OSError, ssl.SSLError):
+        raise InputError(f"'{ca}' is no file of certificates: give one that holds them as text (PEM).") from None
+
+
+def _manifest(told: Any) -> str:
+    """The hash of a release's manifest, as a server lists it."""
+    if not isinstance(told, dict) or "manifest" not in told:
+        raise RemoteError("The server does not say which manifest the release has: nothing was downloaded.")
+    return str(told["manifest"])
+
+
+def _files(told: Any, most: int) -> dict[str, int]:
+    """Names and sizes of the files of a release, as a server lists them, if they can be those."""
+    try:
+        listed = [(one["name"], one["bytes"]) for one in told["files"]]
+    except (TypeError, KeyError):
+        listed = [("", 0)]
+    if not all(isinstance(name, str) and _FILE.fullmatch(name) for name, _ in listed):
+        raise RemoteError("The server lists a file whose name cannot be one of a release: nothing was downloaded.")
+    if not all(type(size) is int and size >= 0 for _, size in listed) or len(dict(listed)) < len(listed):
+        raise RemoteError("The server lists files that cannot be those of a release: nothing was downloaded.")
+    if len(listed) > _MOST_FILES:
+        raise RemoteError(f"The server lists more than {_MOST_FILES:,} files: nothing was downloaded.")
+    total = sum(size for _, size in listed)
+    if total > most:
+        raise InputError(
+            f"The release has {total:,} bytes, and a download may have {most:,}: allow more if you have the room."
+        )
+    return dict(listed)
+
+
+def _write(file: IO[bytes], block: bytes) -> None:
+    try:
+        file.write(block)
+    except OSError as error:
+        raise InputError(f"The download cannot be written: {error.strerror}.") from None
+
+
+def _address(url: str, unprotected: bool = False) -> str:
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
@@ -219,7 +309,7 @@ def _address(url: str) -> str:
         raise InputError("The address of a server is written https://HOST or https://HOST:PORT.")
     if parts.username is not None or parts.password is not None:
         raise InputError("The address of a server holds no name and no token: set SHOAL_TOKEN, or name a file.")
-    if parts.scheme == "http" and host not in _LOOPBACK:
+    if parts.scheme == "http" and host not in _LOOPBACK and not unprotected:
         raise InputError("Over a network a server is reached by https:// alone: a token would be seen on the way.")
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
 

@@ -10,6 +10,8 @@ import polars as pl
 import pytest
 
 from shoal.errors import ParameterError, ShoalError
+from shoal.pseudonyms.secrets import MappingTable
+from shoal.vault.protocol.answering import answer
 from shoal.vault.protocol.asking import Policy, examine
 from shoal.vault.protocol.checking import Counter
 from shoal.vault.protocol.reading import Submission, read_results
@@ -41,7 +43,10 @@ def confidence(ward: Counter, conditions: pl.Expr, concluded: pl.Expr) -> str:
 
 def test_a_figure_that_any_number_would_bear_out_proves_nothing(ward: Counter) -> None:
     rule = "IF sex = F AND age < 1.5 THEN work = state"
-    for figure in ("confidence 0e9", "confidence = 0", "support = 0e9", "lift = 0e3", "errors 0e9", "lift = 0"):
+    for figure in (
+        "confidence 0e9", "confidence = 0", "support = 0e9", "lift = 0e3", "errors 0e9", "lift = 0",
+        "confidence = 1e400", "confidence = 1e400 %", "error = 1e400", "lift = 1e999", "support = -1e400",
+    ):  # fmt: skip
         found = examine(Submission(text=f"{rule} ({figure})"), ward, OPEN)
         assert found.state == "refused", figure
 
@@ -69,6 +74,57 @@ def test_a_column_that_says_nothing_makes_no_list_of_codes_another_one(ward: Cou
     found = examine(Submission(text="\n".join(lines)), ward, OPEN)
     assert {one.why for one in found.refused} == {"is one of a list that goes through the codes of a column one by one"}
     assert found.state == "refused"
+
+
+def test_a_number_beyond_all_is_no_code(ward: Counter) -> None:
+    rows = ward.released.frame.filter(pl.col("age") == pl.col("age").min())
+    share = rows.filter(pl.col("work") == "private").height / rows.height
+    found = examine(Submission(text=f"IF age = -1e400 THEN work = private (confidence {share:.6f})"), ward, OPEN)
+    assert found.state == "refused"
+
+
+def test_no_code_rides_along_with_others_of_its_column(ward: Counter) -> None:
+    """Lists and negations that change no row, or whose codes change nothing by themselves."""
+    one, all_codes = CODES[1], ", ".join(CODES)
+    for riding in (f"disease in {{{all_codes}}}", " AND ".join(f"disease != {code}" for code in CODES if code != one)):
+        found = examine(Submission(text=f"IF disease = {one} AND {riding} THEN sex = F"), ward, OPEN)
+        assert found.gained.in_column("disease") == {one}, riding
+    ages = ", ".join(repr(float(code)) for code in ward.codes("age")[0][:40])
+    found = examine(Submission(text=f"IF disease = {one} AND age not in {{{ages}}} THEN sex = F"), ward, OPEN)
+    assert found.gained.codes == {}
+    # Of four codes, one goes with sex; the others would be told beside it.
+    ill = np.repeat(["a1", "b2", "c3", "d4"], 400)
+    sex = np.where(np.arange(1600) % 10 < np.where(ill == "a1", 9, 5), "F", "M")
+    plain = Counter(Released.of(pl.DataFrame({"ill": ill, "sex": sex}), {"ill": "mapping"}))
+    assert examine(Submission(text="IF ill in {a1, b2, c3} THEN sex = F"), plain, OPEN).gained.codes == {}
+    assert examine(Submission(text="IF ill = a1 THEN sex = F"), plain, OPEN).gained.codes == {"ill": {"a1"}}
+
+
+def test_conditions_that_exclude_each_other_are_about_nobody(ward: Counter) -> None:
+    text = f"IF disease = {CODES[1]} AND disease != {CODES[1]} THEN sex = F"
+    assert examine(Submission(text=text), ward, OPEN).state == "refused"
+
+
+def test_centres_tell_no_code_at_the_edge_and_one_of_everything_none(ward: Counter) -> None:
+    mean = float(ward.released.frame["age"].mean())  # type: ignore[arg-type]
+    assert examine(Submission(text=f"cluster,age,n\n0,{mean:.6f},3000\n"), ward, OPEN).state == "refused"
+    # Two clusters of one column; the smaller has 12 rows, of which the topmost code has one.
+    codes = np.concatenate([1 + 0.9 * np.arange(200) / 200, np.full(11, 5.0), [5.0001]])
+    edge = Counter(Released.of(pl.DataFrame({"income": codes}), {"income": "grading"}))
+    low, high = codes[:200].mean(), codes[200:].mean()
+    text = f"cluster,income\n0,{low:.6f}\n1,{high + 0.0001:.6f}\n"
+    found = examine(Submission(text=text), edge, Policy(minimum=12, waiting=1, budget=1, together=1))
+    assert [one.line for one in found.accepted] == [2]
+    assert "fewer than 12 rows have, or lie beyond" in found.refused[0].why
+
+
+def test_what_a_list_means_is_told_in_an_order_of_its_own() -> None:
+    mapping = MappingTable("ill", {"Flu": "a1", "Asthma": "b2", "Gout": "c3"})
+    rows = pl.DataFrame({"ill": np.repeat(["a1", "b2", "c3"], 200), "sex": np.repeat(["F", "F", "M"], 200)})
+    for listed in ("a1, b2", "b2, a1"):
+        found = examine(Submission(text=f"IF ill in {{{listed}}} THEN sex = F"),
+                        Counter(Released.of(rows, {"ill": "mapping"})), OPEN)  # fmt: skip
+        assert answer(found, [mapping]).text == "IF ill in {Asthma, Flu} THEN sex = F\n"
 
 
 def test_a_name_of_nothing_is_found_nowhere(ward: Counter) -> None:

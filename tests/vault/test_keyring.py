@@ -157,7 +157,7 @@ def test_an_anchor_that_was_lost_or_put_back_is_told(room: tuple[Strongroom, InM
     anchor.write_bytes(b"{")
     with pytest.raises(VerificationError, match="cannot be read"):
         made.names()
-    assert made.accept() == 5
+    assert made.accept() == 6
     assert made.get("x") == b"3"
 
 
@@ -178,8 +178,23 @@ def test_a_restored_backup_is_accepted_only_on_purpose(room: tuple[Strongroom, I
     store.rows = backup
     with pytest.raises(VerificationError, match="older copy"):
         made.names()
-    assert made.accept() == 2
+    assert made.accept() == 4
     assert made.get("r1/disease") == MARKED
+
+
+def test_what_came_after_an_accepted_backup_cannot_be_put_back(room: tuple[Strongroom, InMemory, Path]) -> None:
+    """Else whoever has a copy from before the restore could undo everything that was told since."""
+    made, store, _ = room
+    backup = store.read()
+    for value in (b"1", b"2", b"3"):
+        made.put("x", value)
+    abandoned = store.read()
+    store.rows = backup
+    made.accept()
+    made.put("told", b"much")
+    store.rows = abandoned
+    with pytest.raises(VerificationError, match="older copy"):
+        made.get("told")
 
 
 def test_a_store_is_turned_over_to_a_new_master_key(room: tuple[Strongroom, InMemory, Path], keyring: Keyring) -> None:

@@ -1,12 +1,14 @@
 """An application of its own for every test, and browsers that are signed in to it.
 
-``app`` is on SQLite; a test that asks for ``every_app`` runs on SQLite and on PostgreSQL.
+``app`` is on SQLite; a test that asks for ``every_app`` runs on SQLite and on PostgreSQL. Jobs are done by processes
+that are forked; a test that asks for ``own_processes`` has them started as a worker does.
 """
 
 from __future__ import annotations
 
 import re
 import secrets
+import subprocess
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,13 +21,17 @@ from fastapi import FastAPI
 
 from shoal.vault import seal
 from shoal.web.accounts import passwords
+from shoal.web.accounts.proofs import hash_of
+from shoal.web.accounts.sessions import begin
 from shoal.web.accounts.tokens import make_token, scopes_of
 from shoal.web.accounts.users import make_user
 from shoal.web.app import create_app
+from shoal.web.jobs import worker
 from shoal.web.permissions import ROLES, Principal
 from shoal.web.settings import Settings
 from shoal.web.store.people import User
 from tests.engines.server import Server, binaries, running
+from tests.web import forked
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # Starlette would rather have the client's successor
@@ -52,6 +58,22 @@ class Browser(TestClient):
         data = {"csrf": self.token(), **fields} if self.cookies else fields
         return self.post(address, data=data, headers={"origin": ADDRESS})
 
+    def base(self, page: str, address: str) -> str:
+        """What the form of a page says that a change is made from."""
+        found = re.search(rf'action="{address}">.*?name="base" value="([^"]+)"', self.get(page).text, re.DOTALL)
+        assert found is not None, "the page has no such form"
+        return found[1]
+
+    def set_limits(self, release: str, **fields: str) -> httpx.Response:
+        """Send the form of a release's limits, as the page shows it now; its base, where another one was seen."""
+        address = f"/releases/{release}/policy"
+        return self.submit(address, **{"base": self.base(f"/releases/{release}/leaks", address), **fields})
+
+    def change_user(self, user: str, **fields: str) -> httpx.Response:
+        """Send the form of a user, likewise."""
+        address = f"/users/{user}/change"
+        return self.submit(address, **{"base": self.base("/users", address), **fields})
+
 
 @pytest.fixture(autouse=True, scope="session")
 def _quick_passwords() -> Iterator[None]:
@@ -63,6 +85,20 @@ def _quick_passwords() -> Iterator[None]:
     yield
     passwords._HASHER, seal.MEMORY = slow, memory
     passwords._nobody.cache_clear()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _quick_processes() -> Iterator[None]:
+    """What a job is done by need not be imported again for each."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(worker, "subprocess", forked)
+        yield
+
+
+@pytest.fixture
+def own_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes of jobs that are started anew."""
+    monkeypatch.setattr(worker, "subprocess", subprocess)
 
 
 @pytest.fixture(scope="session")
@@ -133,8 +169,10 @@ def sign_in(app: FastAPI, name: str) -> Browser:
 def program(app: FastAPI, name: str, scopes: list[str] | None = None) -> TestClient:
     """A program with a token of somebody; all scopes that the role can use unless said otherwise."""
     user = user_of(app, name)
-    who = Principal(id=user.id, name=user.name, role=user.role)
     with app.state.store.writing() as db:
+        session = hash_of(begin(db, user, app.state.settings))
+        db.flush()
+        who = Principal(id=user.id, name=user.name, role=user.role, proof=session)
         _, proof = make_token(
             db, who, name="tests", scopes=scopes_of(user.role) if scopes is None else scopes, days=1
         )

@@ -2,7 +2,8 @@
 
 ``python -m tests.web.kills 20`` starts a server with jobs that wait, kills one of the three processes at 20 random
 moments, starting the server again where it was the one, and then lets the rest be done. Every job must have ended, done
-or with a sentence; every release must pass the verifier; and nothing private may be left in a plain file.
+or with a sentence; every release must pass the verifier; and nothing private may be left in a plain file. With
+``--postgresql`` the store is a PostgreSQL of its own, in the place of SQLite.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from fastapi import FastAPI
@@ -26,6 +28,7 @@ from shoal.running import verify_release
 from shoal.web.app import create_app
 from shoal.web.settings import Settings
 from shoal.web.store.work import Job, Release
+from tests.engines.server import binaries, running
 from tests.web.conftest import add_people
 from tests.web.working import add_job, add_project
 
@@ -38,11 +41,31 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
-def start(folder: Path, port: int) -> subprocess.Popen[str]:
-    """A server by the command, once it answers."""
+@contextmanager
+def ending() -> Iterator[list[subprocess.Popen[str]]]:
+    """Servers that are put in here are ended, with whatever they have started, however the test goes."""
+    servers: list[subprocess.Popen[str]] = []
+    try:
+        yield servers
+    finally:
+        for one in servers:
+            with suppress(ProcessLookupError):
+                os.killpg(one.pid, signal.SIGKILL)
+            one.communicate()  # until nobody has its output open any more
+
+
+def start(
+    folder: Path, port: int, database: str = "", *, among: list[subprocess.Popen[str]]
+) -> subprocess.Popen[str]:
+    """A server by the command, once it answers; ``among`` those that are ended in any case."""
+    known = {**os.environ, "SHOAL_DATABASE": database} if database else None
     command = [sys.executable, "-m", "shoal.cli.main", "serve", "--data", str(folder), "--port", str(port)]
     limits = ["--set", f"lease-seconds={LEASE}", "--set", "jobs-at-once=2"]
-    server = subprocess.Popen([*command, *limits], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    server = subprocess.Popen(
+        [*command, *limits], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=known,
+        start_new_session=True,
+    )  # fmt: skip
+    among.append(server)
     until = time.monotonic() + 120
     while time.monotonic() < until:
         with socket.socket() as one:
@@ -54,20 +77,18 @@ def start(folder: Path, port: int) -> subprocess.Popen[str]:
 
 
 def below(pid: int) -> list[int]:
-    """The processes that one has started."""
+    """The processes that one has started, by whichever of its threads."""
+    found: list[int] = []
     with suppress(OSError):
-        return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    return []
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(OSError):
+                found += [int(one) for one in (task / "children").read_text().split()]
+    return found
 
 
 def worker_of(server: subprocess.Popen[str]) -> int | None:
-    """The worker of a server; its threads start processes, so that all of them are looked at."""
-    for task in Path(f"/proc/{server.pid}/task").iterdir():
-        with suppress(OSError, ValueError):
-            found = [int(one) for one in (task / "children").read_text().split()]
-            if found:
-                return found[0]
-    return None
+    """The worker of a server."""
+    return next(iter(below(server.pid)), None)
 
 
 def started(server: subprocess.Popen[str], seconds: float = 30) -> int | None:
@@ -121,17 +142,17 @@ def left(app: FastAPI) -> list[str]:
     return wrong
 
 
-def main(kills: int = 20, jobs: int = 12, seed: int = 0) -> int:
+def main(kills: int = 20, jobs: int = 12, seed: int = 0, database: str = "") -> int:
     chance = random.Random(seed)
-    with tempfile.TemporaryDirectory() as made:
+    with tempfile.TemporaryDirectory() as made, ending() as servers:
         folder, port = Path(made) / "data", free_port()
-        app = create_app(Settings(folder=folder))
+        app = create_app(Settings(folder=folder, database=database))
         add_people(app)
         project = add_project(app)
         for _ in range(jobs):
             add_job(app, project, "run")
         hit: Counter[str] = Counter()
-        server = start(folder, port)
+        server = start(folder, port, database, among=servers)
         while hit.total() < kills:
             time.sleep(chance.uniform(0.2, 4))
             what = chance.choice(["server", "worker", "child"])
@@ -141,7 +162,7 @@ def main(kills: int = 20, jobs: int = 12, seed: int = 0) -> int:
                 hit[what] += 1
             if what == "server":
                 server.wait()
-                server = start(folder, port)
+                server = start(folder, port, database, among=servers)
             if not states(app)["queued"]:
                 for _ in range(3):
                     add_job(app, project, "run")
@@ -154,5 +175,15 @@ def main(kills: int = 20, jobs: int = 12, seed: int = 0) -> int:
     return int(bool(wrong))
 
 
+def on_postgresql(*numbers: int) -> int:
+    """The same where the store is a PostgreSQL."""
+    programs = binaries()
+    assert programs is not None, "there is no PostgreSQL here"
+    with running(programs) as server:
+        server.do("CREATE DATABASE shoal")
+        return main(*numbers, database=server.url("shoal"))
+
+
 if __name__ == "__main__":
-    sys.exit(main(*(int(one) for one in sys.argv[1:])))
+    given = [one for one in sys.argv[1:] if one != "--postgresql"]
+    sys.exit((on_postgresql if given != sys.argv[1:] else main)(*(int(one) for one in given)))

@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 from shoal.web.accounts import passwords
 from shoal.web.accounts.attempts import LIMITS
 from shoal.web.accounts.signing_in import WRONG
-from shoal.web.accounts.users import first_admin, make_link
+from shoal.web.accounts.users import first_admin, make_link, make_user, open_link, use_link
 from shoal.web.app import create_app
 from shoal.web.errors import API
 from shoal.web.permissions import Principal
@@ -149,7 +149,8 @@ def test_forms_of_others_are_refused(app: FastAPI, headers: dict[str, str]) -> N
     answer = browser.post("/users", data=fields, headers=headers)
     assert answer.status_code == 403
     assert Browser(app).post("/login", data={"name": "admin", "password": PASSWORD}, headers=headers).status_code == 403
-    assert "eve" not in browser.get("/users").text
+    with app.state.store.reading() as db:
+        assert db.scalar(select(User.id).where(User.name == "eve")) is None
 
 
 def test_a_form_needs_the_token_of_its_session_and_is_taken_once(every_app: FastAPI) -> None:
@@ -168,12 +169,12 @@ def test_a_form_needs_the_token_of_its_session_and_is_taken_once(every_app: Fast
 
 def test_a_form_that_was_refused_can_be_corrected(app: FastAPI) -> None:
     admin = sign_in(app, "admin")
-    token = admin.token()
     address = f"/users/{user_of(app, 'admin').id}/change"
+    form = {"csrf": admin.token(), "base": admin.base("/users", address)}
     for _ in range(2):  # the last admin stays one, however often it is tried
-        answer = admin.post(address, data={"role": "auditor", "csrf": token}, headers={"origin": ADDRESS})
+        answer = admin.post(address, data={"role": "auditor", **form}, headers={"origin": ADDRESS})
         assert (answer.status_code, "last admin" in answer.text) == (409, True)
-    good = admin.post(address, data={"role": "admin", "active": "true", "csrf": token}, headers={"origin": ADDRESS})
+    good = admin.post(address, data={"role": "admin", "active": "true", **form}, headers={"origin": ADDRESS})
     assert good.status_code == 303
 
 
@@ -211,6 +212,23 @@ def test_a_link_works_once(every_app: FastAPI) -> None:
     assert browser.get(f"/setup/{link}").status_code == 404
     assert old.get("/account").headers["location"] == "/login"
     assert Browser(every_app).submit("/login", name="auditor", password=new).status_code == 303
+
+
+def test_the_first_admin_is_told_by_the_role_and_not_by_the_name(tmp_path: Path) -> None:
+    """Somebody called admin may have any role, or none any more."""
+    app = create_app(Settings(folder=tmp_path / "data"))
+    with app.state.store.writing() as db:
+        make_user(db, "Admin", "researcher", "a password of theirs")
+        make_user(db, "admin-2", "auditor")
+        make_user(db, "gone", "admin", "a password of before").active = False
+    with app.state.store.writing() as db:
+        first, again = first_admin(db), first_admin(db)
+        made = open_link(db, str(again))
+        assert (made.name, made.role) == ("admin-3", "admin")
+        assert first != again
+        use_link(db, str(again), "another password")
+        assert first_admin(db) is None
+    app.state.store.close()
 
 
 def test_a_first_admin_gets_a_link_only_while_there_is_none(app: FastAPI) -> None:
@@ -271,7 +289,8 @@ def test_faults_of_ours_tell_nothing(
     browser, client = sign_in(app, "custodian"), program(app, "custodian")
     monkeypatch.setattr(app.state.store, "reading", broken)
     monkeypatch.setattr("shoal.web.context.signed_in", broken)
-    monkeypatch.setattr("shoal.web.accounts.tokens.bearer", lambda *_: Principal(id="x", name="x", role="custodian"))
+    anybody = Principal(id="x", name="x", role="custodian")
+    monkeypatch.setattr("shoal.web.accounts.tokens.Bearers.find", lambda *_: anybody)
     for answer in (browser.get("/"), client.get(f"{API}/projects")):
         assert answer.status_code == 500
         assert "the value of somebody" not in answer.text

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import gzip
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from shoal.errors import InputError
 from shoal.web.views import beginnings, looks, trees
 from shoal.web.views.place import Place
+from shoal.web.views.remembering import remembered
 
 RECIPE = '[source]\npath = "{}"  # here\n[roles]\nquasi = ["age", "town"]\n'
 ROWS = 20_000
@@ -52,4 +57,126 @@ def test_a_small_file_is_read_whole_and_a_newer_one_replaces_the_copy(tmp_path: 
     for rows in (ROWS, ROWS + 1):
         frame().head(rows).vstack(frame().head(rows - ROWS)).write_csv(path)
         assert not Place(tmp_path, RECIPE.format("people.csv")).whole
-    assert len(list((tmp_path / beginnings.FOLDER).iterdir())) == 1
+    root = tmp_path / beginnings.FOLDER
+    assert len(list(root.iterdir())) == 2  # a page may still look at the older one
+    (root / "left-by-one-that-was-killed").mkdir()
+    for one in root.iterdir():
+        os.utime(one, (0, 0))
+    assert beginnings.beginning(tmp_path, path) is not None
+    assert len(list(root.iterdir())) == 1
+
+
+def test_another_file_of_the_same_moment_and_size_has_a_copy_of_its_own(tmp_path: Path) -> None:
+    for name in ("one.csv", "two.csv"):
+        frame().write_csv(tmp_path / name)
+        os.utime(tmp_path / name, (5, 5))
+        found = beginnings.beginning(tmp_path, tmp_path / name)
+        assert found is not None
+        assert found.name == name
+
+
+def test_a_text_of_two_bytes_a_character_ends_with_a_whole_one(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_bytes(frame().write_csv().encode("utf-16"))
+    found, why = looks.try_look(Place(tmp_path, RECIPE.format("people.csv").replace("# here", '\nencoding = "utf-16"')))
+    assert why == ""
+    assert found is not None
+    assert 0 < found.rows < ROWS
+
+
+@pytest.mark.parametrize(("text", "kept"), [
+    (b"a\n1\n2", b"a\n1\n"),
+    (b'a\n1\n"2\n3', b"a\n1\n"),
+    (b'a\n1\n"2\n\n3\n4', b"a\n1\n"),
+    (b'a\n"1\n"\n2', b'a\n"1\n"\n'),
+    (b"no break", b"no break"),
+    (b'a"b\n1\n2\n3', b'a"b\n1\n2\n'),
+    (b'"a\nb"', b'"a\n'),
+    ("\ufeffa\n\u2200\n\u2264\u2265\n2".encode("utf-16-le"), "\ufeffa\n\u2200\n\u2264\u2265\n".encode("utf-16-le")),
+    ('\ufeffa\n"\u2200\n2'.encode("utf-16-be") + b"\0", "\ufeffa\n".encode("utf-16-be")),
+    ("\ufeffa\n1\u0a0a\n2".encode("utf-16-le"), "\ufeffa\n1\u0a0a\n".encode("utf-16-le")),
+    ("\ufeffa\n\u0a00\u000a1".encode("utf-16-be"), "\ufeffa\n\u0a00\n".encode("utf-16-be")),
+])  # fmt: skip
+def test_no_cell_and_no_character_is_cut(text: bytes, kept: bytes) -> None:
+    assert beginnings.whole_lines(text) == kept
+
+
+def test_a_stray_quote_does_not_cost_the_text() -> None:
+    lines = b"a\n" + b'5" pipe\n' + b"b\n" * 5000
+    assert beginnings.whole_lines(lines + b"c") == lines
+
+
+def test_a_damaged_archive_is_told(tmp_path: Path) -> None:
+    packed = gzip.compress(frame().write_csv().encode(), 0)
+    (tmp_path / "people.csv.gz").write_bytes(packed[:40_000])
+    found, why = looks.try_look(Place(tmp_path, RECIPE.format("people.csv.gz")))
+    assert (found, why) == (None, "'people.csv.gz' is damaged and cannot be unpacked: upload it again.")
+
+
+def test_a_page_that_asks_meanwhile_sees_a_whole_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second page comes while the first one writes: both get the same file, and neither a part of it."""
+    frame().write_csv(tmp_path / "people.csv")
+    place, inner = Place(tmp_path, RECIPE.format("people.csv")), beginnings._copy
+    seen: list[Path | None] = []
+
+    def slow(path: Path, target: Path, packed: bool) -> None:
+        target.write_bytes(b"age,town\n1,")
+        if not seen:
+            seen.append(None)
+            seen[0] = beginnings.beginning(tmp_path, path)
+        inner(path, target, packed)
+
+    monkeypatch.setattr(beginnings, "_copy", slow)
+    assert not place.whole
+    assert looks.look(place).rows > 0
+    assert seen[0] is not None
+    assert seen[0].read_bytes().count(b"\n") > 1
+    assert [one.name for one in (tmp_path / beginnings.FOLDER).iterdir()] == [seen[0].parent.name]
+
+
+def test_a_workbook_that_unpacks_to_too_much_is_for_jobs(tmp_path: Path) -> None:
+    pl.DataFrame({"age": [1] * ROWS, "town": ["a"] * ROWS}).write_excel(tmp_path / "people.xlsx")
+    assert (tmp_path / "people.xlsx").stat().st_size < 4 * beginnings.LOOKED_AT
+    place = Place(tmp_path, RECIPE.format("people.xlsx"))
+    assert looks.try_look(place) == (
+        None, "'people.xlsx' is too large for a page, not for jobs: upload it as CSV or Parquet to see it."
+    )  # fmt: skip
+    with pytest.raises(InputError, match="too large for a page"):
+        trees.class_counts(place, {})
+
+
+def test_parquet_that_holds_more_than_its_size_tells_is_read_from_its_beginning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(beginnings, "_CELLS", 1000)
+    pl.DataFrame({"age": [1] * ROWS, "town": ["a"] * ROWS}).write_parquet(tmp_path / "people.parquet")
+    assert (tmp_path / "people.parquet").stat().st_size < beginnings.LOOKED_AT
+    place = Place(tmp_path, RECIPE.format("people.parquet"))
+    assert (place.whole, looks.look(place).rows) == (False, 500)
+    pl.DataFrame({f"c{at}": [1] for at in range(1200)}).write_parquet(tmp_path / "wide.parquet")
+    assert looks.look(Place(tmp_path, RECIPE.format("wide.parquet"))).rows == 1
+
+
+def test_those_who_ask_together_read_once_and_few_read_at_a_time() -> None:
+    reading, most, read = 0, 0, []
+
+    @remembered(8)
+    def slow(what: int) -> int:
+        nonlocal reading, most
+        reading += 1
+        most = max(most, reading)
+        time.sleep(0.01)
+        read.append(what)
+        reading -= 1
+        return what
+
+    with ThreadPoolExecutor(12) as pool:
+        assert list(pool.map(slow, [0, 1, 2, 3] * 3)) == [0, 1, 2, 3] * 3
+    assert (sorted(read), most) == ([0, 1, 2, 3], 2)
+
+
+def test_what_a_recipe_says_is_not_looked_for(tmp_path: Path) -> None:
+    """Said or not, a point and UTF-8 are what the reader would take; but only what was said is certain."""
+    (tmp_path / "people.csv").write_bytes("age;town\n1,5;Kiel\n2,5;K\xf6ln\n3,5;Ulm\n".encode("latin-1"))
+    assert looks.try_look(Place(tmp_path, RECIPE.format("people.csv")))[0] is not None
+    said = RECIPE.format("people.csv").replace("\n", '\nencoding = "utf-8"\ndecimal = "."\n', 1)
+    assert "is not utf-8 text" in looks.try_look(Place(tmp_path, said))[1]

@@ -8,6 +8,7 @@ import time
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from shutil import which
 from socket import AF_INET, SOCK_STREAM, socket
@@ -29,6 +30,16 @@ PAGES = (
     "data", "hierarchies", "hierarchies/PLZ", "models", "risk", "explore", "compare", "attacks", "release", "values",
     "recipe",
 )  # fmt: skip
+
+OTHERS = ("/", "/projects/new", "/releases", "/questions", "/vault", "/account")
+# What a page must not have: fields without a name, names that two things have, a focus that jumps back among its tabs.
+NAMELESS = """[...document.querySelectorAll('input:not([type=hidden]):not([hidden]), select, textarea')]
+    .filter(one => !one.labels.length && !one.ariaLabel).map(one => one.outerHTML)"""
+TWICE = """[...document.querySelectorAll('[id]')].map(one => one.id)
+    .filter((one, at, all) => all.indexOf(one) !== at)"""
+OUT_OF_ORDER = """[...document.querySelectorAll('.tabs a')].map(one => [one.innerText, one.getBoundingClientRect()])
+    .filter(([, box], at, all) => at && (box.top < all[at - 1][1].top - 8
+        || Math.abs(box.top - all[at - 1][1].top) <= 8 && box.left < all[at - 1][1].left)).map(([name]) => name)"""
 
 
 @dataclass
@@ -201,15 +212,14 @@ def _download_and_verify(page: sync_api.Page, folder: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("width", [1280, 400])
-def test_no_page_is_wider_than_the_screen(page: sync_api.Page, project: str, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 800})
+def test_no_page_is_wider_than_the_screen(page: sync_api.Page, project: str) -> None:
     found = {}
     for name in PAGES:
         page.goto(f"{project}/{name}")
-        found[name] = page.evaluate("document.documentElement.scrollWidth")
-    page.set_viewport_size({"width": 1280, "height": 900})
-    assert {name: wide for name, wide in found.items() if wide > width} == {}
+        for width in (400, 1280):
+            page.set_viewport_size({"width": width, "height": 900})
+            found[name, width] = page.evaluate("document.documentElement.scrollWidth")
+    assert {where: wide for where, wide in found.items() if wide > where[1]} == {}
 
 
 def test_the_keyboard_is_enough(page: sync_api.Page, project: str) -> None:
@@ -219,14 +229,18 @@ def test_the_keyboard_is_enough(page: sync_api.Page, project: str) -> None:
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "main"
-    for name in PAGES:
-        page.goto(f"{project}/{name}")
-        nameless = page.evaluate(
-            "[...document.querySelectorAll('input:not([type=hidden]), select, textarea')]"
-            ".filter(one => !one.labels.length && !one.ariaLabel).map(one => one.outerHTML)"
-        )
-        assert nameless == [], name
-    page.goto(f"{project}/models")
+    for name in (*(f"{project}/{one}" for one in (*PAGES, "files")), *OTHERS):
+        page.goto(name)
+        assert page.evaluate(NAMELESS) == [], name
+        assert page.evaluate(TWICE) == [], name
+        levels = page.evaluate("[...document.querySelectorAll('h1, h2, h3, h4')].map(one => +one.tagName[1])")
+        assert levels[0] == 1, name
+        assert all(lower - upper <= 1 for upper, lower in pairwise(levels)), (name, levels)
+        assert page.evaluate(OUT_OF_ORDER) == [], name
+    page.set_viewport_size({"width": 400, "height": 800})
+    assert page.goto(f"{project}/models") is not None
+    assert page.evaluate(OUT_OF_ORDER) == []
+    page.set_viewport_size({"width": 1280, "height": 900})
     page.get_by_label("k", exact=True).first.fill("6")
     page.keyboard.press("Enter")
     page.get_by_text("Saved as version").wait_for()

@@ -7,10 +7,11 @@ import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pyotp
 import pytest
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 
 from shoal.errors import RecipeError
 from shoal.web.accounts.attempts import LIMITS
@@ -137,7 +138,7 @@ def test_tokens_end_with_the_password(app: FastAPI, how: str) -> None:
         assert Browser(app).submit(found[0], password=new, again=new).status_code == 303
     else:
         for fields in ({}, {"active": "true"}):
-            assert admin.submit(f"/users/{user}/change", role="auditor", **fields).status_code == 303
+            assert admin.change_user(user, role="auditor", **fields).status_code == 303
     assert client.get(f"{API}/me").status_code == 401
 
 
@@ -180,6 +181,7 @@ def test_a_code_is_good_once_at_the_same_moment_too(every_app: FastAPI) -> None:
         assert sorted(one.result().status_code for one in sent) == [303, 401, 401, 401]
 
 
+@pytest.mark.usefixtures("own_processes")
 def test_what_jobs_leave_for_a_moment_lies_in_their_project(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that do not fit into memory go neither to a folder of the system nor into that of another attempt."""
     monkeypatch.setenv("TMPDIR", "/nowhere")
@@ -226,18 +228,39 @@ def test_half_a_download_is_removed_and_keys_lie_in_no_folder_of_the_system(
         signing.packed(Release(name="a"), folder, None, to)
     assert list(to.iterdir()) == []
     seen: list[Path] = []
+    new_key = signing.signing.new_key
 
-    def signed(_folder: Path, key: Path, _signature: Path) -> str:
+    def made(key: Path) -> tuple[Path, Path]:
         seen.append(key)
-        return key.read_text()
+        return new_key(key)
 
-    monkeypatch.setattr("shoal.vault.signing.sign_release", signed)
+    monkeypatch.setattr("shoal.vault.signing.new_key", made)
     keyring = app.state.keys.keyring
     keys = set()
     for _ in range(2):
         with app.state.store.writing() as db:
-            keys.add(signing.sign(db, keyring, folder, to))
-    assert len(keys) == 1
+            keys.add(signing._key(db, keyring, to))
+    assert len(keys) == len(seen) == 1
     assert {one.parent for one in seen} == {to}
     assert all(one.name.startswith(".incoming-") for one in seen)
     assert list(to.iterdir()) == []
+
+
+def test_a_wide_form_is_read_only_of_whoever_may_send_it(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tens of thousands of fields take seconds, in which nobody else would be answered."""
+    address, read = f"/projects/{add_project(app).id}/data", []
+    custodian, researcher, nobody = sign_in(app, "custodian"), sign_in(app, "researcher"), Browser(app)
+    form = Request.form
+
+    def watched(request: Request, **options: Any) -> Any:
+        read.append(request.url.path)
+        return form(request, **options)
+
+    fields, token = {f"role-{at}": "" for at in range(2000)} | {"base": "1"}, custodian.token()
+    monkeypatch.setattr(Request, "form", watched)
+    here, elsewhere = {"origin": ADDRESS}, {"origin": "http://evil.example"}
+    answers = [one.post(address, data=fields, headers=here).status_code for one in (nobody, researcher)]
+    answers.append(custodian.post(address, data=fields, headers=elsewhere).status_code)
+    assert (answers, read) == ([303, 403, 403], [])
+    assert custodian.post(address, data={"csrf": token, **fields}, headers=here).status_code == 422
+    assert set(read) == {address}

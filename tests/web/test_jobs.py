@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
+import re
 import signal
 import time
 from collections.abc import Callable
@@ -14,6 +16,7 @@ from fastapi import FastAPI
 from sqlalchemy import select, update
 
 from shoal.running import verify_release
+from shoal.web.accounts.users import make_user
 from shoal.web.app import create_app
 from shoal.web.errors import API
 from shoal.web.jobs import queue
@@ -23,7 +26,7 @@ from shoal.web.settings import Offer, Settings
 from shoal.web.store.base import now
 from shoal.web.store.trusted import LogEntry, Sealed
 from shoal.web.store.work import Job, Release
-from tests.web.conftest import add_people, program, sign_in
+from tests.web.conftest import add_people, program, sign_in, user_of
 from tests.web.working import (
     MARKED,
     RECIPE,
@@ -116,6 +119,7 @@ def test_a_file_that_is_broken_further_down_fails_its_job(app: FastAPI) -> None:
     assert str(failed.message).split("'")[0] in page
 
 
+@pytest.mark.usefixtures("own_processes")
 def test_a_job_has_no_more_memory_than_it_may(app: FastAPI) -> None:
     object.__setattr__(app.state.settings, "job_memory", 150 << 20)
     job = add_job(app, add_project(app), "run")
@@ -125,6 +129,7 @@ def test_a_job_has_no_more_memory_than_it_may(app: FastAPI) -> None:
     assert "150 MiB" in str(failed.message)
 
 
+@pytest.mark.usefixtures("own_processes")
 def test_a_child_that_is_killed_fails_its_job(app: FastAPI) -> None:
     job, worker = add_job(app, add_project(app), "run"), worker_of(app)
     until(lambda: bool(worker.running), worker)
@@ -140,6 +145,9 @@ def test_a_running_job_is_told_of_and_cancelled(every_app: FastAPI) -> None:
     worker = worker_of(every_app)
     until(lambda: job_of(every_app, job.id).progress not in ("", "starting"), worker)
     assert "Running: " in browser.get(f"/jobs/{job.id}/status").text
+    again = re.search(r'hx-get="([^"]+)"', browser.get(f"/jobs/{waiting.id}").text)
+    assert again is not None
+    assert browser.get(html.unescape(again[1])).status_code == 204  # nothing new, which nobody has to hear twice
     assert browser.submit(f"/jobs/{waiting.id}/cancel").status_code == 303
     assert job_of(every_app, waiting.id).state == "cancelled"
     child = worker.running[0].process
@@ -148,6 +156,46 @@ def test_a_running_job_is_told_of_and_cancelled(every_app: FastAPI) -> None:
     assert child.returncode is not None
     assert browser.submit(f"/jobs/{job.id}/cancel").status_code == 409
     assert browser.get(f"/jobs/{job.id}/status").headers["hx-refresh"] == "true"
+
+
+@pytest.mark.parametrize("change", [{"active": False}, {"role": "researcher"}])
+def test_jobs_of_somebody_who_may_no_longer_have_them_end(every_app: FastAPI, change: dict[str, object]) -> None:
+    """Those that wait at once, those that run soon; those of others stay."""
+    with every_app.state.store.writing() as db:
+        make_user(db, "other", "custodian")
+    project, worker, users = add_project(every_app), worker_of(every_app), f"{API}/users"
+    running, waiting = add_job(every_app, project, "run"), add_job(every_app, project, "risk")
+    theirs = add_job(every_app, project, "risk", by="other")
+    until(lambda: bool(worker.running), worker)
+    child, admin = worker.running[0].process, program(every_app, "admin")
+    kept = admin.patch(f"{users}/{user_of(every_app, 'custodian').id}", json={"role": "custodian"})
+    assert (kept.status_code, job_of(every_app, waiting.id).state) == (200, "queued")
+    answer = admin.patch(f"{users}/{user_of(every_app, 'custodian').id}", json=change)
+    assert answer.status_code == 200, answer.text
+    ended = job_of(every_app, waiting.id)
+    assert (ended.state, ended.message) == ("cancelled", queue.ORPHANED)
+    late = add_job(every_app, project, "run")  # asked for at the same moment
+    with every_app.state.store.writing() as db:
+        claimed = [queue.claim(db, "w"), queue.claim(db, "w")]
+    assert [(one.id, one.state) for one in claimed if one] == [(theirs.id, "running"), (late.id, "cancelled")]
+    until(lambda: not worker.running, worker)
+    assert (child.returncode is not None, job_of(every_app, running.id).state) == (True, "cancelled")
+    assert list((every_app.state.settings.projects / project.id / "releases").iterdir()) == []
+    with every_app.state.store.reading() as db:
+        lines = [one.facts for one in db.scalars(select(LogEntry).where(LogEntry.event == "user changed"))]
+    assert [one["jobs_cancelled"] for one in lines] == [2]  # the first changed nothing
+
+
+def test_a_job_that_was_cancelled_on_its_last_step_leaves_nothing(app: FastAPI) -> None:
+    project = add_project(app)
+    job, worker = add_job(app, project, "run"), worker_of(app)
+    until(lambda: bool(worker.running), worker)
+    worker.running[0].process.wait(60)
+    with app.state.store.writing() as db:
+        queue.cancel(db, job.id)
+    worker.step()
+    assert job_of(app, job.id).state == "cancelled"
+    assert list((app.state.settings.projects / project.id / "releases").iterdir()) == []
 
 
 def test_a_job_whose_worker_was_killed_is_taken_up_again(every_app: FastAPI) -> None:
@@ -197,6 +245,7 @@ def test_a_job_is_claimed_by_one_worker_alone(every_app: FastAPI) -> None:
         assert queue.renew(db, one, "x") == "lost"
 
 
+@pytest.mark.usefixtures("own_processes")
 def test_a_worker_that_stops_gives_its_jobs_back(app: FastAPI) -> None:
     job, worker = add_job(app, add_project(app), "risk"), worker_of(app)
     until(lambda: bool(worker.running), worker)
@@ -234,6 +283,7 @@ def test_sources_on_offer_are_read_where_they_are(tmp_path: Path) -> None:
     app.state.store.close()
 
 
+@pytest.mark.usefixtures("own_processes")
 @pytest.mark.parametrize("kind", ["check", "risk", "compare"])
 def test_every_kind_of_job_is_done(app: FastAPI, kind: str) -> None:
     job = add_job(app, add_project(app), kind)
@@ -241,3 +291,29 @@ def test_every_kind_of_job_is_done(app: FastAPI, kind: str) -> None:
     done = job_of(app, job.id)
     assert (done.state, done.message) == ("done", None)
     assert MARKED not in json.dumps(done.result)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        '"hierarchies/illness.csv"', "{ widths = [5, 10] }", '{ groups = [{ a = ["flu"], b = ["gout", "cold"] }] }',
+        '"hierarchies/circle.csv"', '"hierarchies/parents.csv"', '"hierarchies/paths.csv"',
+    ],
+)  # fmt: skip
+def test_what_a_job_tells_of_values_names_none(app: FastAPI, entry: str) -> None:
+    """Messages stand in the database, in backups and in answers to programs."""
+    roles = RECIPE.replace('quasi = ["age", "sex", "zip"]', 'quasi = ["age", "illness"]')
+    text = roles.replace('sensitive = ["illness"]', 'drop = ["sex", "zip"]') + f"\n[hierarchies]\nillness = {entry}\n"
+    assert text.count("illness") >= 2
+    project = add_project(app, text)
+    trees = app.state.settings.projects / project.id / "hierarchies"
+    (trees / "illness.csv").write_text("flu;*\ngout;*\ncold;*\n")
+    (trees / "circle.csv").write_text(f"{MARKED};b;*\nb;{MARKED};*\n")
+    (trees / "parents.csv").write_text(f"flu;a;{MARKED};*\ngout;a;c;*\n")
+    (trees / "paths.csv").write_text(f"{MARKED};a;*\n{MARKED};b;*\n")
+    jobs = [add_job(app, project, kind) for kind in ("run", "check")]
+    work_off(app)
+    told = [(job_of(app, one.id).message, job_of(app, one.id).result) for one in jobs]
+    assert "'illness'" in str(told[0][0])
+    assert "'illness'" in str(told[1])
+    assert MARKED not in str(told).lower()

@@ -42,6 +42,7 @@ EXPECTED: dict[str, set[str]] = {
     "release.read": {"custodian", "researcher", "auditor"},
     "release.download": {"custodian", "researcher"},
     "release.dossier": {"custodian", "auditor"},
+    "release.report": {"custodian"},
     "release.grant": {"custodian"},
     "release.sign": {"custodian"},
     "question.ask": {"researcher"},
@@ -162,7 +163,7 @@ def test_somebody_who_is_no_longer_active_is_nobody(app: FastAPI) -> None:
     assert client.get(address).status_code == 200
     from tests.web.conftest import user_of
 
-    answer = admin.submit(f"/users/{user_of(app, 'custodian').id}/change", role="custodian")
+    answer = admin.change_user(user_of(app, "custodian").id, role="custodian")
     assert answer.status_code == 303
     assert client.get(address).status_code == 401
     assert browser.get("/").headers["location"] == "/login"

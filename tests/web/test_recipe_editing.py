@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import tomllib
+from typing import Any
 
 import polars as pl
 import pytest
+import tomlkit
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -199,7 +201,7 @@ def test_what_people_say_of_a_release_comes_and_goes() -> None:
     text = review.with_review(RECIPE, said)
     assert tomllib.loads(text)["review"] == {"title": "People", "recipients": ["a", "b"], "threshold": 0.09}
     text = review.with_sign_off(text, "Ada", "statistician")
-    view = review.review_view(text, None)
+    view = review.review_view(text, [])
     assert view.signed[0].startswith("Ada, statistician, 20")
     assert {one.name: one.value for one in view.fields}["recipients"] == "a\nb"
     gone = review.with_review(text, {"title": "", "recipients": "", "threshold": ""})
@@ -217,8 +219,8 @@ def test_a_refusal_is_accepted_with_a_reason_and_withdrawn_again() -> None:
     text = review.with_accepted(RECIPE, codes, "asked by the board")
     made = parse_recipe(text)
     assert made.acknowledge == codes
-    assert review.review_view(text, message).open_codes == ()
-    assert review.review_view(text, None).accepted[1] == ("W-ORDER", "asked by the board")
+    assert review.review_view(text, codes).open_codes == ()
+    assert review.review_view(text, []).accepted[1] == ("W-ORDER", "asked by the board")
     assert text.startswith("# What this is for.\n")
     assert comments(text) == comments(RECIPE)
     for code in codes:
@@ -295,5 +297,50 @@ def test_a_form_that_is_sent_as_it_was_shown_changes_nothing(given: dict[str, ob
     shown = {f"p-{one.name}": one.value for one in models._fields(cls, given, hidden=("on",))}
     assert {"name": given["name"], **models._given(cls, shown)} == given
     text = review.with_review(RECIPE, {"threshold": "0.0123456789"})
-    again = {one.name: one.value for one in review.review_view(text, None).fields}
+    again = {one.name: one.value for one in review.review_view(text, []).fields}
     assert review.with_review(text, again) == text
+
+
+def test_a_wide_table_is_read_no_more_often_than_a_narrow_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Characters that are parsed grow as the recipe does, and not with its square."""
+    parsed = 0
+
+    def counting(parse: Any) -> Any:
+        def count(text: str) -> Any:
+            nonlocal parsed
+            parsed += len(text)
+            return parse(text)
+
+        return count
+
+    monkeypatch.setattr(tomlkit, "parse", counting(tomlkit.parse))
+    monkeypatch.setattr(tomllib, "loads", counting(tomllib.loads))
+    taken = []
+    for width in (40, 80, 160):
+        names = [f"column{at:03}" for at in range(width)]
+        listed = ", ".join(f'"{one}"' for one in names)
+        said = "".join(f"[columns.{one}]\ntype = \"categorical\"\n" for one in names)
+        guards = "".join(f'[[models]]\nname = "distinct-l"\nl = 2\non = "{one}"\n' for one in names)
+        text = f'[source]\npath = "a.csv"\n[roles]\nquasi = ["age"]\nsensitive = [{listed}]\n{said}{guards}'
+        parsed = 0
+        narrow = editing.with_roles(text, dict.fromkeys(names, "quasi"), {})
+        wide = editing.with_types(narrow, dict.fromkeys(names, ("ordinal", None)))
+        gone = editing.with_roles(wide, dict.fromkeys(names, "drop"), {})
+        taken.append(parsed)
+        assert (wide.count("[columns."), gone.count("[columns."), gone.count("[[models]]")) == (width, 0, 0)
+    assert taken[2] - taken[1] < 2.2 * (taken[1] - taken[0])
+
+
+@pytest.mark.parametrize("head", ["models = []\n", "columns = {}\n", 'columns = { b = { type = "categorical" } }\n'])
+def test_what_stands_empty_or_in_one_line_is_no_obstacle(head: str) -> None:
+    """A heading beside ``models = []`` or ``columns = {}`` makes a recipe that nobody can read."""
+    text = f"# mine\n{head}{HEAD}"
+    made = editing.with_model(text, {"name": "k", "k": 5}, None)
+    assert parse_recipe(made).models == [{"name": "k", "k": 5}]
+    made = with_section(made, ("columns", "c"), lambda table: table.update({"type": "numeric"}))
+    made = with_section(made, ("columns", "d"), lambda table: None)
+    columns = tomllib.loads(made)["columns"]
+    assert columns == {**tomllib.loads(text).get("columns", {}), "c": {"type": "numeric"}}
+    assert made.startswith("# mine\n")
+    made = with_section(made, ("columns", "c"), lambda table: table.pop("type"))
+    assert "c" not in tomllib.loads(made).get("columns", {})

@@ -10,7 +10,7 @@ from shoal.web.errors import API
 from shoal.web.projects.releases import folder_of_release
 from shoal.web.store.trusted import LogEntry
 from shoal.web.store.work import Release
-from tests.web.conftest import program
+from tests.web.conftest import program, sign_in
 from tests.web.working import add_job, add_project
 
 
@@ -72,3 +72,20 @@ def test_nothing_but_files_of_the_release_is_handed_out(app: FastAPI, name: str)
     client = program(app, "custodian")
     assert [one["name"] for one in client.get(f"{address}/files").json()["files"]] == ["manifest.json", "release.csv"]
     assert client.get(f"{address}/files/{name}").status_code == 404
+
+
+@pytest.mark.parametrize("part", ["", "bytes=0-9", "bytes=abc", "bytes=99999999-", "items=0-1"])
+def test_a_packed_release_goes_with_its_answer(app: FastAPI, part: str) -> None:
+    address = f"/releases/{add_release(app).id}/download"
+    answer = sign_in(app, "custodian").get(address, headers={"range": part} if part else {})
+    assert answer.status_code in (200, 206, 400, 416)
+    assert list((app.state.settings.folder / "incoming").iterdir()) == []
+
+
+def test_questions_of_a_release_do_not_tell_that_it_is_there(app: FastAPI) -> None:
+    release, client = add_release(app), program(app, "researcher2")
+    answers = [client.get(f"{API}/releases/{one}/questions") for one in (release.id, "0" * 32)]
+    assert [one.status_code for one in answers] == [404, 404]
+    assert answers[0].json() == answers[1].json()
+    assert program(app, "custodian").get(f"{API}/releases/{release.id}/questions").json() == []
+    assert client.get(f"{API}/questions").json() == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import pickle
 import ssl
 import threading
@@ -10,6 +12,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 import uvicorn
@@ -147,6 +150,138 @@ def test_tokens_come_from_the_environment_or_a_private_file(tmp_path: Path, monk
         connect("https://localhost", "a", token_file=file)
 
 
+def test_http_over_a_network_has_to_be_asked_for() -> None:
+    assert connect("http://shoal.example.org", "t", unprotected=True).address == "http://shoal.example.org"
+    with pytest.raises(InputError, match="is no file of certificates"):
+        connect("https://shoal.example.org", "t", ca=__file__)
+
+
+class _Liar(BaseHTTPRequestHandler):
+    """Lists a release of one file, and sends what it likes."""
+
+    listed: Any = [{"name": "manifest.json", "bytes": 5}]
+    sent = b""
+    asked: list[str] = []
+
+    def do_GET(self) -> None:
+        self.asked.append(self.path)
+        body = self.sent
+        if not self.path.endswith("manifest.json"):
+            body = json.dumps({"files": self.listed} if self.path.endswith("files") else {"manifest": "0"}).encode()
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *given: object) -> None:
+        pass
+
+
+@pytest.fixture
+def liar() -> Iterator[str]:
+    other = HTTPServer(("localhost", 0), _Liar)
+    threading.Thread(target=other.serve_forever, daemon=True).start()
+    _Liar.asked.clear()
+    yield f"http://localhost:{other.server_port}"
+    other.shutdown()
+    other.server_close()
+
+
+@pytest.mark.parametrize(
+    "listed, sent, sentence, begun",
+    [
+        ([{"name": "manifest.json", "bytes": 5}], b"x" * (1 << 21), "more of 'manifest.json' than it lists", True),
+        ([{"name": "manifest.json", "bytes": 5}], b"1234", "broke off", True),
+        ([{"name": "manifest.json", "bytes": 1 << 40}], b"1", "may have 17,179,869,184", False),
+        ([{"name": "manifest.json", "bytes": -5}], b"1", "cannot be those of a release", False),
+        ([{"name": "manifest.json", "bytes": 1}] * 2, b"1", "cannot be those of a release", False),
+        ([{"name": f"{at}.csv", "bytes": 0} for at in range(10_001)], b"", "more than 10,000 files", False),
+        ([{"name": "manifest.json"}], b"1", "whose name cannot be", False),
+        ([{"name": "../manifest.json", "bytes": 1}], b"1", "whose name cannot be", False),
+        (None, b"1", "whose name cannot be", False),
+    ],
+)
+def test_no_more_is_taken_than_was_listed_and_allowed(
+    liar: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listed: Any, sent: bytes, sentence: str, begun: bool
+) -> None:
+    monkeypatch.setattr(_Liar, "listed", listed)
+    monkeypatch.setattr(_Liar, "sent", sent)
+    with pytest.raises((RemoteError, InputError), match=sentence):
+        connect(liar, "t").download("f", tmp_path / "got")
+    assert any(one.endswith("manifest.json") for one in _Liar.asked) == begun
+    assert list(tmp_path.iterdir()) == []
+
+
+class _Broken(BaseHTTPRequestHandler):
+    """Answers with what cannot be read to its end."""
+
+    status, head, body = 200, "", b""
+
+    def do_GET(self) -> None:
+        self.send_response(self.status)
+        if self.head:
+            self.send_header("transfer-encoding", self.head)
+        self.end_headers()
+        self.wfile.write(self.body)
+
+    def log_message(self, *given: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    "status, head, body, sentence",
+    [
+        (200, "chunked", b"5\r\nab", "broke off"),
+        (404, "chunked", b"5\r\nab", "answered with 404"),
+        (200, "", b"[" * 100_000, "does not answer as a Shoal server"),
+        (404, "", b"[" * 100_000, "answered with 404"),
+        (200, "", b"[]", "which manifest"),
+    ],
+)
+def test_an_answer_that_cannot_be_read_is_told_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, head: str, body: bytes, sentence: str
+) -> None:
+    for name, value in (("status", status), ("head", head), ("body", body)):
+        monkeypatch.setattr(_Broken, name, value)
+    other = HTTPServer(("localhost", 0), _Broken)
+    threading.Thread(target=other.serve_forever, daemon=True).start()
+    with pytest.raises(RemoteError, match=sentence):
+        connect(f"http://localhost:{other.server_port}", "t").download("f", tmp_path / "got")
+    other.shutdown()
+    other.server_close()
+
+
+@pytest.mark.parametrize("body", [b"[3]", b"{}", b"null", b'[{"id": 3}]', b'{"state": "waiting"}', b'"x"', b"true",
+    b'[{"id": "a", "name": "b", "rows": "x", "statement": "c", "created": "d"}]',
+    b'[{"id": "a", "name": "b", "rows": true, "statement": "c", "created": "d"}]',
+    b'{"id": "a", "release": "b", "state": "c", "created": "d", "answer": 3, "refused": [], "left": []}',
+    b'{"id": "a", "release": "b", "state": "c", "created": "d", "answer": null, "refused": [3], "left": []}',
+    b'{"id": "a", "release": "b", "state": "c", "created": "d", "answer": null, "refused": [], "left": [{"line": 1}]}',
+])  # fmt: skip
+def test_an_answer_of_other_kinds_is_told_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], body: bytes
+) -> None:
+    monkeypatch.setenv("SHOAL_TOKEN", "t")
+    monkeypatch.setattr("shoal.remote.Remote._open", lambda *given: io.BytesIO(body))
+    monkeypatch.setattr("sys.stdin", io.StringIO("IF a = b THEN c = d"))
+    url = "http://localhost:1"
+    for command in (["list", url], ["question", url], ["question", url, "q"], ["ask", url, "r"]):
+        assert execute(["remote", *command]) == 2, command
+        told = " ".join(capsys.readouterr().err.split())
+        assert "does not answer as a Shoal server does" in told
+
+
+def test_how_large_a_download_may_be_is_said_by_an_option(
+    liar: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SHOAL_TOKEN", "t")
+    monkeypatch.setattr(_Liar, "listed", [{"name": "manifest.json", "bytes": 2_000_000}])
+    to = ["remote", "download", liar, "f", "-o", str(tmp_path / "got"), "--most"]
+    assert execute([*to, "1MB"]) == 2
+    assert "2,000,000 bytes" in " ".join(capsys.readouterr().err.split())
+    assert execute([*to, "much"]) == 2
+    assert "an amount such as" in " ".join(capsys.readouterr().err.split())
+
+
 class _Elsewhere(BaseHTTPRequestHandler):
     """Sends everybody elsewhere, with what they brought, or answers nonsense."""
 
@@ -206,9 +341,12 @@ def self_signed(folder: Path) -> tuple[Path, Path]:
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
     builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
     builder = builder.serial_number(1).not_valid_before(now - timedelta(1)).not_valid_after(now + timedelta(1))
-    signed = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), False).sign(
-        key, hashes.SHA256()
-    )
+    builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), False)
+    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), True)
+    known = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
+    builder = builder.add_extension(known, False)
+    whose = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(known)
+    signed = builder.add_extension(whose, False).sign(key, hashes.SHA256())
     plain = serialization.NoEncryption()
     content = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)
     (folder / "key.pem").write_bytes(content)

@@ -52,6 +52,16 @@ def test_without_its_master_key_a_copy_keeps_its_secrets(app: FastAPI, tmp_path:
         keys.open_keyring(settings, app.state.store)
 
 
+def test_a_master_key_that_is_gone_is_not_made_anew(app: FastAPI) -> None:
+    """Another key would open nothing, and stand in every backup from then on as if it were the right one."""
+    assert app.state.keys.keyring.generation == 1
+    place = app.state.settings.folder / "master.key"
+    place.unlink()
+    with pytest.raises(InputError, match="is gone, without which no secret opens: put it back"):
+        keys.open_keyring(app.state.settings, app.state.store)
+    assert not place.exists()
+
+
 def test_the_migrations_make_the_tables_that_the_code_has(every_app: FastAPI) -> None:
     found = inspect(every_app.state.store.engine)
     assert all(TABLES)

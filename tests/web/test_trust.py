@@ -20,16 +20,18 @@ from shoal.cli.main import execute
 from shoal.errors import VerificationError
 from shoal.vault.protocol.asking import Policy
 from shoal.web.app import create_app
+from shoal.web.errors import API
 from shoal.web.keys import open_keyring, put, strongroom
 from shoal.web.projects.making import make_project
 from shoal.web.projects.workspace import folder_of
 from shoal.web.store.trusted import LogEntry, Question, Sealed
 from shoal.web.store.work import Grant, Release
+from shoal.web.trust.questions import policy_of
 from tests.web.conftest import program, sign_in, user_of
 from tests.web.working import add_job
 
 MARKED = "Zyzzyva fever"
-LIMITS = {"minimum": "10", "waiting": "1", "budget": "1", "together": "1", "enumeration": "1", "automatic": "1"}
+LIMITS = {"minimum": "10", "waiting": "1", "budget": "1", "together": "1", "enumeration": "1", "automatic": "true"}
 
 
 @pytest.fixture(scope="module")
@@ -144,13 +146,23 @@ def test_an_invented_rule_and_an_enumeration_are_refused_and_logged(app: FastAPI
     assert not any(MARKED in json.dumps(found) for found in client.get("/api/v1/questions").json())
 
 
+def test_limits_that_a_form_does_not_show_stay(app: FastAPI, release: str) -> None:
+    with app.state.store.writing() as db:
+        wanted = Policy(statements=7, questions=3)
+        put(db, app.state.keys.keyring, "policy", release, json.dumps(wanted.plain()).encode(), release=release)
+    assert sign_in(app, "custodian").set_limits(release, **LIMITS).status_code == 303
+    with app.state.store.reading() as db:
+        kept = policy_of(db, app.state.keys.keyring, release, app.state.settings)
+    assert (kept.statements, kept.questions, kept.budget) == (7, 3, 1)
+
+
 def test_what_is_beyond_the_limits_waits_and_the_custodian_decides(app: FastAPI, release: str, made: tuple) -> None:
     at, ill, gout = cut(made)
     boss, client = sign_in(app, "custodian"), program(app, "researcher")
     limits = {"minimum": "10", "waiting": "0.01", "budget": "0.9", "together": "0.9", "enumeration": "0.3"}
-    assert boss.submit(f"/releases/{release}/policy", **limits, automatic="true").status_code == 303
-    assert boss.submit(f"/releases/{release}/policy", **{**limits, "budget": "7"}).status_code == 422
-    assert boss.submit(f"/releases/{release}/policy", **{**limits, "minimum": "x"}).status_code == 422
+    assert boss.set_limits(release, **limits, automatic="true").status_code == 303
+    assert boss.set_limits(release, **{**limits, "budget": "7"}).status_code == 422
+    assert boss.set_limits(release, **{**limits, "minimum": "x"}).status_code == 422
     keys = [client.post(f"/api/v1/releases/{release}/questions", json={"text": text}).json()["id"]
             for text in (f"IF age < {at} THEN disease = {ill}", f"IF age >= {at} THEN disease = {gout}")]  # fmt: skip
     states = [client.get(f"/api/v1/questions/{key}").json() for key in keys]
@@ -167,7 +179,7 @@ def test_the_budget_is_of_all_questions_together(app: FastAPI, release: str, mad
     at, ill, gout = cut(made)
     boss, client = sign_in(app, "custodian"), program(app, "researcher")
     limits = {"minimum": "10", "waiting": "1", "budget": "1", "together": "0.5", "enumeration": "0.3"}
-    assert boss.submit(f"/releases/{release}/policy", **limits, automatic="true").status_code == 303
+    assert boss.set_limits(release, **limits, automatic="true").status_code == 303
     with app.state.store.writing() as db:
         db.add(Grant(release=release, user=user_of(app, "researcher2").id, by=user_of(app, "custodian").id))
     ask = f"/api/v1/releases/{release}/questions"
@@ -182,8 +194,8 @@ def test_questions_at_the_same_moment_overrun_no_budget(every_app: FastAPI, made
     app = every_app
     release = add_release(app, made)
     at, ill, gout = cut(made)
-    limits = {**LIMITS, "budget": "0.5"}
-    assert sign_in(app, "custodian").submit(f"/releases/{release}/policy", **limits).status_code == 303
+    limits = {**LIMITS, "budget": "0.6"}
+    assert sign_in(app, "custodian").set_limits(release, **limits).status_code == 303
     ask = f"/api/v1/releases/{release}/questions"
     texts = [f"IF age < {at} THEN disease = {ill}", f"IF age >= {at} THEN disease = {gout}"] * 2
     clients = [program(app, "researcher") for _ in texts]
@@ -193,7 +205,7 @@ def test_questions_at_the_same_moment_overrun_no_budget(every_app: FastAPI, made
     told = {text for one, text in zip(found, texts, strict=True) if one.json().get("answer")}
     assert len(told) == 1
     figures = program(app, "auditor").get(f"/api/v1/releases/{release}/leaks").json()[-1]["columns"]
-    assert max(one["share"] for one in figures) <= 0.5
+    assert max(one["share"] for one in figures) <= 0.6
     with app.state.store.reading() as db:
         strongroom(db, app.state.keys.keyring).check()
     assert "The chain of its lines holds" in sign_in(app, "auditor").get("/log").text
@@ -204,7 +216,7 @@ def test_releases_that_are_coded_alike_have_one_budget(app: FastAPI, release: st
     again, boss, client = add_release(app, made), sign_in(app, "custodian"), program(app, "researcher")
     for one in (release, again):
         limits = {**LIMITS, "budget": "0.5"}
-        assert boss.submit(f"/releases/{one}/policy", **limits).status_code == 303
+        assert boss.set_limits(one, **limits).status_code == 303
     first, second = (f"/api/v1/releases/{one}/questions" for one in (release, again))
     assert client.post(first, json={"text": f"IF age < {at} THEN disease = {ill}"}).json()["state"] == "answered"
     other = client.post(second, json={"text": f"IF age >= {at} THEN disease = {gout}"}).json()
@@ -246,7 +258,7 @@ def test_an_older_copy_of_the_database_is_noticed(every_app: FastAPI, made: tupl
     at, ill, gout = cut(made)
     client, store, keyring = program(app, "researcher"), app.state.store, app.state.keys.keyring
     ask = f"/api/v1/releases/{release}/questions"
-    assert sign_in(app, "custodian").submit(f"/releases/{release}/policy", **LIMITS).status_code == 303
+    assert sign_in(app, "custodian").set_limits(release, **LIMITS).status_code == 303
     assert client.post(ask, json={"text": f"IF age < {at} THEN disease = {ill}"}).status_code == 201
     with store.reading() as db:
         older = {one.id: one.sealed for one in db.scalars(select(Sealed))}
@@ -293,7 +305,7 @@ def test_a_fresh_master_key_and_a_restored_backup(
     # A backup of the database alone, put back: noticed, and accepted only on purpose.
     with sqlite3.connect(folder / "shoal.db") as source, sqlite3.connect(tmp_path / "backup.db") as target:
         source.backup(target)
-    assert sign_in(again, "custodian").submit(f"/releases/{release}/policy", **LIMITS).status_code == 303
+    assert sign_in(again, "custodian").set_limits(release, **LIMITS).status_code == 303
     again.state.store.close()
     app.state.store.close()
     for path in folder.glob("shoal.db*"):
@@ -360,3 +372,11 @@ def test_a_sealed_question_that_was_changed_is_not_shown(app: FastAPI, release: 
 def log_of(app: FastAPI) -> list[LogEntry]:
     with app.state.store.reading() as db:
         return list(db.scalars(select(LogEntry).order_by(LogEntry.number)))
+
+
+def test_without_its_evidence_a_release_has_a_public_dossier_alone(app: FastAPI, release: str) -> None:
+    client = program(app, "custodian")
+    private = client.post(f"{API}/releases/{release}/dossiers", json={"audience": "internal"})
+    assert (private.status_code, "is not kept here" in private.text) == (409, True)
+    assert client.post(f"{API}/releases/{release}/dossiers", json={"audience": "external"}).status_code == 201
+    assert MARKED not in client.get(f"{API}/releases/{release}/dossiers/external").text

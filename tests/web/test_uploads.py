@@ -146,6 +146,21 @@ def test_a_full_disk_is_told_and_leaves_nothing(app: FastAPI, monkeypatch: pytes
     assert (projects(app), left(app)) == (0, [])
 
 
+def test_an_upload_that_no_job_could_look_at_leaves_no_rows_behind(app: FastAPI) -> None:
+    object.__setattr__(app.state.settings, "jobs_waiting", 0)
+    browser = sign_in(app, "custodian")
+    answer = browser.post(
+        "/projects/new/files", data={"csrf": browser.token()}, files={"file": ("a.csv", people().encode())},
+        headers={"origin": ADDRESS},
+    )  # fmt: skip
+    assert answer.status_code == 429
+    assert projects(app) == 0
+    assert left(app) == []
+    kept = [one for one in app.state.settings.folder.rglob("*") if one.is_file()]
+    assert kept
+    assert [one.name for one in kept if MARKED.encode() in one.read_bytes()] == []
+
+
 def test_a_form_of_others_writes_nothing(app: FastAPI) -> None:
     browser = sign_in(app, "custodian")
     files = {"file": ("people.csv", people().encode())}
@@ -195,6 +210,12 @@ def test_a_script_in_a_name_is_harmless(app: FastAPI) -> None:
         ("[algorithm]", '[policies.illness]\nranges = "/etc/hosts"\n[algorithm]'),
         ('path = "source/people.csv"', 'path = "source/people.csv"\npopulation = "/etc/hosts"'),
         ('path = "source/people.csv"', 'url = "postgresql://db.example/x"\ntable = "t"'),
+        ('path = "source/people.csv"', 'table = "text.`/etc/hostname`"'),
+        ('path = "source/people.csv"', 'path = "file:///etc/hostname"'),
+        ('path = "source/people.csv"', 'path = "file:/etc/hostname"'),
+        ('path = "source/people.csv"', 'path = "s3a://bucket/people.parquet"'),
+        ("[algorithm]", '[hierarchies]\nzip = { path = "http://db.example/x.csv" }\n[algorithm]'),
+        ("[algorithm]", '[engine]\nname = "duckdb"\nscratch = "file:///tmp"\n[algorithm]'),
     ],
 )
 def test_a_recipe_reaches_nothing_outside_of_its_project(tmp_path: Path, change: tuple[str, str]) -> None:
@@ -235,6 +256,30 @@ def test_a_link_to_elsewhere_is_followed_before_it_is_believed(tmp_path: Path) -
         parse_confined(RECIPE, tmp_path / "p")
     offer = Offer(name="o", place=str(tmp_path / "secret.csv"))
     assert parse_confined(RECIPE, tmp_path / "p", [offer]).source.path == "source/people.csv"
+
+
+def test_no_recipe_on_the_server_is_for_a_cluster(tmp_path: Path) -> None:
+    """Spark reads by names and addresses of its own, whatever a path is confined to."""
+    (tmp_path / "source").mkdir()
+    with pytest.raises(RecipeError, match="'spark'.*not for the server: choose"):
+        parse_confined(RECIPE.replace("[algorithm]", '[engine]\nname = "spark"\n[algorithm]'), tmp_path)
+
+
+@pytest.mark.parametrize("path", ["offers/*/../secret/x.parquet", "offers/*", "offers/**/*.parquet", "offers"])
+def test_a_pattern_or_folder_is_filled_in_before_it_is_believed(tmp_path: Path, path: str) -> None:
+    """A link of an offer that was withdrawn, and what is beside the place of one, are outside."""
+    folder, lent, secret = tmp_path / "p", tmp_path / "lent", tmp_path / "secret"
+    for one in (folder / "offers", lent, secret):
+        one.mkdir(parents=True)
+    (secret / "x.parquet").write_bytes(b"")
+    (lent / "y.parquet").write_bytes(b"")
+    (folder / "offers" / "lent").symlink_to(lent)
+    offers, text = [Offer(name="o", place=str(lent))], RECIPE.replace("source/people.csv", path)
+    if ".." not in path:
+        assert parse_confined(text, folder, offers).source.path == path
+        (folder / "offers" / "x.parquet").symlink_to(secret / "x.parquet")
+    with pytest.raises(RecipeError, match="leads out"):
+        parse_confined(text, folder, offers)
 
 
 def test_two_people_who_change_one_recipe(every_app: FastAPI) -> None:

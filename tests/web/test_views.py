@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from shoal.catalogue import names, working
+from shoal.catalogue import names, summary, working
 from shoal.web.pages.bench import TABS
-from shoal.web.views import drawing, models, results, work
+from shoal.web.views import drawing, explaining, models, results, values, work
 from shoal.web.views.place import Place
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -38,6 +39,27 @@ def test_every_model_algorithm_and_profile_has_a_form(tmp_path: Path) -> None:
     assert not {"k", "k-map"} & {one.name for one in view.others if one.targeted}
 
 
+def test_every_setting_and_figure_is_put_into_words(tmp_path: Path) -> None:
+    view = models.models_view(Place(tmp_path, RECIPE))
+    silent = {one.name: [field.name for field in one.fields if not field.told] for one in view.algorithms}
+    assert {name: fields for name, fields in silent.items() if fields} == {}
+    upc = {field.name: field.told for one in view.algorithms if one.name == "upc" for field in one.fields}
+    assert upc["protection"] == "P, shorthand that adds the model range-diversity."
+    assert upc["max_suppressed"].startswith("The same as a number of rows.")  # of the class above
+    told = dict(explaining.figures_told(["lm", "linkage:Diagnose", "nothing"]))
+    assert told == {"lm": summary("measure", "lm"), "linkage:Diagnose": summary("attack", "linkage")}
+
+
+def test_values_follow_a_hierarchy_whose_file_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("race,ill\n" + "x,1\ny,2\nz,1\n" * 5)
+    text = RECIPE.replace('"age"', '"race"') + '[hierarchies]\nrace = "race.csv"\n'
+    for at, group in enumerate(("both", "two")):
+        (tmp_path / "race.csv").write_text(f"x;{group};*\ny;{group};*\nz;z;*\n")
+        os.utime(tmp_path / "race.csv", (at, at))
+        levels = dict(values.values_view(Place(tmp_path, text)).columns)["race"]
+        assert levels[1].examples == f"{group}, z"
+
+
 def test_forms_become_models_and_algorithms() -> None:
     asked = {"name": "distinct-l", "p-l": "3", "p-other": "1", "on": "ill"}
     assert models.model_from(asked) == {"name": "distinct-l", "l": 3, "on": "ill"}
@@ -47,6 +69,10 @@ def test_forms_become_models_and_algorithms() -> None:
 
 
 ODD = "<b>&\"' ]]>"
+NOWHERE = [
+    drawing.Dot(x=x, y=y, label="a", told="b")
+    for x, y in [(math.nan, 1.0), (1.0, math.inf), (-1.7e308, 1.7e308), (1.0, 2.0), (3.0, 4.0)]
+]
 
 
 @pytest.mark.parametrize("svg", [
@@ -59,6 +85,8 @@ ODD = "<b>&\"' ]]>"
     drawing.columns("none", "nothing", [], {"rows": []}),
     drawing.plane(ODD, ODD, [drawing.Dot(x=1.0, y=-2.0, label=ODD, told=ODD)], [], (ODD, ODD)),
     drawing.plane("p", "q", [drawing.Dot(x=x, y=1e-9 * x, label="a", told="b") for x in (0.0, 1e6)], [], ("x", "y")),
+    drawing.plane("p", "q", NOWHERE, NOWHERE, ("x", "y")),
+    drawing.plane("p", "q", NOWHERE[:2], [], ("x", "y")),
 ])  # fmt: skip
 def test_a_plot_is_well_formed_named_and_without_styles(svg: str) -> None:
     root = ElementTree.fromstring(svg)
@@ -92,3 +120,12 @@ def test_cells_are_the_same_changed_everything_or_gone() -> None:
     assert kinds == [
         ["same", "same", "same", "same", "star"], ["changed", "changed", "same", "same", "star"], ["gone"] * 5
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("high", [math.nan, math.inf, -math.inf, -1.0, 0.0])
+def test_an_axis_ends_whatever_is_drawn(high: float) -> None:
+    assert drawing._places(high) == [0.0, 1.0]
+
+
+def test_a_point_without_a_place_is_left_out_of_a_plane() -> None:
+    assert drawing.plane("p", "q", NOWHERE, NOWHERE, ("x", "y")).count("<circle") == 2

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import re
 import tomllib
 import zipfile
+from html import unescape
 from html.parser import HTMLParser
+from itertools import product
 from pathlib import Path
 
 import pytest
 from fastapi import FastAPI
+from sqlalchemy import select
 
 from shoal.errors import ShoalError
-from shoal.web.projects.workspace import Workspace, folder_of
-from shoal.web.store.work import Project
+from shoal.web.errors import API
+from shoal.web.projects.workspace import Fit, Workspace, folder_of
+from shoal.web.store.trusted import LogEntry
+from shoal.web.store.work import Project, RecipeVersion
 from shoal.web.views.place import Place
 from shoal.web.views.values import values_view
-from tests.web.conftest import Browser, sign_in, user_of
+from tests.web.conftest import Browser, program, sign_in, user_of
 from tests.web.working import RECIPE, add_job, add_project, people, work_off
 
 TABS = ("data", "hierarchies", "models", "risk", "explore", "compare", "attacks", "release", "values", "recipe")
@@ -106,14 +112,45 @@ def test_a_role_and_a_type_are_saved_as_a_new_version(bench: Bench) -> None:
     assert made["columns"]["zip"] == {"type": "categorical"}
     assert "Undo: take version 1 again" in bench.page("data?saved=2")
     assert "Undo" not in bench.page("data?saved=1")
+    for tab, to in (("data", "data"), ("//elsewhere", "recipe")):
+        fields = {"base": bench.space.version, "version": 1, "tab": tab}
+        answer = bench.browser.submit(f"{bench.at}/recipe/restore", **fields)
+        assert answer.headers["location"] == f"{bench.at}/{to}?saved={bench.space.version}"
 
 
 def test_two_people_cannot_overwrite_each_other(bench: Bench) -> None:
     assert bench.send("models", name="k", place="0", **{"p-k": "6"})[0] == 303
-    status, why = bench.send("models", base=1, name="k", place="0", **{"p-k": "7"})
-    assert status == 409
-    assert "version 1" in why
+    answer = bench.browser.submit(f"{bench.at}/models", base=1, name="k", place="0", **{"p-k": "7"})
+    assert answer.status_code == 409
+    assert "yours started from version 1" in answer.text
+    # What was chosen is still there, and is not made of lines that others changed.
+    assert '<span class="added">+k = 7</span>' in answer.text
+    assert "Make it on version" not in answer.text
     assert tomllib.loads(bench.space.text)["models"][0]["k"] == 6
+    typed = bench.space.text.replace("k = 6", "k = 8 # typed for an hour")
+    answer = bench.browser.submit(f"{bench.at}/recipe", base=1, text=typed)
+    assert answer.status_code == 409
+    page = answer.text
+    assert page.count("k = 8 # typed for an hour") == 2  # kept in the field, and held against what there is now
+    assert '<span class="removed">-k = 6</span>' in page
+    assert 'name="base" value="2"' in page
+
+
+def test_a_change_that_came_too_late_can_be_made_on_what_others_made(bench: Bench) -> None:
+    assert bench.send("models", name="k", place="0", **{"p-k": "6"})[0] == 303
+    sent = {"title": "A \"title\"", "recipients": "one\ntwo"}
+    answer = bench.browser.submit(f"{bench.at}/release/review", base=1, **sent)
+    assert answer.status_code == 409
+    form = answer.text.partition("Your change, which was not saved")[2].partition("</form>")[0]
+    assert "Make it on version 2" in form
+    fields = {name: unescape(value) for name, value in re.findall(r'name="([\w-]+)" value="([^"]*)"', form)}
+    assert bench.browser.submit(re.findall(r'action="([^"]+)"', form)[0], **fields).status_code == 303
+    made = tomllib.loads(bench.space.text)
+    assert (made["models"][0]["k"], made["review"]) == (6, {"title": 'A "title"', "recipients": ["one", "two"]})
+    # A model that is to be removed may be another one by now.
+    assert bench.send("models", name="distinct-l", **{"p-l": "2"})[0] == 303
+    late = bench.browser.submit(f"{bench.at}/models", base=2, do="remove", place="1")
+    assert (late.status_code, "Make it on version" in late.text) == (409, False)
 
 
 @pytest.mark.parametrize(("tab", "fields", "told"), [
@@ -163,6 +200,12 @@ def test_a_hierarchy_that_does_not_cover_the_data_is_refused(bench: Bench) -> No
     )  # fmt: skip
     assert answer.status_code == 422
     assert "1 of 2 values have no line" in answer.text
+
+
+def test_a_version_that_cannot_be_is_refused(bench: Bench) -> None:
+    for tab in ("models", "recipe", "values", "hierarchies/sex", "release/review"):
+        for base in (10**20, -1):
+            assert bench.browser.submit(f"{bench.at}/{tab}", base=base).status_code == 422, tab
 
 
 def test_classes_are_counted_on_chosen_levels(bench: Bench) -> None:
@@ -215,6 +258,11 @@ def test_what_jobs_measure_is_shown(bench: Bench) -> None:
     assert "The worst figure of each attack" in bench.page("attacks")
     compared = bench.page("compare")
     assert 'class="changed"' in compared
+    anew, alike = "Every run draws anew", "so every run of it draws alike"
+    assert all(anew in page and alike not in page for page in (compared, bench.page("attacks")))
+    with bench.app.state.store.writing() as db:  # as if the jobs had been of this one
+        db.get_one(RecipeVersion, (bench.project.id, 1)).text = f"seed = 1\n{RECIPE}"
+    assert all(alike in page and anew not in page for page in (bench.page("compare"), bench.page("attacks")))
     explored = bench.page("explore")
     job = re.search(r'name="job" value="(\w+)"', explored)
     assert job is not None
@@ -239,13 +287,15 @@ def test_what_a_run_is_refused_for_can_be_accepted(app: FastAPI) -> None:
     assert bench.send("release/check")[0] == 303
     work_off(app)
     assert "Accept what it was refused for" in bench.page("release")
-    assert bench.send("release/accept", reason="a pilot")[0] == 303
+    # Only what the page showed is accepted: another run may have ended since.
+    assert bench.send("release/accept", reason="a pilot", code="W-ORDER")[0] == 422
+    assert bench.send("release/accept", reason="a pilot", code="W-UNMODELLED:illness")[0] == 303
     made = tomllib.loads(bench.space.text)
     assert made["acknowledge"] == ["W-UNMODELLED:illness"]
     assert made["review"]["accepted"] == {"W-UNMODELLED:illness": "a pilot"}
     assert bench.send("release/check")[0] == 303
     work_off(app)
-    assert "a run would pass" in bench.page("release")
+    assert "Nothing stands in the way of a run." in bench.page("release")
     assert bench.send("release/review", title="People", threshold="2")[0] == 422
     assert bench.send("release/review", title="People", threshold="0.2")[0] == 303
     assert bench.send("release/accept", withdraw="W-UNMODELLED:illness")[0] == 303
@@ -276,10 +326,45 @@ def test_a_release_is_opened_signed_granted_and_downloaded(app: FastAPI, bench: 
         assert "sandbox" in dossier.headers["content-security-policy"]
         assert "script-src" not in dossier.headers["content-security-policy"]
     assert bench.browser.get(f"{at}/dossier?audience=../evidence").status_code == 404
+    make_dossiers_anew(app, bench.browser, at)
     granted = re.search(r'action="(/releases/\w+/grants/\w+/revoke)"', bench.browser.get(at).text)
     assert granted is not None
     assert bench.browser.submit(granted[1]).status_code == 303
     assert researcher.get(at).status_code == 404
+
+
+def make_dossiers_anew(app: FastAPI, browser: Browser, at: str) -> None:
+    """For all three audiences, by the page and by the API: as the run made them, and as commands would."""
+    first = browser.get(f"{at}/dossier").text
+    auditor, client = sign_in(app, "auditor"), program(app, "custodian")
+    assert 'name="audience"' in browser.get(at).text
+    assert 'name="audience"' not in auditor.get(at).text
+    assert auditor.get(f"{at}/dossier?audience=external").status_code == 404
+    for audience in ("internal", "external", "regulator"):
+        sent = browser.submit(f"{at}/dossier", audience=audience)
+        assert sent.status_code == 303, sent.text
+        page = auditor.get(sent.headers["location"])
+        assert (page.status_code, "sandbox" in page.headers["content-security-policy"]) == (200, True)
+        assert page.headers["content-type"] == "text/html; charset=utf-8"
+        made = client.post(f"{API}{at}/dossiers", json={"audience": audience, "format": "json"})
+        assert made.status_code == 201, made.text
+        told = client.get(f"{API}{at}/dossiers/{audience}?format=json")
+        assert hashlib.sha256(told.content).hexdigest() == made.json()["sha256"]
+        assert told.json()["audience"] == audience
+        saved = auditor.get(f"{at}/dossier?audience={audience}&format=json")
+        assert (saved.content, "attachment" in saved.headers["content-disposition"]) == (told.content, True)
+    assert browser.get(f"{at}/dossier").text == first
+    for audience, format in product(("internal", "external", "regulator"), ("html", "json")):
+        assert f'href="{at}/dossier?audience={audience}&amp;format={format}"' in auditor.get(at).text
+    assert "format=md" not in auditor.get(at).text
+    assert browser.submit(f"{at}/dossier", audience="nobody").status_code == 422
+    assert client.post(f"{API}{at}/dossiers", json={"audience": "internal", "format": "exe"}).status_code == 422
+    assert auditor.submit(f"{at}/dossier", audience="internal").status_code == 403
+    with app.state.store.reading() as db:
+        lines = [one.facts for one in db.scalars(select(LogEntry).where(LogEntry.event == "dossier made"))]
+    assert len(lines) == 6
+    folder = app.state.settings.projects
+    assert not list(folder.rglob("*evidence*"))
 
 
 def test_pages_of_a_source_that_is_gone_or_in_a_database_say_so(bench: Bench) -> None:
@@ -301,7 +386,7 @@ def test_script_in_names_and_cells_is_harmless(app: FastAPI) -> None:
     (bench.folder / "source" / "people.csv").write_text("\n".join([f"{quoted},age,illness", *rows]) + "\n")
     recipe = RECIPE.replace('["age", "sex", "zip"]', f"[{_toml(column)}, 'age']")
     with app.state.store.writing() as db:
-        bench.space.save(db, recipe, base=1, author=bench.project.owner, note=SCRIPT)
+        bench.space.save(db, Fit(recipe), base=1, author=bench.project.owner, note=SCRIPT)
         db.merge(bench.project).name = SCRIPT
     address = f"hierarchies/{column}".replace("%", "%25").replace("?", "%3F").replace("#", "%23")
     assert bench.send("compare")[0] == 303

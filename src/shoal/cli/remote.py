@@ -10,12 +10,13 @@ import typer
 
 from shoal.cli.options import Json
 from shoal.cli.show import clean, say, show_json, show_table
-from shoal.errors import InputError, VerificationError
+from shoal.errors import InputError, ParameterError, VerificationError
 
 if TYPE_CHECKING:
     from shoal.remote import Remote
 
 app = typer.Typer(help="Have releases of a Shoal server, and results on them interpreted.")
+_how: dict[str, Any] = {}  # to go there, as said before the command's name
 
 _Url = Annotated[
     str, typer.Argument(metavar="URL", help="The server, such as https://shoal.example.org.", show_default=False)
@@ -30,7 +31,17 @@ _Release = Annotated[
 
 
 @app.callback(invoke_without_command=True)
-def _start(context: typer.Context) -> None:
+def _start(
+    context: typer.Context,
+    ca: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Certificates that vouch for the server.", show_default=False),
+    ] = None,
+    unprotected: Annotated[
+        bool, typer.Option("--unprotected", help="Take http:// over a network too, for everybody to read.")
+    ] = False,
+) -> None:
+    _how.update(ca=ca, unprotected=unprotected)
     if context.invoked_subcommand is None:
         print(context.get_help())
 
@@ -53,11 +64,12 @@ def download(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FOLDER", help="A new folder for it.", show_default=False)
     ],
+    most: Annotated[str, typer.Option(metavar="AMOUNT", help="How large it may be.")] = "16GiB",
     token_file: _TokenFile = None,
     as_json: Json = False,
 ) -> None:
     """Download a release, and verify all that its manifest says."""
-    place = _server(url, token_file).download(release, output)
+    place = _server(url, token_file).download(release, output, most=_bytes(most))
     if as_json:
         show_json({"release": release, "folder": str(place), "passed": True})
     else:
@@ -117,7 +129,16 @@ def question(
 def _server(url: str, token_file: Path | None) -> Remote:
     from shoal.remote import connect
 
-    return connect(url, token_file=token_file)
+    return connect(url, token_file=token_file, **_how)
+
+
+def _bytes(text: str) -> int:
+    from shoal.io.entries import memory_bytes
+
+    try:
+        return memory_bytes(text)
+    except ValueError as error:
+        raise ParameterError(f"The --most of a download {error}. Got '{text}'.") from None
 
 
 def _show(found: dict[str, Any], as_json: bool) -> None:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 _SETTINGS = {
     "tls-certificate": "path", "tls-key": "path", "master-key": "path", "passphrase-file": "path",
     "job-memory": "bytes", "upload-bytes": "bytes", "job-seconds": "whole", "jobs-at-once": "whole",
-    "minimum-count": "whole", "session-hours": "number", "idle-hours": "number",
+    "uploads-per-hour": "whole", "jobs-per-hour": "whole", "downloads-per-hour": "whole", "edits-per-hour": "whole",
+    "jobs-waiting": "whole", "minimum-count": "whole", "session-hours": "number", "idle-hours": "number",
     "lease-seconds": "number",
 }  # fmt: skip
 

@@ -2,8 +2,8 @@
 
 What is known is a set of codes whose values were told. It is measured on the released table alone: the bits of a record
 that they tell, as a share of all bits of its code, so that a refusal by it tells nothing that a researcher could not
-work out. Whoever knows all codes of a mapping but one knows that too; whoever knows two codes of one category of a
-grading knows them all, because codes rise evenly within a category.
+work out. Whoever knows all codes of a mapping but one knows that too; what follows from codes of a grading is in
+:mod:`shoal.vault.steps`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import polars as pl
 from shoal.attacks.decoding import frequency_guesses, rank_guesses
 from shoal.pseudonyms.grades import GradingTable
 from shoal.pseudonyms.secrets import MappingTable, Secret
-from shoal.vault.protocol.checking import Counter
+from shoal.vault.protocol.checking import Counter, Tally
 from shoal.vault.protocol.statements import GRADING, Released
 
 Code = float | str
@@ -67,14 +67,17 @@ class Leak:
     Attributes
     ----------
     codes, told, implied
-        Different codes, those whose value was told, and those that follow: the last one of a mapping, and all of a
-        category of a grading with two that were told.
+        Different codes, those whose value was told, and those that follow: the last one of a mapping, and of a grading
+        the others of a category, and categories that leave each other no room.
     bits, of
         Bits of a record's code that are known, and that there are.
     read
         Share of records whose code is known.
     widest
         Share of records in the widest stretch of codes that nothing is known of.
+    guessed
+        Share of records that are read, as may be expected, by whoever also takes it that no value is missing between
+        two categories of a grading.
     """
 
     column: str
@@ -86,6 +89,7 @@ class Leak:
     of: float
     read: float
     widest: float
+    guessed: float
 
     @property
     def share(self) -> float:
@@ -96,29 +100,26 @@ class Leak:
     def sentence(self) -> str:
         """In words."""
         also = f", and {self.implied:,} that follow from them" if self.implied else ""
+        more = f" ({self.guessed:.0%} if no value is missing between categories)" if self.guessed > self.read else ""
         return (
             f"{self.told:,} of {self.codes:,} codes of column '{self.column}' were told{also}: {self.share:.0%} of "
             f"what is to be known of a record's code ({self.bits:.2f} of {self.of:.2f} bits), and all of it for "
-            f"{self.read:.0%} of the records."
+            f"{self.read:.0%} of the records{more}."
         )
 
 
-def leaks(known: Known, counter: Counter) -> list[Leak]:
+def leaks(known: Known, counter: Tally) -> list[Leak]:
     """What is known of every coded column of a release."""
-    return [leak(column, known, counter) for column in counter.released.coded]
+    return [leak(column, known, counter) for column in counter.coded]
 
 
-def leak(column: str, known: Known, counter: Counter) -> Leak:
+def leak(column: str, known: Known, counter: Tally) -> Leak:
     """What is known of one column."""
     codes, counts = counter.codes(column)
     shares = counts / max(counts.sum(), 1)
-    kind = counter.released.coded[column]
-    told = np.isin(codes, list(known.in_column(column))) if len(codes) else np.zeros(0, dtype=bool)
-    sure = told | _implied(codes, told, kind)
-    if kind == GRADING:  # what is between two that are known lies between their values
-        cell = 2 * np.cumsum(sure) - sure
-    else:
-        cell = np.where(sure, np.arange(len(codes)) + 1, 0)
+    kind = counter.coded[column]
+    told = _told(column, known, codes)
+    sure, cell = _known(column, known, counter)
     cells = np.unique(cell, return_inverse=True)[1]
     mass = np.bincount(cells, weights=shares) if len(codes) else np.zeros(1)
     unsure = np.bincount(cells, weights=shares * ~sure) if len(codes) else np.zeros(1)
@@ -132,15 +133,29 @@ def leak(column: str, known: Known, counter: Counter) -> Leak:
         of=_entropy(shares),
         read=float(shares[sure].sum()),
         widest=float(unsure.max()),
+        guessed=float(shares @ (counter.steps(column).guess(sure) if kind == GRADING else sure)),
     )
 
 
-def _implied(codes: np.ndarray, told: np.ndarray, kind: str) -> np.ndarray:
-    if kind != GRADING:
-        return np.full(len(codes), len(codes) - told.sum() <= 1)
-    category = np.floor(codes)
-    named, counts = np.unique(category[told], return_counts=True)
-    return np.isin(category, named[counts >= 2])
+def _told(column: str, known: Known, codes: np.ndarray) -> np.ndarray:
+    return np.isin(codes, list(known.in_column(column))) if len(codes) else np.zeros(0, dtype=bool)
+
+
+def _known(column: str, known: Known, counter: Tally) -> tuple[np.ndarray, np.ndarray]:
+    """Which codes are known, those told and what follows, and the cell that each is known to be in.
+
+    Codes of a grading that were told of another release, and that this one lacks, tell of those that it has.
+    """
+    codes, _ = counter.codes(column)
+    if counter.coded[column] != GRADING:
+        told = _told(column, known, codes)
+        sure = told | (len(told) - told.sum() <= 1)
+        return sure, np.where(sure, np.arange(len(codes)) + 1, 0)
+    steps = counter.steps(column, known.in_column(column))
+    sure = steps.follow(_told(column, known, steps.codes))
+    cell = 2 * np.cumsum(sure) - sure  # what is between two that are known lies between their values
+    own = np.isin(steps.codes, codes)
+    return sure[own], cell[own]
 
 
 def _entropy(shares: np.ndarray) -> float:
@@ -180,8 +195,7 @@ def gain(
     cells = released.frame[secret.column].drop_nulls()
     counter = Counter(released)
     codes, counts = counter.codes(secret.column)
-    told = np.isin(codes, list(known.in_column(secret.column)))
-    sure = told | _implied(codes, told, secret.kind)
+    sure, _ = _known(secret.column, known, counter)
     size = max(1, round(share * len(cells)))
     n = int(counts.sum())
     rank = isinstance(secret, GradingTable)

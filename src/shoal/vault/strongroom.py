@@ -15,6 +15,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -140,13 +141,18 @@ class Strongroom:
         self._write(made, _Listed(listed.epoch + 1, rows))
 
     def accept(self) -> int:
-        """Take the store as it is for the newest one, after a backup was restored on purpose; its epoch."""
+        """Take the store as it is for the newest one, after a backup was restored on purpose; its epoch.
+
+        The epoch goes on from that of the anchor: what was written after the backup is older from now on, and cannot
+        be put back as a store that is ahead.
+        """
         rows = self._store.read()
         listed = self._list(rows)
         self._all(rows, listed)
-        with locked(self._anchor):
-            self._write_anchor(listed)
-        return listed.epoch
+        with suppress(VerificationError):  # an anchor that cannot be read is replaced
+            listed = _Listed(max(listed.epoch, (self._anchored() or {"epoch": 0})["epoch"]), listed.rows)
+        self._write({}, _Listed(listed.epoch + 1, listed.rows), anew=True)
+        return listed.epoch + 1
 
     def check(self) -> dict[str, tuple[int, bytes]]:
         """Versions and sealed contents of all rows, after checking every one."""
@@ -157,17 +163,17 @@ class Strongroom:
             self._compare(name, rows, listed)
         return {name: (version, rows[name][_COUNTER:]) for name, (version, _) in listed.rows.items()}
 
-    def _write(self, rows: Mapping[str, bytes | None], listed: _Listed) -> None:
+    def _write(self, rows: Mapping[str, bytes | None], listed: _Listed, *, anew: bool = False) -> None:
         content = json.dumps({"epoch": listed.epoch, "rows": listed.rows}, sort_keys=True)
         tag = self._keyring.mac("list of secrets", content.encode()).hex()
         line = json.dumps({"generation": self._keyring.generation, "tag": tag, "content": content}).encode()
         self._store.change({**rows, LIST: line})
-        self._store.afterwards(lambda: self._move_anchor(_Listed(listed.epoch, listed.rows, tag)))
+        self._store.afterwards(lambda: self._move_anchor(_Listed(listed.epoch, listed.rows, tag), anew))
 
-    def _move_anchor(self, listed: _Listed) -> None:
-        """Forwards alone: two processes may come here in another order than they wrote in."""
+    def _move_anchor(self, listed: _Listed, anew: bool) -> None:
+        """Forwards alone, or anew: two processes may come here in another order than they wrote in."""
         with locked(self._anchor):
-            anchored = self._anchored()
+            anchored = None if anew else self._anchored()
             if anchored is None or anchored["epoch"] < listed.epoch:
                 self._write_anchor(listed)
 

@@ -14,9 +14,12 @@ from starlette.staticfiles import StaticFiles
 from shoal.errors import InputError
 from shoal.version import VERSION
 from shoal.web import api, pages
+from shoal.web.accounts.tokens import Bearers
 from shoal.web.errors import API, ErrorAnswer, add_handlers
 from shoal.web.keys import Keys
+from shoal.web.limits import Limits
 from shoal.web.middleware import BodyLimit, Headers, Hosts
+from shoal.web.projects.making import forget_unmade
 from shoal.web.projects.uploads import INCOMING, forget_halves
 from shoal.web.settings import Settings
 from shoal.web.store.opening import open_store
@@ -32,7 +35,7 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
         409: "It does not fit with what is there, or Shoal refused it.",
         413: "The request is too large.",
         422: "Something given has to change.",
-        429: "Too many attempts.",
+        429: "Asked for too often; Retry-After says in how many seconds there is room again.",
         500: "A fault of the server.",
         503: "The database does not answer.",
         507: "The server's disk is full.",
@@ -48,7 +51,11 @@ def create_app(settings: Settings) -> FastAPI:
     app = FastAPI(title="Shoal", version=VERSION, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.settings = settings
     app.state.store = open_store(settings.database)
+    with app.state.store.writing() as db:
+        forget_unmade(db, settings)
     app.state.keys = Keys(settings, app.state.store)
+    app.state.limits = Limits(settings)
+    app.state.bearers = Bearers(app.state.store, app.state.limits)
     add_handlers(app)
     app.add_middleware(BodyLimit, settings=settings)
     app.add_middleware(Hosts, settings=settings)

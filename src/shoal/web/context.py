@@ -5,26 +5,29 @@ Every route has ``Annotated[Here, needs("some.action")]``, which lets nobody in 
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from sqlalchemy import select
 from sqlalchemy.orm import Session as Db
 from starlette.datastructures import FormData
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from shoal.version import VERSION
 from shoal.web.accounts.forms import check_origin, check_token, new_token, spend
-from shoal.web.accounts.sessions import SignedIn, cookie_name, signed_in
+from shoal.web.accounts.sessions import SignedIn, cookie_name, is_standing, signed_in
 from shoal.web.errors import API, Refused, missing
 from shoal.web.keys import ServerKeyring
 from shoal.web.permissions import ACTIONS, Principal, allow
 from shoal.web.projects.workspace import Workspace
 from shoal.web.settings import Settings
 from shoal.web.store.opening import Store
+from shoal.web.store.people import User
 from shoal.web.things import Named, load_named
 from shoal.web.trail import record
 
@@ -53,6 +56,7 @@ class Here:
         self.session = session
         self.form: FormData | None = None
         self._named = named
+        self._action = "public"
 
     @property
     def settings(self) -> Settings:
@@ -89,8 +93,14 @@ class Here:
     def reading(self) -> AbstractContextManager[Db]:
         return self.store.reading()
 
-    def writing(self) -> AbstractContextManager[Db]:
-        return self.store.writing()
+    @contextmanager
+    def writing(self) -> Iterator[Db]:
+        """A transaction of somebody who still may do what they asked for when it begins."""
+        with self.store.writing() as db:
+            if not ACTIONS[self._action].public:
+                self.still(db, self._action)
+                db.expunge_all()  # what is locked later is read after that
+            yield db
 
     @cached_property
     def workspace(self) -> Workspace:
@@ -109,6 +119,17 @@ class Here:
     def may(self, action: str) -> bool:
         """Whether a page should show a way to do something; whether it can be done is decided again there."""
         return allow(self._principal, action)
+
+    def still(self, db: Db, action: str) -> None:
+        """Refuse what somebody may not do any more, in the transaction that does it: much may happen until then."""
+        known = db.execute(select(User.active, User.role).where(User.id == self.me.id)).one_or_none()
+        _, things = load_named(db, self.request.path_params)
+        if known is None or tuple(known) != (True, self.me.role):
+            raise missing()
+        if not is_standing(db, self.me):
+            raise Refused(401, "unauthorised", "You are signed out, or the token has ended: sign in again.")
+        if not all(allow(self.me, action, thing) for thing in things):
+            raise missing()
 
     @property
     def navigation(self) -> list[tuple[str, str, str]]:
@@ -130,6 +151,13 @@ class Here:
     def log(self, db: Db, event: str, **facts: Any) -> None:
         """Add a line to the log about what happens in this transaction; no cell and no secret stands in it."""
         record(db, self.me.name, event, **facts)
+
+    def counted(self, cost: str | None) -> Here:
+        """The same, once there is room for it in the share of whoever asks."""
+        if cost is not None:
+            who = _address(self.request) if self.someone is None else self.me.id
+            self.request.app.state.limits.take(cost, who)
+        return self
 
     @property
     def by_htmx(self) -> bool:
@@ -169,13 +197,14 @@ class Needs:
         here.form = form
         if request.method == "POST" and not request.url.path.startswith(API) and here.session is not None:
             self.check_form(here, form or {})
-        return here
+        return here.counted(ACTIONS[self.action].cost)
 
     def let_in(self, request: Request) -> Here:
         """Who asks and what for, or why not."""
         programs = request.url.path.startswith(API)
         principal, session = _by_token(request) if programs else _by_cookie(request)
         request.state.here = here = Here(request, principal, session, Named())
+        here._action = self.action
         if not programs and request.method not in ("GET", "HEAD"):
             check_origin(request, here.settings)
         public = ACTIONS[self.action].public
@@ -204,7 +233,7 @@ class Streams(Needs):
     """The same for a body that the route reads by itself."""
 
     def __call__(self, request: Request) -> Here:  # type: ignore[override]
-        return self.let_in(request)
+        return self.let_in(request).counted("uploads")
 
 
 def needs(action: str, *, again: bool = False) -> Any:
@@ -224,9 +253,11 @@ def _by_cookie(request: Request) -> tuple[Principal | None, SignedIn | None]:
 
 
 def _by_token(request: Request) -> tuple[Principal | None, None]:
-    from shoal.web.accounts.tokens import bearer
+    return request.app.state.bearers.find(request.headers.get("authorization"), _address(request)), None
 
-    return bearer(request.app.state.store, request.headers.get("authorization")), None
+
+def _address(request: Request) -> str:
+    return "" if request.client is None else request.client.host
 
 
 def _unknown(request: Request) -> Refused:

@@ -56,6 +56,13 @@ class Refused(Exception):
         self.headers = headers or {}
 
 
+class Outdated(Refused):
+    """A change of something that somebody else has changed since it was shown."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(409, "conflict", message)
+
+
 def missing() -> Refused:
     """What is told of things that are not there, and of those that somebody may not see."""
     return Refused(404, *WORDS[404])

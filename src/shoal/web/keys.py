@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
+from typing import TypeVar
 
 from sqlalchemy.orm import Session as Db
 
 from shoal.errors import InputError, VerificationError
+from shoal.io.rights import refuse_readable
+from shoal.io.swap import write_whole
 from shoal.vault.keyring import Keyring
 from shoal.vault.seal import Key
 from shoal.vault.strongroom import Strongroom
@@ -18,6 +21,7 @@ from shoal.web.store.opening import Store
 from shoal.web.store.trusted import KeyringRow
 from shoal.web.trust.rows import SecretRows
 
+_T = TypeVar("_T")
 ROW = 1
 DEFAULT, ANCHOR = "master.key", "secrets.anchor"
 
@@ -45,11 +49,15 @@ class Keys:
             return self._opened
 
 
-def master_key(settings: Settings) -> Key:
-    """What opens the keyring: the file that was named, or one in the data folder, which is made if there is none."""
+def master_key(settings: Settings, *, make: bool = False) -> Key:
+    """What opens the keyring: the file that was named, or one in the data folder.
+
+    It is made only for a new keyring, by whoever holds the lock of the secrets.
+    """
     if settings.master_key is not None and settings.passphrase_file is not None:
         raise InputError("Give a master key or a file with a passphrase, not both.")
     if settings.passphrase_file is not None:
+        refuse_readable(settings.passphrase_file)
         try:
             text = settings.passphrase_file.read_text("utf-8").rstrip("\r\n")
         except (OSError, UnicodeDecodeError):
@@ -57,38 +65,29 @@ def master_key(settings: Settings) -> Key:
         return Key.passphrase(text)
     place = settings.master_key or settings.folder / DEFAULT
     if settings.master_key is None and not place.exists():
-        _make_key(place)
+        if not make:  # another one would open nothing, and would be taken for the right one ever after
+            raise InputError(f"The master key '{place}' is gone, without which no secret opens: put it back.")
+        write_whole(place, secrets.token_bytes(32))
     return Key.file(place)
-
-
-def _make_key(place: Path) -> None:
-    try:
-        descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:  # the worker, at the same moment
-        return
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(secrets.token_bytes(32))
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def open_keyring(settings: Settings, store: Store, *, check: bool = True) -> ServerKeyring:
     """The keyring of the database, made if there is none; an older copy of its secrets is an error, if wanted."""
-    key = master_key(settings)
     with store.reading() as db:
         row = db.get(KeyringRow, ROW)
     if row is None:
         with store.writing() as db:
-            row = db.get(KeyringRow, ROW)
-            if row is None:
-                db.add(KeyringRow(id=ROW, wrapped=Keyring.new().closed(key)))
+            SecretRows(db).lock()  # server and worker start at the same moment: one makes key and keyring
+            if db.get(KeyringRow, ROW) is None:
+                db.add(KeyringRow(id=ROW, wrapped=Keyring.new().closed(master_key(settings, make=True))))
         with store.reading() as db:
             row = db.get_one(KeyringRow, ROW)
+    key = master_key(settings)
     made = ServerKeyring.open(row.wrapped, key)
     made.anchor = settings.folder / ANCHOR
     if check:
         with store.reading() as db:
-            strongroom(db, made).names()
+            kept(db, made)
     return made
 
 
@@ -105,8 +104,18 @@ def put(db: Db, keyring: ServerKeyring, purpose: str, name: str, data: bytes, re
 
 def get(db: Db, keyring: ServerKeyring, purpose: str, name: str) -> bytes | None:
     """What is kept for a purpose under a name, opened."""
+    return _looked(db, keyring, lambda room: room.get(f"{purpose}/{name}"))
+
+
+def kept(db: Db, keyring: ServerKeyring) -> list[str]:
+    """Names of all that is kept, behind their purposes."""
+    return _looked(db, keyring, Strongroom.names)
+
+
+def _looked(db: Db, keyring: ServerKeyring, look: Callable[[Strongroom], _T]) -> _T:
     try:
-        return strongroom(db, keyring).get(f"{purpose}/{name}")
+        return look(strongroom(db, keyring))
     except VerificationError:  # the session may be older than the anchor, which somebody has moved since
-        with Db(db.get_bind()) as now:
-            return strongroom(now, keyring).get(f"{purpose}/{name}")
+        # To read is enough, and waits for nobody: the session itself may be the one that writes.
+        with Db(db.get_bind().engine.execution_options(immediate=False)) as now:
+            return look(strongroom(now, keyring))

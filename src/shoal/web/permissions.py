@@ -34,13 +34,17 @@ class Thing:
 
 @dataclass(frozen=True, kw_only=True)
 class Action:
-    """Who may do something: these roles, for those things that ``rule`` allows; by token only with the scope."""
+    """Who may do something: these roles, for those things that ``rule`` allows; by token only with the scope.
+
+    ``cost`` says of which share an account uses up a part by it (``web/limits.py``).
+    """
 
     roles: frozenset[str] = _ALL
     scope: str | None = None
     rule: Callable[[Principal, Thing], bool] = lambda principal, thing: True
     public: bool = False
     any_token: bool = False
+    cost: str | None = None
 
 
 def _if_granted(principal: Principal, thing: Thing) -> bool:
@@ -60,8 +64,8 @@ def _of(*roles: str) -> frozenset[str]:
 SCOPES = {
     "projects:read": "see projects, recipes and jobs",
     "projects:write": "make and change projects, upload, start jobs",
-    "releases:read": "list and download releases",
-    "releases:write": "grant and sign releases",
+    "releases:read": "list and download releases, read their dossiers",
+    "releases:write": "grant and sign releases, make their dossiers",
     "questions:read": "read questions and answers",
     "questions:write": "ask, and decide",
     "users:read": "list users",
@@ -81,24 +85,27 @@ ACTIONS: dict[str, Action] = {
     "project.list": Action(roles=_of(CUSTODIAN), scope="projects:read"),
     "project.read": Action(roles=_of(CUSTODIAN), scope="projects:read"),
     "project.create": Action(roles=_of(CUSTODIAN), scope="projects:write"),
-    "project.edit": Action(roles=_of(CUSTODIAN), scope="projects:write"),
-    "project.run": Action(roles=_of(CUSTODIAN), scope="projects:write"),
+    "project.edit": Action(roles=_of(CUSTODIAN), scope="projects:write", cost="edits"),
+    "project.run": Action(roles=_of(CUSTODIAN), scope="projects:write", cost="jobs"),
     "job.read": Action(roles=_of(CUSTODIAN), scope="projects:read"),
     "job.cancel": Action(roles=_of(CUSTODIAN), scope="projects:write"),
     "release.list": Action(roles=_of(CUSTODIAN, RESEARCHER, AUDITOR), scope="releases:read"),
     "release.read": Action(roles=_of(CUSTODIAN, RESEARCHER, AUDITOR), scope="releases:read", rule=_if_granted),
-    "release.download": Action(roles=_of(CUSTODIAN, RESEARCHER), scope="releases:read", rule=_if_granted),
+    "release.download": Action(
+        roles=_of(CUSTODIAN, RESEARCHER), scope="releases:read", rule=_if_granted, cost="downloads"
+    ),
     "release.dossier": Action(roles=_of(CUSTODIAN, AUDITOR), scope="releases:read"),
+    "release.report": Action(roles=_of(CUSTODIAN), scope="releases:write", cost="jobs"),
     "release.grant": Action(roles=_of(CUSTODIAN), scope="releases:write"),
-    "release.sign": Action(roles=_of(CUSTODIAN), scope="releases:write"),
+    "release.sign": Action(roles=_of(CUSTODIAN), scope="releases:write", cost="jobs"),
     "question.ask": Action(roles=_of(RESEARCHER), scope="questions:write", rule=_if_granted),
-    "question.list": Action(roles=_of(CUSTODIAN, RESEARCHER), scope="questions:read"),
+    "question.list": Action(roles=_of(CUSTODIAN, RESEARCHER), scope="questions:read", rule=_if_granted),
     "question.read": Action(roles=_of(CUSTODIAN, RESEARCHER), scope="questions:read", rule=_if_own),
-    "question.decide": Action(roles=_of(CUSTODIAN), scope="questions:write"),
+    "question.decide": Action(roles=_of(CUSTODIAN), scope="questions:write", cost="jobs"),
     "vault.read": Action(roles=_of(CUSTODIAN)),
     "vault.export": Action(roles=_of(CUSTODIAN)),
     "policy.set": Action(roles=_of(CUSTODIAN)),
-    "leak.read": Action(roles=_of(CUSTODIAN, AUDITOR), scope="log:read"),
+    "leak.read": Action(roles=_of(CUSTODIAN, AUDITOR), scope="log:read", cost="downloads"),
     "log.read": Action(roles=_of(ADMIN, AUDITOR), scope="log:read"),
 }
 

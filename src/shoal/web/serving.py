@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import ssl
 import subprocess
 import sys
 import time
@@ -57,7 +58,7 @@ def serve(settings: Settings, announce: Callable[[str, str | None], None]) -> No
 
 
 def refuse_open(settings: Settings) -> None:
-    """Refuse to send passwords and data over a network for everybody to read."""
+    """Refuse to send passwords and data over a network for everybody to read, or to start with TLS that cannot be."""
     if settings.host not in _LOOPBACK and not settings.secure:
         raise InputError(
             f"On '{settings.host}', passwords and data would cross the network unprotected: give TLS files, or stand "
@@ -65,6 +66,19 @@ def refuse_open(settings: Settings) -> None:
         )
     if settings.host in ("0.0.0.0", "::") and settings.address is None:
         raise InputError("Where the server listens everywhere, it has to know its name: give --address https://...")
+    if settings.tls_certificate is not None and settings.tls_key is not None:
+        _refuse_files(settings.tls_certificate, settings.tls_key)
+
+
+def _refuse_files(certificate: Path, key: Path) -> None:
+    """Refuse files that no connection could be made with, such as a key under a passphrase, which nobody is asked."""
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=lambda: "")
+    except (OSError, ValueError):  # errors of TLS are of the first kind
+        raise InputError(
+            f"TLS cannot be spoken with '{certificate}' and '{key}': give a certificate and its own key as text (PEM), "
+            "without a passphrase, that the server may read."
+        ) from None
 
 
 def _config(app: Any, settings: Settings) -> uvicorn.Config:

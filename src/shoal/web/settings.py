@@ -47,6 +47,10 @@ class Settings:
         How much memory and time a job may take.
     lease_seconds
         After so long without a word of its worker, a job is taken up again.
+    uploads_per_hour, jobs_per_hour, downloads_per_hour, edits_per_hour
+        How often one account may ask for each; what was used up comes back bit by bit.
+    jobs_waiting
+        How many jobs of one project, and of one account, may wait at a time.
     minimum_count
         Results that rest on fewer rows are not interpreted.
     """
@@ -66,6 +70,11 @@ class Settings:
     job_seconds: int = 6 * 3600
     jobs_at_once: int = 1
     lease_seconds: float = 30
+    uploads_per_hour: int = 200
+    jobs_per_hour: int = 300
+    downloads_per_hour: int = 1000
+    edits_per_hour: int = 2000
+    jobs_waiting: int = 50
     minimum_count: int = 10
     session_hours: float = 12
     idle_hours: float = 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shoal.pseudonyms.secrets import Secret
 from shoal.vault.interpret import Interpreter
@@ -52,6 +52,9 @@ def _told(
     """A condition with its values; one on a column without codes stays."""
     if condition.column not in coded:
         return str(condition)
+    if len(condition.values) > 1:  # by what they mean, so that their order does not tell which is which
+        alone = {one: interpreter.text(str(replace(condition, values=(one,)))).text for one in condition.values}
+        condition = replace(condition, values=tuple(sorted(alone, key=lambda one: alone[one])))
     made = interpreter.text(str(condition))
     left += [Left(line, one.at, one.text, one.why) for one in made.left]
     return made.text

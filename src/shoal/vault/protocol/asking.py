@@ -6,7 +6,7 @@ before, so that a refusal tells nothing about a mapping or a grading.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -16,7 +16,7 @@ from shoal.errors import ParameterError
 from shoal.vault.leaks import NOTHING, Code, Known, leak
 from shoal.vault.leftovers import Left
 from shoal.vault.protocol.centres import check_centres
-from shoal.vault.protocol.checking import Counter, after, check, snapped
+from shoal.vault.protocol.checking import Counter, Tally, after, check, snapped
 from shoal.vault.protocol.reading import Submission, read_results
 from shoal.vault.protocol.statements import GRADING, Condition, Statement
 from shoal.vault.protocol.trivial import enumerated, is_trivial
@@ -41,6 +41,8 @@ class Policy:
         Share of a mapping's codes that statements of one code each may name in a question.
     statements
         How many a question may have.
+    questions, hourly
+        How many questions one researcher may ask about a release, in all and within an hour; a server keeps to it.
     """
 
     minimum: int = 10
@@ -50,9 +52,11 @@ class Policy:
     together: float = 0.6
     enumeration: float = 0.3
     statements: int = 200
+    questions: int = 100
+    hourly: int = 30
 
     def __post_init__(self) -> None:
-        for name in ("minimum", "statements"):
+        for name in ("minimum", "statements", "questions", "hourly"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise ParameterError(f"The '{name}' of a policy must be a whole number of at least 1.")
@@ -110,31 +114,54 @@ class Examined:
     gained: Known
 
 
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """How much may be known of a release, and how much is.
+
+    Attributes
+    ----------
+    mine, everyone
+        What the asker, and all askers together, were told before.
+    shared
+        Which of the codes that an answer tells stand for the same in this release.
+    """
+
+    tally: Tally
+    policy: Policy
+    mine: Known
+    everyone: Known
+    shared: Callable[[Known], Known] = lambda known: known
+    where: str = ""
+
+
 def examine(
-    given: Submission, counter: Counter, policy: Policy, *, mine: Known = NOTHING, everyone: Known = NOTHING
-) -> Examined:
+    given: Submission, counter: Counter, policy: Policy, *, mine: Known = NOTHING, everyone: Known = NOTHING,
+    beside: Sequence[Budget] = (),
+) -> Examined:  # fmt: skip
     """Read a submission, check it, and decide.
 
     Parameters
     ----------
     mine, everyone
         What the asker, and all askers together, were told before.
+    beside
+        Other releases whose codes an answer tells as well.
     """
+    budgets = [Budget(tally=counter, policy=policy, mine=mine, everyone=everyone), *beside]
     readings = read_results(given, counter.released)
     refused: list[Refused] = []
     sound = _sound(list(readings.statements), counter, policy, refused)
     accepted: list[Statement] = []
     gained, wait = NOTHING, not policy.automatic
     for one in sound:
-        points, before = Known.of(points_of(one, counter.released.coded)), mine | gained
-        why = _close(points, counter, policy, before) or _over(points, counter, policy, before, everyone | gained)
+        points = Known.of(points_of(one, counter.released.coded))
+        why = next(filter(None, (_beyond(one, points, gained, each) for each in budgets)), None)
         if why is not None:
             refused.append(_refusal(one, why))
             continue
-        new = [column for column in points.codes if not points.in_column(column) <= before.in_column(column)]
+        wait = wait or any(_waits(points, gained, each) for each in budgets)
         gained |= points
         accepted.append(one)
-        wait = wait or any(leak(column, mine | gained, counter).share > policy.waiting for column in new)
     state = REFUSED if not accepted else WAITING if wait else ANSWERED
     ordered = tuple(sorted(refused, key=lambda one: one.line))
     return Examined(state=state, accepted=tuple(accepted), refused=ordered, left=tuple(readings.left), gained=gained)
@@ -193,45 +220,90 @@ def _refusal(one: Statement, why: str) -> Refused:
 
 def _rare(statement: Statement, counter: Counter, minimum: int) -> str | None:
     """Codes must be common themselves, also where a statement says that they are not meant."""
-    for one in (*statement.everything(), *(Condition(name, "=", (value,)) for name, value in statement.centre)):
-        kind = counter.released.coded.get(one.column)
-        if kind is None or (statement.centre and kind == GRADING):
-            continue
+    for one in _of_codes(statement, counter.coded):
         if not one.values:
             return f"names a code that column '{one.column}' does not have"
-        codes, counts = counter.codes(one.column)
-        for value in one.values:
-            if one.sign in ("=", "!="):
-                rows = int(counts[codes == value].sum())
-            else:
-                below = int(counts[codes <= value if one.sign in ("<=", ">") else codes < value].sum())
-                rows = min(below, int(counts.sum()) - below)
-            if rows < minimum:
-                return f"names a code of column '{one.column}' that fewer than {minimum:,} rows have, or lie beyond"
+        if any(_rows(one, value, statement, counter) < minimum for value in one.values):
+            return f"names a code of column '{one.column}' that fewer than {minimum:,} rows have, or lie beyond"
     return None
 
 
-def _close(points: Known, counter: Counter, policy: Policy, before: Known) -> str | None:
-    """Between two codes of a grading that are told there must be enough rows."""
+def _of_codes(statement: Statement, coded: Container[str]) -> list[Condition]:
+    """What a statement says of coded columns, its centre included."""
+    centre = [Condition(name, "=", (value,)) for name, value in statement.centre]
+    return [one for one in (*statement.everything(), *centre) if one.column in coded]
+
+
+def _rows(one: Condition, value: Code, statement: Statement, tally: Tally) -> int:
+    """How many rows a code is told of: those that have it, or the fewer of those on either side of a threshold."""
+    codes, counts = tally.codes(one.column)
+    if statement.centre and tally.coded[one.column] == GRADING:  # it is about the rows around it, not about those at it
+        return min(int(counts[codes <= value].sum()), int(counts[codes >= value].sum()))
+    if one.sign in ("=", "!="):
+        return int(counts[codes == value].sum())
+    below = int(counts[codes <= value if one.sign in ("<=", ">") else codes < value].sum())
+    return min(below, int(counts.sum()) - below)
+
+
+def _beyond(statement: Statement, points: Known, gained: Known, budget: Budget) -> str | None:
+    """Why a release does not bear that codes are told, after those that the same answer tells before them.
+
+    In another release than the one that was asked about a code may be that of few people, or of nobody, which is no
+    reason.
+    """
+    mine, everyone = (known | budget.shared(gained) for known in (budget.mine, budget.everyone))
+    points, least = budget.shared(points), budget.policy.minimum
+    for one in _of_codes(statement, points.codes):
+        new = points.in_column(one.column) & set(one.values) - mine.in_column(one.column)
+        if any(0 < _rows(one, value, statement, budget.tally) < least for value in new):
+            few = f"fewer than {least:,} rows{budget.where} have, or lie beyond"
+            return f"names a code of column '{one.column}' that {few}"
+    return _close(points, mine | everyone, budget) or _over(points, mine, everyone, budget)
+
+
+def _close(points: Known, before: Known, budget: Budget) -> str | None:
+    """Between two codes of a grading that are told there must be enough rows, or nobody."""
     for column in points.codes:
-        if counter.released.coded[column] != GRADING:
+        if budget.tally.coded[column] != GRADING:
             continue
-        codes, counts = counter.codes(column)
+        codes, counts = budget.tally.codes(column)
         old = before.in_column(column)
         new = points.in_column(column) - old
-        known = sorted(float(code) for code in old | new)
+        known, least = sorted(float(code) for code in old | new), budget.policy.minimum
         for low, high in zip(known, known[1:], strict=False):
-            if {low, high} & new and int(counts[(codes > low) & (codes <= high)].sum()) < policy.minimum:
-                return f"has a threshold of column '{column}' fewer than {policy.minimum:,} rows from another one"
+            if {low, high} & new and 0 < int(counts[(codes > low) & (codes <= high)].sum()) < least:
+                return f"has a threshold of column '{column}' fewer than {least:,} rows{budget.where} from another one"
     return None
 
 
-def _over(points: Known, counter: Counter, policy: Policy, mine: Known, everyone: Known) -> str | None:
+def _over(points: Known, mine: Known, everyone: Known, budget: Budget) -> str | None:
+    """Whether codes would take somebody beyond a budget."""
+    for column in _telling(points, mine, everyone, budget.tally):
+        if leak(column, mine | points, budget.tally).share > budget.policy.budget:
+            return f"would tell more of column '{column}'{budget.where} than one researcher may know"
+        if leak(column, everyone | points, budget.tally).share > budget.policy.together:
+            return f"would tell more of column '{column}'{budget.where} than all researchers together may know"
+    return None
+
+
+def _waits(points: Known, gained: Known, budget: Budget) -> bool:
+    mine, everyone = (known | budget.shared(gained) for known in (budget.mine, budget.everyone))
+    points = budget.shared(points)
+    new = _telling(points, mine, everyone, budget.tally)
+    least = budget.policy.waiting if budget.policy.automatic else -1.0
+    return any(leak(column, mine | points, budget.tally).share > least for column in new)
+
+
+def _telling(points: Known, mine: Known, everyone: Known, tally: Tally) -> Iterator[str]:
+    """Columns of a release that codes tell something new of: codes that it has, or from which something follows."""
     for column in points.codes:
-        if points.in_column(column) <= mine.in_column(column):  # nothing new
-            continue
-        if leak(column, mine | points, counter).share > policy.budget:
-            return f"would tell more of column '{column}' than one researcher may know"
-        if leak(column, everyone | points, counter).share > policy.together:
-            return f"would tell more of column '{column}' than all researchers together may know"
-    return None
+        new = points.in_column(column) - mine.in_column(column)
+        if new and (
+            not new.isdisjoint(tally.codes(column)[0].tolist())
+            or any(_bits(column, one | points, tally) > _bits(column, one, tally) for one in (mine, everyone))
+        ):
+            yield column
+
+
+def _bits(column: str, known: Known, tally: Tally) -> float:
+    return round(leak(column, known, tally).bits, 9)

@@ -16,6 +16,10 @@ def check_centres(centres: Sequence[Statement], counter: Counter, minimum: int) 
     Columns are taken as they are, by standard deviations, or by ranges, since programs differ in that.
     """
     columns = _numbers(centres[0])
+    if len(centres) == 1:
+        return ["is the only one, and so the mean of all rows"]
+    if any(len({name for name, _ in one.centre}) < len(one.centre) for one in centres):
+        return ["has two coordinates of one column"] * len(centres)
     numbers = columns and all(map(counter.released.is_number, columns))
     if not numbers or any(_numbers(one) != columns for one in centres):
         return ["needs a coordinate of the same columns of numbers for every centre"] * len(centres)
@@ -24,11 +28,20 @@ def check_centres(centres: Sequence[Statement], counter: Counter, minimum: int) 
     spread = np.maximum(rows.std(axis=0), 1e-12)
     best: list[str | None] | None = None
     for scale in (np.ones(len(columns)), spread, np.maximum(rows.max(axis=0) - rows.min(axis=0), 1e-12)):
-        far = np.stack([(((rows - one) / scale) ** 2).sum(axis=1) for one in given])
-        found = _centres(centres, far.argmin(axis=0), (rows, given, spread), counter, minimum)
+        found = _centres(centres, _nearest(rows / scale, given / scale), (rows, given, spread), counter, minimum)
         if best is None or sum(one is None for one in found) > sum(one is None for one in best):
             best = found
     return best or []
+
+
+def _nearest(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """The place of each row's nearest centre, in memory for one centre at a time."""
+    nearest, least = np.zeros(len(rows), dtype=np.int64), np.full(len(rows), np.inf)
+    for place, one in enumerate(centres):
+        far = ((rows - one) ** 2).sum(axis=1)
+        nearest[far < least] = place
+        least = np.minimum(least, far)
+    return nearest
 
 
 def _numbers(one: Statement) -> list[str]:

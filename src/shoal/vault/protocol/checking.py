@@ -2,45 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from shoal.vault.protocol.statements import GRADING, Condition, Figure, Released, Statement
+from shoal.vault.steps import Steps
 
 # A code that was written with six digits still is one.
 _CLOSE = 1e-5
-_KEPT = 2000
+# Bytes of masks at hand.
+_KEPT = 64 << 20
+_STEPS = 50  # categories of a column, each with what somebody else knows
 # Figures that say how many of the covered rows meet the conclusion.
 _OF_CONCLUSION = ("right", "wrong", "confidence", "lift")
 
 
-class Counter:
+class Tally:
+    """How many rows of a release have which code: all that it takes to say how much of a column is known."""
+
+    def __init__(self, coded: Mapping[str, str], codes: dict[str, tuple[np.ndarray, np.ndarray]]) -> None:
+        self.coded, self._codes = coded, codes
+        self._steps: dict[tuple[str, tuple[float, ...]], Steps] = {}
+
+    def codes(self, column: str) -> tuple[np.ndarray, np.ndarray]:
+        """Different values of a column, ascending, and the rows of each."""
+        return self._codes[column]
+
+    def plain(self) -> dict[str, Any]:
+        """In JSON's types."""
+        return {
+            column: {"kind": kind, "codes": self.codes(column)[0].tolist(), "rows": self.codes(column)[1].tolist()}
+            for column, kind in self.coded.items()
+        }  # fmt: skip
+
+    @classmethod
+    def of_plain(cls, plain: Mapping[str, Any]) -> Tally:
+        """What :meth:`plain` gave."""
+        made = {
+            column: (np.array(one["codes"], dtype=np.float64 if one["kind"] == GRADING else object),
+                     np.array(one["rows"], dtype=np.int64))
+            for column, one in plain.items()
+        }  # fmt: skip
+        return cls({column: one["kind"] for column, one in plain.items()}, made)
+
+    def steps(self, column: str, known: Iterable[float | str] = ()) -> Steps:
+        """What the codes of a graded column show of its categories, together with others that somebody knows."""
+        codes, _ = self.codes(column)
+        also = np.setdiff1d(np.array([float(one) for one in known]), codes)
+        key = column, tuple(also.tolist())
+        found = self._steps.get(key)  # another thread may clear them at any moment
+        if found is None:
+            if len(self._steps) > _STEPS:
+                self._steps.clear()
+            self._steps[key] = found = Steps(np.union1d(codes, also))
+        return found
+
+
+class Counter(Tally):
     """Counts rows of a release that meet conditions."""
 
     def __init__(self, released: Released) -> None:
+        super().__init__(released.coded, {})
         self.released = released
         self.n = released.frame.height
         self._masks: dict[Condition, np.ndarray] = {}
-        self._codes: dict[str, tuple[np.ndarray, np.ndarray]] = {}
 
     def codes(self, column: str) -> tuple[np.ndarray, np.ndarray]:
         """Different values of a column, ascending, and the rows of each."""
         if column not in self._codes:
             cells = self.released.frame[column].drop_nulls()
             self._codes[column] = np.unique(cells.to_numpy(), return_counts=True)
-        return self._codes[column]
+        return super().codes(column)
+
+    def tally(self) -> Tally:
+        """The counts of its codes, without the table."""
+        return Tally(self.coded, {column: self.codes(column) for column in self.coded})
 
     def mask(self, condition: Condition) -> np.ndarray:
         """Which rows meet a condition; one without a value meets none."""
-        if condition not in self._masks:
-            if len(self._masks) > _KEPT:
+        found = self._masks.get(condition)
+        if found is None:
+            if len(self._masks) * self.n > _KEPT:
                 self._masks.clear()
             cells = self.released.frame[condition.column]
-            self._masks[condition] = self._met(cells, condition).fill_null(False).to_numpy()
-        return self._masks[condition]
+            self._masks[condition] = found = self._met(cells, condition).fill_null(False).to_numpy()
+        return found
 
     def rows(self, conditions: Iterable[Condition], within: np.ndarray | None = None) -> np.ndarray:
         """Which rows meet all conditions."""
@@ -65,6 +115,8 @@ class Counter:
         if isinstance(value, str):
             return value if not self.released.is_number(column) and value in codes else None
         if not len(codes) or not self.released.is_number(column):
+            return None
+        if not np.isfinite(value):
             return None
         near = float(codes[np.abs(codes - value).argmin()])
         close = _CLOSE if self.released.coded.get(column) == GRADING else 1e-9

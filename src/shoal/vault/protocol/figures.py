@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from shoal.vault.forms import NUMBER
@@ -36,12 +37,14 @@ def called(word: str) -> str | None:
 
 
 def figure(name: str, text: str, column: str | None = None) -> Figure:
-    """A figure as it is written: it may be off by half of its last digit, within reason."""
+    """A figure as it is written: it may be off by half of its last digit, within reason; infinite is no figure."""
     percent = text.strip().endswith("%")
     text = text.strip().rstrip("% ")
     number = float(text)
+    if not math.isfinite(number):  # 1e400, which is near to anything
+        return Figure("confidence" if name == "error" else name, math.nan, 0.0, column)
     mantissa, _, power = text.lower().partition("e")
-    slack = 0.5 * 10.0 ** (max(-300, min(300, int(power or 0))) - len(mantissa.partition(".")[2]))
+    slack = 0.5 * 10.0 ** (max(-300, min(300, int(power[:6] or 0))) - len(mantissa.partition(".")[2]))
     if percent:
         number, slack = number / 100.0, slack / 100.0
     if name == "error":

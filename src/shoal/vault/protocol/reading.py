@@ -18,6 +18,7 @@ from shoal.vault.protocol.trees import read_tree, target_of, tree_form
 
 FORMS = ("auto", "text", "tree", "rules", "csv", "json")
 LONGEST = 200_000
+_ALIASES, _ALIAS = 500, 200
 _BLANKS = re.compile(r"(?<=\S)[ \t]{17,}")
 
 
@@ -60,6 +61,8 @@ def read_results(given: Submission, released: Released) -> Readings:
     if len(given.text) > LONGEST:
         raise InputError(f"The results have more than {LONGEST:,} characters: submit fewer at a time.")
     form = choice("results", "form", given.form, FORMS)
+    if len(given.aliases) > _ALIASES or max(map(len, given.aliases), default=0) > _ALIAS:
+        raise InputError(f"There may be {_ALIASES} aliases of up to {_ALIAS} characters: give fewer or shorter ones.")
     reader = Conditions(released, given.aliases)
     text, long = _readable(given.text)
     target = given.target
@@ -147,7 +150,7 @@ def _target(target: str | None, labels: set[str], reader: Conditions, released: 
 
 
 def _tightest(conditions: Sequence[Condition]) -> tuple[Condition, ...]:
-    """No condition that another one of the same column implies, as paths in trees have them."""
+    """No condition, and no code in one, that others of the same column make idle: paths in trees have such ones."""
     kept: list[Condition] = []
     for one in conditions:
         if one in kept:
@@ -159,5 +162,23 @@ def _tightest(conditions: Sequence[Condition]) -> tuple[Condition, ...]:
             kept = [other for other in kept if other not in same] + [strict]
         else:
             kept.append(one)
-    settled = {one.column for one in kept if one.sign == "=" and len(one.values) == 1}
-    return tuple(one for one in kept if one.sign != "!=" or one.column not in settled)
+    return _listed_once(kept)
+
+
+def _listed_once(conditions: Sequence[Condition]) -> tuple[Condition, ...]:
+    """What is listed of a column in one condition: what all lists have in common, without what is not meant."""
+    made: dict[object, Condition] = {}
+    for one in conditions:
+        lists = [each for each in conditions if each.column == one.column and each.sign in ("=", "!=")]
+        if one not in lists or len(lists) == 1:
+            made[one] = one
+            continue
+        meant = [set(each.values) for each in lists if each.sign == "="]
+        never = set().union(*(each.values for each in lists if each.sign == "!="))
+        left = set.intersection(*meant) - never if meant else never
+        order = dict.fromkeys(value for each in lists for value in each.values if value in left)
+        if not left:  # contradictory, and so about nobody
+            made |= {each: each for each in lists}
+        else:
+            made[one.column] = Condition(one.column, "=" if meant else "!=", tuple(order))
+    return tuple(made.values())

@@ -49,6 +49,7 @@ def read_json(text: str, reader: Conditions) -> tuple[Sheet, str | None]:
     """A list of statements as objects, or an object with ``statements`` and perhaps ``target``."""
     try:
         found = json.loads(text)
+        json.dumps(found, ensure_ascii=False).encode()  # which half a character, as \ud800, would not bear
     except (ValueError, RecursionError):
         raise InputError("The results cannot be read as JSON: check them, or submit them as text.") from None
     target = found.get("target") if isinstance(found, dict) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -16,53 +17,76 @@ _FEWEST = 3
 
 
 def is_trivial(statement: Statement, counter: Counter) -> bool:
-    """Whether no coded column that it names makes a difference to what it states, or a mapped one makes none.
+    """Whether no coded column that it names makes a difference to what it states, or a code that it lists makes none.
 
-    A code that rides along with a column that does make one would be told for nothing. A column makes one if the share
-    of the conclusion (or, without one, of the column's own condition), or a mean that is stated, is another with its
-    conditions than without them, beyond chance.
+    A code that rides along with a column that does make one, or with other codes of a list, would be told for nothing.
+    A column makes one if the share of the conclusion (or, without one, of the column's own condition), or a mean that
+    is stated, is another with its conditions than without them, beyond chance.
     """
     coded = counter.released.coded
-    named = [one.column for one in statement.everything() if one.column in coded]
-    matter = {column: _matters(column, statement, counter) for column in dict.fromkeys(named)}
-    idle = any(coded[column] == MAPPING and not found for column, found in matter.items())
+    named = dict.fromkeys(one.column for one in statement.everything() if one.column in coded)
+    matter = {column: _matters(column, statement, counter) for column in named}
+    listed = [one for one in statement.everything() if one.column in coded and one.sign in ("=", "!=")]
+    idle = any(not matter[one.column] or _has_idle(one, statement, counter) for one in listed)
     return bool(named) and (idle or not any(matter.values()))
 
 
+def _has_idle(condition: Condition, statement: Statement, counter: Counter) -> bool:
+    """Whether one of several codes in a list would make no difference alone, or the opposite one."""
+    if len(condition.values) == 1:
+        return False
+    wanted = _effect(condition.column, statement, counter) * (1 if condition.sign == "=" else -1)
+    for value in condition.values:
+        alone = Condition(condition.column, "=", (value,))
+        conditions = tuple(alone if one == condition else one for one in statement.conditions)
+        concluded = alone if statement.concluded == condition else statement.concluded
+        if _effect(condition.column, replace(statement, conditions=conditions, concluded=concluded), counter) != wanted:
+            return True
+    return False
+
+
 def _matters(column: str, statement: Statement, counter: Counter) -> bool:
+    return _effect(column, statement, counter) != 0
+
+
+def _effect(column: str, statement: Statement, counter: Counter) -> int:
+    """Whether what is stated is more (1) or less (-1) with a column's conditions than without, beyond chance, or 0."""
     mine = [one for one in statement.conditions if one.column == column]
     others = [one for one in statement.conditions if one.column != column]
     concluded = statement.concluded
     around = counter.rows(others)
     if not mine:  # it is the conclusion alone
-        return concluded is not None and bool(others) and _differ(counter.mask(concluded), counter.rows(()), around)
+        return _differ(counter.mask(concluded), counter.rows(()), around) if concluded is not None and others else 0
     within = counter.rows(mine, around)
     if concluded is not None:
-        return concluded.column != column and _differ(counter.mask(concluded), around, within)
-    if others and _differ(counter.rows(mine), counter.rows(()), around):
-        return True
+        return 0 if concluded.column == column else _differ(counter.mask(concluded), around, within)
+    found = _differ(counter.rows(mine), counter.rows(()), around) if others else 0
     means = [one.column for one in statement.stated if one.name == "mean" and one.column not in (None, column)]
-    return any(_means_differ(counter, str(name), around, within) for name in means)
+    return found or next(filter(None, (_means_differ(counter, str(name), around, within) for name in means)), 0)
 
 
-def _differ(event: np.ndarray, around: np.ndarray, within: np.ndarray) -> bool:
+def _differ(event: np.ndarray, around: np.ndarray, within: np.ndarray) -> int:
     """Whether an event is more or less common in a part of some rows than in all of them."""
     n, part = int(around.sum()), int(within.sum())
     if part == 0 or n <= part:
-        return False
+        return 0
     share = float((event & around).sum()) / n
     spread = share * (1.0 - share) / part * (n - part) / (n - 1)
-    return bool(abs(float((event & within).sum()) / part - share) > _SIGMAS * np.sqrt(spread))
+    return _beyond(float((event & within).sum()) / part - share, float(np.sqrt(spread)))
 
 
-def _means_differ(counter: Counter, column: str, around: np.ndarray, within: np.ndarray) -> bool:
+def _means_differ(counter: Counter, column: str, around: np.ndarray, within: np.ndarray) -> int:
     cells = counter.released.frame[column]
     every = cells.filter(pl.Series(around)).drop_nulls().to_numpy()
     part = cells.filter(pl.Series(within)).drop_nulls().to_numpy()
     if not len(part) or len(every) <= len(part):
-        return False
+        return 0
     spread = float(every.std()) * np.sqrt((1 / len(part)) * (len(every) - len(part)) / (len(every) - 1))
-    return bool(abs(float(part.mean() - every.mean())) > _SIGMAS * spread)
+    return _beyond(float(part.mean() - every.mean()), float(spread))
+
+
+def _beyond(difference: float, spread: float) -> int:
+    return int(np.sign(difference)) if abs(difference) > _SIGMAS * spread else 0
 
 
 def enumerated(statements: Sequence[Statement], counter: Counter, limit: float) -> set[int]:

@@ -73,8 +73,20 @@ def end(db: Db, proof_hash: str) -> None:
     db.execute(delete(Session).where(Session.hash == proof_hash))
 
 
+def is_standing(db: Db, me: Principal) -> bool:
+    """Whether the session or the token that somebody came with is there still."""
+    proof = Token.hash if me.via == "token" else Session.hash
+    return db.scalar(select(proof).where(proof == me.proof)) is not None
+
+
+def lock_user(db: Db, user: str) -> None:
+    """Let whoever makes proofs of a user and whoever ends them come one after the other."""
+    db.execute(select(User.id).where(User.id == user).with_for_update(key_share=True))
+
+
 def end_all(db: Db, user: str, *, but: str | None = None) -> None:
     """End all sessions of a user, but the one that asks for it, and all tokens, which a thief may have made."""
+    lock_user(db, user)
     db.execute(delete(Token).where(Token.user == user))
     ended = delete(Session).where(Session.user == user)
     db.execute(ended if but is None else ended.where(Session.hash != but))

@@ -36,9 +36,9 @@ def sign_in(here: Here, name: str, password: str, code: str, address: str) -> st
             raise Refused(401, "wrong", WRONG)
         attempts.forgive(db, "address", address)  # in the order of above: neither waits for the other
         attempts.forget(db, "name", name)
-        record(db, user.name, "signed in")
         if here.session is not None:
             sessions.end(db, here.session.principal.proof)
+        record(db, user.name, "signed in")  # last of what others may hold: whoever ends an account logs that last, too
         return sessions.begin(db, user, here.settings)
 
 

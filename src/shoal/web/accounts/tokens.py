@@ -8,7 +8,9 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session as Db
 
 from shoal.web.accounts.proofs import hash_of, new_proof
+from shoal.web.accounts.sessions import is_standing, lock_user
 from shoal.web.errors import invalid, missing
+from shoal.web.limits import TOKENS, Limits
 from shoal.web.permissions import ACTIONS, SCOPES, Principal
 from shoal.web.store.base import now
 from shoal.web.store.opening import Store
@@ -17,6 +19,7 @@ from shoal.web.store.people import Token, User
 PREFIX = "shoal_"
 MOST_DAYS = 366
 _TOUCH = 60
+_MOST = 10_000  # tokens that are remembered
 
 
 def scopes_of(role: str) -> list[str]:
@@ -36,11 +39,11 @@ def make_token(db: Db, me: Principal, *, name: str, scopes: Collection[str], day
     if not scopes or set(scopes) - possible:
         raise invalid(f"The scopes of this token have to be among: {', '.join(sorted(possible))}.", "scopes")
     expires = now(hours=24 * days)
+    lock_user(db, me.id)
+    if not is_standing(db, me):  # ended since it was looked at
+        raise missing()
     if me.via == "token":
-        own = db.scalar(select(Token.expires).where(Token.hash == me.proof))
-        if own is None:  # revoked since it was looked at
-            raise missing()
-        expires = min(expires, own)
+        expires = min(expires, db.execute(select(Token.expires).where(Token.hash == me.proof)).scalar_one())
     proof = new_proof(PREFIX)
     row = Token(hash=hash_of(proof), user=me.id, name=name, scopes=sorted(scopes), expires=expires)
     db.add(row)
@@ -60,14 +63,40 @@ def revoke(db: Db, user: str, token: str) -> None:
         raise missing()
 
 
-def bearer(store: Store, header: str | None) -> Principal | None:
-    """Who a header of a request stands for."""
-    kind, _, proof = (header or "").partition(" ")
-    if kind.lower() != "bearer" or not proof.startswith(PREFIX):
-        return None
+class Bearers:
+    """Who sends which token; whoever sends wrong ones has to wait after some, as at signing in.
+
+    A token that was good before is looked at in any case: others may come from the same address.
+    """
+
+    def __init__(self, store: Store, limits: Limits) -> None:
+        self._store, self._limits = store, limits
+        self._good: set[str] = set()
+
+    def find(self, header: str | None, address: str) -> Principal | None:
+        """Who a header of a request from somewhere stands for."""
+        kind, _, proof = (header or "").partition(" ")
+        if kind.lower() != "bearer" or not proof.startswith(PREFIX):
+            return None
+        key = hash_of(proof.strip())
+        if key in self._good:
+            found = _sent(self._store, key)
+            if found is None:
+                self._good.discard(key)
+            return found
+        self._limits.take(TOKENS, address)  # before it is looked at, so that many at a time are no more than in turn
+        found = _sent(self._store, key)
+        if found is not None:
+            self._limits.give_back(TOKENS, address)
+            self._good = {key} if len(self._good) >= _MOST else self._good | {key}
+        return found
+
+
+def _sent(store: Store, key: str) -> Principal | None:
+    """Whose token it is that has a hash, if it is good today."""
     with store.reading() as db:
         row = db.execute(
-            select(Token, User).join(User, User.id == Token.user).where(Token.hash == hash_of(proof.strip()))
+            select(Token, User).join(User, User.id == Token.user).where(Token.hash == key)
         ).one_or_none()
     if row is None:
         return None

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from itertools import count
 
-from sqlalchemy import func, or_, select, update
+from sqlalchemy import and_, func, or_, select, update
 from sqlalchemy.orm import Session as Db
 
 from shoal.web.accounts.passwords import hashed
 from shoal.web.accounts.proofs import hash_of, new_proof
 from shoal.web.accounts.sessions import end_all
-from shoal.web.errors import Refused, conflict, invalid
+from shoal.web.errors import Outdated, Refused, conflict, invalid
+from shoal.web.jobs import queue
 from shoal.web.permissions import ADMIN, ROLES
 from shoal.web.store.base import now
 from shoal.web.store.people import Link, User
@@ -68,25 +70,44 @@ def use_link(db: Db, proof: str, password: str) -> User:
     return user
 
 
-def change(db: Db, user: User, *, role: str | None = None, active: bool | None = None) -> None:
-    """Another role, or an end to an account; one admin is always left. Sessions and tokens of the user end."""
+def change(
+    db: Db, user: User, *, role: str | None = None, active: bool | None = None, base: str | None = None
+) -> int | None:
+    """Another role, or an end to an account; one admin is always left. Sessions and tokens of the user end.
+
+    So do jobs that the user may not ask for any more, of which the number is returned; None where nothing changes, and
+    nothing ends. ``base`` is the user's own as somebody saw it, who is refused where it is another one by now.
+    """
     if role is not None and role not in ROLES:
         raise invalid(f"A role is one of: {', '.join(ROLES)}.", "role")
-    stays = (role or user.role) == ADMIN and (user.active if active is None else active)
-    others = db.scalar(
-        select(func.count()).select_from(User).where(User.role == ADMIN, User.active, User.id != user.id)
-    )
-    if user.role == ADMIN and user.active and not stays and not others:
+    concerned = select(User).where(or_(User.id == user.id, and_(User.role == ADMIN, User.active))).order_by(User.id)
+    # Two changes come one after the other, in one order; whoever only refers to a user's row does not wait.
+    locked = db.scalars(concerned.with_for_update(key_share=True).execution_options(populate_existing=True))
+    admins = [one for one in locked if (one.role, one.active) == (ADMIN, True)]
+    if base not in (None, user.base):
+        raise Outdated(f"Somebody changed this user meanwhile, who is '{user.base}' now: look, then change it again.")
+    wanted = (role or user.role, user.active if active is None else active)
+    if wanted == (user.role, user.active):
+        return None
+    if admins == [user]:
         raise conflict("This is the last admin: make another one first.")
-    user.role = role or user.role
-    user.active = user.active if active is None else active
+    user.role, user.active = wanted
     end_all(db, user.id)
+    return 0 if queue.may_run(user) else queue.cancel_all(db, user.id)
 
 
 def first_admin(db: Db) -> str | None:
-    """A one-time link for the admin, where nobody can sign in as one yet; the rest of an address."""
-    ready = select(User).where(User.role == ADMIN, User.active, User.password.is_not(None))
-    if db.scalars(ready).first() is not None:
+    """A one-time link for the admin, where nobody can sign in as one yet; the rest of an address.
+
+    Who is admin is told by the role: somebody of another role may well be called so.
+    """
+    admins = list(db.scalars(select(User).where(User.role == ADMIN, User.active).order_by(User.created)))
+    if any(one.password is not None for one in admins):
         return None
-    admin = named(db, ADMIN) or make_user(db, ADMIN, ADMIN)
-    return make_link(db, admin)
+    return make_link(db, admins[0] if admins else make_user(db, _free_name(db), ADMIN))
+
+
+def _free_name(db: Db) -> str:
+    """What the first admin is called: a name that nobody has."""
+    names = (ADMIN if at == 1 else f"{ADMIN}-{at}" for at in count(1))
+    return next(name for name in names if named(db, name) is None)

@@ -32,7 +32,10 @@ def health(here: Annotated[Here, needs("public")]) -> Health:
 @router.get("/openapi.json", include_in_schema=False)
 def openapi(here: Annotated[Here, needs("public")]) -> dict[str, Any]:
     """What there is, for programs that make clients of it."""
-    return described(here.request.app)
+    state = here.request.app.state
+    if not hasattr(state, "described"):  # made once, since anybody may ask for it
+        state.described = described(here.request.app)
+    return state.described  # type: ignore[no-any-return]
 
 
 def described(app: Any) -> dict[str, Any]:

@@ -61,10 +61,25 @@ def new_user(here: Manage, given: UserIn) -> NewUser:
     return NewUser(**UserOut.model_validate(user).model_dump(), link=f"{here.settings.shown}/setup/{link}")
 
 
-@router.patch("/users/{user}", tags=["users"], response_model=UserOut)
-def alter_user(here: Manage, user: str, given: UserChange) -> User:
+@router.post("/users/{user}/link", status_code=201, tags=["users"])
+def renew_link(here: Manage, user: str) -> NewUser:
+    """Another link, by which somebody who lost a password chooses a new one; it is told this once."""
     with here.writing() as db:
         found = db.get_one(User, user)
-        change(db, found, role=given.role, active=given.active)
-        here.log(db, "user changed", user=found.name, role=found.role, active=found.active)
+        link = make_link(db, found)
+        here.log(db, "link made", user=found.name)
+    return NewUser(**UserOut.model_validate(found).model_dump(), link=f"{here.settings.shown}/setup/{link}")
+
+
+@router.patch("/users/{user}", tags=["users"], response_model=UserOut)
+def alter_user(here: Manage, user: str, given: UserChange) -> User:
+    """Another role or an end, which ends sessions and tokens; where nothing changes, nothing ends.
+
+    With ``base``, as the user had it, it is answered 409 where somebody else changed the user meanwhile.
+    """
+    with here.writing() as db:
+        found = db.get_one(User, user)
+        jobs = change(db, found, role=given.role, active=given.active, base=given.base)
+        if jobs is not None:
+            here.log(db, "user changed", user=found.name, role=found.role, active=found.active, jobs_cancelled=jobs)
     return found

@@ -7,10 +7,12 @@ from typing import Annotated
 from fastapi import APIRouter
 from sqlalchemy import select
 
-from shoal.web.api.models import JobIn, JobOut
+from shoal.web.api.asked import AnswersIn, JobIn
+from shoal.web.api.models import JobOut
 from shoal.web.context import Here, needs
 from shoal.web.errors import conflict
 from shoal.web.jobs import queue
+from shoal.web.jobs.keeping import once_more, start_again
 from shoal.web.store.work import Job, Project
 
 router = APIRouter(tags=["jobs"])
@@ -32,8 +34,9 @@ def new_job(here: Annotated[Here, needs("project.run")], project: str, given: Jo
         raise conflict("This project has no source yet: upload one first.")
     with here.writing() as db:
         return queue.add(
-            db, here.named(Project), given.kind, recipe=version, author=here.me.id, parameters=given.parameters
-        )
+            db, here.named(Project), given.kind, recipe=version, author=here.me.id,
+            parameters=given.parameters.model_dump(exclude_unset=True), most=here.settings.jobs_waiting,
+        )  # fmt: skip
 
 
 @router.get("/jobs/{job}", response_model=JobOut)
@@ -47,3 +50,17 @@ def cancel(here: Annotated[Here, needs("job.cancel")], job: str) -> Job:
         queue.cancel(db, job)
         here.log(db, "job cancelled", job=job, project=here.named(Job).project)
         return db.get_one(Job, job)
+
+
+@router.post("/jobs/{job}/again", status_code=201, response_model=JobOut)
+def again(here: Annotated[Here, needs("project.run")], job: str) -> Job:
+    """The same job once more, after it failed or was cancelled."""
+    with here.writing() as db:
+        return once_more(db, here.named(Job), here.me.id, most=here.settings.jobs_waiting)
+
+
+@router.post("/jobs/{job}/answers", status_code=201, response_model=JobOut)
+def answers(here: Annotated[Here, needs("project.run")], job: str, given: AnswersIn) -> Job:
+    """Look at the source again, with answers by column to the questions in the job's ``result``."""
+    with here.writing() as db:
+        return start_again(db, here.named(Job), here.me.id, given.answers, most=here.settings.jobs_waiting)

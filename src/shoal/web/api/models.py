@@ -67,11 +67,6 @@ class FileOut(Row):
     sha256: str
 
 
-class JobIn(Given):
-    kind: Literal["start", "check", "risk", "explore", "compare", "attack", "run"]
-    parameters: dict[str, Any] = {}
-
-
 class JobOut(Row):
     id: str
     project: str
@@ -104,6 +99,26 @@ class FileListed(BaseModel):
 
 class ReleaseFiles(BaseModel):
     files: list[FileListed]
+
+
+Audience = Literal["internal", "external", "regulator"]
+Format = Literal["html", "md", "json"]
+
+
+class DossierIn(Given):
+    audience: Audience
+    format: Format = "html"
+
+
+class DossierOut(BaseModel):
+    audience: Audience
+    format: Format
+    bytes: int
+    sha256: str
+
+
+class Signed(BaseModel):
+    key: str
 
 
 class GrantIn(Given):
@@ -144,6 +159,7 @@ class UserIn(Given):
 class UserChange(Given):
     role: Literal["admin", "custodian", "researcher", "auditor"] | None = None
     active: bool | None = None
+    base: Annotated[str, Field(max_length=64)] | None = None
 
 
 class UserOut(Row):
@@ -151,6 +167,7 @@ class UserOut(Row):
     name: str
     role: str
     active: bool
+    base: str
     created: str
 
 

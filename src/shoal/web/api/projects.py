@@ -12,8 +12,8 @@ from shoal.web.api.models import FileOut, NewProject, ProjectOut, RecipeIn, Reci
 from shoal.web.context import Here, needs, streams
 from shoal.web.errors import missing
 from shoal.web.projects.making import delete_project, files_of, keep_file, make_project, offered, use_offer
-from shoal.web.projects.uploads import INCOMING, Incoming, receive_body
-from shoal.web.projects.workspace import Workspace, folder_of, versions
+from shoal.web.projects.uploads import INCOMING, Incoming, check_file, receive_body
+from shoal.web.projects.workspace import folder_of, versions
 from shoal.web.store.work import File, Project, RecipeVersion
 
 router = APIRouter(tags=["projects"])
@@ -30,6 +30,7 @@ def list_projects(here: Annotated[Here, needs("project.list")]) -> list[Project]
 @router.post("/projects", status_code=201, response_model=ProjectOut)
 def new_project(here: Annotated[Here, needs("project.create")], given: NewProject) -> Project:
     """An empty project, or one on a source that the server offers; upload a source and start a job 'start' next."""
+    here.counted("uploads")  # as pages do, which upload a source with it
     offer = None if given.offer is None else offered(here.settings, given.offer)
     with here.writing() as db:
         project = make_project(db, given.name, here.me.id, here.settings)
@@ -68,16 +69,20 @@ def show_recipe(
 @router.put("/projects/{project}/recipe", status_code=201, response_model=VersionOut)
 def save_recipe(here: Edit, project: str, given: RecipeIn) -> RecipeVersion:
     """A new version, made from version ``base``; 409 where somebody else made one meanwhile."""
+    text = here.workspace.fit(given.text, given.base)
     with here.writing() as db:
-        space = Workspace.newest(db, here.named(Project), here.settings)
-        number = space.save(db, given.text, base=given.base, author=here.me.id, note=given.note)
+        number = here.workspace.save(db, text, base=given.base, author=here.me.id, note=given.note)
         return db.get_one(RecipeVersion, (project, number))
 
 
 @router.get("/projects/{project}/recipe/versions", response_model=list[VersionOut])
-def list_versions(here: Read, project: str) -> list[RecipeVersion]:
+def list_versions(
+    here: Read, project: str, before: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> list[RecipeVersion]:  # fmt: skip
+    """Versions of the recipe, the newest first: those before a number where there are more."""
     with here.reading() as db:
-        return versions(db, project)
+        return versions(db, project, before, limit)
 
 
 @router.get("/projects/{project}/files", response_model=list[FileOut])
@@ -107,6 +112,7 @@ async def upload(
 def _kept(here: Here, incoming: Incoming, kind: str) -> File:
     project = here.named(Project)
     try:
+        check_file(incoming, kind)
         with here.writing() as db:
             row = keep_file(db, project, incoming, kind, folder_of(project.id, here.settings))
             here.log(db, "file uploaded", project=project.id, kind=kind, bytes=row.bytes, sha256=row.sha256)

@@ -80,10 +80,12 @@ class LeakOut(BaseModel):
     implied: int
     share: float
     read: float
+    guessed: float
 
 
 class AccountOut(BaseModel):
     who: str | None
+    questions: int
     columns: list[LeakOut]
 
 
@@ -124,10 +126,12 @@ def take_decision(here: Annotated[Here, needs("question.decide")], question: str
 
 @router.get("/releases/{release}/leaks")
 def show_leaks(here: Annotated[Here, needs("leak.read")], release: str) -> list[AccountOut]:
-    """What each researcher, and (``who`` null) all together, know of each coded column."""
+    """What each researcher, and (``who`` null) all together, know of each coded column, and how often they asked."""
     found = accounts(here, here.named(Release))
     every = (*found.each, found.together)
-    return [AccountOut(who=one.who, columns=[_leak(each) for each in one.leaks]) for one in every]
+    return [
+        AccountOut(who=one.who, questions=one.asked, columns=[_leak(each) for each in one.leaks]) for one in every
+    ]
 
 
 @router.get("/log", response_class=Response, responses=_LOG)

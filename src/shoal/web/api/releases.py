@@ -2,21 +2,45 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
-from starlette.responses import FileResponse
+from starlette.responses import FileResponse, Response
 
 from shoal.verify.folder import MANIFEST
-from shoal.web.api.models import FileListed, GrantIn, GrantOut, ReleaseFiles, ReleaseOut
+from shoal.web.api.models import (
+    Audience,
+    DossierIn,
+    DossierOut,
+    FileListed,
+    Format,
+    GrantIn,
+    GrantOut,
+    ReleaseFiles,
+    ReleaseOut,
+    Signed,
+)
 from shoal.web.context import Here, needs
-from shoal.web.projects.releases import file_of_release, files_of_release, grant, grants, revoke, visible
+from shoal.web.projects.dossiers import MEDIA, dossier_of, make_dossier
+from shoal.web.projects.releases import (
+    file_of_release,
+    files_of_release,
+    grant,
+    grants,
+    revoke,
+    visible,
+)
+from shoal.web.projects.signing import sign
 from shoal.web.store.people import User
 from shoal.web.store.work import Grant, Release
 
 router = APIRouter(tags=["releases"])
 _FILE = {"content": {"application/octet-stream": {}}, "description": "The file."}
+_DOSSIER: dict[int | str, dict[str, Any]] = {
+    200: {"content": {one: {} for one in MEDIA.values()}, "description": "The dossier."}
+}
 _BYTES: dict[int | str, dict[str, Any]] = {200: _FILE}
 
 
@@ -53,6 +77,29 @@ def download(
     with here.writing() as db:
         here.log(db, "downloaded", release=release, file=path.name)
     return FileResponse(path, filename=path.name, media_type="application/octet-stream")
+
+
+@router.post("/releases/{release}/dossiers", status_code=201)
+def new_dossier(here: Annotated[Here, needs("release.report")], release: str, given: DossierIn) -> DossierOut:
+    """The dossier made anew from what is kept, for some readers; it takes the place of the one they had."""
+    content = make_dossier(here, here.named(Release), given.audience, given.format)
+    digest = hashlib.sha256(content).hexdigest()
+    return DossierOut(audience=given.audience, format=given.format, bytes=len(content), sha256=digest)
+
+
+@router.get("/releases/{release}/dossiers/{audience}", response_class=Response, responses=_DOSSIER)
+def show_dossier(
+    here: Annotated[Here, needs("release.dossier")], release: str, audience: Audience, format: Format = "html"
+) -> Response:
+    with here.reading() as db:
+        found = dossier_of(db, here.keyring, here.named(Release), audience, format)
+    return Response(found, media_type=MEDIA[format])
+
+
+@router.post("/releases/{release}/sign")
+def sign_release(here: Annotated[Here, needs("release.sign")], release: str) -> Signed:
+    """Sign with the server's key, whose fingerprint is told; the whole release that pages pack has the signature."""
+    return Signed(key=sign(here, here.named(Release)))
 
 
 @router.get("/releases/{release}/grants")

@@ -42,9 +42,11 @@ def _ended(asked: dict[str, Any], progress: Any) -> dict[str, Any]:
     try:
         progress("loading")
         from shoal.errors import ShoalError
+        from shoal.hierarchy.silence import name_no_values
         from shoal.web.jobs.kinds import do
     except MemoryError:
         return {"failed": _too_small(asked)}
+    name_no_values()
     try:
         return {"done": do(asked, progress)}
     except ShoalError as error:

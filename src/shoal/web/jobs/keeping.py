@@ -9,10 +9,10 @@ from typing import Any
 from sqlalchemy.orm import Session as Db
 
 from shoal.errors import ShoalError
-from shoal.web.errors import Refused
+from shoal.web.errors import Refused, conflict
 from shoal.web.jobs.queue import add
 from shoal.web.keys import ServerKeyring, get, put
-from shoal.web.projects.workspace import Workspace
+from shoal.web.projects.workspace import Fit, Workspace
 from shoal.web.settings import Settings
 from shoal.web.store.people import User
 from shoal.web.store.work import Job, Project, Release
@@ -33,9 +33,9 @@ def keep(db: Db, job: Job, found: dict[str, Any], settings: Settings, keyring: S
 
 
 def _keep_recipe(db: Db, job: Job, project: Project, found: dict[str, Any], settings: Settings) -> dict[str, Any]:
-    space = Workspace.newest(db, project, settings)
+    space = Workspace.newest(db, project, settings)  # the child has read what it wrote
     try:
-        version = space.save(db, found["text"], base=job.recipe, author=job.author, note="first recipe")
+        version = space.save(db, Fit(found["text"]), base=job.recipe, author=job.author, note="first recipe")
     except Refused as error:  # somebody wrote a recipe meanwhile
         raise ShoalError(error.message) from None
     project.source = {**project.source, "rows": found["rows"], "columns": found["columns"]}
@@ -74,7 +74,19 @@ def project_key(db: Db, keyring: ServerKeyring, project: str) -> bytes:
     return known
 
 
-def start_again(db: Db, project: Project, job: Job, author: str, answers: dict[str, str]) -> Job:
+def once_more(db: Db, job: Job, author: str, *, most: int) -> Job:
+    """The same job again, where it failed or was cancelled."""
+    job = db.get_one(Job, job.id)
+    if job.state not in ("failed", "cancelled"):
+        raise conflict("This job has not failed: there is nothing to repeat.")
+    project = db.get_one(Project, job.project)
+    return add(db, project, job.kind, recipe=job.recipe, author=author, parameters=job.parameters, most=most)
+
+
+def start_again(db: Db, job: Job, author: str, answers: dict[str, str], *, most: int) -> Job:
     """Look at a source again with answers to what the first look could not know."""
+    if job.kind != "start" or not (job.result or {}).get("questions"):
+        raise conflict("This job asked nothing: there is nothing to answer.")
+    project = db.get_one(Project, job.project)
     parameters = {**job.parameters, "answers": {**job.parameters.get("answers", {}), **answers}}
-    return add(db, project, "start", recipe=0, author=author, parameters=parameters)
+    return add(db, project, "start", recipe=0, author=author, parameters=parameters, most=most)

@@ -13,12 +13,14 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+from shoal.checking.examining import examine
 from shoal.errors import InputError, ParameterError, RecipeError
 from shoal.io.evidence import evidence_folder
 from shoal.io.private import write_private
 from shoal.io.recipes import Output, Recipe, update_recipe
+from shoal.io.roles import settled
 from shoal.reporting import report
-from shoal.running import anonymize_recipe, keeps_rows, refuse_unkept, run, run_stream
+from shoal.running import refuse_unkept, run
 from shoal.starting.drafting import Draft, drafted
 from shoal.starting.reading import Given, read_raw
 from shoal.starting.trying import tried
@@ -26,13 +28,21 @@ from shoal.starting.writing import recipe_text
 from shoal.vault.files import load
 from shoal.vault.seal import Key
 from shoal.verify.folder import MANIFEST, read_manifest
-from shoal.web.projects.confined import offer_of, parse_confined
+from shoal.web.projects.confined import is_inside, offer_of, parse_confined
 from shoal.web.settings import Offer
 from shoal.web.views import work
 
 Progress = Callable[[str], None]
 COMPARED = "compare.json"
 _KEY_FILE = b"f"  # the kind of key that needs no passphrase
+_TEXT = ("a text", lambda value: isinstance(value, str))
+_TEXTS = ("a list of texts", lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value))
+_NAMED = (
+    "texts by column", lambda value: isinstance(value, dict) and all(isinstance(one, str) for one in value.values())
+)  # fmt: skip
+_COUNT = ("a whole number of at least 2", lambda value: isinstance(value, int) and 2 <= value < 1 << 53)
+# What entries of 'given' are that are no texts.
+_TAKEN = {"columns": _TEXTS, "markers": _TEXTS, "formats": _NAMED, "roles": _NAMED, "k": _COUNT}
 DOSSIERS = ("internal", "regulator")
 
 
@@ -62,13 +72,9 @@ def _start(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """A first recipe for the source, or the questions that only people can answer."""
     folder, (given, answers) = Path(asked["folder"]), _said(asked["parameters"])
     source = asked["source"]
-    if "url" in source:
-        offer = next(Offer(**one) for one in asked["offers"] if one["name"] == source["offer"])
-        target, given = offer.place, replace(given, table=offer.table)
-    else:
-        target = str(_first(folder / source["path"]))
+    target, table = _looked_at(asked)
     progress("reading")
-    raw = read_raw(target, given)
+    raw = read_raw(target, replace(given, table=table))
     progress("looking at the columns")
     draft = drafted(raw, given)
     for column, answer in answers.items():
@@ -83,7 +89,21 @@ def _start(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     if "path" in source and (folder / source["path"]).is_dir():
         engine = {"engine": {"name": "duckdb"}, "algorithm": {"name": "optimal"}}
         text = update_recipe(text, {"source": {"path": source["path"]}, **engine})
+    parse_confined(text, folder, [Offer(**one) for one in asked["offers"]])
     return {"text": text, "rows": raw.frame.height, "columns": raw.frame.width}
+
+
+def _looked_at(asked: Mapping[str, Any]) -> tuple[str, str | None]:
+    """Where the source of a project is, and which table of a database."""
+    source, folder = asked["source"], Path(asked["folder"])
+    offers = [Offer(**one) for one in asked["offers"]]
+    if "url" in source:
+        for one in offers:
+            if one.name == source["offer"]:
+                return one.place, one.table
+    elif is_inside(folder, source["path"], offers):
+        return str(_first(folder / source["path"])), None
+    raise InputError("The source of this project is not offered by this server any more: choose or upload another one.")
 
 
 def _said(parameters: Mapping[str, Any]) -> tuple[Given, Mapping[str, Any]]:
@@ -92,6 +112,11 @@ def _said(parameters: Mapping[str, Any]) -> tuple[Given, Mapping[str, Any]]:
     known = {one.name for one in fields(Given)} - {"table", "query"}
     if not isinstance(said, dict) or not isinstance(answers, dict) or set(said) - known:
         raise ParameterError(f"A job 'start' takes 'answers', and 'given' with any of: {', '.join(sorted(known))}.")
+    said = {name: value for name, value in said.items() if value is not None}
+    for name, value in said.items():
+        words, fits = _TAKEN.get(name, _TEXT)
+        if not fits(value):
+            raise ParameterError(f"The '{name}' in 'given' of a job 'start' must be {words}.")
     return Given(**said), answers
 
 
@@ -117,9 +142,7 @@ def _answered(draft: Draft, column: str, answer: str) -> Draft:
 
 def _run(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """A gated release in its folder; what is private of it goes to the worker, and into no file that stays."""
-    recipe, folder = _recipe(asked), Path(asked["release"])
-    vault = Path(asked["temporary"]) / "run.vault"
-    recipe = _with_vault(_with(recipe, output=_output(recipe, folder)), vault)
+    recipe, folder, vault = _placed(asked), Path(asked["release"]), _vault(asked)
     key = Key(_KEY_FILE, bytes.fromhex(asked["key"]))
     evidence = evidence_folder(folder)
     try:
@@ -139,6 +162,16 @@ def _run(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
         "manifest": hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest(),
         "private": {name: base64.b64encode(data).decode() for name, data in private.items()},
     }  # fmt: skip
+
+
+def _placed(asked: Mapping[str, Any]) -> Recipe:
+    """The recipe of a job with the places that a release and what is secret of it have here."""
+    recipe = _recipe(asked)
+    return _with_vault(_with(recipe, output=_output(recipe, Path(asked["release"]))), _vault(asked))
+
+
+def _vault(asked: Mapping[str, Any]) -> Path:
+    return Path(asked["temporary"]) / "run.vault"
 
 
 def _output(recipe: Recipe, folder: Path) -> Output:
@@ -175,13 +208,9 @@ def _compare(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def _check(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    """A run that writes nothing: whether the recipe would pass the gate, and what it would promise."""
-    recipe = _recipe(asked)
-    if keeps_rows(recipe):
-        manifest = run_stream(recipe, dry_run=True, progress=progress).manifest
-    else:
-        manifest = anonymize_recipe(recipe, progress=progress).manifest
-    return {"statement": manifest["statement"], "kind": manifest["kind"]}
+    """Everything that a run here would refuse, and what it would take, as ``shoal check`` tells it."""
+    data, _ = examine(settled(_placed(asked)), progress)
+    return work.plain(data)  # type: ignore[no-any-return]
 
 
 def _risk(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:

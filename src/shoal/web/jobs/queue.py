@@ -8,35 +8,53 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import and_, or_, select, update
+from sqlalchemy import and_, func, or_, select, text, update
 from sqlalchemy.orm import Session as Db
 
 from shoal.errors import InternalError
-from shoal.web.errors import conflict
+from shoal.web.errors import Refused, conflict
+from shoal.web.permissions import Principal, allow
 from shoal.web.store.base import now
+from shoal.web.store.people import User
 from shoal.web.store.work import Job, Project
 
 KINDS = ("start", "check", "risk", "explore", "compare", "attack", "run")
 ENDED = ("done", "failed", "cancelled")
 LEASE = 30.0  # seconds
 MOST_ATTEMPTS = 3
-_WAITING = 50  # jobs of one project
+_LOCK = 7_301_449  # of PostgreSQL's advisory locks: one count after the other
+_RETRY = 60  # seconds until one may have ended
+CANCELLED = "Cancelled."
+ORPHANED = "Cancelled, since whoever asked for it may not any more: somebody who may can start it again."
 BROKEN = f"The job was broken off {MOST_ATTEMPTS} times, perhaps for want of memory: ask whoever runs the server."
 
 
 def add(
-    db: Db, project: Project, kind: str, *, recipe: int, author: str, parameters: dict[str, Any] | None = None
-) -> Job:
-    """Ask for a job on one version of a project's recipe."""
+    db: Db, project: Project, kind: str, *, recipe: int, author: str, most: int,
+    parameters: dict[str, Any] | None = None,
+) -> Job:  # fmt: skip
+    """Ask for a job on one version of a project's recipe; ``most`` may wait of the project, and of who asks."""
     if kind not in KINDS:
         raise InternalError(f"There is no job '{kind}'.")
-    waiting = db.scalars(select(Job.id).where(Job.project == project.id, Job.state == "queued")).all()
-    if len(waiting) >= _WAITING:
-        raise conflict("Too many jobs of this project wait already: let them end, or cancel some.")
+    refuse_more(db, author, most, project.id)
     job = Job(project=project.id, kind=kind, recipe=recipe, parameters=parameters or {}, author=author)
     db.add(job)
     db.flush()
     return job
+
+
+def refuse_more(db: Db, author: str, most: int, project: str | None = None) -> None:
+    """Refuse another job where ``most`` wait of a project, or of who asks: before anything is done for it.
+
+    Nobody else is let by until the transaction ends, so that two at once are no more than two in turn.
+    """
+    if db.get_bind().dialect.name == "postgresql":  # on SQLite whoever writes is alone anyway
+        db.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+    for whose, chosen in (("this project", Job.project == project), ("yours", Job.author == author)):
+        waiting = db.scalar(select(func.count()).select_from(Job).where(chosen, Job.state == "queued"))
+        if (waiting or 0) >= most:
+            message = f"{most:,} jobs of {whose} wait already: let them end, or cancel some."
+            raise Refused(429, "too-many", message, headers={"retry-after": str(_RETRY)})
 
 
 def claim(db: Db, worker: str, lease: float = LEASE) -> Job | None:
@@ -53,8 +71,8 @@ def claim(db: Db, worker: str, lease: float = LEASE) -> Job | None:
     job = db.scalars(chosen).first()
     if job is None:
         return None
-    if job.cancel:
-        _end(job, "cancelled", "Cancelled.")
+    if job.cancel or not may_run(db.get_one(User, job.author)):
+        _end(job, "cancelled", CANCELLED if job.cancel else ORPHANED)
     elif job.attempts >= MOST_ATTEMPTS:
         _end(job, "failed", BROKEN)
     else:
@@ -72,9 +90,10 @@ def renew(
     return "lost" if found is None else "cancel" if found[0] else "go"
 
 
-def is_ours(db: Db, job: Job) -> bool:
-    """Whether a job is still ours; nobody else can take it before this transaction ends."""
-    return db.scalars(select(Job.id).where(_ours(job)).with_for_update()).first() is not None
+def held(db: Db, job: Job) -> str:
+    """As :func:`renew` tells it, of a job that has come to its end; nobody else can take it in this transaction."""
+    cancel = db.scalars(select(Job.cancel).where(_ours(job)).with_for_update()).first()
+    return "lost" if cancel is None else "cancel" if cancel else "go"
 
 
 def end(db: Db, job: Job, state: str, *, message: str | None = None, result: dict[str, Any] | None = None) -> bool:
@@ -93,7 +112,23 @@ def cancel(db: Db, job_id: str) -> None:
         raise conflict("This job has ended already.")
     job.cancel = True
     if job.state == "queued":
-        _end(job, "cancelled", "Cancelled.")
+        _end(job, "cancelled", CANCELLED)
+
+
+def may_run(user: User) -> bool:
+    """Whether somebody may still have jobs done."""
+    return user.active and allow(Principal(id=user.id, name=user.name, role=user.role), "project.run")
+
+
+def cancel_all(db: Db, user: str) -> int:
+    """Ask for an end of all jobs of somebody who may have none any more; how many there were."""
+    chosen = select(Job).where(Job.author == user, Job.state.not_in(ENDED)).with_for_update()
+    found = list(db.scalars(chosen))
+    for job in found:
+        job.cancel = True
+        if job.state == "queued":
+            _end(job, "cancelled", ORPHANED)
+    return len(found)
 
 
 def _ours(job: Job) -> Any:

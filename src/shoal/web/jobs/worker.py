@@ -35,9 +35,11 @@ _log = logging.getLogger("shoal.web.jobs")
 _POLL = 0.2
 _RENEW = 1.0  # seconds; a lease lasts thirty times as long
 _LONGEST_LINE = 1 << 28
-# Ours, and what libraries and the dynamic linker need; no secret that the server was started with.
+# Ours, and what libraries and the dynamic linker need, such as files by which a database that is offered knows us; no
+# secret that the server was started with.
 _PASSED = ("PATH", "HOME", "LANG", "LC_ALL", "PYTHONPATH", "SHOAL_CACHE", "POLARS_MAX_THREADS",
-           "LD_LIBRARY_PATH", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "VIRTUAL_ENV")  # fmt: skip
+           "LD_LIBRARY_PATH", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "VIRTUAL_ENV",
+           "PGPASSFILE", "PGSSLMODE", "PGSSLROOTCERT", "PGSSLCERT", "PGSSLKEY")  # fmt: skip
 
 
 class Running:
@@ -194,7 +196,7 @@ class Worker:
             clear(one.job, self.settings, only=one.job.attempts)
         if told == "cancel":
             clear(one.job, self.settings)
-            self._end(one.job, "cancelled", "Cancelled.")
+            self._end(one.job, "cancelled", queue.CANCELLED)
 
     def _settle(self, one: Running) -> None:
         """Keep what came of a job, all of it in one transaction, or nothing of it."""
@@ -207,17 +209,23 @@ class Worker:
         keyring = self.keys.keyring
         try:
             with self.store.writing() as db:
-                if not queue.is_ours(db, one.job):
-                    clear(one.job, self.settings, only=one.job.attempts)
+                told = queue.held(db, one.job)
+                if told == "cancel":
+                    queue.end(db, one.job, "cancelled", message=queue.CANCELLED)
+                if told != "go":  # what another worker has made meanwhile stays
+                    clear(one.job, self.settings, only=None if told == "cancel" else one.job.attempts)
                     return
                 result = keep(db, one.job, outcome["done"], self.settings, keyring)
                 queue.end(db, one.job, "done", result=result)
         except ShoalError as error:
+            clear(one.job, self.settings, only=one.job.attempts)
             self._end(one.job, "failed", str(error))
 
     def _end(self, job: Job, state: str, message: str) -> None:
+        # Half characters and zero bytes, which somebody may have sent, go into no database.
+        kept = message.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
         with self.store.writing() as db:
-            queue.end(db, job, state, message=message)
+            queue.end(db, job, state, message=kept)
 
 
 def _temporary(job: Job, settings: Settings) -> Path:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from fastapi import Form
 from sqlalchemy import select
+from sqlalchemy.orm import Session as Db
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import Response
 
@@ -18,7 +21,8 @@ from shoal.io.swap import write_whole
 from shoal.web.context import Here
 from shoal.web.errors import Refused
 from shoal.web.jobs import queue
-from shoal.web.store.work import File, Job, Project
+from shoal.web.pages.meanwhile import Lost, Make, lost_change
+from shoal.web.store.work import File, Job, Project, RecipeVersion
 from shoal.web.views.place import Place
 
 TABS = (
@@ -26,8 +30,9 @@ TABS = (
     ("compare", "Compare"), ("attacks", "Attacks"), ("release", "Release"), ("values", "Values"),
 )  # fmt: skip
 _LOOKING = ("data", "hierarchies", "values")
-Make = Callable[[Place], tuple[str, str]]
 Show = Callable[[Here, "Problem | None"], Response]
+Base = Annotated[int, Form(ge=0, le=2**31 - 1)]
+"""The version of the recipe that a form was made from."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,8 @@ class Problem:
     """Why something was not done, for the page that it was asked on."""
 
     message: str
+    status: int = 422
+    lost: Lost | None = None
 
 
 class Bench:
@@ -42,6 +49,7 @@ class Bench:
 
     def __init__(self, here: Here) -> None:
         self.here = here
+        self._kept: dict[str, bytes] = {}
 
     @property
     def form(self) -> FormData:
@@ -70,7 +78,7 @@ class Bench:
         # Every page but that of the recipe needs one.
         part = tab != "recipe" and not self.place.whole and tab in _LOOKING
         return self.here.page(
-            template, 422 if problem else 200, project=self.project, tab=tab, tabs=TABS, problem=problem,
+            template, problem.status if problem else 200, project=self.project, tab=tab, tabs=TABS, problem=problem,
             number=self.here.workspace.version, part=part, saved=saved if saved.isdigit() else "", **values,
         )  # fmt: skip
 
@@ -80,20 +88,39 @@ class Bench:
         ``make`` gives the new text and a note of what was done.
         """
         try:
-            text, note = make(Place(self.here.workspace.folder, self.here.workspace.text))
+            space = self.here.workspace
+            space.refuse_other(base)
+            text, note = make(Place(space.folder, space.text))
+            fit = space.fit(text, base)
             with self.here.writing() as db:
-                number = self.here.workspace.save(db, text, base=base, author=self.here.me.id, note=note[:200])
+                number = space.save(db, fit, base=base, author=self.here.me.id, note=note[:200])
+                self._write(db)
         except ShoalError as error:
             return show(self.here, Problem(str(error)))
+        except Refused as error:
+            if error.status != 409:
+                raise
+            vars(self.here).pop("workspace", None)  # somebody else was quicker: show what they made of it
+            return show(self.here, Problem(error.message, error.status, self._lost(base, make)))
         to = self.address(tab)
         return self.here.see(f"{to}{'&' if '?' in to else '?'}saved={number}")
+
+    def _lost(self, base: int, make: Make) -> Lost | None:
+        """What a form would have made of the version that it showed."""
+        space = self.here.workspace
+        with self.here.reading() as db:
+            shown = db.get(RecipeVersion, (self.project.id, base))
+        if shown is None:
+            return None
+        older, newest = (Place(space.folder, text) for text in (shown.text, space.text))
+        return lost_change(older, newest, make, self.form, self.here.request.url.path)
 
     def start(self, kind: str, tab: str, parameters: Mapping[str, Any] | None = None) -> Response:
         """Ask for a job on the newest version of the recipe, and go back to the page."""
         with self.here.writing() as db:
             queue.add(
                 db, self.project, kind, recipe=self.here.workspace.version, author=self.here.me.id,
-                parameters=dict(parameters or {}),
+                parameters=dict(parameters or {}), most=self.here.settings.jobs_waiting,
             )  # fmt: skip
         return self.here.see(self.address(tab))
 
@@ -104,20 +131,30 @@ class Bench:
             found = list(db.scalars(chosen.limit(50)))
         return next(iter(found), None), next((one for one in found if one.state == "done"), None)
 
+    def has_seed(self, job: Job | None) -> bool:
+        """Whether the version of the recipe that a job is of says by what to draw."""
+        with self.here.reading() as db:
+            found = None if job is None else db.get(RecipeVersion, (self.project.id, job.recipe))
+        return found is not None and "seed" in tomllib.loads(found.text)
+
     def job_folder(self, job: Job) -> Path:
         """Where a job leaves what is too private for the database."""
         return self.here.workspace.folder / "jobs" / job.id
 
     def keep(self, name: str, data: bytes) -> None:
-        """Keep a file of the project; its name tells its content, so that none is ever replaced by another."""
-        place = self.here.workspace.folder / name
-        place.parent.mkdir(mode=0o700, exist_ok=True)
-        if not place.exists():
-            write_whole(place, data)
-        with self.here.writing() as db:
+        """Keep a file of the project with the version that names it; its name tells its content, so none is lost."""
+        self._kept[name] = data
+
+    def _write(self, db: Db) -> None:
+        for name, data in self._kept.items():
             if db.get(File, (self.project.id, name)) is None:
                 facts = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
                 db.add(File(project=self.project.id, name=name, kind="hierarchy", path=name, **facts))
+                db.flush()
+            place = self.here.workspace.folder / name
+            place.parent.mkdir(mode=0o700, exist_ok=True)
+            if not place.exists():
+                write_whole(place, data)
 
 
 def texts(form: FormData) -> dict[str, str]:

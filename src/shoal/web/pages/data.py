@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Request
 from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from shoal.errors import RecipeError
 from shoal.starting.columns import Facts
-from shoal.web.context import Here, needs
-from shoal.web.pages.bench import Bench, Problem
+from shoal.web.context import Here, Needs, needs
+from shoal.web.pages.bench import Base, Bench, Problem
 from shoal.web.views.data import data_view, proposed_roles
 from shoal.web.views.editing import ROLES, TYPES, with_roles, with_types
 from shoal.web.views.looks import try_look
@@ -23,13 +24,14 @@ _FIELDS = 4 * 20_000  # four of each column
 
 
 class _Wide(APIRoute):
-    """A form with as many fields as a wide table needs; its bytes are limited as those of all forms are."""
+    """A form with as many fields as a wide table needs, of whoever may send it; its bytes are limited as all are."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         inner = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
             if request.method == "POST":
+                await run_in_threadpool(Needs("project.edit").let_in, request)  # so many fields take seconds
                 await request.form(max_fields=_FIELDS)  # kept, and read again by what comes after
             return await inner(request)
 
@@ -39,7 +41,6 @@ class _Wide(APIRoute):
 router = APIRouter(route_class=_Wide)
 Read = Annotated[Here, needs("project.read")]
 Edit = Annotated[Here, needs("project.edit")]
-Base = Annotated[int, Form()]
 
 
 @router.get("/projects/{project}/data")

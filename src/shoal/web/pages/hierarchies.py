@@ -7,13 +7,13 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Form
+from fastapi import APIRouter
 from starlette.datastructures import FormData, QueryParams
 from starlette.responses import Response
 
 from shoal.errors import HierarchyError, ShoalError
 from shoal.web.context import Here, needs
-from shoal.web.pages.bench import Bench, Problem, texts, uploaded
+from shoal.web.pages.bench import Base, Bench, Problem, texts, uploaded
 from shoal.web.views import trees
 from shoal.web.views.drawing import columns
 from shoal.web.views.editing import with_hierarchy
@@ -71,7 +71,7 @@ def _page(here: Here, column: str, problem: Problem | None) -> Response:
 
 
 @router.post("/projects/{project}/hierarchies/{column:path}")
-def change_hierarchy(here: Edit, column: str, base: Annotated[int, Form()]) -> Response:
+def change_hierarchy(here: Edit, column: str, base: Base) -> Response:
     """Take a proposal, edit by sentences, move a label, take a file, or go without."""
     bench = Bench(here)
     given = texts(bench.form)

@@ -8,9 +8,8 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from shoal.web.context import Here, needs
-from shoal.web.errors import conflict
 from shoal.web.jobs import queue
-from shoal.web.jobs.keeping import start_again
+from shoal.web.jobs.keeping import once_more, start_again
 from shoal.web.store.work import Job, Project
 
 router = APIRouter()
@@ -31,10 +30,13 @@ def show(here: Annotated[Here, needs("job.read")]) -> Response:
 
 
 @router.get("/jobs/{job}/status")
-def status(here: Annotated[Here, needs("job.read")]) -> Response:
-    """The same as a fragment, which a page asks for again until the job has ended."""
+def status(here: Annotated[Here, needs("job.read")], seen: str = "") -> Response:
+    """The same as a fragment, which a page asks for again until the job has ended; nothing if it has ``seen`` that."""
+    job = here.named(Job)
+    if seen == f"{job.state} {job.share} {job.progress}":
+        return Response(status_code=204)
     response = _page(here, "job-status.html")
-    if here.named(Job).state in queue.ENDED:
+    if job.state in queue.ENDED:
         response.headers["hx-refresh"] = "true"
     return response
 
@@ -53,23 +55,18 @@ def again(here: Annotated[Here, needs("project.run")]) -> Response:
     """The same job once more, after it failed or was cancelled."""
     job = here.named(Job)
     with here.writing() as db:
-        if job.state not in ("failed", "cancelled"):
-            raise conflict("This job has not failed: there is nothing to repeat.")
-        project = db.get_one(Project, job.project)
-        made = queue.add(
-            db, project, job.kind, recipe=job.recipe, author=here.me.id, parameters=job.parameters
-        )
+        made = once_more(db, job, here.me.id, most=here.settings.jobs_waiting)
     return here.see(f"/jobs/{made.id}")
 
 
 @router.post("/jobs/{job}/answers")
-def answers(here: Annotated[Here, needs("project.edit")]) -> Response:
+def answers(here: Annotated[Here, needs("project.run")]) -> Response:
     """Answers to what only people can know of a source."""
     fields = [] if here.form is None else here.form.items()
     given = {key.removeprefix("answer:"): str(value) for key, value in fields if key.startswith("answer:")}
     job = here.named(Job)
     with here.writing() as db:
-        made = start_again(db, db.get_one(Project, job.project), job, here.me.id, given)
+        made = start_again(db, job, here.me.id, given, most=here.settings.jobs_waiting)
     return here.see(f"/jobs/{made.id}")
 
 

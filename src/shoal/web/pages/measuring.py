@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from shoal.errors import ParameterError, RecipeError
 from shoal.web.context import Here, needs
-from shoal.web.pages.bench import Bench, Problem
+from shoal.web.pages.bench import Base, Bench, Problem
 from shoal.web.store.work import Job
 from shoal.web.views.editing import with_point
 from shoal.web.views.models import models_view
@@ -43,7 +43,7 @@ def show_attacks(here: Read) -> Response:
     bench = Bench(here)
     newest, done = bench.jobs("attack")
     view = None if done is None or done.result is None else attacks_view(done.result)
-    return bench.page("attacks.html", "attacks", job=newest, done=done, view=view)
+    return bench.page("attacks.html", "attacks", job=newest, done=done, view=view, seeded=bench.has_seed(done))
 
 
 @router.post("/projects/{project}/attacks")
@@ -57,7 +57,7 @@ def show_compare(here: Read) -> Response:
     newest, done = bench.jobs("compare")
     found = _private(bench, done)
     view = None if found is None else compare_view(found)
-    return bench.page("compare.html", "compare", job=newest, done=done, view=view)
+    return bench.page("compare.html", "compare", job=newest, done=done, view=view, seeded=bench.has_seed(done))
 
 
 @router.post("/projects/{project}/compare")
@@ -106,7 +106,7 @@ def run_explore(here: Run, k: Annotated[str, Form()] = "") -> Response:
 
 @router.post("/projects/{project}/explore/pick")
 def pick_point(
-    here: Edit, base: Annotated[int, Form()], job: Annotated[str, Form()], point: Annotated[int, Form()]
+    here: Edit, base: Base, job: Annotated[str, Form()], point: Annotated[int, Form()]
 ) -> Response:
     """Write the algorithm and the models of a point into the recipe."""
     bench = Bench(here)

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from shoal.errors import RecipeError
 from shoal.io.recipes import update_recipe
 from shoal.web.context import Here, needs
-from shoal.web.pages.bench import Bench, Problem, texts, whole
+from shoal.web.pages.bench import Base, Bench, Problem, texts, whole
 from shoal.web.views.editing import models_of, with_algorithm, with_model, without_model
 from shoal.web.views.models import algorithm_from, model_from, models_view
 from shoal.web.views.place import Place
@@ -18,7 +18,6 @@ from shoal.web.views.place import Place
 router = APIRouter()
 Read = Annotated[Here, needs("project.read")]
 Edit = Annotated[Here, needs("project.edit")]
-Base = Annotated[int, Form()]
 
 
 @router.get("/projects/{project}/models")

@@ -15,9 +15,9 @@ from shoal.web.context import Here, Streams, needs, streams
 from shoal.web.errors import Refused, invalid
 from shoal.web.jobs import queue
 from shoal.web.projects.making import delete_project, files_of, keep_file, make_project, offered, use_offer
-from shoal.web.projects.uploads import INCOMING, Incoming, receive_form
-from shoal.web.projects.workspace import folder_of, versions
-from shoal.web.store.work import Job
+from shoal.web.projects.uploads import INCOMING, Incoming, check_file, receive_form
+from shoal.web.projects.workspace import folder_of
+from shoal.web.store.work import Job, Project
 
 router = APIRouter()
 
@@ -36,11 +36,14 @@ async def upload_new(request: Request, here: Annotated[Here, streams("project.cr
 
 def _made(here: Here, incoming: Incoming) -> Response:
     try:
+        check_file(incoming, "source")
         with here.writing() as db:
+            # First of all: what is refused later leaves rows of people behind that no project has.
+            queue.refuse_more(db, here.me.id, here.settings.jobs_waiting)
             name = incoming.fields.get("name", "").strip() or incoming.name.partition(".")[0]
             project = make_project(db, name, here.me.id, here.settings)
             keep_file(db, project, incoming, "source", folder_of(project.id, here.settings))
-            job = queue.add(db, project, "start", recipe=0, author=here.me.id)
+            job = _look_at(db, here, project)
             here.log(db, "project made", project=project.id, bytes=incoming.bytes, sha256=incoming.sha256)
     finally:
         incoming.drop()
@@ -51,12 +54,14 @@ def _made(here: Here, incoming: Incoming) -> Response:
 def new(
     here: Annotated[Here, needs("project.create")], name: Annotated[str, Form()], offer: Annotated[str, Form()]
 ) -> Response:
-    """A project on a source that the server offers."""
+    """A project on a source that the server offers, which a job looks at."""
+    here.counted("jobs")
     chosen = offered(here.settings, offer)
     with here.writing() as db:
+        queue.refuse_more(db, here.me.id, here.settings.jobs_waiting)
         project = make_project(db, name, here.me.id, here.settings)
         use_offer(db, project, chosen, folder_of(project.id, here.settings))
-        job = queue.add(db, project, "start", recipe=0, author=here.me.id)
+        job = _look_at(db, here, project)
         here.log(db, "project made", project=project.id, offer=chosen.name)
     return here.see(f"/jobs/{job.id}")
 
@@ -76,9 +81,9 @@ def show(here: Annotated[Here, needs("project.read")]) -> Response:
 def show_files(here: Annotated[Here, needs("project.read")]) -> Response:
     project = here.workspace.project
     with here.reading() as db:
-        files, jobs, made = files_of(db, project.id), _jobs(db, project.id), versions(db, project.id)
+        files, jobs = files_of(db, project.id), _jobs(db, project.id)
     return here.page(
-        "project-files.html", project=project, files=files, jobs=jobs, versions=made, most=here.settings.upload_bytes
+        "project-files.html", project=project, files=files, jobs=jobs, most=here.settings.upload_bytes
     )
 
 
@@ -93,11 +98,14 @@ def _kept(here: Here, incoming: Incoming) -> Response:
     project, folder = here.workspace.project, here.workspace.folder
     job: Job | None = None
     try:
+        check_file(incoming, incoming.fields.get("kind", ""))
         with here.writing() as db:
+            if incoming.fields.get("kind") == "source" and not here.workspace.version:
+                queue.refuse_more(db, here.me.id, here.settings.jobs_waiting, project.id)
             row = keep_file(db, project, incoming, incoming.fields.get("kind", ""), folder)
             here.log(db, "file uploaded", project=project.id, kind=row.kind, bytes=row.bytes, sha256=row.sha256)
             if row.kind == "source" and not here.workspace.version:
-                job = queue.add(db, project, "start", recipe=0, author=here.me.id)
+                job = _look_at(db, here, project)
     finally:
         incoming.drop()
     return here.see(f"/projects/{project.id}/files" if job is None else f"/jobs/{job.id}")
@@ -128,6 +136,11 @@ async def _incoming(request: Request, here: Here, action: str) -> Incoming:
         incoming.drop()
         raise Refused(400, "bad-request", "The form brought no file: choose one.")
     return incoming
+
+
+def _look_at(db: Db, here: Here, project: Project) -> Job:
+    """The job that looks at a source."""
+    return queue.add(db, project, "start", recipe=0, author=here.me.id, most=here.settings.jobs_waiting)
 
 
 def _jobs(db: Db, project: str) -> list[Job]:

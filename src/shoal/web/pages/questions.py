@@ -9,11 +9,12 @@ from starlette.responses import Response
 
 from shoal.vault.protocol.reading import FORMS, Submission
 from shoal.web.context import Here, needs
-from shoal.web.errors import Refused
+from shoal.web.errors import Refused, invalid
 from shoal.web.permissions import RESEARCHER
 from shoal.web.store.trusted import Question
 from shoal.web.store.work import Release
 from shoal.web.trust.aliases import read_aliases
+from shoal.web.trust.limits import numbers
 from shoal.web.trust.questions import ask, decide, listed, policy_of, secrets_of, told
 
 router = APIRouter()
@@ -49,11 +50,14 @@ def _form(here: Here, error: Refused | None = None, **given: str) -> Response:
         error, columns = nothing, {}
     with here.reading() as db:
         policy = policy_of(db, here.keyring, release.id, here.settings)
+        asked = numbers(db, release.id).get(here.me.id, 0)
     empty = {"text": "", "form": "auto", "target": "", "aliases": ""}
-    return here.page(
+    page = here.page(
         "ask.html", 200 if error is None else error.status, release=release, columns=columns, policy=policy,
-        forms_known=FORMS, error=error, given={**empty, **given},
+        asked=asked, forms_known=FORMS, error=error, given={**empty, **given},
     )  # fmt: skip
+    page.headers.update({} if error is None else error.headers)  # such as when to ask again
+    return page
 
 
 @router.get("/questions")
@@ -71,5 +75,7 @@ def show_question(here: Annotated[Here, needs("question.read")]) -> Response:
 @router.post("/questions/{question}/decision")
 def take_decision(here: Annotated[Here, needs("question.decide")], decision: Annotated[str, Form()] = "") -> Response:
     question = here.named(Question)
+    if decision not in ("answer", "refuse"):
+        raise invalid("Say whether the question is to be answered or refused.", "decision")
     decide(here, question, allowed=decision == "answer")
     return here.see(f"/questions/{question.id}")

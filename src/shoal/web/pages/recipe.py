@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Form
@@ -11,7 +11,8 @@ from starlette.responses import Response
 from shoal.errors import RecipeError
 from shoal.web.context import Here, needs
 from shoal.web.errors import missing
-from shoal.web.pages.bench import Bench, Problem, uploaded, whole
+from shoal.web.pages.bench import TABS, Base, Bench, Problem, uploaded, whole
+from shoal.web.pages.meanwhile import difference
 from shoal.web.projects.workspace import Workspace, versions
 from shoal.web.store.people import User
 from shoal.web.views.place import Place
@@ -19,7 +20,6 @@ from shoal.web.views.place import Place
 router = APIRouter()
 Read = Annotated[Here, needs("project.read")]
 Edit = Annotated[Here, needs("project.edit")]
-Base = Annotated[int, Form()]
 _LARGEST = 1 << 20
 
 
@@ -32,21 +32,17 @@ def _page(here: Here, problem: Problem | None, typed: str | None = None) -> Resp
     bench = Bench(here)
     space = here.workspace
     with here.reading() as db:
-        listed = versions(db, space.project.id)
+        before = here.request.query_params.get("before", "")
+        listed = versions(db, space.project.id, whole(before) if before else None)
         names = {one.author: (db.get(User, one.author) or User(name="?")).name for one in listed}
         asked = here.request.query_params.get("version", "")
         older = Workspace.at(db, space.project, whole(asked), here.settings) if asked else None
-    changed = [] if older is None else _difference(older, space)
+    changed = [] if older is None else difference(older.text, space.text)
+    mine = [] if typed is None or problem is None or problem.status != 409 else difference(space.text, typed)
     return bench.page(
         "recipe.html", "recipe", problem, text=space.text if typed is None else typed, versions=listed, names=names,
-        older=older, difference=changed,
+        older=older, difference=changed, mine=mine,
     )  # fmt: skip
-
-
-def _difference(older: Workspace, newest: Workspace) -> list[tuple[str, str]]:
-    lines = difflib.unified_diff(older.text.splitlines(), newest.text.splitlines(), lineterm="", n=2)
-    kinds = {"+": "added", "-": "removed", "@": "where"}
-    return [(kinds.get(line[:1], ""), line) for line in lines if not line.startswith(("---", "+++"))]
 
 
 @router.get("/projects/{project}/recipe.toml")
@@ -78,18 +74,20 @@ def save_recipe(here: Edit, base: Base, text: Annotated[str, Form()] = "") -> Re
             raise RecipeError("Nothing was changed: edit the recipe first.")
         return wanted, note
 
-    return Bench(here).change(
-        "recipe", base, make, lambda here, problem: _page(here, problem, None if file else typed)
-    )
+    def show(here: Here, problem: Problem | None) -> Response:
+        # What was typed stays in its field.
+        return _page(here, None if problem is None else replace(problem, lost=None), None if file else typed)
+
+    return Bench(here).change("recipe", base, make, show)
 
 
 @router.post("/projects/{project}/recipe/restore")
-def restore(here: Edit, base: Base, version: Annotated[str, Form()]) -> Response:
-    """An earlier version once more, as the newest."""
+def restore(here: Edit, base: Base, version: Annotated[str, Form()], tab: Annotated[str, Form()] = "") -> Response:
+    """An earlier version once more, as the newest; back to the page that it was asked on."""
     with here.reading() as db:
         older = Workspace.at(db, here.workspace.project, whole(version), here.settings)
 
     def make(place: Place) -> tuple[str, str]:
         return older.text, f"version {version} again"
 
-    return Bench(here).change("recipe", base, make, _page)
+    return Bench(here).change(tab if tab in dict(TABS) else "recipe", base, make, _page)

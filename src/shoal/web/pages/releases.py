@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Form
-from starlette.background import BackgroundTask
 from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.types import Receive, Scope, Send
 
 from shoal.errors import ShoalError
 from shoal.web.context import Here, needs
-from shoal.web.errors import Refused, missing
-from shoal.web.jobs.keeping import private_of
-from shoal.web.keys import strongroom
+from shoal.web.errors import Refused
+from shoal.web.keys import kept
 from shoal.web.permissions import RESEARCHER
+from shoal.web.projects.dossiers import MEDIA, dossier_of, dossiers_of, make_dossier
 from shoal.web.projects.releases import (
     file_of_release,
     folder_of_release,
@@ -32,7 +33,16 @@ from shoal.web.views.releases import release_view
 router = APIRouter()
 # A dossier is a file of its own, with its styles in it; nothing of it may run or reach anywhere.
 _ALONE = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"}
-_AUDIENCES = ("internal", "regulator")
+
+
+class _Once(FileResponse):
+    """A file that goes with its answer, whatever becomes of that: a range that is none, or somebody who left."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            Path(self.path).unlink(missing_ok=True)
 
 
 @router.get("/releases")
@@ -56,10 +66,11 @@ def _page(here: Here, problem: Refused | None) -> Response:
     with here.reading() as db:
         given = grants(db, release.id) if here.may("release.grant") else []
         others = people_without(db, release.id) if here.may("release.grant") else []
-        coded = f"secrets/{release.id}/secrets" in strongroom(db, here.keyring).names()
+        coded = f"secrets/{release.id}/secrets" in kept(db, here.keyring)
+        dossiers = dossiers_of(db, here.keyring, release) if here.may("release.dossier") else []
     return here.page(
         "release-one.html", 200 if problem is None else problem.status, release=release, view=view, given=given,
-        others=others, problem=problem, coded=coded, asks=coded and here.me.role == RESEARCHER,
+        others=others, problem=problem, coded=coded, dossiers=dossiers, asks=coded and here.me.role == RESEARCHER,
     )  # fmt: skip
 
 
@@ -78,9 +89,7 @@ def download(here: Annotated[Here, needs("release.download")]) -> Response:
         key = public_key(db, here.keyring)
     _log(here, "all")
     name, path = packed(release, folder_of_release(release, here.settings), key, here.data / INCOMING)
-    return FileResponse(
-        path, filename=name, media_type="application/zip", background=BackgroundTask(path.unlink, missing_ok=True)
-    )
+    return _Once(path, filename=name, media_type="application/zip")
 
 
 def _log(here: Here, name: str) -> None:
@@ -89,13 +98,29 @@ def _log(here: Here, name: str) -> None:
 
 
 @router.get("/releases/{release}/dossier")
-def show_dossier(here: Annotated[Here, needs("release.dossier")], audience: str = "internal") -> Response:
-    """The dossier for those inside, or for a regulator."""
+def show_dossier(
+    here: Annotated[Here, needs("release.dossier")], audience: str = "internal", format: str = "html"
+) -> Response:
+    """The dossier for those inside, for a regulator or for everybody; other formats than a page are saved."""
     with here.reading() as db:
-        found = private_of(db, here.keyring, here.named(Release).id, f"dossier/{audience}.html")
-    if audience not in _AUDIENCES or found is None:
-        raise missing()
-    return HTMLResponse(found, headers=_ALONE)
+        found = dossier_of(db, here.keyring, here.named(Release), audience, format)
+    saved = {} if format == "html" else {"content-disposition": f'attachment; filename="{audience}.{format}"'}
+    return Response(found, media_type=MEDIA[format], headers={**_ALONE, **saved})
+
+
+@router.post("/releases/{release}/dossier")
+def new_dossier(
+    here: Annotated[Here, needs("release.report")],
+    audience: Annotated[str, Form()] = "",
+    format: Annotated[str, Form()] = "html",
+) -> Response:
+    """The dossier made anew from what is kept, for some readers."""
+    release = here.named(Release)
+    try:
+        make_dossier(here, release, audience, format)
+    except Refused as error:
+        return _page(here, error)
+    return here.see(f"/releases/{release.id}/dossier?audience={audience}&format={format}")
 
 
 @router.get("/releases/{release}/report")
@@ -130,7 +155,5 @@ def end_grant(here: Annotated[Here, needs("release.grant")], grant: str) -> Resp
 def sign_release(here: Annotated[Here, needs("release.sign")]) -> Response:
     """Sign with the server's key, which is made when it is first needed."""
     release = here.named(Release)
-    with here.writing() as db:
-        found = sign(db, here.keyring, folder_of_release(release, here.settings), here.data / INCOMING)
-        here.log(db, "signed", release=release.id, key=found)
+    sign(here, release)
     return here.see(f"/releases/{release.id}")

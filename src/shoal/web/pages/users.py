@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from shoal.web.accounts.users import change, make_link, make_user
 from shoal.web.context import Here, needs
-from shoal.web.errors import Refused
+from shoal.web.errors import Outdated, Refused
 from shoal.web.permissions import ROLES
 from shoal.web.store.people import User
 
@@ -46,11 +46,18 @@ def renew(here: Manage) -> Response:
 
 
 @router.post("/users/{user}/change")
-def alter(here: Manage, role: Annotated[str, Form()] = "", active: Annotated[bool, Form()] = False) -> Response:
-    with here.writing() as db:
-        user = db.get_one(User, here.named(User).id)
-        change(db, user, role=role or None, active=active)
-        here.log(db, "user changed", user=user.name, role=user.role, active=user.active)
+def alter(
+    here: Manage, base: Annotated[str, Form()], role: Annotated[str, Form()] = "",
+    active: Annotated[bool, Form()] = False,
+) -> Response:  # fmt: skip
+    try:
+        with here.writing() as db:
+            user = db.get_one(User, here.named(User).id)
+            jobs = change(db, user, role=role or None, active=active, base=base)
+            if jobs is not None:
+                here.log(db, "user changed", user=user.name, role=user.role, active=user.active, jobs_cancelled=jobs)
+    except Outdated as error:
+        return _page(here, error=error)
     return here.see("/users")
 
 

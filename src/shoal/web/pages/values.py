@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Form
+from fastapi import APIRouter
 from starlette.responses import Response
 
 from shoal.errors import ShoalError
 from shoal.web.context import Here, needs
-from shoal.web.pages.bench import Bench, Problem, texts, whole
+from shoal.web.pages.bench import Base, Bench, Problem, texts, whole
 from shoal.web.views.place import Place
 from shoal.web.views.values import rule_from, values_view, with_rule, with_values, without_rule
 
@@ -33,7 +33,7 @@ def _page(here: Here, problem: Problem | None) -> Response:
 
 
 @router.post("/projects/{project}/values")
-def change_values(here: Edit, base: Annotated[int, Form()]) -> Response:
+def change_values(here: Edit, base: Base) -> Response:
     """Values of a column, a rule more, or a rule less."""
     given = texts(Bench(here).form)
 

@@ -7,18 +7,22 @@ from typing import Annotated
 
 from fastapi import APIRouter, Form
 from sqlalchemy import select
+from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from shoal.errors import ShoalError
 from shoal.vault.protocol.asking import Policy
 from shoal.web.context import Here, needs
-from shoal.web.errors import Refused, invalid, refusal
+from shoal.web.errors import Outdated, Refused, invalid, refusal
 from shoal.web.keys import strongroom
 from shoal.web.store.work import Release
 from shoal.web.trust.accounting import accounts
-from shoal.web.trust.questions import secrets_of, set_policy
+from shoal.web.trust.lineage import kept_secrets
+from shoal.web.trust.questions import base_of, policy_of, secrets_of, set_policy
 
 router = APIRouter()
+_SHARES = ("waiting", "budget", "together", "enumeration")
+_WHOLE = ("minimum", "questions", "hourly")
 
 
 @router.get("/vault")
@@ -32,7 +36,7 @@ def show_vault(here: Annotated[Here, needs("vault.read")]) -> Response:
     rows = []
     for one in releases:
         if f"secrets/{one.id}/secrets" in names:
-            rows.append((one, [(each.column, each.kind, each.size()) for each in secrets_of(here, one)]))
+            rows.append((one, [(each.column, each.kind, each.size()) for each in kept_secrets(here, one)]))
     return here.page("vault.html", rows=rows, kept=len(names), problem=problem)
 
 
@@ -42,25 +46,23 @@ def show_leaks(here: Annotated[Here, needs("leak.read")]) -> Response:
 
 
 @router.post("/releases/{release}/policy")
-def change_policy(
-    here: Annotated[Here, needs("policy.set")],
-    minimum: Annotated[str, Form()] = "",
-    automatic: Annotated[bool, Form()] = False,
-    waiting: Annotated[str, Form()] = "",
-    budget: Annotated[str, Form()] = "",
-    together: Annotated[str, Form()] = "",
-    enumeration: Annotated[str, Form()] = "",
-) -> Response:
-    release = here.named(Release)
-    shares = {"waiting": waiting, "budget": budget, "together": together, "enumeration": enumeration}
+def change_policy(here: Annotated[Here, needs("policy.set")], base: Annotated[str, Form()]) -> Response:
+    release, given = here.named(Release), here.form or FormData()
+    with here.reading() as db:
+        known = policy_of(db, here.keyring, release.id, here.settings)
     try:
-        numbers = {name: float(text) for name, text in shares.items()}
-        policy = Policy.of_plain({"minimum": int(minimum), "automatic": automatic, **numbers})
+        shares = {name: float(str(given.get(name, ""))) for name in _SHARES}
+        whole = {name: int(str(given.get(name, getattr(known, name)))) for name in _WHOLE}
+        policy = Policy.of_plain({**known.plain(), "automatic": given.get("automatic") == "true", **whole, **shares})
     except ValueError:
-        return _leaks(here, invalid("Limits are numbers: a whole one for the rows, shares from 0 to 1 for the others."))
+        sentence = "Limits are numbers: whole ones for rows and questions, shares from 0 to 1 for the others."
+        return _leaks(here, invalid(sentence))
     except ShoalError as error:
         return _leaks(here, refusal(error))
-    set_policy(here, release, policy)
+    try:
+        set_policy(here, release, policy, base)
+    except Outdated as error:
+        return _leaks(here, error)
     return here.see(f"/releases/{release.id}/leaks")
 
 
@@ -81,5 +83,5 @@ def _leaks(here: Here, error: Refused | None = None) -> Response:
     found = accounts(here, here.named(Release))
     return here.page(
         "leaks.html", 200 if error is None else error.status, release=here.named(Release), found=found, error=error,
-        exports=here.may("vault.export"),
+        base=base_of(found.policy), exports=here.may("vault.export"),
     )  # fmt: skip

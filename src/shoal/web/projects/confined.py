@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import glob
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from shoal.errors import RecipeError
@@ -12,6 +14,7 @@ from shoal.web.settings import Offer
 
 MOST = 1 << 20  # characters
 # Entries that something is written to; what is offered is there to be read.
+_ADDRESS = re.compile(r"[A-Za-z][\w+.-]*:")  # such as file: and s3a:, which readers take for another place
 _WRITTEN = ("engine.scratch", "registry.file", "output.folder", "output.vault", "output.log")
 
 
@@ -21,14 +24,34 @@ def parse_confined(text: str, folder: Path, offers: Sequence[Offer] = ()) -> Rec
         raise RecipeError("The recipe is larger than a MiB: keep lists of values in files of their own.")
     recipe = parse_recipe(text.replace("\r\n", "\n"), folder)
     for where, path in paths_of(recipe):
-        if not _inside(folder, path, () if where in _WRITTEN else offers):
+        if not is_inside(folder, path, () if where in _WRITTEN else offers):
             raise RecipeError(f"The path in '{where}' leads out of the project: name a file that was uploaded to it.")
-    source = recipe.source
-    if source.url is not None and offer_of(recipe, offers) is None:
+    if recipe.source.path is None and offer_of(recipe, offers) is None:
         raise RecipeError("The database in 'source' is not offered by this server: choose one of those that are.")
+    if recipe.engine.name == "spark":
+        raise RecipeError(
+            "The engine 'spark' reads whatever its cluster reaches, and is not for the server: choose 'memory' or "
+            "'duckdb'."
+        )
     if recipe.output.table is not None:
         raise RecipeError("The server writes no table of a database: remove 'table' from [output].")
+    _refuse_entries(recipe)
     return recipe
+
+
+def _refuse_entries(recipe: Recipe) -> None:
+    """Refuse names of entries in a vault: the server keeps what undoes a release by the release."""
+    codes = recipe.output.codes
+    if codes is not None and not codes.endswith(".json"):
+        raise RecipeError(
+            "The 'codes' in [output] name an entry of a vault, and projects have none here: upload the codes of the "
+            "earlier release, as the page of its answers exports them, and name that .json file."
+        )
+    if recipe.output.token_key is not None:
+        raise RecipeError(
+            "The 'token_key' in [output] names an entry of a vault, and projects have none here: remove it; every "
+            "release gets tokens of its own."
+        )
 
 
 def paths_of(recipe: Recipe) -> Iterator[tuple[str, str]]:
@@ -52,11 +75,27 @@ def paths_of(recipe: Recipe) -> Iterator[tuple[str, str]]:
             yield where, path
 
 
-def _inside(folder: Path, path: str, offers: Sequence[Offer]) -> bool:
-    """Whether a path stays in a folder, followed through links, or is that of an offer."""
-    place = (folder / path).resolve()
-    allowed = [folder.resolve(), *(Path(one.place).resolve() for one in offers if not one.in_database)]
-    return any(place.is_relative_to(one) for one in allowed)
+def is_inside(folder: Path, path: str, offers: Sequence[Offer]) -> bool:
+    """Whether a path, or all that a pattern or folder stands for, is in a folder or an offer, links followed."""
+    if _ADDRESS.match(path):
+        return False
+    place, own = folder / path, folder.resolve()
+    lent = [Path(one.place).resolve() for one in offers if not one.in_database]
+    if not _within(place, [own, *lent]):
+        return False
+    if place.is_dir():
+        links: Iterable[Path] = () if _within(place, lent) else (one for one in place.rglob("*") if one.is_symlink())
+        return all(one.is_dir() or _within(one, [own, *lent]) for one in links)  # folders behind links are not entered
+    if place.exists() or not glob.has_magic(str(path)):
+        return True
+    # What is above a link is known only where the pattern has been filled in.
+    return ".." not in Path(path).parts and all(
+        _within(Path(one), [own, *lent]) for one in glob.iglob(str(place), recursive=True)
+    )
+
+
+def _within(place: Path, allowed: Sequence[Path]) -> bool:
+    return any(place.resolve().is_relative_to(one) for one in allowed)
 
 
 def offer_of(recipe: Recipe, offers: Sequence[Offer]) -> Offer | None:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import event, select
 from sqlalchemy.orm import Session as Db
 
 from shoal.io.relations import without_password
 from shoal.web.errors import conflict, invalid
-from shoal.web.projects.uploads import KINDS, Incoming, check_file
+from shoal.web.projects.uploads import KINDS, Incoming
 from shoal.web.projects.workspace import folder_of
 from shoal.web.settings import Offer, Settings
-from shoal.web.store.base import new_id
+from shoal.web.store.base import new_id, now
 from shoal.web.store.work import File, Job, Project, Release
 
 OFFERS = "offers"
+_UNMADE = ".unmade"  # in a folder whose project is being made or removed
 _FOLDERS = ("source", "hierarchies", "values", "jobs", "releases", OFFERS)
 
 
@@ -27,25 +31,59 @@ def make_project(db: Db, name: str, owner: str, settings: Settings) -> Project:
         raise invalid("A project needs a name of at most 120 characters.", "name")
     project = Project(id=new_id(), name=name, owner=owner, source={})
     folder = folder_of(project.id, settings)
-    for part in ("", *_FOLDERS):
-        (folder / part).mkdir(mode=0o700, parents=True)
+    _then(db, "after_rollback", lambda: _remove(folder))
+    _then(db, "after_commit", lambda: (folder / _UNMADE).unlink(missing_ok=True))
+    folder.mkdir(mode=0o700, parents=True)
+    (folder / _UNMADE).touch(0o600)
+    for part in _FOLDERS:
+        (folder / part).mkdir(mode=0o700)
     db.add(project)
     db.flush()
     return project
 
 
+def _then(db: Db, when: str, act: Callable[[], Any]) -> None:
+    """Do something to files once it is certain what became of a transaction."""
+    event.listen(db, when, lambda _: act(), once=True)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, its mark last: whoever is killed meanwhile goes on at the next start."""
+    for one in folder.glob("*"):
+        if one.is_dir() and not one.is_symlink():
+            shutil.rmtree(one, ignore_errors=True)
+        elif one.name != _UNMADE:
+            with suppress(OSError):
+                one.unlink(missing_ok=True)
+    if {one.name for one in folder.glob("*")} <= {_UNMADE}:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def forget_unmade(db: Db, settings: Settings) -> None:
+    """Remove folders of projects that a server which was killed had not made yet, or was about to remove.
+
+    What has no row otherwise stays: it is newer than a database that was restored.
+    """
+    for mark in settings.projects.glob(f"*/{_UNMADE}"):
+        if db.get(Project, mark.parent.name) is None:
+            _remove(mark.parent)
+        else:
+            mark.unlink(missing_ok=True)
+
+
 def keep_file(db: Db, project: Project, incoming: Incoming, kind: str, folder: Path) -> File:
-    """Give an upload its place; one of the same name is replaced. A source becomes the project's source."""
-    check_file(incoming, kind)
+    """Give an upload that was checked its place; one of the same name is replaced. A source becomes the project's."""
     path = f"{KINDS[kind]}/{incoming.name}"
     row = db.get(File, (project.id, path))
     if row is None:
         row = File(project=project.id, name=path, kind=kind, path=path, bytes=0, sha256="")
         db.add(row)
-    row.bytes, row.sha256 = incoming.bytes, incoming.sha256
+    row.bytes, row.sha256, row.created = incoming.bytes, incoming.sha256, now()
     if kind == "source":
         db.merge(project).source = {"path": path, "name": incoming.name, "bytes": incoming.bytes}
     db.flush()
+    if not (folder / path).exists():
+        _then(db, "after_rollback", lambda: (folder / path).unlink(missing_ok=True))
     incoming.settle(folder / path)
     return row
 
@@ -84,4 +122,8 @@ def delete_project(db: Db, project: Project, settings: Settings) -> None:
         raise conflict("A job of this project is running: cancel it first.")
     db.delete(db.merge(project))
     db.flush()
-    shutil.rmtree(folder_of(project.id, settings), ignore_errors=True)
+    folder = folder_of(project.id, settings)
+    _then(db, "after_commit", lambda: _remove(folder))
+    _then(db, "after_rollback", lambda: (folder / _UNMADE).unlink(missing_ok=True))
+    if folder.is_dir():
+        (folder / _UNMADE).touch(0o600)

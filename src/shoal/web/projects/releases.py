@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session as Db
 
 from shoal.web.accounts.users import named
@@ -50,12 +51,12 @@ def grant(db: Db, release: Release, who: str, by: Principal) -> Grant:
     user = named(db, who)
     if user is None or user.role != RESEARCHER or not user.active:
         raise invalid("There is no researcher of this name: check it.", "user")
-    known = select(Grant).where(Grant.release == release.id, Grant.user == user.id, Grant.revoked.is_(None))
-    if db.scalars(known).first() is not None:
-        raise conflict("This researcher has the release already.")
     made = Grant(release=release.id, user=user.id, by=by.id)
-    db.add(made)
-    db.flush()
+    try:
+        with db.begin_nested():
+            db.add(made)
+    except IntegrityError:  # also where another custodian is granting it at the same moment
+        raise conflict("This researcher has the release already.") from None
     return made
 
 

@@ -14,7 +14,10 @@ from pathlib import Path
 from sqlalchemy.orm import Session as Db
 
 from shoal.vault import signing
+from shoal.web.context import Here
 from shoal.web.keys import ServerKeyring, get, put
+from shoal.web.projects.releases import folder_of_release
+from shoal.web.projects.uploads import INCOMING
 from shoal.web.store.work import Release
 from shoal.web.trust.rows import SecretRows
 
@@ -23,19 +26,39 @@ PUBLIC_FILE = "signing.pub"
 _HALF = ".incoming-"  # what is called so goes at the next start of a server that was killed meanwhile
 
 
-def sign(db: Db, keyring: ServerKeyring, folder: Path, to: Path) -> str:
-    """Sign a release into a file beside its folder; returns the fingerprint of the key."""
-    SecretRows(db).lock()  # two who sign first make one key
-    private = get(db, keyring, _KIND, _PRIVATE)
-    with _key_file(to) as key:
-        if private is None:
-            made, public = signing.new_key(key)
-            put(db, keyring, _KIND, _PRIVATE, made.read_bytes())
-            put(db, keyring, _KIND, _PUBLIC, public.read_bytes())
-        else:
+def sign(here: Here, release: Release) -> str:
+    """Sign a release into a file beside its folder, and log it; returns the fingerprint of the key.
+
+    All of the release is read before, which takes too long for a transaction.
+    """
+    to, keyring, folder = here.data / INCOMING, here.keyring, folder_of_release(release, here.settings)
+    with here.writing() as db:
+        private = _key(db, keyring, to)
+    aside = to / f"{_HALF}{secrets.token_hex(8)}"
+    try:
+        with _key_file(to) as key:
             key.touch(0o600)
             key.write_bytes(private)
-        return signing.sign_release(folder, key, signing.signature_beside(folder))
+            found = signing.sign_release(folder, key, aside)
+        with here.writing() as db:
+            here.log(db, "signed", release=release.id, key=found)
+            aside.replace(signing.signature_beside(folder))
+    finally:
+        aside.unlink(missing_ok=True)
+    return found
+
+
+def _key(db: Db, keyring: ServerKeyring, to: Path) -> bytes:
+    """The server's key, which is made when it is first needed."""
+    SecretRows(db).lock()  # two who sign first make one key
+    private = get(db, keyring, _KIND, _PRIVATE)
+    if private is None:
+        with _key_file(to) as key:
+            made, public = signing.new_key(key)
+            private = made.read_bytes()
+            put(db, keyring, _KIND, _PRIVATE, private)
+            put(db, keyring, _KIND, _PUBLIC, public.read_bytes())
+    return private
 
 
 @contextmanager

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NewType
 
 from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session as Db
+from sqlalchemy.orm import defer
 
 from shoal.io.recipes import Recipe
 from shoal.web.errors import conflict, missing
@@ -19,6 +21,8 @@ _CONFLICT = (
     "Somebody changed the recipe meanwhile: yours started from version {base}, and there is version {newest} now. Look "
     "at it, then make your change again."
 )
+Fit = NewType("Fit", str)
+"""A text that was read as a recipe of the project. That takes seconds where it is long, too long for a transaction."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +66,19 @@ class Workspace:
             raise conflict("This project has no recipe yet: upload a source first.")
         return parse_confined(self.text, self.folder, self.settings.offers)
 
-    def save(self, db: Db, text: str, *, base: int, author: str, note: str = "") -> int:
-        """A new version of the recipe, made from version ``base``; refused where somebody else made one meanwhile."""
+    def refuse_other(self, base: int) -> None:
+        """Refuse a change that was made from another version than this one."""
+        if base != self.version:
+            raise conflict(_CONFLICT.format(base=base, newest=self.version))
+
+    def fit(self, text: str, base: int) -> Fit:
+        """A text that can be saved, made from version ``base``; to be asked before a transaction begins."""
+        self.refuse_other(base)
         parse_confined(text, self.folder, self.settings.offers)
+        return Fit(text)
+
+    def save(self, db: Db, text: Fit, *, base: int, author: str, note: str = "") -> int:
+        """A new version of the recipe, made from version ``base``; refused where somebody else made one meanwhile."""
         newest = db.scalar(
             select(func.coalesce(func.max(RecipeVersion.number), 0)).where(RecipeVersion.project == self.project.id)
         )
@@ -84,7 +98,9 @@ def folder_of(project: str, settings: Settings) -> Path:
     return settings.projects / project
 
 
-def versions(db: Db, project: str) -> list[RecipeVersion]:
-    """All versions of a recipe, the newest first."""
+def versions(db: Db, project: str, before: int | None = None, most: int = 100) -> list[RecipeVersion]:
+    """Versions of a recipe before one of them, the newest first and without their texts."""
     chosen = select(RecipeVersion).where(RecipeVersion.project == project).order_by(RecipeVersion.number.desc())
-    return list(db.scalars(chosen))
+    if before is not None:
+        chosen = chosen.where(RecipeVersion.number < before)
+    return list(db.scalars(chosen.options(defer(RecipeVersion.text)).limit(most)))

@@ -24,6 +24,11 @@ class User(Base):
     active: Mapped[bool] = mapped_column(default=True)
     created: Mapped[str] = mapped_column(default=now)
 
+    @property
+    def base(self) -> str:
+        """What a change is made from: sent with it, it tells whether somebody else made one meanwhile."""
+        return f"{self.role}, {'active' if self.active else 'ended'}"
+
 
 class Session(Base):
     """Somebody who is signed in: the hash of the cookie, never the cookie."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, ForeignKey, Index, Text
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index, Text, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from shoal.web.store.base import Base, new_id, now
@@ -96,6 +96,11 @@ class Grant(Base):
     """Who may have a release."""
 
     __tablename__ = "grants"
+    # Once for each researcher, however often it was taken back.
+    __table_args__ = (
+        Index("uq_grants_release_user", "release", "user", unique=True, sqlite_where=text("revoked IS NULL"),
+              postgresql_where=text("revoked IS NULL")),
+    )  # fmt: skip
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_id)
     release: Mapped[str] = mapped_column(ForeignKey("releases.id"), index=True)

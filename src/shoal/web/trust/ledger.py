@@ -1,7 +1,9 @@
 """Who was told which codes: kept by mapping and grading, whichever releases they were used for.
 
 Two releases that were coded alike, as by one seed, give the same codes: what is known of one is known of the other. So
-the ledger goes by a fingerprint of the secret, which only this server can make.
+the ledger goes by a fingerprint of the secret, which only this server can make. A mapping that was extended for later
+records has another one, and most of its codes in common: so it does with a mapping or grading of which it has all
+pieces, or most, and with another extension of the same one.
 """
 
 from __future__ import annotations
@@ -9,18 +11,25 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import math
 import secrets as random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy.orm import Session as Db
 
 from shoal.pseudonyms.secrets import Secret
 from shoal.vault.leaks import NOTHING, Known
 from shoal.web.context import Here
-from shoal.web.keys import ServerKeyring, get, put, strongroom
+from shoal.web.keys import ServerKeyring, get, kept, put
+from shoal.web.trust.rows import SecretRows
 
-_KNOWN, _KEY = "known", ("ledger", "key")
+_KNOWN, _TABLE, _KEY = "known", "table", ("ledger", "key")
+# So many codes in common are no coincidence, where one of two mappings does not have all of the other.
+_MANY = 8
+_Table = Mapping[str, str]
+_pieces: dict[str, dict[str, str]] = {}  # by fingerprint, which is of the very same content
 
 
 @dataclass(frozen=True)
@@ -38,26 +47,54 @@ class Ledger:
     @classmethod
     def of(cls, here: Here, secrets: Sequence[Secret]) -> Ledger:
         """The ledger of some secrets; the key of its fingerprints is made with the first."""
+        coded = [one for one in secrets if one.kind in ("mapping", "grading")]
         with here.reading() as db:
-            key = get(db, here.keyring, *_KEY)
-        if key is None:
+            key, known = get(db, here.keyring, *_KEY), set(kept(db, here.keyring))
+        names = {} if key is None else {one.column: _fingerprint(key, one.reveal()) for one in coded}
+        if key is None or not all(f"{_TABLE}/{name}" in known for name in names.values()):
             with here.writing() as db:
+                SecretRows(db).lock()  # two at once make one key, and so one ledger
                 key = get(db, here.keyring, *_KEY)
                 if key is None:
                     key = random.token_bytes(32)
                     put(db, here.keyring, *_KEY, key)
-        return cls({one.column: _fingerprint(key, one) for one in secrets if one.kind in ("mapping", "grading")})
+                names = {one.column: _fingerprint(key, one.reveal()) for one in coded}
+                for one in coded:
+                    table = json.dumps(_pieces_of(key, one)).encode()
+                    put(db, here.keyring, _TABLE, names[one.column], table)
+        return cls(names)
 
     def read(self, db: Db, keyring: ServerKeyring) -> dict[str, Known]:
         """What each researcher knows, by their identifiers."""
         found: dict[str, Known] = {}
-        kept = strongroom(db, keyring).names()
-        for column, name in self.names.items():
-            start = f"{_KNOWN}/{name}/"
-            for user in (one.removeprefix(start) for one in kept if one.startswith(start)):
-                codes = json.loads(get(db, keyring, _KNOWN, f"{name}/{user}") or b"[]")
-                found[user] = found.get(user, NOTHING) | Known.of((column, code) for code in codes)
+        names = kept(db, keyring)
+        tables = _tables(db, keyring, names)
+        for column, own in self.names.items():
+            for name, table in tables.items():
+                common = _in_common(tables[own], table, tables.values())
+                start = f"{_KNOWN}/{name}/"
+                for user in (one.removeprefix(start) for one in names if common and one.startswith(start)):
+                    codes = json.loads(get(db, keyring, _KNOWN, f"{name}/{user}") or b"[]")
+                    same = Known.of((column, code) for code in codes if _piece(code, common))
+                    found[user] = found.get(user, NOTHING) | same
         return found
+
+    def common(self, db: Db, keyring: ServerKeyring, other: Ledger) -> dict[str, set[str]]:
+        """Pieces that columns share with those of another ledger."""
+        tables = _tables(db, keyring, kept(db, keyring))
+        found = {
+            column: _in_common(tables[own], tables[other.names[column]], tables.values())
+            for column, own in self.names.items() if column in other.names
+        }  # fmt: skip
+        return {column: pieces for column, pieces in found.items() if pieces}
+
+    @staticmethod
+    def shared(known: Known, common: Mapping[str, set[str]]) -> Known:
+        """Those of some codes that are among common pieces."""
+        return Known.of(
+            (column, code) for column, pieces in common.items() for code in known.in_column(column)
+            if _piece(code, pieces)
+        )  # fmt: skip
 
     def add(self, db: Db, keyring: ServerKeyring, user: str, new: Known) -> None:
         """Write down what somebody is told."""
@@ -75,6 +112,45 @@ def everyone(known: Mapping[str, Known]) -> Known:
     return found
 
 
-def _fingerprint(key: bytes, secret: Secret) -> str:
-    content = json.dumps(secret.reveal(), sort_keys=True).encode()
-    return hmac.digest(key, content, hashlib.sha256).hex()[:32]
+def _tables(db: Db, keyring: ServerKeyring, names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """The pieces of every mapping and grading: a digest of what each code, or name of a category, stands for."""
+    found = [one.removeprefix(f"{_TABLE}/") for one in names if one.startswith(f"{_TABLE}/")]
+    for name in found:
+        if name not in _pieces:
+            _pieces[name] = json.loads(get(db, keyring, _TABLE, name) or b"{}")
+    return {name: _pieces[name] for name in found}
+
+
+def _pieces_of(key: bytes, secret: Secret) -> dict[str, str]:
+    plain = secret.reveal()
+    about = [plain["column"], plain["kind"]]
+    if secret.kind == "mapping":
+        return {code: _fingerprint(key, [*about, value, code]) for value, code in plain["mapping"].items()}
+    about += [plain[one] for one in ("rule", "decimals", "type")]
+    pairs = zip(plain["names"], plain["bounds"], strict=True)
+    return {str(name): _fingerprint(key, [*about, name, bounds]) for name, bounds in pairs}
+
+
+def _in_common(mine: _Table, other: _Table, among: Iterable[_Table]) -> set[str]:
+    """Pieces that two tables share, none where that may be a coincidence.
+
+    It is none where one has all of the other, where they share many, where all names that both have stand for the same,
+    and where both have all of a third: then they are extensions of it, by whatever codes.
+    """
+    same = mine.items() & other.items()
+    pieces, least = {piece for piece, _ in same}, min(len(mine), len(other))
+    many = 2 if pieces == mine.keys() & other.keys() else _MANY
+    meant = len(same) == least or (2 * len(same) >= least and len(same) >= many)
+    return pieces if meant or any(len(each) > 1 and each.items() <= same for each in among) else set()
+
+
+def _piece(code: float | str, common: set[str]) -> bool:
+    """Whether a code stands for the same in both; the maximum of a category may have the number behind its name."""
+    if isinstance(code, str):
+        return code in common
+    name = math.floor(code + 1e-9)
+    return str(name) in common or (abs(code - name) <= 1e-9 and str(name - 1) in common)
+
+
+def _fingerprint(key: bytes, content: Any) -> str:
+    return hmac.digest(key, json.dumps(content, sort_keys=True).encode(), hashlib.sha256).hex()[:32]

@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections import OrderedDict
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from threading import Lock
 from typing import Any
@@ -18,24 +19,28 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session as Db
 
 from shoal.errors import InputError, ShoalError
-from shoal.pseudonyms.secrets import Secret, restore
+from shoal.pseudonyms.secrets import Secret
 from shoal.vault.leaks import NOTHING, Known
 from shoal.vault.protocol.answering import Answer, answer
-from shoal.vault.protocol.asking import ANSWERED, REFUSED, WAITING, Examined, Policy, examine
+from shoal.vault.protocol.asking import ANSWERED, REFUSED, WAITING, Budget, Examined, Policy, examine
 from shoal.vault.protocol.checking import Counter
 from shoal.vault.protocol.folder import counter_of
 from shoal.vault.protocol.reading import Submission
 from shoal.web.context import Here
-from shoal.web.errors import conflict, refusal
-from shoal.web.jobs.keeping import private_of
+from shoal.web.errors import Outdated, Refused, conflict, refusal
 from shoal.web.keys import ServerKeyring, get, put
+from shoal.web.permissions import Principal, allow
 from shoal.web.projects.releases import folder_of_release
 from shoal.web.settings import Settings
 from shoal.web.store.base import now
 from shoal.web.store.people import User
 from shoal.web.store.trusted import Leak, Question
 from shoal.web.store.work import Release
+from shoal.web.things import load_named
 from shoal.web.trust.ledger import Ledger, everyone
+from shoal.web.trust.limits import LIMIT, next_number, note
+from shoal.web.trust.lineage import Relative, all_releases, kept_secrets, relatives, tally_of
+from shoal.web.trust.rows import SecretRows
 
 _POLICY, _QUESTION = "policy", "question"
 _KEPT = 2  # released tables in memory
@@ -65,22 +70,36 @@ class Told:
 
 def ask(here: Here, release: Release, given: Submission) -> str:
     """Put a question; its identifier."""
+    here.counted("jobs")  # one that cannot be read takes time as well, and is kept nowhere
+    try:
+        return _asked(here, release, given)
+    except Refused as error:
+        if error.code == LIMIT:
+            note(here, release, error)
+        raise
+
+
+def _asked(here: Here, release: Release, given: Submission) -> str:
     secrets = secrets_of(here, release)
     counter, ledger = table_of(release, secrets, here.settings), Ledger.of(here, secrets)
     for _ in range(_TRIES):
+        seen = _look(here, release, ledger)
         with here.reading() as db:
-            before = ledger.read(db, here.keyring)
-            policy = policy_of(db, here.keyring, release.id, here.settings)
-        found = _examined(given, counter, policy, before, here.me.id)
+            next_number(db, here.me.id, release.id, seen.policy)
+        found = _examined(here, given, counter, seen, here.me.id)
         made = answer(found, secrets) if found.state == ANSWERED else None
         with here.writing() as db:
-            if ledger.read(db, here.keyring) != before:
+            SecretRows(db).lock()  # what is compared below stays so until it is written
+            here.still(db, "question.ask")
+            if seen.again(here, db) != seen:
                 continue  # somebody was answered meanwhile: decide again
+            number = next_number(db, here.me.id, release.id, seen.policy)
             row = Question(release=release.id, user=here.me.id, form=given.form, text=b"", state=found.state)
             db.add(row)
             db.flush()
             row.text = _seal(here, f"{row.id}/text", asdict(given))
-            here.log(db, "question", question=row.id, release=release.id, sha256=_digest(given), **_counts(found))
+            facts = {"question": row.id, "release": release.id, "number": number, "sha256": _digest(given)}
+            here.log(db, "question", **facts, **_counts(found))
             _settle(here, db, row, found, made, ledger)
             return row.id
     raise conflict("Other questions about this release are being answered: try again.")
@@ -88,25 +107,56 @@ def ask(here: Here, release: Release, given: Submission) -> str:
 
 def decide(here: Here, question: Question, *, allowed: bool) -> None:
     """Answer or refuse a question that waits, as the custodian says; budgets hold all the same."""
+    if not allowed:
+        _turned_down(here, question)
+        return
     with here.reading() as db:
         release = db.get_one(Release, question.release)
-        policy = policy_of(db, here.keyring, release.id, here.settings)
     secrets = secrets_of(here, release)
-    ledger = Ledger.of(here, secrets)
-    with here.reading() as db:
-        before = ledger.read(db, here.keyring)
+    counter, ledger = table_of(release, secrets, here.settings), Ledger.of(here, secrets)
     given = Submission(**json.loads(here.keyring.unseal(_QUESTION, f"{question.id}/text", question.text)))
-    found = _examined(given, table_of(release, secrets, here.settings), replace(policy, automatic=True, waiting=1.0),
-                      before, question.user)  # fmt: skip
-    if not allowed:
-        found = replace(found, state=REFUSED, gained=NOTHING)
+    seen = _look(here, release, ledger)
+    found = _examined(here, given, counter, seen, question.user, approved=True)
     made = answer(found, secrets) if found.state == ANSWERED else None
     with here.writing() as db:
-        row = db.get_one(Question, question.id)
-        if row.state != WAITING or ledger.read(db, here.keyring) != before:
-            raise conflict("The question was decided meanwhile, or another one was: look again.")
+        row = _waiting(here, db, question.id)
+        _refuse_gone(db, row)
+        if seen.again(here, db) != seen:  # what the custodian has allowed was said of what was known before
+            raise conflict("Another question was answered meanwhile: look again.")
         row.state, row.decided_by = found.state, here.me.id
         _settle(here, db, row, found, made, ledger)
+
+
+def _turned_down(here: Here, question: Question) -> None:
+    """Refuse a question as it is: for that, neither its release nor what anybody was told has to be read."""
+    counts = {}
+    with suppress(ShoalError):  # one that cannot be opened any more is refused like every other
+        opened = here.keyring.unseal(_QUESTION, f"{question.id}/checked", question.checked or b"")
+        named = {"accepted": "statements", "refused": "refused", "unread": "left"}
+        counts = {name: len(json.loads(opened)[part]) for name, part in named.items()}
+    with here.writing() as db:
+        row = _waiting(here, db, question.id)
+        row.state, row.decided_by, row.decided = REFUSED, here.me.id, now()
+        here.log(db, "refusal", question=row.id, release=row.release, **counts)
+
+
+def _waiting(here: Here, db: Db, question: str) -> Question:
+    """A question that still waits, and that nobody else decides in this moment."""
+    SecretRows(db).lock()
+    here.still(db, "question.decide")
+    row = db.get_one(Question, question)
+    if row.state != WAITING:
+        raise conflict("The question was decided meanwhile: look again.")
+    return row
+
+
+def _refuse_gone(db: Db, question: Question) -> None:
+    """Tell nothing to somebody who could not ask for it any more."""
+    user = db.get_one(User, question.user)
+    _, things = load_named(db, {"release": question.release})
+    asker = Principal(id=user.id, name=user.name, role=user.role)
+    if not user.active or not all(allow(asker, "question.ask", thing) for thing in things):
+        raise conflict("Whoever asked has lost the account or the release: refuse the question, or grant it again.")
 
 
 def told(here: Here, question: Question) -> Told:
@@ -137,9 +187,7 @@ def listed(db: Db, *, user: str | None = None, release: str | None = None) -> li
 
 def secrets_of(here: Here, release: Release) -> list[Secret]:
     """What undoes a release; an error where it has nothing."""
-    with here.reading() as db:
-        plain = private_of(db, here.keyring, release.id, "secrets")
-    found = [] if plain is None else [restore(one) for one in json.loads(plain)]
+    found = kept_secrets(here, release)
     if not any(one.kind in ("mapping", "grading") for one in found):
         raise refusal(InputError("This release has no codes that could be turned back: there is nothing to interpret."))
     return found
@@ -152,7 +200,10 @@ def table_of(release: Release, secrets: Iterable[Secret], settings: Settings) ->
         if key in _tables:
             _tables.move_to_end(key)
             return _tables[key]
-    made = counter_of(folder_of_release(release, settings), list(secrets))
+    try:
+        made = counter_of(folder_of_release(release, settings), list(secrets))
+    except (InputError, OSError):  # which would tell where the server keeps it
+        raise conflict("The files of this release cannot be read: tell whoever runs the server.") from None
     with _lock:
         _tables[key] = made
         while len(_tables) > _KEPT:
@@ -166,16 +217,67 @@ def policy_of(db: Db, keyring: ServerKeyring, release: str, settings: Settings) 
     return Policy(minimum=settings.minimum_count) if plain is None else Policy.of_plain(json.loads(plain))
 
 
-def set_policy(here: Here, release: Release, policy: Policy) -> None:
-    """Answer by other limits from now on."""
+def base_of(policy: Policy) -> str:
+    """What other limits are made from: sent with them, it tells whether somebody else set some meanwhile."""
+    return hashlib.sha256(json.dumps(policy.plain(), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def set_policy(here: Here, release: Release, policy: Policy, base: str) -> None:
+    """Answer by other limits from now on, which somebody has set who saw those of ``base``."""
+    keyring = here.keyring
     with here.writing() as db:
-        put(db, here.keyring, _POLICY, release.id, json.dumps(policy.plain()).encode(), release=release.id)
+        SecretRows(db).lock()  # what is compared below stays so until it is written
+        if base_of(policy_of(db, keyring, release.id, here.settings)) != base:
+            raise Outdated("Somebody set other limits meanwhile, which are shown here: look, then set yours again.")
+        put(db, keyring, _POLICY, release.id, json.dumps(policy.plain()).encode(), release=release.id)
         here.log(db, "policy", release=release.id, **policy.plain())
 
 
-def _examined(given: Submission, counter: Counter, policy: Policy, known: dict[str, Known], user: str) -> Examined:
+@dataclass(frozen=True)
+class _Seen:
+    """What a decision goes by: who knows what of a release and of its relatives, and their limits."""
+
+    about: list[tuple[str, Ledger]]
+    relatives: list[Relative]
+    releases: int
+    known: list[dict[str, Known]]
+    policies: list[Policy]
+
+    @property
+    def policy(self) -> Policy:
+        """Of the release itself."""
+        return self.policies[0]
+
+    def again(self, here: Here, db: Db) -> _Seen:
+        """The same, as it is now."""
+        known = [ledger.read(db, here.keyring) for _, ledger in self.about]
+        policies = [policy_of(db, here.keyring, release, here.settings) for release, _ in self.about]
+        return replace(self, releases=len(all_releases(db)), known=known, policies=policies)
+
+
+def _look(here: Here, release: Release, ledger: Ledger) -> _Seen:
+    with here.reading() as db:
+        releases = all_releases(db)
+    found = relatives(here, release, ledger, releases)
+    about = [(release.id, ledger), *((one.release.id, one.ledger) for one in found)]
+    with here.reading() as db:
+        seen = _Seen(about, found, 0, [], []).again(here, db)
+    return replace(seen, releases=len(releases))
+
+
+def _examined(
+    here: Here, given: Submission, counter: Counter, seen: _Seen, user: str, *, approved: bool = False
+) -> Examined:
+    """What becomes of a question; once the custodian has approved it, nothing waits, and budgets hold all the same."""
+    policies = [replace(one, automatic=True, waiting=1.0) for one in seen.policies] if approved else seen.policies
+    mine, all_know = zip(*((known.get(user, NOTHING), everyone(known)) for known in seen.known), strict=True)
+    beside = [
+        Budget(tally=tally_of(here, one.release), policy=policies[at], mine=mine[at], everyone=all_know[at],
+               shared=one.shared, where=" of another release")
+        for at, one in enumerate(seen.relatives, start=1)
+    ]  # fmt: skip
     try:
-        return examine(given, counter, policy, mine=known.get(user, NOTHING), everyone=everyone(known))
+        return examine(given, counter, policies[0], mine=mine[0], everyone=all_know[0], beside=beside)
     except ShoalError as error:
         raise refusal(error) from None
 

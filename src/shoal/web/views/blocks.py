@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import tomlkit
@@ -30,7 +31,7 @@ class Block:
         """All of it."""
         return self.lead + self.heading + self.body
 
-    @property
+    @cached_property
     def path(self) -> tuple[str, ...]:
         """What the heading names, such as ``("columns", "age")``; empty at the top."""
         found: list[str] = []
@@ -98,29 +99,73 @@ def joined(parts: list[Block]) -> str:
     return "".join(one.text for one in parts)
 
 
-def with_section(text: str, path: tuple[str, ...], change: Callable[[Any], None]) -> str:
+Change = Callable[[Any], None]
+
+
+def with_section(text: str, path: tuple[str, ...], change: Change) -> str:
     """A recipe with a table changed, which is made where there is none; a table that is left empty goes.
 
     No path stands for what is said above all headings.
     """
-    parts = blocks(text)
-    at = next((place for place, one in enumerate(parts) if one.path == path and not one.repeated), None)
-    spread = bool(path) and any(one.path[: len(path)] == path and len(one.path) > len(path) for one in parts)
-    if at is not None and not spread:  # else what changes may stand under a heading of its own
-        made = parts[at].changed(change)
-        if not path and made.body and len(parts) > 1 and not made.body.endswith("\n\n"):
-            made = replace(made, body=f"{made.body}\n")
-        parts[at : at + 1] = [made] if not path or tomllib.loads(made.body) else []
-        return joined(parts)
-    document = tomlkit.parse(text)
-    inner: Any = document
+    return with_sections(text, {path: change})
+
+
+def with_sections(text: str, changes: Mapping[tuple[str, ...], Change]) -> str:
+    """The same for many tables, at the cost of reading the recipe once."""
+    parts, written = blocks(text), tomllib.loads(text)
+    places = {one.path: place for place, one in reversed([*enumerate(parts)]) if not one.repeated}
+    above = {one.path[:depth] for one in parts for depth in range(1, len(one.path))}
+    # What belongs to a table that stands in one line, such as columns = {}, can have no heading.
+    top = tomlkit.parse(parts[0].body)
+    lined = {key for key, value in top.items() if isinstance(value, tomlkit.items.InlineTable)}
+    fresh: list[Block] = []
+    odd: list[tuple[tuple[str, ...], Change]] = []
+    for path, change in changes.items():
+        if path in places and path not in above:  # else what changes may stand under a heading of its own
+            parts[places[path]] = _kept(parts[places[path]].changed(change), alone=len(parts) == 1)
+        elif _holds(written, path) or path[0] in lined:  # written in another way
+            odd.append((path, change))
+        else:
+            heading = f"[{'.'.join(tomlkit.key(key).as_string() for key in path)}]\n"
+            made = Block("", heading, "").changed(change)
+            fresh += [made] if tomllib.loads(made.body) else []
+    text = _with_odd(joined(parts), odd)
+    for head in dict.fromkeys(one.path[0] for one in fresh):
+        text = inserted(text, [one for one in fresh if one.path[0] == head])
+    return text
+
+
+def _kept(made: Block, alone: bool) -> Block:
+    """A block that was changed: nothing, where nothing is left in it; a blank line below what stands at the top."""
+    if made.heading:
+        return made if tomllib.loads(made.body) else Block("", "", "")
+    return replace(made, body=f"{made.body}\n") if made.body and not alone and made.body[-2:] != "\n\n" else made
+
+
+def _holds(written: Any, path: tuple[str, ...]) -> bool:
     for key in path:
-        inner = inner.get(key) if hasattr(inner, "get") else None
-    if inner is not None:  # written in another way, such as in one line
-        change(inner)
-        return tomlkit.dumps(document)
-    made = Block("", f"[{'.'.join(tomlkit.key(key).as_string() for key in path)}]\n", "").changed(change)
-    return inserted(text, made, _after(parts, path)) if tomllib.loads(made.body) else text
+        if not isinstance(written, dict) or key not in written:
+            return False
+        written = written[key]
+    return True
+
+
+def _with_odd(text: str, changes: Sequence[tuple[tuple[str, ...], Change]]) -> str:
+    """Tables changed that have no heading of their own."""
+    if not changes:
+        return text
+    document = tomlkit.parse(text)
+    for path, change in changes:
+        inner: Any = document
+        for key in path[:-1]:
+            inner = inner[key]
+        last = path[-1]
+        if last not in inner:
+            inner[last] = tomlkit.inline_table()
+        change(inner[last])
+        if isinstance(inner, tomlkit.items.InlineTable) and not inner[last]:
+            del inner[last]
+    return tomlkit.dumps(document)
 
 
 def entry(value: Any) -> Any:
@@ -143,13 +188,15 @@ def _after(parts: list[Block], path: tuple[str, ...]) -> int:
     return max(places, default=len(parts) - 1) + 1
 
 
-def inserted(text: str, block: Block, place: int | None = None) -> str:
-    """A recipe with a block more, blank lines around it."""
+def inserted(text: str, made: Sequence[Block]) -> str:
+    """A recipe with blocks more, of one first name, blank lines around each."""
+    if not made:
+        return text
     parts = blocks(text)
-    at = _after(parts, block.path) if place is None else place
+    at = _after(parts, made[0].path)
     before, behind = joined(parts[:at]), joined(parts[at:])
     gap = "" if not before or before.endswith("\n\n") else "\n" if before.endswith("\n") else "\n\n"
-    body = block.text if block.text.endswith("\n") else f"{block.text}\n"
+    body = "\n".join(one.text if one.text.endswith("\n") else f"{one.text}\n" for one in made)
     return before + gap + body + ("\n" if behind and not behind.startswith("\n") else "") + behind
 
 

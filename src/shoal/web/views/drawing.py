@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -11,6 +12,7 @@ from markupsafe import Markup
 WIDTH = 640
 _LETTER = 6.6
 _LONGEST = 26
+_FARTHEST = 1e300
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +70,7 @@ def percent(value: float) -> str:
 
 def _places(high: float) -> list[float]:
     """Round places of an axis from 0 to beyond its largest figure."""
-    if high <= 0:
+    if not 0 < high < math.inf:
         return [0.0, 1.0]
     step = 10.0 ** -12
     while True:
@@ -169,8 +171,12 @@ def columns(title: str, told: str, labels: Sequence[str], series: dict[str, Sequ
 
 
 def plane(title: str, told: str, dots: Sequence[Dot], front: Sequence[Dot], axes: tuple[str, str]) -> Markup:
-    """Points of a plane, those of the front joined; both axes begin where the points do."""
+    """Points of a plane, those of the front joined; both axes begin where the points do.
+
+    What is no number, or too large to tell distances from it, has no place.
+    """
     left, right, y0, bottom = 66.0, WIDTH - 16.0, 16.0, 300.0
+    dots, front = [one for one in dots if _has_place(one)], [one for one in front if _has_place(one)]
     xs, ys = _span([one.x for one in dots]), _span([one.y for one in dots])
 
     def at(one: Dot) -> tuple[float, float]:
@@ -200,6 +206,10 @@ def plane(title: str, told: str, dots: Sequence[Dot], front: Sequence[Dot], axes
         f"{escape(axes[1])}</text>"
     )
     return _svg(body, bottom + 48, title, told)
+
+
+def _has_place(one: Dot) -> bool:
+    return abs(one.x) < _FARTHEST and abs(one.y) < _FARTHEST
 
 
 def _span(values: Sequence[float]) -> list[float]:

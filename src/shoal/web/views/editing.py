@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
-
-import tomlkit
 
 from shoal.errors import RecipeError
 from shoal.io.recipes import parse_recipe, update_recipe
 from shoal.starting.columns import Facts
 from shoal.starting.proposing import Proposal, dressed
-from shoal.web.views.blocks import Block, blocks, entry, inserted, joined, repeated, with_section
+from shoal.web.views.blocks import Block, blocks, entry, inserted, joined, repeated, with_section, with_sections
 
 LISTED = ("identifiers", "quasi", "sensitive", "neutral", "drop", "pseudonym")
 SINGLE = ("subject", "weight", "key", "guard")
@@ -55,9 +54,8 @@ def with_roles(text: str, wanted: Mapping[str, str], facts: Mapping[str, Facts])
         for name, role in moved.items():
             _come(roles, name, role)
 
-    text = with_section(text, ("roles",), change) if moved else text
-    for name, role in moved.items():
-        text = _follow(text, name, role, facts.get(name))
+    if moved:
+        text = _brought(_left(with_section(text, ("roles",), change), moved), moved, facts)
     parse_recipe(text)
     return text
 
@@ -82,44 +80,67 @@ def _come(roles: Any, name: str, role: str) -> None:
         roles[role].append(name)
 
 
-def _follow(text: str, name: str, role: str, facts: Facts | None) -> str:
-    """What a role brings with it, and what it leaves behind."""
-    if role not in ("quasi", "sensitive"):
-        text = _forget(text, "hierarchies", name)
-    if role not in ("quasi", "sensitive", "neutral", "weight"):
-        text = _forget(text, "columns", name)
-    if role != "sensitive":
-        text = _forget(text, "policies", name)
-        mine = [place for place, one in enumerate(models_of(text)) if one.get("on") in (name, [name])]
-        for place in reversed(mine):
-            text = without_model(text, place)
-    if facts is None:
-        return text
-    proposal = dressed(Proposal(name=name, role=role, why="as you said"), facts)
-    known = tomlkit.parse(text)
-    if proposal.settings and name not in known.get("columns", {}):
-        text = _with_settings(text, name, proposal.settings)
-    if proposal.tree is not None and name not in known.get("hierarchies", {}):
-        text = with_hierarchy(text, name, proposal.tree)
-    return with_model(text, proposal.model) if proposal.model is not None and not _guarded(text, name) else text
+# What may be said of a column only while it has one of these roles.
+_SAID = {
+    "hierarchies": ("quasi", "sensitive"), "columns": ("quasi", "sensitive", "neutral", "weight"),
+    "policies": ("sensitive",),
+}  # fmt: skip
 
 
-def _forget(text: str, section: str, name: str) -> str:
-    if name not in tomlkit.parse(text).get(section, {}):
+def _left(text: str, moved: Mapping[str, str]) -> str:
+    """What new roles leave behind, of all columns at once: a recipe is long where a table is wide."""
+    for section, roles in _SAID.items():
+        text = _forget(text, section, {name for name, role in moved.items() if role not in roles})
+    gone = {name for name, role in moved.items() if role != "sensitive"}
+    listed = [one.get("on", []) for one in models_of(text)]
+    alone = [on if isinstance(on, str) else on[0] if len(on) == 1 else None for on in listed]
+    return without_models(text, [place for place, on in enumerate(alone) if on in gone])
+
+
+def _brought(text: str, moved: Mapping[str, str], facts: Mapping[str, Facts]) -> str:
+    """What new roles bring with them, where nothing was said of it."""
+    given = [(name, role) for name, role in moved.items() if name in facts]
+    made = [dressed(Proposal(name=name, role=role, why="as you said"), facts[name]) for name, role in given]
+    known = tomllib.loads(text)
+    settings = {one.name: one.settings for one in made if one.settings and one.name not in known.get("columns", {})}
+    trees = {
+        one.name: one.tree for one in made if one.tree is not None and one.name not in known.get("hierarchies", {})
+    }
+    text = _with_hierarchies(_with_settings(text, settings), trees)
+    models = models_of(text)
+    more: list[Mapping[str, Any]] = []
+    for one in made:
+        if one.model is not None and not _guarded([*models, *more], one.name):
+            more.append(one.model)
+    return _with_more(text, more)
+
+
+def _forget(text: str, section: str, names: Collection[str]) -> str:
+    """The recipe without what a section says of some columns."""
+    said = tomllib.loads(text).get(section, {})
+    if not any(name in said for name in names):
         return text
-    if any(one.path == (section, name) for one in blocks(text)):
-        return joined([one for one in blocks(text) if one.path != (section, name)])
-    return with_section(text, (section,), lambda table: table.pop(name, None))
+    parts = blocks(text)
+    own = {one.path[1] for one in parts if len(one.path) > 1 and one.path[0] == section and one.path[1] in names}
+    if own:
+        text = joined([one for one in parts if one.path[:1] != (section,) or not set(one.path[1:2]) & own])
+    inner = [name for name in names if name in said and name not in own]
+
+    def change(table: Any) -> None:
+        for name in inner:
+            table.pop(name, None)
+
+    return with_section(text, (section,), change) if inner else text
 
 
 def models_of(text: str) -> list[dict[str, Any]]:
     """Models that the recipe itself asks for, without those of its profile."""
-    return [dict(one) for one in tomlkit.parse(text).unwrap().get("models", [])]
+    return [dict(one) for one in tomllib.loads(text).get("models", [])]
 
 
-def _guarded(text: str, name: str) -> bool:
+def _guarded(models: Iterable[Mapping[str, Any]], name: str) -> bool:
     """Whether a model on values looks at a column already."""
-    valued = [one for one in models_of(text) if one.get("name") != "k"]
+    valued = [one for one in models if one.get("name") != "k"]
     return any("on" not in one or name == one["on"] or name in one["on"] for one in valued)
 
 
@@ -137,35 +158,42 @@ def with_types(text: str, wanted: Mapping[str, tuple[str, str | None]]) -> str:
         form = had[1] if form is None else form
         if had != (kind, form):
             changes[name] = {"type": kind or None, "format": form or None}
-    for name, one in changes.items():
-        text = _with_settings(text, name, one)
-    return text
+    return _with_settings(text, changes)
 
 
-def _with_settings(text: str, name: str, settings: Mapping[str, Any]) -> str:
-    def change(table: Any) -> None:
-        for key, value in settings.items():
-            if value is None:
-                table.pop(key, None)
-            else:
-                table[key] = value
+def _with_settings(text: str, wanted: Mapping[str, Mapping[str, Any]]) -> str:
+    """The recipe with other settings of some columns; None removes one."""
 
-    return with_section(text, ("columns", name), change)
+    def changing(settings: Mapping[str, Any]) -> Callable[[Any], None]:
+        def change(table: Any) -> None:
+            for key, value in settings.items():
+                if value is None:
+                    table.pop(key, None)
+                else:
+                    table[key] = value
+
+        return change
+
+    return with_sections(text, {("columns", name): changing(one) for name, one in wanted.items()})
 
 
 def with_hierarchy(text: str, name: str, tree: str | Mapping[str, Any] | None, type: str | None = None) -> str:
     """The recipe with a hierarchy for a column, by rule or as a file; None leaves two levels."""
+    text = _with_hierarchies(text, {name: tree})
+    return text if type is None else _with_settings(text, {name: {"type": type}})
 
-    def change(trees: Any) -> None:
-        if tree is None:
-            trees.pop(name, None)
-        else:
-            trees[name] = tree if isinstance(tree, str) else entry(dict(tree))
 
-    if any(one.path == ("hierarchies", name) for one in blocks(text)):
-        text = _forget(text, "hierarchies", name)
-    text = with_section(text, ("hierarchies",), change)
-    return text if type is None else _with_settings(text, name, {"type": type})
+def _with_hierarchies(text: str, trees: Mapping[str, str | Mapping[str, Any] | None]) -> str:
+    def change(table: Any) -> None:
+        for name, tree in trees.items():
+            if tree is None:
+                table.pop(name, None)
+            else:
+                table[name] = tree if isinstance(tree, str) else entry(dict(tree))
+
+    own = {one.path[1] for one in blocks(text) if len(one.path) > 1 and one.path[0] == "hierarchies"} & set(trees)
+    text = _forget(text, "hierarchies", own) if own else text
+    return with_section(text, ("hierarchies",), change) if trees else text
 
 
 def _exactly(wanted: Mapping[str, Any]) -> Callable[[Any], None]:
@@ -183,35 +211,47 @@ def _exactly(wanted: Mapping[str, Any]) -> Callable[[Any], None]:
 
 def with_model(text: str, model: Mapping[str, Any], place: int | None = None) -> str:
     """The recipe with a further model, or with another in the place of one."""
-    change = _exactly(model)
     if place is None:
-        return inserted(_with_blocks(text), Block("", "[[models]]\n", "").changed(change))
-    return _with_models(text, place, lambda one: [one.changed(change)])
+        return _with_more(text, [model])
+    text = _with_blocks(text)
+    parts, (at,) = blocks(text), _places(text, [place])
+    parts[at] = parts[at].changed(_exactly(model))
+    return joined(parts)
+
+
+def _with_more(text: str, models: Sequence[Mapping[str, Any]]) -> str:
+    made = [Block("", "[[models]]\n", "").changed(_exactly(one)) for one in models]
+    return inserted(_with_blocks(text), made) if made else text
 
 
 def without_model(text: str, place: int) -> str:
     """The recipe with a model less, and the comment above it."""
-    return _with_models(text, place, lambda one: [])
+    return without_models(text, [place])
 
 
-def _with_models(text: str, place: int, change: Callable[[Block], list[Block]]) -> str:
+def without_models(text: str, places: Sequence[int]) -> str:
+    """The recipe with some models less."""
+    if not places:
+        return text
     text = _with_blocks(text)
-    parts, places = blocks(text), repeated(text, "models")
-    if not 0 <= place < len(places):
+    gone = _places(text, places)
+    return joined([one for at, one in enumerate(blocks(text)) if at not in gone])
+
+
+def _places(text: str, wanted: Sequence[int]) -> set[int]:
+    """Which blocks some models are."""
+    places = repeated(text, "models")
+    if not all(0 <= place < len(places) for place in wanted):
         raise RecipeError("There is no such model in the recipe any more: look at the page again.")
-    at = places[place]
-    parts[at : at + 1] = change(parts[at])
-    return joined(parts)
+    return {places[place] for place in wanted}
 
 
 def _with_blocks(text: str) -> str:
     """The same where models are a block each, and not a list in one line or spread over headings of their own."""
     models, parts = models_of(text), blocks(text)
-    if len(repeated(text, "models")) != len(models):
+    if len(repeated(text, "models")) != len(models) or (not models and "models" in tomllib.loads(text)):
         text = update_recipe(text, {"models": None})
-        for one in models:
-            text = inserted(text, Block("", "[[models]]\n", "").changed(_exactly(one)))
-        return text
+        return inserted(text, [Block("", "[[models]]\n", "").changed(_exactly(one)) for one in models])
     if not any(one.path[:1] == ("models",) and len(one.path) > 1 for one in parts):
         return text
     kept = [one for one in parts if one.path[:1] != ("models",) or len(one.path) == 1]

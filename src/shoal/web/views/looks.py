@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any
+from pathlib import Path
 
 import polars as pl
 
 from shoal.errors import ShoalError
+from shoal.io.files import is_typed
 from shoal.io.recipes import Source
 from shoal.starting.columns import Facts
 from shoal.starting.drafting import Draft, drafted
 from shoal.starting.proposing import Proposal
 from shoal.starting.reading import Given, read_raw
 from shoal.web.views.place import Place
+from shoal.web.views.remembering import remembered
 
 _ROWS = 30
 
@@ -49,27 +50,27 @@ class Look:
 def look(place: Place) -> Look:
     """Look at a project's source, or remember what was seen."""
     seen = place.head
-    return _looked(*seen.stamp, seen.recipe.source.model_dump_json(), place.whole)
+    return _looked(*seen.stamp, seen.recipe.source.model_dump_json(exclude_unset=True), place.whole)
 
 
-@lru_cache(maxsize=4)
+@remembered(4)
 def _looked(path: str, changed: int, size: int, said: str, whole: bool) -> Look:
     return _made(drafted_from(path, Source.model_validate_json(said)), whole)
 
 
 def drafted_from(path: str, source: Source | None = None) -> Draft:
     """A draft of a recipe for a file, read as a recipe says where there is one."""
-    return drafted(read_raw(path, given := _given(source)), given)
+    return drafted(read_raw(path, given := _given(source, Path(path))), given)
 
 
-def _given(source: Source | None) -> Given:
+def _given(source: Source | None, path: Path) -> Given:
     if source is None:
         return Given()
-    text: dict[str, Any] = {"encoding": source.encoding, "separator": source.separator}
+    said = source.model_fields_set  # what was left open is looked for
     return Given(
         columns=source.columns, sheet=source.sheet, markers=source.missing_markers, thousands=source.thousands,
-        decimal=None if source.decimal == "." else source.decimal,
-        **{key: value for key, value in text.items() if value not in (None, "utf-8")},
+        separator=source.separator, encoding=source.encoding if "encoding" in said and not is_typed(path) else None,
+        decimal=source.decimal if "decimal" in said else None,
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from shoal.grammar import typed_value
 from shoal.models.base import Model
 from shoal.profiles import named_profile
 from shoal.web.views.editing import models_of
+from shoal.web.views.explaining import settings_told
 from shoal.web.views.place import Place
 
 # What each model means to somebody who never met the formulas.
@@ -48,12 +49,13 @@ MEANING = {
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """A parameter: what it is now, what it is by default, and whether it has to be given."""
+    """A parameter: what it is now, what it is by default, whether it has to be given, and what it means."""
 
     name: str
     value: str
     default: str
     needed: bool
+    told: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,14 +192,17 @@ def _other(name: str) -> ModelView:
 
 
 def _fields(cls: Any, given: Mapping[str, Any], hidden: tuple[str, ...] = ()) -> tuple[Field, ...]:
-    found = []
+    found, told = [], settings_told(cls)
     for one in dataclasses.fields(cls):
         if not one.init or one.name in hidden:
             continue
         made = one.default is not dataclasses.MISSING or one.default_factory is not dataclasses.MISSING
         default = one.default if one.default is not dataclasses.MISSING else None
         found.append(
-            Field(name=one.name, value=_typed(given.get(one.name)), default=_shown(default), needed=not made)
+            Field(
+                name=one.name, value=_typed(given.get(one.name)), default=_shown(default), needed=not made,
+                told=told.get(one.name, ""),
+            )
         )  # fmt: skip
     return tuple(found)
 

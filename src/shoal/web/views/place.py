@@ -9,7 +9,7 @@ from pathlib import Path
 
 from shoal.errors import InputError
 from shoal.io.recipes import Recipe, parse_recipe, update_recipe
-from shoal.web.views.beginnings import beginning
+from shoal.web.views.beginnings import beginning, refuse_large
 
 FILES = "hierarchies"
 
@@ -52,7 +52,17 @@ class Place:
             known = path.stat()
         except OSError:
             raise InputError("The data of this project are not there: upload them again.") from None
+        refuse_large(path)
         return str(path), known.st_mtime_ns, known.st_size
+
+    @property
+    def files(self) -> tuple[int, ...]:
+        """What tells that hierarchies and research values that the recipe names are the same as before."""
+        recipe = self.recipe
+        named = [one if isinstance(one, str) else one.get("path") for one in recipe.hierarchies.values()]
+        named += [] if recipe.research is None else [recipe.research.values]
+        paths = [recipe.resolve(one) for one in named if one]
+        return tuple(one.stat().st_mtime_ns if one.exists() else 0 for one in paths)  # which the reader then misses
 
 
 def file_name(column: str) -> str:

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import InputError
-from shoal.io.evidence import read_evidence
 from shoal.verify.folder import read_manifest
 from shoal.web.views.models import model_words
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseView:
-    """A release as its manifest tells it; counts of suppressed rows are its publisher's alone."""
+    """A release as its manifest tells it, which is public: counts of suppressed rows are its publisher's alone."""
 
     statement: str
     kind: str
@@ -27,11 +26,10 @@ class ReleaseView:
     acknowledged: tuple[str, ...]
     columns: tuple[tuple[str, str], ...]
     files: tuple[tuple[str, int], ...]
-    suppressed: int | None
     signed: bool
 
 
-def release_view(folder: Path, *, private: bool = True) -> ReleaseView:
+def release_view(folder: Path) -> ReleaseView:
     """What is known of a release in a folder."""
     try:
         manifest = read_manifest(folder)
@@ -45,7 +43,7 @@ def release_view(folder: Path, *, private: bool = True) -> ReleaseView:
         not_protected=tuple(manifest["not_protected"]), acknowledged=tuple(manifest["acknowledged"]),
         columns=tuple((str(one["name"]), str(one["role"])) for one in manifest["columns"]),
         files=tuple((one.name, one.stat().st_size) for one in sorted(folder.iterdir()) if one.is_file()),
-        suppressed=_suppressed(folder) if private else None, signed=folder.with_name(f"{folder.name}.sig").is_file(),
+        signed=folder.with_name(f"{folder.name}.sig").is_file(),
     )  # fmt: skip
 
 
@@ -58,10 +56,3 @@ def _verdict(one: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _number(value: Any) -> str:
     return f"{value:,.4g}" if isinstance(value, int | float) and not isinstance(value, bool) else "–"
-
-
-def _suppressed(folder: Path) -> int | None:
-    try:
-        return int(read_evidence(folder)["counts"]["suppressed"])
-    except (InputError, KeyError):
-        return None

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from shoal.reports.risk import page_data, sections
 from shoal.web.views.drawing import Bar, Dot, bars, columns, percent, plane
+from shoal.web.views.explaining import figures_told
 from shoal.web.views.models import model_words
 
 
@@ -109,6 +110,7 @@ class ExploreView:
     figures: tuple[Figure, ...]
     recommendation: str
     notes: tuple[str, ...]
+    told: tuple[tuple[str, str], ...]
 
 
 _MARKS = {"best": "recommended", "front": "on the front", "": ""}
@@ -116,13 +118,18 @@ _MARKS = {"best": "recommended", "front": "on the front", "": ""}
 
 def explore_view(found: Mapping[str, Any]) -> ExploreView:
     """What a sweep found."""
-    axes = [f"{one['name']} ({'lower' if one['better'] == 'down' else 'higher'} is better)" for one in found["axes"]]
+    axes = list(map(_axis, found["axes"]))
     points = [_point(one, found) for one in found["points"]]
     figures = [_plane(found, place) for place in range(1, len(found["axes"]))]
     return ExploreView(
         axes=tuple(axes), points=tuple(points), figures=tuple(one for one in figures if one is not None),
         recommendation=found["recommendation"], notes=tuple(found["notes"]),
+        told=figures_told([one["name"] for one in found["axes"]]),
     )  # fmt: skip
+
+
+def _axis(one: Mapping[str, Any]) -> str:
+    return f"{one['role']}: {one['name']}, {'lower' if one['better'] == 'down' else 'higher'} is better"
 
 
 def _kind(number: int, found: Mapping[str, Any]) -> str:
@@ -153,11 +160,10 @@ def _plane(found: Mapping[str, Any], place: int) -> Figure | None:
     if not dots:
         return None
     front = [dots[number] for number in found["fronts"][second["role"]] if number in dots]
-    title = f"{first['name']} against {second['name']}"
+    title = f"{first['role'].capitalize()} ({first['name']}) against {second['role']} ({second['name']})"
     told = f"{len(dots)} releases; {len(front)} of them are beaten by no other on both."
-    ways = [f"{one['name']} ({'lower' if one['better'] == 'down' else 'higher'} is better)" for one in (first, second)]
     return Figure(
-        title=title, svg=plane(title, told, list(dots.values()), front, (ways[0], ways[1])),
+        title=title, svg=plane(title, told, list(dots.values()), front, (_axis(first), _axis(second))),
         headings=("Release", first["name"], second["name"]),
         rows=tuple((one.told, f"{one.x:.4g}", f"{one.y:.4g}") for one in dots.values()),
     )  # fmt: skip
@@ -264,6 +270,7 @@ class CompareView:
     rows: tuple[tuple[int, tuple[Cell, ...]], ...]
     figures: tuple[Figure, ...]
     measures: tuple[tuple[str, str], ...]
+    told: tuple[tuple[str, str], ...]
 
 
 def compare_view(found: Mapping[str, Any]) -> CompareView:
@@ -274,6 +281,7 @@ def compare_view(found: Mapping[str, Any]) -> CompareView:
         rows=tuple((one["number"], _cells(one["before"], one["after"])) for one in found["rows"]),
         figures=tuple(_distribution(name, one) for name, one in found["distributions"].items()),
         measures=tuple((name, _number(value)) for name, value in found["measures"].items()),
+        told=figures_told(list(found["measures"])),
     )  # fmt: skip
 
 

@@ -57,8 +57,20 @@ def codes_in(message: str | None) -> list[str]:
     return [] if found is None else _CODE.findall(found[1])
 
 
-def review_view(text: str, message: str | None) -> ReviewView:
-    """What a recipe says, and what a refused run asks to be accepted."""
+def promises_the_same(one: str, other: str) -> bool:
+    """Whether two recipes differ at most in what was accepted and what a dossier states."""
+    try:
+        return _promised(one) == _promised(other)
+    except RecipeError:  # a version that an earlier Shoal could read
+        return False
+
+
+def _promised(text: str) -> dict[str, Any]:
+    return parse_recipe(text).model_dump(exclude={"acknowledge", "review"})
+
+
+def review_view(text: str, codes: Sequence[str]) -> ReviewView:
+    """What a recipe says, and what a refused run or check asks to be accepted."""
     recipe = parse_recipe(text)
     said = {} if recipe.review is None else recipe.review.stated()
     reasons = said.get("accepted", {})
@@ -66,7 +78,7 @@ def review_view(text: str, message: str | None) -> ReviewView:
     return ReviewView(
         fields=tuple(fields), signed=tuple(", ".join(one.values()) for one in said.get("sign_off", [])),
         accepted=tuple((code, reasons.get(code, "")) for code in recipe.acknowledge),
-        open_codes=tuple(code for code in codes_in(message) if code not in recipe.acknowledge),
+        open_codes=tuple(code for code in codes if code not in recipe.acknowledge),
     )  # fmt: skip
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from shoal.hierarchy.suggest import suggest
 from shoal.starting.known import Known, file_rows, recipe_columns, recipe_tree
 from shoal.web.views.editing import with_hierarchy
 from shoal.web.views.place import FILES, Place, file_name
+from shoal.web.views.remembering import remembered
 
 # Children of a node that a page lists; the file has all of them.
 LISTED = 60
@@ -121,7 +121,7 @@ def _settings(place: Place) -> str:
     return tomlkit.dumps(kept)
 
 
-@lru_cache(maxsize=12)
+@remembered(12)
 def _known(
     stamp: tuple[str, int, int], settings: str, folder: str, names: tuple[str, ...], beside: tuple[str, ...]
 ) -> dict[str, Known]:
@@ -348,15 +348,11 @@ def _bins(sizes: np.ndarray) -> tuple[tuple[str, int], ...]:
 def _cells(place: Place) -> Any:
     """Quasi-identifiers with their trees, the different combinations of them, the rows of each, and who has which."""
     place = place.head
-    recipe = place.recipe
-    named = [one if isinstance(one, str) else one.get("path") for one in recipe.hierarchies.values()]
-    paths = [recipe.resolve(one) for one in named if one]
-    files = [one.stat().st_mtime_ns if one.exists() else 0 for one in paths]  # which the reader then misses
-    bare = tomlkit.dumps({**tomlkit.parse(_settings(place)).unwrap(), "hierarchies": recipe.hierarchies})
-    return _counted_cells(place.stamp, bare, str(place.folder), tuple(files))
+    bare = tomlkit.dumps({**tomlkit.parse(_settings(place)).unwrap(), "hierarchies": place.recipe.hierarchies})
+    return _counted_cells(place.stamp, bare, str(place.folder), place.files)
 
 
-@lru_cache(maxsize=4)
+@remembered(4)
 def _counted_cells(stamp: tuple[str, int, int], text: str, folder: str, files: tuple[int, ...]) -> Any:
     from shoal.running import open_rows
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from shoal.measures.wanted import table_warnings
 from shoal.running import open_rows
 from shoal.web.views.blocks import with_section
 from shoal.web.views.place import Place
+from shoal.web.views.remembering import remembered
 
 _EXAMPLES = 3
 
@@ -53,11 +53,11 @@ class ValuesView:
 def values_view(place: Place) -> ValuesView:
     """What the recipe's levels are worth."""
     seen = place.head
-    return _valued(seen.stamp, seen.text, str(seen.folder))
+    return _valued(seen.stamp, seen.text, str(seen.folder), seen.files)
 
 
-@lru_cache(maxsize=4)
-def _valued(stamp: tuple[str, int, int], text: str, folder: str) -> ValuesView:
+@remembered(4)
+def _valued(stamp: tuple[str, int, int], text: str, folder: str, files: tuple[int, ...]) -> ValuesView:
     recipe = settled(Place(Path(folder), text).recipe)
     algorithm = make("algorithm", recipe.algorithm)
     with open_rows(recipe) as rows:

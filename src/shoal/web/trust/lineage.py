@@ -1,0 +1,117 @@
+"""Releases that were coded by the same mapping or grading: an answer about one tells of the others."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from dataclasses import dataclass
+from threading import Lock
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session as Db
+
+from shoal.errors import ShoalError
+from shoal.pseudonyms.secrets import Secret, restore
+from shoal.vault.leaks import Known
+from shoal.vault.protocol.checking import Tally
+from shoal.vault.protocol.folder import counter_of
+from shoal.web.context import Here
+from shoal.web.errors import conflict
+from shoal.web.jobs.keeping import private_of
+from shoal.web.keys import get, put
+from shoal.web.projects.releases import folder_of_release
+from shoal.web.store.work import Release
+from shoal.web.trust.ledger import Ledger
+
+_TALLY = "tally"
+_KEPT = 32  # counts of codes in memory
+_ledgers: dict[str, Ledger] = {}  # by release: names, for as many as there are
+_tallies: OrderedDict[str, Tally] = OrderedDict()
+_lock = Lock()
+
+
+@dataclass(frozen=True)
+class Relative:
+    """Another release, and which of the first one's codes stand for the same there, by column."""
+
+    release: Release
+    ledger: Ledger
+    common: dict[str, set[str]]
+
+    def shared(self, known: Known) -> Known:
+        """What is known of the first release and tells of this one."""
+        return self.ledger.shared(known, self.common)
+
+
+def all_releases(db: Db) -> list[Release]:
+    """Every release, the oldest first; none is ever taken away."""
+    return list(db.scalars(select(Release).order_by(Release.created, Release.id)))
+
+
+def relatives(here: Here, release: Release, ledger: Ledger, among: list[Release]) -> list[Relative]:
+    """Which other releases have a mapping or grading of a release, or most of one."""
+    others = [(one, ledger_of(here, one)) for one in among if one.id != release.id]
+    with here.reading() as db:
+        found = [Relative(one, other, other.common(db, here.keyring, ledger)) for one, other in others]
+    return [one for one in found if one.common]
+
+
+def kept_secrets(here: Here, release: Release) -> list[Secret]:
+    """What undoes a release; none where it has nothing."""
+    with here.reading() as db:
+        plain = private_of(db, here.keyring, release.id, "secrets")
+    return [] if plain is None else [restore(one) for one in json.loads(plain)]
+
+
+def ledger_of(here: Here, release: Release) -> Ledger:
+    """The ledger of a release, whose secrets are opened once."""
+    key = _key(here, release)
+    found = _ledgers.get(key)
+    if found is None:
+        _ledgers[key] = found = Ledger.of(here, kept_secrets(here, release))
+    return found
+
+
+def tally_of(here: Here, release: Release) -> Tally:
+    """The codes of a release, of which the last few are kept at hand."""
+    key = _key(here, release)
+    with _lock:
+        if key in _tallies:
+            _tallies.move_to_end(key)
+            return _tallies[key]
+    made = _counted(here, release)
+    with _lock:
+        _tallies[key] = made
+        while len(_tallies) > _KEPT:
+            _tallies.popitem(last=False)
+    return made
+
+
+def _counted(here: Here, release: Release) -> Tally:
+    """Counts of a release's table, which are kept with the secrets: its files may be gone when they are wanted again.
+
+    Codes that were told of another release tell of this one all the same, wherever its files are.
+    """
+    with here.reading() as db:
+        known = get(db, here.keyring, _TALLY, release.id)
+    if known is not None:
+        return Tally.of_plain(json.loads(known))
+    try:
+        made = counter_of(folder_of_release(release, here.settings), kept_secrets(here, release)).tally()
+    except (ShoalError, OSError):
+        raise conflict(_named(here, release)) from None
+    with here.writing() as db:
+        put(db, here.keyring, _TALLY, release.id, json.dumps(made.plain()).encode(), release=release.id)
+    return made
+
+
+def _named(here: Here, release: Release) -> str:
+    """Which release cannot be read, for those who may know of it."""
+    if here.may("question.decide"):
+        named = f"The release '{release.name}' ({release.id}) has the same codes, and its files cannot be read"
+        return f"{named}: put its folder back, without which nothing that answers tell of it can be counted."
+    return "Another release has the same codes, and its files cannot be read: tell whoever granted you this one."
+
+
+def _key(here: Here, release: Release) -> str:
+    return f"{here.settings.folder}/{release.id}/{release.manifest}"
