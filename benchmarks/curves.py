@@ -60,7 +60,7 @@ def _scale(low: float, high: float, start: float, end: float) -> Callable[[float
 def drawing(points: Points) -> str:
     """Both panels, and what the colours mean."""
     parts = panel(LEFT, "seconds", points, 1, (1, 10, 100, 1000))
-    parts += panel(LEFT + PANEL + 70, "peak of memory, MiB", points, 2, (250, 500, 1000, 2000, 4000))
+    parts += panel(LEFT + PANEL + 70, "peak of memory, MiB", points, 2, (250, 500, 1000, 2000, 4000, 8000))
     for at, (colour, name) in enumerate(zip(COLOURS, points, strict=False)):
         x, y = LEFT + (at % 3) * 270, BOTTOM + 62 + at // 3 * 20
         parts.append(f'<circle cx="{x}" cy="{y - 4}" r="4" fill="{colour}"/><text x="{x + 10}" y="{y}">{name}</text>')

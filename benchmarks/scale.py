@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from benchmarks import processes
 from shoal.census.generate import generate
 
 QUASI = ("age", "sex", "postcode", "region", "marital_status", "education", "occupation", "industry", "visits")
@@ -61,15 +62,15 @@ format = "parquet"
 """
 
 
-def write_rows(path: Path, millions: int) -> None:
+def write_rows(path: Path, count: int) -> None:
     """Rows drawn from a synthetic census, so that combinations repeat as they do among real people."""
     import pyarrow.parquet as pq
 
     people = generate(PEOPLE).select(*QUASI, "diagnosis").drop_nulls()
     random = np.random.default_rng(1)
     writer = None
-    for _ in range(millions):
-        rows = people[random.integers(0, people.height, PART)].to_arrow()
+    for start in range(0, count, PART):
+        rows = people[random.integers(0, people.height, min(PART, count - start))].to_arrow()
         writer = writer or pq.ParquetWriter(path, rows.schema)
         writer.write_table(rows)
     assert writer is not None
@@ -83,24 +84,27 @@ def plain(folder: Path, memory: str) -> tuple[float, float]:
     started, used = time.perf_counter(), time.process_time()
     with duckdb.connect(":memory:", config={"memory_limit": memory, "temp_directory": str(folder / "spilled")}) as base:
         rows = base.read_parquet(str(folder / "rows.parquet"))
-        rows.aggregate(f"count(*), {', '.join(QUASI)}").fetchall()
+        rows.aggregate(f"count(*), {', '.join(QUASI)}").to_arrow_table()
         rows.write_parquet(str(folder / "copy.parquet"))
     return time.perf_counter() - started, time.process_time() - used
 
 
-def released(folder: Path, recipe: str) -> tuple[float, float, float, float]:
-    """Seconds of a run, those of processor, and the peaks of its resident memory and of its scratch files in MiB."""
+def released(folder: Path, recipe: str, server: int | None) -> tuple[float, float, float, float]:
+    """Seconds of a run, those of processor, and the peaks of its resident memory and of its scratch files in MiB.
+
+    Seconds of processor are those of the database's server, too.
+    """
     path, scratch = folder / "recipe.toml", folder / "scratch"
     path.write_text(recipe, "utf-8")
     scratch.mkdir(exist_ok=True)
     program = "import sys, shoal; shoal.run(sys.argv[1])"
     started = time.perf_counter()
     process = subprocess.Popen([sys.executable, "-c", program, str(path)])
-    with watched(scratch) as sizes:
+    with watched(scratch) as sizes, processes.watched(*([] if server is None else [server])) as database:
         _, status, used = os.wait4(process.pid, 0)
     if status:
         sys.exit(f"The run failed: it ended with {os.waitstatus_to_exitcode(status)}.")
-    seconds, cpu = time.perf_counter() - started, used.ru_utime + used.ru_stime
+    seconds, cpu = time.perf_counter() - started, used.ru_utime + used.ru_stime + database.seconds
     return seconds, cpu, used.ru_maxrss / 1024, max(sizes) / 2**20
 
 
@@ -145,10 +149,10 @@ def recipe_of(source: str, key: str, *, algorithm: str, engine: str, memory: str
 
 
 @contextmanager
-def placed(folder: Path, engine: str) -> Iterator[tuple[str, str]]:
-    """The rows where an engine finds them: what a recipe says of the source, and of its key."""
+def placed(folder: Path, engine: str) -> Iterator[tuple[str, str, int | None]]:
+    """The rows where an engine finds them: what a recipe says of the source, and of its key; a server's process."""
     if engine == "duckdb":
-        yield 'path = "rows.parquet"', ""
+        yield 'path = "rows.parquet"', "", None
         return
     from tests.engines.server import binaries, running
 
@@ -158,7 +162,8 @@ def placed(folder: Path, engine: str) -> Iterator[tuple[str, str]]:
         columns = ", ".join(f"{name} {'bigint' if name in ('age', 'visits') else 'text'}" for name in QUASI)
         server.do(f"CREATE TABLE rows (row bigserial PRIMARY KEY, {columns}, diagnosis text)")
         copy_rows(server.url(), folder / "rows.parquet")
-        yield f'url = "{server.url()}"\ntable = "public.rows"', 'key = "row"'
+        process = int((server.log.parent / "postmaster.pid").read_text("utf-8").split()[0])
+        yield f'url = "{server.url()}"\ntable = "public.rows"', 'key = "row"', process
 
 
 def copy_rows(url: str, path: Path) -> None:
@@ -177,7 +182,7 @@ def copy_rows(url: str, path: Path) -> None:
 def main() -> None:
     """Print a line an algorithm."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=5, help="millions of rows")
+    parser.add_argument("--rows", type=float, default=5, help="millions of rows")
     parser.add_argument("--memory", default="2GB")
     parser.add_argument("--k", type=int, default=100)
     parser.add_argument("--algorithm", action="append")
@@ -185,19 +190,19 @@ def main() -> None:
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        write_rows(folder / "rows.parquet", asked.rows)
+        write_rows(folder / "rows.parquet", int(asked.rows * 1e6))
         base, base_cpu = plain(folder, asked.memory)
         cells = pl.scan_parquet(folder / "rows.parquet").select(pl.struct(QUASI).n_unique()).collect().item()
         print(
-            f"{asked.rows} million rows, {cells:,} combinations; GROUP BY and copy: {base:.1f} s ({base_cpu:.1f} s of "
-            "processor)", flush=True,
+            f"{asked.rows:g} million rows, {cells:,} combinations; GROUP BY and copy: {base:.1f} s ({base_cpu:.1f} s "
+            "of processor)", flush=True,
         )  # fmt: skip
-        with placed(folder, asked.engine) as (source, key):
+        with placed(folder, asked.engine) as (source, key, server):
             for algorithm in asked.algorithm or ["optimal", "mondrian"]:
                 recipe = recipe_of(
                     source, key, algorithm=algorithm, engine=asked.engine, memory=asked.memory, k=asked.k
                 )
-                seconds, cpu, peak, disk = released(folder, recipe)
+                seconds, cpu, peak, disk = released(folder, recipe, server)
                 print(
                     f"{algorithm}: {seconds:.1f} s, {seconds / base:.1f} times; {cpu:.1f} s of processor, "
                     f"{cpu / base_cpu:.1f} times; {peak:,.0f} MiB, {asked.memory} given; scratch {disk:,.0f} MiB",

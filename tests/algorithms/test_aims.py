@@ -28,6 +28,7 @@ from tests.algorithms.cluster.loukides import Loukides, problem_of
 from tests.algorithms.cluster.test_upc import blocks_of, with_policies
 from tests.algorithms.lattice.lattices import Case as Made
 from tests.algorithms.test_polish import passing, people
+from tests.conftest import many
 from tests.kernels.test_groups import grown
 from tests.table.random_tables import Case, cases
 
@@ -59,7 +60,7 @@ def drawn(data: st.DataObject) -> tuple[Case, dict[str, Any], Aim, Any, Target]:
     return case, blocks, aim, table, Target(problem_of(table, K2), aim, np.arange(case.n))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=many(10, 100))
 @given(data=st.data(), many=st.booleans())
 def test_groups_cost_loss_and_what_they_tell(data: st.DataObject, many: bool) -> None:
     case, blocks, aim, table, target = drawn(data)
@@ -85,7 +86,7 @@ def told_with(e: Exposure, g: int, rows: np.ndarray, skip: int, extra: int) -> t
     return exposed(e, wide(g), rows, wide(skip), wide(extra)), least_exposed(e, wide(g), wide(skip), wide(extra))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=many(10, 100))
 @given(data=st.data(), many=st.booleans())
 def test_a_group_tells_no_less_than_its_bound(data: st.DataObject, many: bool) -> None:
     case, blocks, aim, table, _ = drawn(data)
@@ -106,7 +107,7 @@ def test_a_group_tells_no_less_than_its_bound(data: st.DataObject, many: bool) -
             assert least <= told
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=many(10, 100))
 @given(data=st.data(), k=st.integers(2, 4))
 def test_growing_counts_what_groups_tell(data: st.DataObject, k: int) -> None:
     case, blocks, aim, table, target = drawn(data)
@@ -124,7 +125,7 @@ def test_growing_counts_what_groups_tell(data: st.DataObject, k: int) -> None:
     assert any(labels[r] == 0 for value, r in second.items() if value <= min(second) + 1e-6) or len(second) < case.n - 1
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=many(10, 100))
 @given(
     seed=st.integers(0, 10_000), n=st.integers(4, 90), zone=st.integers(1, 6), subjects=st.booleans(),
     protection=st.sampled_from(PROTECTION), weight=st.sampled_from([0.1, 0.5, 0.9, 1.0]), diverse=st.booleans(),

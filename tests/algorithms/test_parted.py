@@ -114,6 +114,16 @@ def test_groups_that_are_published_otherwise_come_from_parts_too(spec: dict[str,
     assert released.n_classes > 0.8 * held(problem, method.run(problem)).n_classes
 
 
+def test_a_method_whose_time_grows_with_the_square_of_rows_has_small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shoal.algorithms.links.microaggregation._PART", 100)
+    method, problem = make("algorithm", {"name": "microaggregation"}), asked(table(900), [{"name": "k", "k": 5}])
+    assert grouped_in_parts(method, problem, Parted(problem.rows), 800).notes["parts"] > 8
+    whole = grouped_in_parts(method, problem, Parted(problem.rows), 900)  # memory holds all of them
+    assert "parts" not in whole.notes
+    large = asked(table(900), [{"name": "k", "k": 150}])
+    assert held(large, grouped_in_parts(method, large, Parted(large.rows), 800)).n_suppressed == 0
+
+
 @pytest.mark.parametrize("most", [40, 130, 250])
 @pytest.mark.parametrize("on", ["ill", ["ill", "ward"]])
 def test_values_that_are_just_not_too_common_are_so_in_every_share(most: int, on: object) -> None:
@@ -178,7 +188,7 @@ def test_a_frequency_table_that_does_not_fit_is_said_to_need_so_much(
     monkeypatch.setattr("shoal.engines.stored.StoredRows.most_cells", lambda rows, memory: 20)
     code, sentence, _ = outcome(recipe, "duckdb")
     assert code == 2
-    assert "combinations need 0.0GB" in sentence
+    assert "combinations need, with the values in them, 0.0GB" in sentence
 
 
 @pytest.mark.parametrize("algorithm", ["k-members", "mondrian"])

@@ -16,7 +16,7 @@ import shoal
 from shoal.errors import ParameterError, RecipeError, SchemaError
 from shoal.io.recipes import parse_recipe
 from shoal.running import verify_release
-from shoal.streaming.recipes import refuse_unserved
+from shoal.streaming.unserved import refuse_unserved
 from shoal.verify.recheck import recheck
 
 NAMES = ["age", "sex", "zip", "job"]

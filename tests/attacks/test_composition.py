@@ -14,7 +14,9 @@ from shoal.attacks.run import attack, make_case
 from shoal.attacks.views import public_view
 from shoal.table.keys import Keys
 from tests.attacks.cases import INTERVAL, TEXT, attacked, case_of, figures, manifest
+from tests.conftest import many
 
+SEEDS = many(40, 100)
 AGE: dict[str, Any] = {"age": INTERVAL}
 
 
@@ -65,7 +67,7 @@ def test_intersection_needs_another_release() -> None:
 
 def test_no_false_alarm_of_intersections_about_other_people() -> None:
     covered = 0
-    for seed in range(100):
+    for seed in range(SEEDS):
         rng = np.random.default_rng(seed)
         ages, values = rng.integers(0, 100, 300), rng.choice(list("abcdef"), 300)
         first = {"age": [f"[{age // 4 * 4},{age // 4 * 4 + 3}]" for age in ages], "s": values}
@@ -74,7 +76,7 @@ def test_no_false_alarm_of_intersections_about_other_people() -> None:
         one = made["intersection:s"]
         assert one.baseline is not None
         covered += one.low <= one.baseline <= one.high
-    assert covered >= 90
+    assert covered >= 0.9 * SEEDS
 
 
 def test_descriptions_that_fit_one_person() -> None:
@@ -95,7 +97,7 @@ def test_singling_out_where_nothing_is_alone() -> None:
 
 def test_no_false_alarm_of_descriptions_of_other_people() -> None:
     covered = 0
-    for seed in range(100):
+    for seed in range(SEEDS):
         rng = np.random.default_rng(seed)
         ages, values = rng.integers(0, 200, 400), rng.choice(list("abcdef"), 400)
         released = {"age": [f"[{age // 4 * 4},{age // 4 * 4 + 3}]" for age in ages], "s": values}
@@ -103,14 +105,14 @@ def test_no_false_alarm_of_descriptions_of_other_people() -> None:
         one = figures(attacked(case, "singling-out"))["singling-out:s"]
         assert one.baseline is not None
         covered += one.low <= one.baseline <= one.high
-    assert covered >= 90
+    assert covered >= 0.9 * SEEDS
 
 
 @pytest.mark.parametrize("share", [0.01, 0.05, 0.2])
 def test_planted_descriptions_are_found(share: float) -> None:
     """Classes of ten in which each value occurs twice, but for some records with a value of their own."""
     found = 0
-    for seed in range(100):
+    for seed in range(SEEDS):
         rng = np.random.default_rng(seed)
         values = np.tile(np.repeat(list("abcde"), 2), 100).astype("U4")
         rare = rng.choice(1000, round(share * 1000), replace=False)
@@ -119,7 +121,7 @@ def test_planted_descriptions_are_found(share: float) -> None:
         released = {"age": [f"[{age},{age + 9}]" for age in ages], "s": values}
         case = case_of(released, AGE, against={"age": ages, "s": values}, seed=seed)
         found += figures(attacked(case, "singling-out"))["singling-out:s"].beats
-    assert found >= 95
+    assert found >= 0.95 * SEEDS
 
 
 def test_a_gated_release_is_attacked_with_its_input() -> None:

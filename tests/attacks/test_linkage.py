@@ -16,6 +16,7 @@ from shoal.attacks.views import identified_people, people_frame, release_view
 from shoal.errors import InfeasibleError, InputError, RefusalError
 from shoal.measures.intervals import wilson
 from tests.attacks.cases import INTERVAL, LABEL, SET, TEXT, attacked, case_of, covers, figures
+from tests.conftest import many
 from tests.strategies import frames
 
 TREE = [["cat", "pet", "*"], ["dog", "pet", "*"], ["cow", "farm", "*"], ["pig", "farm", "*"], ["emu", "emu", "*"]]
@@ -132,7 +133,7 @@ def test_records_that_stand_alone_are_found(share: float) -> None:
         assert unique.beats
 
 
-@settings(max_examples=25)
+@settings(max_examples=many(10, 100))
 @given(frames(max_rows=40, people=False), st.integers(2, 4), st.sampled_from(["mondrian", "k-members"]))
 def test_gated_releases_keep_the_attacker_within_their_promises(drawn: Any, k: int, algorithm: str) -> None:
     frame, roles = drawn

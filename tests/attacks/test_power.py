@@ -17,12 +17,13 @@ from shoal.attacks.run import make_case
 from shoal.attacks.views import public_view
 from shoal.table.keys import Keys
 from tests.attacks.cases import INTERVAL, NUMBER, TEXT, attacked, case_of, figures, manifest
+from tests.conftest import many
 
 SIZE = 12
 LEAVES = np.array([node + leaf for node in "vwxyz" for leaf in "12"])
 TREED = {**TEXT, "hierarchy": [[leaf, leaf[0], "*"] for leaf in LEAVES.tolist()]}
 SHARES = [0.01, 0.05, 0.2]
-SEEDS = 40
+SEEDS = many(20, 40)
 
 
 def test_sure_guesses_by_hand() -> None:
@@ -105,6 +106,7 @@ def found_by(figure: str, seed: int, share: float) -> AttackFigure:
     return figures(attacked(case, attack))[figure]
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("figure", PLANTED)
 def test_planted_leaks_are_found(figure: str, share: float) -> None:

@@ -73,6 +73,33 @@ def test_parts_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert attack.relinking(table, bucketed, table.columns["s"]) == whole
 
 
+def test_many_values_are_counted_as_few_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    table = table_of({"q": rng.integers(0, 9, 300), "r": rng.choice(list("uvw"), 300), "s": rng.integers(0, 150, 300)})
+    bucketed = Bucketed(ids=rng.integers(0, 60, 300).astype(np.int32), groups=60)
+    few = attack.relinking(table, bucketed, table.columns["s"], rounds=1)
+    for pairs in (1 << 22, 50):
+        monkeypatch.setattr(attack, "_PAIRS", pairs)
+        monkeypatch.setattr(attack, "_DENSE", 0)
+        many = attack.relinking(table, bucketed, table.columns["s"], rounds=1)
+        assert (many.value, many.control) == pytest.approx((few.value, few.control), abs=1e-12)
+
+
+def test_of_many_records_and_values_the_control_looks_at_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    table = table_of({"q": rng.integers(0, 4, 900), "s": rng.choice(["a", "b", "c"], 900, p=[0.7, 0.2, 0.1])})
+    bucketed = Bucketed(ids=np.arange(900, dtype=np.int32) // 3, groups=300)
+    every = attack.relinking(table, bucketed, table.columns["s"])
+    monkeypatch.setattr(attack, "_CONTROLS", 600)
+    monkeypatch.setattr(attack, "_FEWEST", 100)
+    some = attack.relinking(table, bucketed, table.columns["s"])
+    assert (some.value, some.baseline) == (every.value, every.baseline)
+    assert some.control != every.control
+    low, high = some.control_interval
+    assert low < every.control < high
+    assert high - low > 1.5 * (every.control_interval[1] - every.control_interval[0])
+
+
 def test_what_goes_together_is_linked_again() -> None:
     """Where the quasi-identifier determines the value, four of twelve values a group protect nobody."""
     rng = np.random.default_rng(2)

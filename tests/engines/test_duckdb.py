@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import stat
 import sys
 from pathlib import Path
+from threading import Timer
 
+import numpy as np
 import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 import shoal
-from shoal.cli.main import app
+from shoal.cli.main import app, execute
+from shoal.engines.duckdb import DuckDatabase
 from shoal.engines.scratch import clear, scratch
 from shoal.engines.stored import StoredRows
 from shoal.errors import InputError, ParameterError, RefusalError
@@ -46,22 +50,17 @@ def test_generated_tables_give_the_same_files_or_the_same_sentence(seed: int, tm
 
 
 def test_most_of_them_are_released(tmp_path: Path) -> None:
-    cases = every_method(0)[:6]
-    assert sum(outcome(make(seed).write(tmp_path / str(seed)), "duckdb")[0] == 0 for seed in cases) >= 3
+    cases = every_method(0)[:4]
+    assert sum(outcome(make(seed).write(tmp_path / str(seed)), "duckdb")[0] == 0 for seed in cases) >= 2
 
 
 @pytest.mark.parametrize(
     "changed",
     [
-        {},
-        {"missing": "drop"},
-        {"suppressed": "star"},
+        {"missing": "drop", "suppressed": "star"},
         {"subject": 'subject = "person"'},
-        {"subject": 'subject = "person"', "missing": "drop"},
         {"algorithm": "top-down-subtree"},
-        {"algorithm": "mondrian"},
-        {"algorithm": "mondrian", "subject": 'subject = "person"'},
-        {"algorithm": "auto"},
+        {"algorithm": "mondrian", "subject": 'subject = "person"', "missing": "drop"},
         {"algorithm": "auto", "subject": 'subject = "person"'},
         {"algorithm": "optimal", "subject": "subject = 'person'\n[weights]\nage = 3.0\nsex = 1.0\nregion = 1.0"},
         {"algorithm": "k-members", "subject": "subject = 'person'\n[weights]\nage = 3.0\nsex = 1.0\nregion = 1.0"},
@@ -250,6 +249,23 @@ def test_scratch_is_private_and_cleared_after_a_kill(tmp_path: Path) -> None:
     with scratch(tmp_path):
         assert len(list(tmp_path.iterdir())) == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_while_rows_are_counted_is_an_interrupt_and_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = DuckDatabase.ask
+
+    def pressed(database: DuckDatabase, query: str) -> dict[str, np.ndarray]:
+        Timer(0.2, os.kill, [os.getpid(), signal.SIGINT]).start()
+        while True:
+            asked(database, "SELECT sum(hash(a.range, b.range) % 3)::BIGINT AS n FROM range(200000) a, range(1000) b")
+
+    monkeypatch.setattr(DuckDatabase, "ask", pressed)
+    recipe = census(tmp_path)
+    recipe.write_text(f'{recipe.read_text()}\n[engine]\nname = "duckdb"\n', encoding="utf-8")
+    assert execute(["run", str(recipe)]) == 130
+    assert {path.name for path in tmp_path.iterdir()} == {"people.csv", "recipe.toml"}
 
 
 @pytest.mark.parametrize(

@@ -150,3 +150,24 @@ def test_a_method_of_single_rows_says_that_it_needs_them_in_memory(
     judge = Judge([make("model", {"name": "k", "k": 2})], whole_reference(rows, []))
     with pytest.raises(ParameterError, match=said):
         make("algorithm", spec).run(Problem(rows=rows, judge=judge, keys=Keys.from_seed(1)))
+
+
+@pytest.mark.parametrize(("sensitive", "asked"), [(["s"], 0), (["s", "x"], 2)])
+def test_classes_are_split_only_where_something_is_told_of_it(
+    sensitive: list[str], asked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Splitting takes a pass over all rows; by the attribute that a model is about it tells nothing."""
+    frame = pl.DataFrame({"q": ["a"] * 4, "s": ["u", "v"] * 2, "x": ["1", "2", "3", "4"]})
+    table = read(frame.select("q", *sensitive), quasi=["q"], sensitive=sensitive)
+    case = Case(table, [{"name": "k", "k": 2}, *({"name": "distinct-l", "l": 2, "on": name} for name in sensitive)])
+    found = released_by(MemoryEngine().open(case.table), case, {"name": "none"}, 0.0)
+    assert not isinstance(found, str)
+    splits = []
+    plain = type(found[0].rows).stats
+    monkeypatch.setattr(
+        type(found[0].rows), "stats",
+        lambda rows, classes, wanted: (splits.append(classes), plain(rows, classes, wanted))[1],
+    )  # fmt: skip
+    told = split_verdicts(*found)
+    assert sum(isinstance(one, Split) for one in splits) == asked
+    assert [one["known"] for one in told] == [name for name in sensitive if asked]

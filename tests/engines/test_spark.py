@@ -10,10 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 
 import shoal
 import shoal.spark
+from shoal.engines.cluster import collected
+from shoal.engines.filed import Coder, Coding, files_of
+from shoal.engines.views import rows_in
 from shoal.errors import InputError, RecipeError
 from tests.engines.alike import keyed, outcome
 from tests.engines.test_duckdb import census
@@ -102,6 +106,7 @@ def test_every_method_that_it_serves_gives_the_same_files(name: str, tmp_path: P
     assert found == outcome(recipe, "memory")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("seed", CASES)
 def test_generated_tables_do_too_or_give_the_same_sentence(seed: int, tmp_path: Path, spark: Any) -> None:
     recipe = keyed(make(seed).write(tmp_path), tmp_path / "source.csv")
@@ -135,17 +140,22 @@ VISITS: dict[str, Any] = {
 
 
 def test_a_dataframe_goes_in_and_out_and_only_counts_come_to_the_driver(
-    spark: Any, tmp_path: Path, brought: list[tuple[int, list[str]]]
+    spark: Any, tmp_path: Path, brought: list[tuple[int, list[str]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = visits()
+    monkeypatch.setattr("shoal.engines.filed._RUN", 500)  # rows of a run, so that there are several runs and buckets
+    monkeypatch.setattr("shoal.engines.counted.PAIRS", 150)  # fewer than cells have costs, and more than illnesses
+    monkeypatch.setattr("shoal.table.classmap._ROWS", 1000)
+    rows, recipe = visits(), {**VISITS, "roles": {**VISITS["roles"], "sensitive": ["cost", "ill.ness"]}}
     frame = spark.createDataFrame(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
-    with shoal.spark.anonymize(frame, VISITS, scratch=tmp_path) as release:
-        assert max(count for count, _ in brought) <= 600  # cells by values; rows are 3,000
+    with shoal.spark.anonymize(frame, recipe, scratch=tmp_path) as release:
+        pairs = [count for count, names in brought if {"k0", "v0"} <= set(names)]
+        assert pairs == [40, 91, 91, 91, 7]  # of cell and illness, and of cell and cost, which come in pieces
+        assert max(count for count, _ in brought) <= 600  # rows are 3,000
         release.frame.write.parquet((tmp_path / "public").as_uri())
         assert release.evidence["counts"]["dropped"] == rows["ill.ness"].null_count()
     assert [path.name for path in tmp_path.iterdir()] == ["public"]
     table = shoal.read(
-        rows, **VISITS["roles"], missing="drop", hierarchies=VISITS["hierarchies"], name="frame"
+        rows, **recipe["roles"], missing="drop", hierarchies=VISITS["hierarchies"], name="frame"
     )
     models = [shoal.KAnonymity(k=40), shoal.DistinctL(l=3, on="ill.ness")]
     memory = shoal.anonymize(
@@ -157,9 +167,25 @@ def test_a_dataframe_goes_in_and_out_and_only_counts_come_to_the_driver(
     assert [verdict.holds for verdict in release.verdict] == [True, True]
 
 
+def test_a_run_of_few_rows_has_files_without_any(spark: Any, tmp_path: Path) -> None:
+    coding = Coding(
+        coder=Coder(values={}, codes={}, spelled=[], places={}), read=tmp_path, folder=tmp_path, runs=[["0-0", "0-1"]],
+        starts=[7], bits=4, task=lambda: (0, 1),
+    )  # fmt: skip
+    pl.DataFrame().write_ipc(tmp_path / "0")
+    for at in (0, 1):
+        pl.DataFrame({"b": [at, at + 1], "o0": ["x", "y"]}).write_ipc(tmp_path / f"0-{at}")
+    (told,) = coding(iter([pl.DataFrame({"id": [0]})]))
+    files = files_of(tmp_path / told["name"].item(), 4)
+    assert [pq.ParquetFile(path).num_row_groups for path in files] == [0, 0, 1, 0]
+    found = collected(rows_in(spark, files)).sort("r")
+    assert found["r"].to_list() == [7, 8, 9, 10]
+    assert found["o0"].to_list() == ["x", "y", "x", "y"]
+
+
 def test_one_function_brings_anything_to_the_driver() -> None:
-    used = []
-    for name in (*(f"engines/{one}.py" for one in ("spark", "views", "spread", "cluster")), "streaming/spark.py"):
+    used, files = [], ("spark", "views", "spread", "filed", "cluster")
+    for name in (*(f"engines/{one}.py" for one in files), "streaming/spark.py"):
         for node in ast.walk(ast.parse((SOURCE / name).read_text("utf-8"))):
             if isinstance(node, ast.FunctionDef):
                 inside = {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)} & COLLECTING

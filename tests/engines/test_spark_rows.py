@@ -20,10 +20,10 @@ from tests.engines.test_coded_streams import coded
 pytest.importorskip("pyspark")
 
 REWRITING = {
+    "random": 'name = "random"\nredraw = 2',
     "mapping": 'name = "mapping"\non = "diagnosis"',
     "graded": 'name = "graded"\non = "income"\ncategories = 3',
     "table-transform": 'name = "table-transform"',
-    "random": 'name = "random"\nredraw = 2',
 }
 
 

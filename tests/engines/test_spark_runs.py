@@ -15,9 +15,8 @@ import pytest
 
 from shoal.engines import cluster
 from shoal.engines.scratch import clear
-from shoal.engines.spark import _files, _frames, starts
-from shoal.engines.spread import CHANGED, PLACE_BITS, Each, Mapped
-from shoal.errors import InputError, MissingExtraError
+from shoal.engines.spread import CHANGED, Each, Mapped
+from shoal.errors import InputError, InternalError, MissingExtraError
 from shoal.io.recipes import load_recipe
 from shoal.streaming.spark import spark_source
 
@@ -144,14 +143,19 @@ def test_no_cell_stands_in_what_a_machine_says_of_its_rows() -> None:
         list(Mapped(Each(changed))(iter(batches)))
 
 
-def test_parts_are_read_by_number_however_many_there_are(tmp_path: Path) -> None:
-    numbers = [0, 2, 99_999, 100_000, 1_000_000]
-    for number in reversed(numbers):
-        rows = pl.DataFrame({"r": [number << PLACE_BITS], "c0": [number]})
-        rows.write_parquet(tmp_path / f"part-{number:05d}-0123.snappy.parquet")
-    assert [int(path.name.split("-")[1]) for path in _files(tmp_path)] == numbers
-    assert pl.concat(_frames(tmp_path, ["c0"]))["c0"].to_list() == numbers
-    assert starts(tmp_path)[-1] == len(numbers)
+def test_work_that_was_not_done_as_it_was_given_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Session:
+        def range(self, *given: int) -> Session:
+            return self
+
+    for told in ([0, 1], [0, 1, 1, 2], []):
+        said = pl.DataFrame({"at": told, "name": ["x"] * len(told), "n": [1] * len(told)})
+        monkeypatch.setattr(cluster, "mapped", lambda *given, said=said: said)
+        monkeypatch.setattr(cluster, "collected", lambda rows: rows)
+        with pytest.raises(InternalError, match="other pieces of work than it was given"):
+            cluster.carried_out(Session(), 3, iter)
+    with pytest.raises(InternalError, match="outside of it"):
+        cluster.task()
 
 
 def test_scratch_that_others_wrote_to_after_its_run_is_cleared(tmp_path: Path) -> None:

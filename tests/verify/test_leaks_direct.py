@@ -10,10 +10,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from shoal.verify.leaks import check_leaks
+from shoal.verify.leaks import Leaks, check_leaks
 from shoal.verify.types import Check, Sayable
 
 FINE = "Nothing published tells a value that was read and is not released."
+NOTHING = Sayable(declared={}, labels={})
 DISEASE = {"name": "disease", "type": "categorical"}
 
 
@@ -182,3 +183,20 @@ def test_cells_of_a_parquet_file_are_shown() -> None:
 def test_files_that_cannot_be_read(files: dict[str, bytes], error: str) -> None:
     found = check_leaks(files, {}, Sayable(declared={}, labels={}))
     assert problems(found) == f"the files cannot be read ({error})."
+
+
+@pytest.mark.parametrize(
+    ("batches", "left"),
+    [
+        ([["flu", "kuru"], ["flu", "kuru"]], 1),
+        ([["kuru", "flu"], ["flu"], ["gout", "kuru"], ["gout"]], 0),
+        ([["gout", None], [None], ["flu"], ["gout", "flu"]], 1),
+    ],
+)
+def test_cells_are_known_from_whichever_batch_they_were_in(batches: list[list[str | None]], left: int) -> None:
+    """Those of the batch before are not looked at again, and all others are."""
+    found = Leaks({"manifest.json": json.dumps({"columns": [], "note": "kuru gout"}).encode()}, NOTHING)
+    for cells in batches:
+        found.see(pl.DataFrame({"disease": cells}, schema={"disease": pl.String}))
+    found.read("disease", pl.Series(["kuru", "gout", "flu"]))
+    assert problems(found.report()) == (f"'manifest.json' tells {left} value of 'disease'." if left else "")

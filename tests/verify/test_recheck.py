@@ -20,6 +20,7 @@ from tests.verify.cases import (
     failed,
     hospital,
     hospital_case,
+    hospital_manifest,
     in_words,
     manifest,
     published,
@@ -128,7 +129,7 @@ def test_starred_rows_survive_the_round_trip() -> None:
 
 
 def test_a_class_that_lost_a_row() -> None:
-    described = published(hospital_case())
+    described = hospital_manifest()
     report = recheck(hospital()[1][1:], described)
     assert {"rows", "digest of the classes", "digest of disease", "k"} <= set(failed(report))
     assert check_of(report, "k").detail == "k = 6 fails: 1 class has fewer, the smallest 5 rows."
@@ -148,7 +149,7 @@ def test_a_cell_that_was_narrowed() -> None:
 
 def test_a_whole_class_that_was_narrowed() -> None:
     frame = hospital()[1].with_columns(age=pl.col("age").replace("[20,25]", "[21,24]"))
-    report = recheck(frame, published(hospital_case()))
+    report = recheck(frame, hospital_manifest())
     assert failed(report) == ["digest of the classes", "digest of disease", "digest of income"]
     assert "k: the classes are not those" in check_of(report, "digest of the classes").detail
 
@@ -167,7 +168,7 @@ def test_a_sensitive_value_that_was_changed() -> None:
 def test_a_sensitive_value_that_was_changed_so_that_the_model_still_holds() -> None:
     frame = hospital()[1]
     frame = frame.with_columns(disease=pl.col("disease").replace("flu", "gout"))
-    report = recheck(frame, published(hospital_case()))
+    report = recheck(frame, hospital_manifest())
     assert failed(report) == ["digest of disease"]
 
 
@@ -175,7 +176,7 @@ def test_sensitive_values_swapped_between_classes() -> None:
     frame = hospital()[1]
     incomes = frame["income"].to_list()
     incomes[0], incomes[6] = incomes[6], incomes[0]
-    report = recheck(frame.with_columns(pl.Series("income", incomes)), published(hospital_case()))
+    report = recheck(frame.with_columns(pl.Series("income", incomes)), hospital_manifest())
     assert failed(report) == ["digest of income"]
     assert "smallest class 6 rows" in details(report)
     assert_no_secret(report)
@@ -185,16 +186,16 @@ def test_values_swapped_within_a_class_are_the_same_release() -> None:
     frame = hospital()[1]
     diseases = frame["disease"].to_list()
     diseases[0], diseases[1] = diseases[1], diseases[0]
-    assert recheck(frame.with_columns(pl.Series("disease", diseases)), published(hospital_case())).passed
+    assert recheck(frame.with_columns(pl.Series("disease", diseases)), hospital_manifest()).passed
 
 
 def test_an_extra_column() -> None:
-    report = recheck(hospital()[1].with_columns(name=pl.lit("x")), published(hospital_case()))
+    report = recheck(hospital()[1].with_columns(name=pl.lit("x")), hospital_manifest())
     assert failed(report) == ["columns"]
 
 
 def test_a_lost_or_moved_column() -> None:
-    described = published(hospital_case())
+    described = hospital_manifest()
     assert failed(recheck(hospital()[1].drop("disease"), described)) == ["columns"]
     moved = hospital()[1].select("zip", "age", *hospital()[1].columns[2:])
     assert failed(recheck(moved, described)) == ["columns"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -10,11 +9,11 @@ import pytest
 from shoal.errors import VerificationError
 from shoal.verify import recheck
 from shoal.verify.types import GateReport
-from tests.verify.cases import check_of, failed, hospital, hospital_case, in_words, published
+from tests.verify.cases import check_of, failed, hospital, hospital_manifest, in_words
 
 
 def altered(change: Any) -> GateReport:
-    described = deepcopy(published(hospital_case()))
+    described = hospital_manifest()
     change(described)
     return recheck(hospital()[1], described)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 from shoal.errors import VerificationError
 from shoal.verify import gate, recheck
 from shoal.verify.types import GateCase
-from tests.verify.cases import check_of, failed, hospital, hospital_case, manifest, published
+from tests.verify.cases import check_of, failed, hospital, hospital_case, hospital_manifest, manifest, published
 from tests.verify.test_two_tables import ALONE, COLUMNS, MODELS, N, changed, people, two_tables
 
 
@@ -66,7 +65,7 @@ def test_what_attacks_achieve_is_looked_at() -> None:
 
 
 def altered(change: Any) -> Any:
-    described = deepcopy(published(hospital_case()))
+    described = hospital_manifest()
     change(described)
     return recheck(hospital()[1], described)
 

@@ -132,6 +132,11 @@ class Algorithm:
         return False
 
     @property
+    def part_rows(self) -> int | None:
+        """Rows that a part has at most, whatever memory holds: of a method whose time grows with their square."""
+        return None
+
+    @property
     def parting(self) -> Algorithm:
         """The method that groups each part."""
         return self

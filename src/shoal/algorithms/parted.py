@@ -108,6 +108,8 @@ def grouped_in_parts(method: Algorithm, problem: Problem, rows: PartedRows, most
         found = method.run(problem)
         return by_rows(problem, found) if isinstance(found, CellGrouping) else found
     grouper = method.parting
+    if grouper.part_rows is not None:  # and of two groups at least
+        most = min(most, max(grouper.part_rows, 2 * problem.judge.k))
     if grouper.max_suppressed is not None:  # a share of every part adds up to it
         share = grouper.share_allowed(rows.domain.n)
         grouper = replace(grouper, suppression_limit=share, max_suppressed=None)

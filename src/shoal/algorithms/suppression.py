@@ -21,7 +21,7 @@ from shoal.kernels.count.wildcards import count_matches, restore_spare, suppress
 from shoal.kernels.judge.rules import SIZE
 from shoal.models.base import Model
 from shoal.params import choice, nearest, real
-from shoal.recoding.applied import top_level
+from shoal.recoding.level_cells import top_level
 from shoal.recoding.recodings import Grouping, Starred
 from shoal.table.classmap import RowIds
 from shoal.table.column import INTERVAL, TREE, Column, counted

@@ -23,6 +23,10 @@ from shoal.table.table import Table
 BINS = 32
 # Record-value pairs looked at together.
 _PAIRS = 1 << 22
+# Record-value pairs that the control may look at; of more records so many are drawn, but never fewer than these.
+_CONTROLS, _FEWEST = 1 << 27, 500
+# Classes of a feature and values that are counted in a table of all of them; of more only those that occur.
+_DENSE = 1 << 22
 
 
 def attack_bucketised(table: Table, bucketed: Bucketed) -> list[AttackFigure]:
@@ -77,14 +81,15 @@ def relinking(
     for _ in range(rounds):
         model = _learn(case, _weights(case, model))
     share, baseline = float(np.mean(_guess(case, model))), _commonest(case)
-    control = float(np.mean(_guess_without_group(case, first)))
+    controls = _controls(case)
+    control = float(np.mean(_guess_without_group(case, first, controls)))
     sentence = (
         f"By learning from the release alone, {share:.1%} of the values of '{column.name}' are guessed right within "
         f"their groups; the commonest value of each group is right for {baseline:.1%}."
     )
     return figure(
         name, share, rows.size, sentence, baseline=baseline, control=control,
-        control_interval=wilson(control, rows.size),
+        control_interval=wilson(control, controls.size),
     )  # fmt: skip
 
 
@@ -105,13 +110,13 @@ class _Case:
     def of(cls, table: Table, bucketed: Bucketed, column: Column, rows: np.ndarray) -> _Case:
         rows = rows[np.argsort(bucketed.ids[rows], kind="stable")]
         groups, group = np.unique(bucketed.ids[rows], return_inverse=True)
-        truth = table.codes[column.name][rows].astype(np.int64)
-        pairs, counts = np.unique(group * column.card + truth, return_counts=True)
-        of, value = np.divmod(pairs, column.card)
+        values, truth = np.unique(table.codes[column.name][rows], return_inverse=True)
+        pairs, counts = np.unique(group * values.size + truth, return_counts=True)
+        of, value = np.divmod(pairs, values.size)
         share = counts / np.bincount(group)[of]
         binned = [_binned(table, one, rows) for one in table.quasi]
         return cls(
-            features=binned, cards=[int(one.max()) + 1 for one in binned], group=group, truth=truth, card=column.card,
+            features=binned, cards=[int(one.max()) + 1 for one in binned], group=group, truth=truth, card=values.size,
             start=np.searchsorted(of, np.arange(groups.size + 1)), value=value, share=share,
         )  # fmt: skip
 
@@ -143,32 +148,69 @@ def _binned(table: Table, column: Column, rows: np.ndarray) -> np.ndarray:
     return (below * BINS // rows.size)[codes]
 
 
+class _Joint:
+    """Expected records of every class of a feature together with every value."""
+
+    def __init__(self, cells: int, card: int) -> None:
+        self.cells, self._card = cells, card
+        self._table = np.zeros(cells * card if cells * card <= _DENSE else 0)
+        self._keys: np.ndarray = np.zeros(0, dtype=np.int64)
+        self._counts: np.ndarray = np.zeros(0)
+
+    def add(self, feature: np.ndarray, value: np.ndarray, share: np.ndarray) -> None:
+        """Count records towards values."""
+        keys = feature * self._card + value
+        if self._table.size:
+            self._table += np.bincount(keys, weights=share, minlength=self._table.size)
+            return
+        self._keys, place = np.unique(np.concatenate([self._keys, keys]), return_inverse=True)
+        self._counts = np.bincount(place, weights=np.concatenate([self._counts, share]))
+
+    def at(self, feature: np.ndarray, value: np.ndarray) -> np.ndarray:
+        """Expected records of some classes together with a value each."""
+        keys = feature * self._card + value
+        if self._table.size:
+            return self._table[keys]
+        place = np.minimum(np.searchsorted(self._keys, keys), self._keys.size - 1)
+        return np.where(self._keys[place] == keys, self._counts[place], 0.0)
+
+    def with_all(self, feature: np.ndarray) -> np.ndarray:
+        """Expected records of some classes together with all values, shape (classes, values)."""
+        if self._table.size:
+            return self._table.reshape(-1, self._card)[feature]
+        found = np.zeros((feature.size, self._card))
+        for row, one in zip(found, feature.tolist(), strict=True):
+            low, high = np.searchsorted(self._keys, [one * self._card, (one + 1) * self._card])
+            row[self._keys[low:high] - one * self._card] = self._counts[low:high]
+        return found
+
+
 @dataclass(frozen=True, eq=False)
 class _Learned:
     """Expected records of every value, and of every class of every feature together with it."""
 
     total: np.ndarray
-    joint: list[np.ndarray]
+    joint: list[_Joint]
 
 
 def _learn(case: _Case, weights: list[np.ndarray] | None = None) -> _Learned:
     """Count every record towards the values of its group, by their shares or by weights that were found before."""
     total = np.zeros(case.card)
-    joint = [np.zeros(cells * case.card) for cells in case.cards]
+    joint = [_Joint(cells, case.card) for cells in case.cards]
     for part, (record, value, share) in enumerate(case.pairs()):
         if weights is not None:
             share = weights[part]
         total += np.bincount(value, weights=share, minlength=case.card)
-        for feature, cells, found in zip(case.features, case.cards, joint, strict=True):
-            found += np.bincount(feature[record] * case.card + value, weights=share, minlength=cells * case.card)
-    return _Learned(total, [found.reshape(-1, case.card) for found in joint])
+        for feature, found in zip(case.features, joint, strict=True):
+            found.add(feature[record], value, share)
+    return _Learned(total, joint)
 
 
 def _fit(case: _Case, model: _Learned, record: np.ndarray, value: np.ndarray, share: np.ndarray) -> np.ndarray:
     """Log of how well each value fits its record."""
     score = np.log(share)
     for feature, joint in zip(case.features, model.joint, strict=True):
-        score += np.log((joint[feature[record], value] + 1.0) / (model.total[value] + joint.shape[0]))
+        score += np.log((joint.at(feature[record], value) + 1.0) / (model.total[value] + joint.cells))
     return score
 
 
@@ -198,19 +240,26 @@ def _guess(case: _Case, model: _Learned) -> np.ndarray:
     return success
 
 
-def _guess_without_group(case: _Case, model: _Learned) -> np.ndarray:
-    """Success of naive Bayes on each record as if it were somebody else's: its own part out, its group unknown."""
-    success = np.empty(case.truth.size)
+def _controls(case: _Case) -> np.ndarray:
+    """The records that the control looks at: each one is held against all values."""
+    n = case.truth.size
+    many = min(n, max(_CONTROLS // case.card, _FEWEST))
+    return np.sort(np.random.default_rng(n).choice(n, many, replace=False)) if many < n else np.arange(n)
+
+
+def _guess_without_group(case: _Case, model: _Learned, records: np.ndarray) -> np.ndarray:
+    """Success of naive Bayes on some records as if they were somebody else's: own parts out, groups unknown."""
+    success = np.empty(records.size)
     step = max(1, _PAIRS // case.card)
-    for low in range(0, case.truth.size, step):
-        rows = np.arange(low, min(low + step, case.truth.size))
+    for low in range(0, records.size, step):
+        rows = records[low : low + step]
         own = _own_shares(case, rows)
         rest = model.total - own
         score = np.log(np.maximum(rest, 0.0) + 1e-12)
         for feature, joint in zip(case.features, model.joint, strict=True):
-            score += np.log((np.maximum(joint[feature[rows]] - own, 0.0) + 1.0) / (rest + joint.shape[0]))
+            score += np.log((np.maximum(joint.with_all(feature[rows]) - own, 0.0) + 1.0) / (rest + joint.cells))
         top = score >= score.max(axis=1, keepdims=True) - 1e-9
-        success[rows] = top[np.arange(rows.size), case.truth[rows]] / top.sum(axis=1)
+        success[low : low + step] = top[np.arange(rows.size), case.truth[rows]] / top.sum(axis=1)
     return success
 
 

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,10 @@ from typing import Any
 import polars as pl
 
 from shoal import errors
+from shoal.engines.filed import DONE
 from shoal.engines.scratch import scratch
 from shoal.engines.spread import Mapped
-from shoal.errors import InputError, MissingExtraError, ShoalError
+from shoal.errors import InputError, InternalError, MissingExtraError, ShoalError
 
 _SPARK, _JAVA = 4, 17
 
@@ -155,9 +156,7 @@ _KNOWN = {
 
 def collected(rows: Any) -> pl.DataFrame:
     """What a small table holds: dictionaries, cells, classes. The one place where anything comes to the driver."""
-    found = pl.from_arrow(rows.toArrow())
-    assert isinstance(found, pl.DataFrame)
-    return found
+    return pl.DataFrame(rows.toArrow())
 
 
 def observed(rows: Any, column: str) -> tuple[Any, Any]:
@@ -210,6 +209,25 @@ def mapped(rows: Any, made: Mapped, empty: pl.DataFrame) -> Any:
     """Rows as machines make them of their batches, given what they make of none."""
     described = ", ".join(f"{name} {_sql_type(kind)}" for name, kind in empty.schema.items())
     return rows.mapInArrow(made, described)
+
+
+def carried_out(session: Any, count: int, made: Callable[..., Iterator[pl.DataFrame]]) -> pl.DataFrame:
+    """What machines say of so many pieces of work, each of which one of them does, in the order of their numbers."""
+    pieces = session.range(0, count, 1, count)
+    found = collected(mapped(pieces, Mapped(made), pl.DataFrame(schema=DONE))).sort("at")
+    if found["at"].to_list() != list(range(count)):
+        raise InternalError("Spark did other pieces of work than it was given, or some of them twice: run again.")
+    return found
+
+
+def task() -> tuple[int, int]:
+    """The part that a machine works on, and the number of its attempt, which no other has."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    if context is None:
+        raise InternalError("A piece of work for Spark was done outside of it.")
+    return int(context.partitionId()), int(context.taskAttemptId())
 
 
 def _sql_type(kind: pl.DataType) -> str:

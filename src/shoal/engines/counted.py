@@ -8,20 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
 
 from shoal.engines import sql
+from shoal.engines.by_class import added, merged
 from shoal.errors import ParameterError
-from shoal.table.classmap import Cells, ClassMap, Everybody, Grouped, Nodes, RowIds, Split, Together
+from shoal.table.classmap import Cells, ClassMap, Everybody, Grouped, Nodes, RowIds, Split, Together, runs_of
 from shoal.table.domain import Domain, Joint
 from shoal.table.membership import classes_of
 from shoal.table.packing import Packing, Places
 from shoal.table.rows import Frequency
-from shoal.table.stats import Attribute, GroupStats, Histogram, unknown_flags
+from shoal.table.stats import Attribute, GroupStats, Histogram, put_together, unknown_flags
 
 Counts = dict[str, np.ndarray]
+# Pairs of cell and value that are asked for at once, however many rows there are.
+PAIRS = 1 << 21
 
 
 class Database(Protocol):
@@ -83,8 +87,8 @@ class CountedRows:
         if by_row or self.domain.by_people or isinstance(classes, Split | Everybody):
             return self._asked(classes, attributes)
         of, cells = self._class_of_cells(classes), self.frequency(attributes)
-        rows = _added(of, cells.rows, classes.groups)
-        histograms = {key: _merged(found, of, classes.groups) for key, found in cells.histograms.items()}
+        rows = added(of, cells.rows, classes.groups)
+        histograms = {key: merged(found, of, classes.groups) for key, found in cells.histograms.items()}
         return GroupStats(sizes=rows, rows=rows, histograms=histograms)
 
     def _everybody(self, attributes: Sequence[Attribute]) -> GroupStats:
@@ -221,19 +225,50 @@ class CountedRows:
         kept = ("cells", "n cells", "places")
         self._found = {name: found for name, found in other._found.items() if name in kept}
 
+    def forget(self) -> None:
+        """Leave what was counted of values: nobody asks for it any more."""
+        self._shares_cells(self)
+
     def _of_cells(self, one: Attribute, keys: np.ndarray, sizes: np.ndarray) -> Histogram:
         """How often each value of an attribute occurs in every cell."""
         if one.key not in self._found:
             people = one.people and self.domain.by_people
-            found = self.database.ask(sql.counted({**self._words, **self._values(one)}, people=people))
-            place = self.packing.find(keys, np.stack([found[name] for name in self._words]))
             known = None
             if people and one.unknown.any():
                 asked = self.database.ask(sql.counted(self._words, people=True, where=self._known(one)))
                 known = self.packing.find(keys, np.stack([asked[name] for name in self._words])), asked["p"]
-            self._found[one.key] = self._histogram(one, place, found, sizes, known)
+            runs = []
+            for part, where in [(slice(None), "")] if people else self._asked_in(one, keys[0]):
+                found = self.database.ask(
+                    sql.counted({**self._words, **self._values(one)}, people=people, where=where)
+                )
+                place = self.packing.find(keys[:, part], np.stack([found[name] for name in self._words]))
+                runs.append(self._histogram(one, place, found, sizes[part], known))
+            self._found[one.key] = put_together(runs)
         histogram: Histogram = self._found[one.key]
         return histogram
+
+    def _asked_in(self, one: Attribute, words: np.ndarray) -> Iterator[tuple[slice, str]]:
+        """Some cells after others, and how to ask for them: all at once where they have few values between them.
+
+        Parameters
+        ----------
+        words
+            The first word of every cell, ascending.
+        """
+        rows = self._cells[2]
+        if self._few_pairs(one, rows.size):
+            yield slice(None), ""
+            return
+        cuts = runs_of(np.concatenate([[0], np.cumsum(rows)]))
+        # Cells of one word are asked for together.
+        firsts = np.unique(np.searchsorted(words, words[cuts[:-1]])).tolist()
+        for first, stop in pairwise([*firsts, words.size]):
+            yield slice(first, stop), sql.between(next(iter(self._words.values())), words[first], words[stop - 1])
+
+    def _few_pairs(self, one: Attribute, cells: int) -> bool:
+        """Whether all pairs of so many cells, or fewer, and a value may come at once."""
+        return min(self.domain.n, cells * one.card) <= PAIRS
 
     def _asked(self, classes: ClassMap, attributes: Sequence[Attribute]) -> GroupStats:
         """The same of classes that are sent to where the rows are."""
@@ -267,7 +302,7 @@ class CountedRows:
         if isinstance(by_row, RowIds):
             ids = np.minimum(by_row.ids, 0) if isinstance(inner, Together) else by_row.ids
             kept = np.flatnonzero(ids >= 0)
-            self.database.send("classes", {"r": self._numbers(kept), "g": ids[kept]})
+            self.database.send("classes", {"r": kept, "g": ids[kept]})
             source = sql.in_classes(None)
         else:
             of = self._class_of_cells(inner)
@@ -279,10 +314,6 @@ class CountedRows:
         if isinstance(classes, Split):
             keys["d"] = sql.code(self.places[classes.name])
         yield source, keys
-
-    def _numbers(self, rows: np.ndarray) -> np.ndarray:
-        """What some rows, of these numbers, are called there."""
-        return rows
 
     def _values(self, one: Attribute) -> dict[str, str]:
         """The codes of an attribute's columns."""
@@ -315,7 +346,7 @@ class CountedRows:
             sure = sizes
         else:
             flags = one.unknown[values] == 0
-            sure = _added(group[flags], counts[flags], groups)
+            sure = added(group[flags], counts[flags], groups)
         return Histogram(indptr, values.astype(np.int32), counts.astype(np.int64), sure)
 
     def _codes_of(self, one: Attribute, found: Counts) -> np.ndarray:
@@ -332,25 +363,6 @@ def _ascending(found: Counts, keys: Sequence[str]) -> tuple[np.ndarray, Counts]:
     words = np.stack([found[name] for name in keys]).astype(np.int64)
     order = np.lexsort(words[::-1])
     return np.ascontiguousarray(words[:, order]), {name: column[order] for name, column in found.items()}
-
-
-def _added(of: np.ndarray, counts: np.ndarray, groups: int) -> np.ndarray:
-    """int64 sums of counts by group; those of none are left out."""
-    total = np.zeros(groups, dtype=np.int64)
-    np.add.at(total, of[of >= 0], counts[of >= 0])
-    return total
-
-
-def _merged(found: Histogram, of: np.ndarray, groups: int) -> Histogram:
-    """Counts of classes from those of their cells."""
-    group = np.repeat(of, np.diff(found.indptr))
-    kept = group >= 0
-    card = int(found.codes.max(initial=0)) + 1
-    pairs, place = np.unique(group[kept].astype(np.int64) * card + found.codes[kept], return_inverse=True)
-    counts = _added(place, found.counts[kept], pairs.size)
-    indptr = np.zeros(groups + 1, dtype=np.int64)
-    np.cumsum(np.bincount(pairs // card, minlength=groups), out=indptr[1:])
-    return Histogram(indptr, (pairs % card).astype(np.int32), counts, _added(of, found.known, groups))
 
 
 def _numbering(classes: ClassMap, found: Counts) -> tuple[int, Any]:

@@ -17,24 +17,37 @@ _NO_FLAGS = np.empty(0, dtype=np.uint8)
 def count_groups(table: Table, ids: np.ndarray, groups: int, attributes: Sequence[Attribute]) -> GroupStats:
     """Sizes and histograms of rows grouped by ``ids`` (negative: in no group)."""
     rows, offsets = bucket_rows(ids, groups)
-    tallies = np.diff(offsets)
-    sizes = tallies
-    if table.subjects is not None:
-        sizes = known_sizes(rows, offsets, table.subjects, _NO_FLAGS, _NOBODY)
-    found = {one.key: _histogram(table, one, rows, offsets, tallies) for one in attributes}
-    return GroupStats(sizes=sizes, rows=tallies, histograms=found)
+    people = table.subjects, table.n_subjects
+    found = {one.key: count_values(one, rows, offsets, table.values(one), *people) for one in attributes}
+    return GroupStats(sizes=count_people(rows, offsets, table.subjects), rows=np.diff(offsets), histograms=found)
 
 
-def _histogram(
-    table: Table, attribute: Attribute, rows: np.ndarray, offsets: np.ndarray, tallies: np.ndarray
+def count_values(
+    attribute: Attribute,
+    rows: np.ndarray,
+    offsets: np.ndarray,
+    values: np.ndarray,
+    subjects: np.ndarray | None,
+    n_subjects: int,
 ) -> Histogram:
-    values = table.values(attribute)
-    if attribute.people and table.subjects is not None:
-        indptr, codes, counts = subject_histograms(rows, offsets, values, table.subjects, table.n_subjects)
-        known = known_sizes(rows, offsets, table.subjects, attribute.unknown, values)
+    """How often each value occurs among the rows of every group, which are in its part of ``rows``.
+
+    Parameters
+    ----------
+    values, subjects
+        Of every row its code, and whose it is; people are counted where an attribute is counted by them.
+    """
+    if attribute.people and subjects is not None:
+        indptr, codes, counts = subject_histograms(rows, offsets, values, subjects, n_subjects)
+        known = known_sizes(rows, offsets, subjects, attribute.unknown, values)
         return Histogram(indptr, codes, counts, known)
     indptr, codes, counts = histograms(rows, offsets, values, attribute.card)
-    known = tallies
+    known = np.diff(offsets)
     if attribute.unknown.any():
         known = known_sizes(rows, offsets, _NOBODY, attribute.unknown, values)
     return Histogram(indptr, codes, counts, known)
+
+
+def count_people(rows: np.ndarray, offsets: np.ndarray, subjects: np.ndarray | None) -> np.ndarray:
+    """People of every group, or its rows where these are people."""
+    return np.diff(offsets) if subjects is None else known_sizes(rows, offsets, subjects, _NO_FLAGS, _NOBODY)

@@ -13,9 +13,10 @@ import polars as pl
 
 from shoal.engines import resumed
 from shoal.engines.ahead import ahead
+from shoal.engines.coder import dictionaries
 from shoal.engines.kept import Reading
 from shoal.engines.scratch import scratch
-from shoal.engines.stored import Store, StoredRows, dictionaries
+from shoal.engines.stored import Store, StoredRows
 from shoal.errors import InputError, MissingExtraError
 from shoal.table.gathering import Gathering
 from shoal.table.keys import Keys
@@ -25,6 +26,8 @@ from shoal.table.table import Table
 
 # DuckDB's limit covers its buffers only, and kernels and batches want memory too.
 _SHARE = 0.65
+# What DuckDB says, in an error that is none of its own, when Ctrl-C came while it counted.
+_CTRL_C = "Query interrupted"
 
 
 class Readable(Protocol):
@@ -166,8 +169,14 @@ def _connection(duckdb: Any, folder: Path, store: Store, memory: int) -> Iterato
         files = f"{glob.escape(str(store.coded))}/*.parquet"
         connection.read_parquet(files, hive_partitioning=False).create_view("coded")
         yield DuckDatabase(connection)
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
     except duckdb.Error as error:
         raise _told(error) from None
+    except RuntimeError as error:
+        if str(error) == _CTRL_C:
+            raise KeyboardInterrupt from None
+        raise
     finally:
         connection.close()
 

@@ -194,13 +194,8 @@ class Reading:
         """Columns that are not coded, as they were read, or those of them that are there."""
         there = {name: f"o{at}" for at, name in enumerate(self.others) if f"o{at}" in part.columns}
         others = part.select(pl.col(place).alias(name) for name, place in there.items())
-        clocks = [
-            pl.col(name).dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
-            for name, zone in self.zones.items()
-            if name in there
-        ]
         kinds = [pl.col(name).cast(kind) for name, kind in self.kinds.items() if name in there]
-        return others.with_columns(*clocks, *kinds)
+        return in_zones(others, self.zones).with_columns(*kinds)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -353,6 +348,10 @@ class KeptRows(CountedRows):
             for part in self.parts([f"o{at}" for at in range(len(self.reading.others))]):
                 yield self.reading.uncoded(part)
 
+    def left_out(self, names: Sequence[str]) -> dict[str, pl.Series]:
+        """The different cells of some columns in rows that take no part."""
+        return {name: self.known.dropped[name] for name in names if name in self.known.dropped}
+
     def suppressed(self, classes: Grouped) -> np.ndarray:
         """Numbers of the rows that are in no class."""
         found = [np.zeros(0, dtype=np.int64)]
@@ -361,6 +360,15 @@ class KeptRows(CountedRows):
             rows = part["r"].to_numpy()
             found.append(rows[self.class_of(classes, rows, [part[f"c{at}"].to_numpy() for at in quasi]) < 0])
         return np.concatenate(found)
+
+
+def in_zones(frame: pl.DataFrame, zones: Mapping[str, str]) -> pl.DataFrame:
+    """Rows whose times are kept as those of UTC, with those of the zones that columns were read in."""
+    return frame.with_columns(
+        pl.col(name).dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
+        for name, zone in zones.items()
+        if name in frame.columns
+    )
 
 
 def _dates(schema: Schema, others: pl.DataFrame) -> list[pl.Series]:

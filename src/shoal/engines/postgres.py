@@ -15,12 +15,13 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
+from shoal.engines.coder import dictionaries
 from shoal.engines.copying import READ, lines, parsed
 from shoal.engines.kept import Reading
 from shoal.engines.refused import following, refused, unreachable
 from shoal.engines.scratch import scratch
 from shoal.engines.served import DAY, REAL, TEXT, TIME, TRUTH, WHOLE, Kind, Served
-from shoal.engines.stored import Store, StoredRows, dictionaries
+from shoal.engines.stored import Store, StoredRows
 from shoal.errors import EmptyTableError, InputError, MissingExtraError, SchemaError, ShoalError
 from shoal.hierarchy.values import EDGES
 from shoal.table.keys import Keys

@@ -49,7 +49,7 @@ def by_bits(parts: Iterable[pl.DataFrame], n: int, folder: Path) -> Iterator[pl.
             place = folder / f"{to}"
             if place.is_dir():
                 parts = [read_part(one) for one in sorted(place.iterdir())]
-                yield _in_order(pl.concat(parts, rechunk=True))
+                yield in_order(pl.concat(parts, rechunk=True))
                 shutil.rmtree(place)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -60,7 +60,7 @@ def _buckets(keys: np.ndarray, bits: int) -> np.ndarray:
     return (keys >> np.uint64(64 - bits)).astype(np.uint16) if bits else np.zeros(keys.size, dtype=np.uint16)
 
 
-def _in_order(rows: pl.DataFrame) -> pl.DataFrame:
+def in_order(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows by ``b``, then by ``r``; they came by ``r``, so that a stable order keeps those of one ``b`` by it."""
     keys = rows["b"].to_numpy()
     order = np.argsort(keys)

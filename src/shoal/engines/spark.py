@@ -6,6 +6,10 @@ machines wrote to a scratch folder that all of them share, where the gate reads 
 
 from __future__ import annotations
 
+import math
+import secrets
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,25 +19,28 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
-from shoal.engines import sql
-from shoal.engines.cluster import collected, mapped, told
+from shoal.engines import counted, sql
+from shoal.engines.cluster import carried_out, collected, mapped, task, told
+from shoal.engines.coder import dictionaries
+from shoal.engines.filed import (
+    LEFT_OUT,
+    READ,
+    Coder,
+    Coding,
+    Different,
+    Files,
+    LeftOut,
+    Publishing,
+    Reader,
+    bucket_bits,
+    files_of,
+    refuse_mixed,
+    run_rows,
+)
 from shoal.engines.kept import Dictionaries, KeptRows, Publisher, Reading, StoredBatch
 from shoal.engines.scratch import scratch
-from shoal.engines.spread import (
-    CHANGED,
-    PLACE_BITS,
-    Coder,
-    Dropped,
-    Each,
-    InCells,
-    Mapped,
-    OfRows,
-    Seen,
-    Staging,
-    everybody,
-)
-from shoal.engines.stored import dictionaries
-from shoal.engines.views import SparkDatabase
+from shoal.engines.spread import Each, InCells, Mapped, OfRows, Seen, Staging, everybody
+from shoal.engines.views import SparkDatabase, rows_in
 from shoal.errors import InputError, ParameterError, SchemaError
 from shoal.recoding.publish import RELEASE_ORDER
 from shoal.table.classmap import Grouped, RowIds
@@ -45,7 +52,7 @@ from shoal.table.keys import Keys, key_hashes
 from shoal.table.packing import Places
 from shoal.table.rows import Listed
 from shoal.table.schema import Schema
-from shoal.table.stats import Attribute
+from shoal.table.stats import Attribute, attribute
 from shoal.table.table import Table
 from shoal.table.tallying import TALLY, Tallying
 
@@ -107,15 +114,15 @@ class SparkEngine:
         names = list(source.frame.columns)
         schema.check(names)
         with scratch(self.folder) as folder, told():
-            opening = _Opening(source, schema, missing, [one for one in names if one not in schema.drop])
+            opening = _Opening(source, schema, missing, [one for one in names if one not in schema.drop], folder)
             progress("reading: counting the values of every column")
-            gathering = opening.gathering()
+            gathering = opening.gathering(keys)
             known = dictionaries(gathering, replace(schema, subject=None), build, name or source.name)
             progress("coding the rows")
-            reading = opening.coded(gathering, known, keys, folder / "coded")
-            database = SparkDatabase(source.frame.sparkSession, folder / "coded")
+            files = opening.coded(gathering, known)
+            database = SparkDatabase(source.frame.sparkSession, files.coded)
             try:
-                yield opening.rows(reading, database, folder)
+                yield opening.rows(known, database, files)
             finally:
                 database.close()
 
@@ -123,8 +130,11 @@ class SparkEngine:
 class _Opening:
     """A source on its way into the scratch folder."""
 
-    def __init__(self, source: Arrived, schema: Schema, missing: str, wanted: Sequence[str]) -> None:
+    def __init__(self, source: Arrived, schema: Schema, missing: str, wanted: Sequence[str], folder: Path) -> None:
         self.source, self.schema, self.missing, self.wanted = source, schema, missing, list(wanted)
+        self.folder, self.session = folder, source.frame.sparkSession
+        self.places = {name: at for at, name in enumerate([*schema.quasi, *schema.sensitive])}
+        self.others = [name for name in self.wanted if name not in self.places]
         self.raw = self._numbered(source.frame)
         self._empty = collected(self.raw.limit(0)).rename(dict(zip(self.raw.columns, wanted, strict=True)))
         self.types = dict(source.clean(self._empty).schema)
@@ -139,55 +149,67 @@ class _Opening:
             *(f"x{names.index(name)}" for name in self.wanted)
         )
 
-    def gathering(self) -> Gathering:
-        """What one reading of all rows tells; one shuffle, of different values."""
+    def gathering(self, keys: Keys) -> Gathering:
+        """What one reading of all rows tells, which it writes as numbers; one shuffle, of different values."""
         rows = self._numbered(self.source.watched())
-        tallied = mapped(rows, Mapped(self._tallying.tallies, self.wanted), pl.DataFrame(schema=TALLY))
+        for name in ("read", "dropped", "coded"):
+            (self.folder / name).mkdir(0o700)
+        reader = Reader(
+            tallying=self._tallying, others=self.others, stream=keys.stream(RELEASE_ORDER), folder=self.folder / "read",
+            task=task,
+        )  # fmt: skip
+        tallied = mapped(rows, Mapped(reader, self.wanted), pl.DataFrame(schema=TALLY))
         total = collected(tallied.groupBy("what", "col", "t", "w").sum("n")).rename({"sum(n)": "n"})
         self.source.refuse(self._tallying.faulty(total))
         found = self._tallying.gathering(total, self.types)
         if self._tallying.has_odd_people(total):
             self._refuse_lookalikes()
+        self._files = total.filter(pl.col("what").is_in([READ, LEFT_OUT])).sort("col", "w")
         return found
 
-    def coded(self, gathering: Gathering, known: Dictionaries, keys: Keys, folder: Path) -> Reading:
+    def coded(self, gathering: Gathering, known: Dictionaries) -> Files:
         """Write rows as codes; no shuffle."""
-        schema = self.schema
-        places = {name: at for at, name in enumerate([*schema.quasi, *schema.sensitive])}
-        others = [name for name in self.wanted if name not in places]
+        read = self._files.filter(what=READ)
+        dropped = [self.folder / "dropped" / name for name in self._files.filter(what=LEFT_OUT)["t"]]
+        refuse_mixed(self._files, gathering.n, gathering.n_read - gathering.n)
+        files = [self.folder / "read" / name for name in read["t"]]
+        _refuse_unseen([*files, *dropped], self.folder)
+        ends = np.cumsum(read["n"].to_numpy())
+        run = (ends - 1) // run_rows(gathering.n)
+        first = np.flatnonzero(np.diff(run, prepend=-1))
+        runs = [names.tolist() for names in np.split(read["t"].to_numpy(), first[1:])]
+        bits = bucket_bits(gathering.n)
         coder = Coder(
-            schema=schema, missing=self.missing, clean=self.source.clean, codes=known.codes, spelled=known.spelled,
-            values={name: gathering.columns[name].values for name in places}, places=places, others=others,
-            stream=keys.stream(RELEASE_ORDER),
+            values={name: gathering.columns[name].values for name in self.places}, codes=known.codes,
+            spelled=known.spelled, places=self.places,
         )  # fmt: skip
-        rows = self._mapped(self.raw, coder, coder(self._empty))
-        rows.selectExpr("monotonically_increasing_id() AS r", "*").write.parquet(folder.as_uri())
-        if self.missing == "drop" and gathering.n < gathering.n_read:
-            dropped = Dropped(schema=schema, clean=self.source.clean)
-            self._mapped(self.raw, dropped, dropped(self._empty)).write.parquet((folder.parent / "dropped").as_uri())
-        zones = {name: zone for name in others if (zone := getattr(self.types[name], "time_zone", None)) is not None}
-        domain = replace(known.domain, schema=schema)
-        return Reading(known=replace(known, domain=domain), places=places, others=others, zones=zones)
+        coding = Coding(
+            coder=coder, read=self.folder / "read", folder=self.folder / "coded", runs=runs,
+            starts=np.append(0, ends)[first].tolist(), bits=bits, task=task,
+        )  # fmt: skip
+        written = carried_out(self.session, len(runs), coding)
+        shutil.rmtree(self.folder / "read", ignore_errors=True)  # a network disk may hold a file a moment longer
+        coded = [self.folder / "coded" / name for name in written["name"]]
+        found = Files(folder=self.folder, runs=coded, dropped=dropped, bits=bits)
+        _refuse_unseen(found.coded, self.folder)
+        return found
 
-    def rows(self, reading: Reading, database: SparkDatabase, folder: Path) -> SparkRows:
-        """The rows in their files, after checking that they are all there, once."""
-        domain, key = reading.known.domain, self.schema.key or ""
-        people = ", count(DISTINCT s) AS p" if self.schema.subject is not None else ""
-        subject = None if self.schema.subject is None else f"o{reading.others.index(self.schema.subject)}"
-        database.relate(subject)
-        first = starts(folder / "coded")
-        if first[-1] != domain.n:
-            raise InputError(CHANGED)
-        found = database.ask(f"SELECT count(DISTINCT b) AS d{people} FROM coded")
-        at = reading.others.index(key)
+    def rows(self, known: Dictionaries, database: SparkDatabase, files: Files) -> SparkRows:
+        """The rows in their files, after checking that each has a key of its own."""
+        domain, key, subject = replace(known.domain, schema=self.schema), self.schema.key or "", self.schema.subject
+        database.relate(None if subject is None else f"o{self.others.index(subject)}")
+        drawn = int(carried_out(self.session, 1 << files.bits, Different(files.buckets))["n"].sum())
         # Different draws have different keys; equal ones may be chance.
-        drawn = found["d"][0] == domain.n
-        if not drawn and database.ask(f"SELECT count(DISTINCT o{at}) AS d FROM coded")["d"][0] < domain.n:
+        asked = f"SELECT count(DISTINCT o{self.others.index(key)}) AS d FROM coded"
+        if drawn < domain.n and database.ask(asked)["d"][0] < domain.n:
             raise InputError(f"The key column '{key}' repeats values: a key must name one row.")
         if subject is not None:
-            domain = replace(domain, n_subjects=int(found["p"][0]))
-        counted = replace(reading, known=replace(reading.known, domain=domain))
-        return SparkRows(counted, database, folder, first)
+            people = database.ask("SELECT count(DISTINCT s) AS p FROM coded")["p"][0]
+            domain = replace(domain, n_subjects=int(people))
+        times = {name: getattr(self.types[name], "time_zone", None) for name in self.others}
+        zones = {name: zone for name, zone in times.items() if zone is not None}
+        reading = Reading(known=replace(known, domain=domain), places=self.places, others=self.others, zones=zones)
+        return SparkRows(reading, database, files)
 
     def _mapped(self, rows: Any, made: Callable[[pl.DataFrame], pl.DataFrame], empty: pl.DataFrame) -> Any:
         return mapped(rows, Mapped(Each(made), self.wanted), empty)
@@ -207,28 +229,27 @@ class _Opening:
 
 
 class SparkRows(KeptRows):
-    """Rows in files of the scratch folder, which Spark counts and publishes.
-
-    Parameters
-    ----------
-    starts
-        The number of the first row of every part.
-    """
+    """Rows in files of the scratch folder, which Spark counts and publishes."""
 
     database: SparkDatabase
 
-    def __init__(self, reading: Reading, database: SparkDatabase, folder: Path, starts: np.ndarray) -> None:
+    def __init__(self, reading: Reading, database: SparkDatabase, files: Files) -> None:
         super().__init__(reading, database)
-        self._folder, self._starts = folder, starts
+        self._files = files
+        self._staged_files: Sequence[Path] = ()
         self._columns: list[str] = []
 
     def knowing(self, domain: Domain) -> SparkRows:
         """The same rows with something else known of them."""
-        return SparkRows(self._told(domain), self.database, self._folder, self._starts)
+        return SparkRows(self._told(domain), self.database, self._files)
 
     def parts(self, columns: list[str] | None = None) -> Iterator[pl.DataFrame]:
-        """The coded rows as they were written, or some columns of them."""
-        return self._numbered(self._folder / "coded", columns)
+        """The coded rows as they came, or some columns of them."""
+        wanted = None if columns is None else list(dict.fromkeys([*columns, "r"]))
+        for run in self._files.runs:  # in which they stand bucket by bucket
+            rows = pl.concat(_read(path, wanted) for path in files_of(run, self._files.bits))
+            rows = rows[np.argsort(rows["r"].to_numpy())]
+            yield from rows.select(rows.columns if columns is None else columns).iter_slices(_BATCH)
 
     def held(self, one: Attribute | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Not told: people are counted, and not numbered."""
@@ -257,25 +278,27 @@ class SparkRows(KeptRows):
         )  # fmt: skip
 
     def published(self, publisher: Publisher, order: str) -> Iterator[tuple[StoredBatch, np.ndarray, pl.DataFrame]]:
-        """Released rows, their classes, and what is published of them: by executors, one shuffle, of all rows."""
+        """Released rows, their classes, and what is published of them: by executors, bucket by bucket."""
         reading, placing = self._told(replace(self.domain, population=None)), publisher.classes
         if by_number := isinstance(placing, OfRows):  # of methods that suppress nobody
             publisher = replace(publisher, classes=everybody)
+        publisher = replace(publisher, publishing=publisher.publishing.numbered(), held=True)
+        folder = self._files.folder / f"staged-{secrets.token_hex(6)}"
+        folder.mkdir(0o700)
         staging = Staging(reading=reading, publisher=publisher)
-        coded = self.database.session.read.parquet((self._folder / "coded").as_uri())
-        empty = next(self.parts()).head(0)
+        publishing = Publishing(buckets=self._files.buckets, staging=staging, folder=folder, task=task)
         with told():
-            ordered = coded.select(*empty.columns).orderBy("b", "r")
-            mapped(ordered, Mapped(Each(staging)), staging(empty)).write.parquet(
-                (self._folder / "staged").as_uri(), mode="overwrite"
-            )
+            written = carried_out(self.database.session, 1 << self._files.bits, publishing)
+        self._staged_files = [folder / name for name in written["name"]]
+        _refuse_unseen(self._staged_files, self._files.folder)
+        empty = next(self.parts()).head(0)
         self._columns = publisher.frame(self.reading.batch(empty), np.zeros(0, dtype=np.int32)).columns
         return self._staged(placing if by_number else None)
 
     def _staged(
         self, placing: Callable[[StoredBatch], np.ndarray] | None
     ) -> Iterator[tuple[StoredBatch, np.ndarray, pl.DataFrame]]:
-        for part in self._numbered(self._folder / "staged", None):
+        for part in _frames(self._staged_files, None):
             batch = self.reading.batch(part)
             yield batch, part["g"].to_numpy() if placing is None else placing(batch), part.select(self._shown)
 
@@ -285,88 +308,74 @@ class SparkRows(KeptRows):
 
     def released(self) -> Iterator[pl.DataFrame]:
         """What was published, once more."""
-        for part in _frames(self._folder / "staged", [f"p{at}" for at in range(len(self._columns))]):
+        for part in _frames(self._staged_files, [f"p{at}" for at in range(len(self._columns))]):
             yield part.select(self._shown)
 
     def frame(self) -> Any:
         """What was published, as a Spark DataFrame of the files that the gate saw."""
-        rows = self.database.session.read.parquet((self._folder / "staged").as_uri())
+        rows = rows_in(self.database.session, self._staged_files)
         return rows.select(*(f"p{at}" for at in range(len(self._columns)))).toDF(*self._columns)
 
     def others(self) -> Iterator[pl.DataFrame]:
         """Columns that are not coded, and rows that were left out, as they were read."""
         yield from super().others()
-        if (self._folder / "dropped").is_dir():
-            names = [name for name in self.domain.types if name not in self.domain.schema.drop]
-            for part in _frames(self._folder / "dropped", None):
-                yield part.rename(dict(zip(part.columns, names, strict=True)))
+        yield from self._left_out.frames()
+
+    def left_out(self, names: Sequence[str]) -> dict[str, pl.Series]:
+        """The different cells of some columns in rows that take no part."""
+        return self._left_out.different(names)
+
+    @property
+    def _left_out(self) -> LeftOut:
+        read = [name for name in self.domain.types if name not in self.domain.schema.drop]
+        return LeftOut(files=self._files.dropped, columns=read, zones=self.reading.zones)
+
+    def forget(self) -> None:
+        """Leave what was counted of values, and every answer that tells of them."""
+        super().forget()
+        self.database.forget()
 
     def private(self, name: str) -> Path:
         """A new folder in the scratch of these rows."""
-        folder = self._folder / name
-        folder.mkdir(0o700)
-        return folder
+        return Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self._files.folder))
 
     def _asked_cells(self, most: int | None) -> dict[str, np.ndarray]:
-        """Words, rows and people of the cells: added up from the values in it, which are asked for later anyway."""
-        sensitive = self.domain.schema.sensitive
-        if self.domain.by_people or not sensitive or most is not None:
+        """Words, rows and people of the cells: added up from few values in them, which are asked for later anyway."""
+        first = self.domain.schema.sensitive[:1]
+        if self.domain.by_people or not first or most is not None:
             return super()._asked_cells(most)
-        code = sql.code(self.places[sensitive[0]])
-        found = pl.DataFrame(self.database.ask(sql.counted({**self._words, "v0": code})))
+        one = attribute(self.domain, first, people=False)
+        if not self._few_pairs(one, math.prod(self.packing.cards)):
+            return super()._asked_cells(most)
+        found = pl.DataFrame(self.database.ask(sql.counted({**self._words, **self._values(one)})))
         cells = found.group_by(list(self._words)).agg(pl.col("n").sum())
         return {name: cells[name].to_numpy() for name in cells.columns}
 
-    def _numbers(self, rows: np.ndarray) -> np.ndarray:
-        """What rows are called by the machines that wrote them."""
-        part = np.searchsorted(self._starts, rows, side="right") - 1
-        return (part << PLACE_BITS) + rows - self._starts[part]
-
-    def _numbered(self, folder: Path, columns: list[str] | None) -> Iterator[pl.DataFrame]:
-        for part in _frames(folder, columns):
-            if "r" in part.columns:
-                rows = part["r"].to_numpy()
-                place = self._starts[rows >> PLACE_BITS] + (rows & ((1 << PLACE_BITS) - 1))
-                part = part.with_columns(pl.Series("r", place))
-            yield part
+    def _few_pairs(self, one: Attribute, cells: int) -> bool:
+        """Whether all pairs of cell and value may come at once, by a guess where there might be many."""
+        asked = sql.about({**self._words, **self._values(one)})
+        return super()._few_pairs(one, cells) or int(self.database.ask(asked)["n"][0]) <= counted.PAIRS
 
 
 def _unnumbered() -> ParameterError:
     return ParameterError("People with several rows are counted here, and not numbered: use the engine 'duckdb'.")
 
 
-def starts(folder: Path) -> np.ndarray:
-    """The number of the first row of every part that was written, and how many there are in the end."""
-    counts = [0]
-    for path in _files(folder):
-        rows = pl.scan_parquet(path, glob=False, hive_partitioning=False)
-        first = rows.select("r").head(1).collect()["r"].to_numpy() >> PLACE_BITS
-        if first.size:
-            counts += [0] * (int(first[0]) + 2 - len(counts))
-            counts[int(first[0]) + 1] += int(rows.select(pl.len()).collect().item())
-    return np.cumsum(counts)
-
-
-def _files(folder: Path) -> list[Path]:
-    """The files of the parts of a folder, in their order: of their numbers, which have five digits or more."""
-    files = sorted(folder.glob("part-*.parquet"), key=lambda path: (int(path.name.split("-")[1]), path.name))
-    if not files:
+def _refuse_unseen(files: Sequence[Path], folder: Path) -> None:
+    """Refuse files that executors wrote and the driver does not see."""
+    if not all(path.is_file() for path in files):
         raise InputError(
-            f"The executors of Spark wrote nothing to '{folder.parent}' that the driver can see: name a folder that "
-            "all machines share as 'scratch' under [engine]."
+            f"The executors of Spark wrote nothing to '{folder}' that the driver can see: name a folder that all "
+            "machines share as 'scratch' under [engine]."
         )
-    return files
 
 
-def _frames(folder: Path, columns: list[str] | None) -> Iterator[pl.DataFrame]:
-    """What machines wrote to a folder, in the order of its parts, batch by batch."""
-    rows = pl.scan_parquet(_files(folder), glob=False, hive_partitioning=False)
-    if columns is not None:
-        rows = rows.select(columns)
-    found = False
-    for frame in rows.collect_batches(chunk_size=_BATCH, maintain_order=True):
-        if frame.height:
-            found = True
-            yield frame
-    if not found:
-        yield rows.head(0).collect()
+def _frames(files: Sequence[Path], columns: list[str] | None) -> Iterator[pl.DataFrame]:
+    """What machines wrote to files, in their order, batch by batch; none of them is empty."""
+    for path in files:
+        yield from _read(path, columns).iter_slices(_BATCH)
+
+
+def _read(path: Path, columns: list[str] | None) -> pl.DataFrame:
+    with path.open("rb") as file:  # Polars would take brackets in a name for a pattern
+        return pl.read_parquet(file, columns=columns)

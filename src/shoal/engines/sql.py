@@ -66,10 +66,20 @@ def within(places: Sequence[int], low: Iterable[int], high: Iterable[int]) -> st
     return f" WHERE {' AND '.join(parts)}"
 
 
+def between(text: str, low: int, high: int) -> str:
+    """Rows for which an expression lies within bounds, both ends among them."""
+    return f" WHERE {text} BETWEEN {int(low)} AND {int(high)}"
+
+
 def combinations(keys: dict[str, str]) -> str:
     """How many combinations of some expressions there are."""
     listed = ", ".join(f"{text} AS {name}" for name, text in keys.items())
     return f"SELECT count(*) AS n FROM (SELECT DISTINCT {listed} FROM coded) t"
+
+
+def about(keys: dict[str, str]) -> str:
+    """About how many combinations of some expressions there are, by a sketch of a few hundred bytes; no PostgreSQL."""
+    return f"SELECT approx_count_distinct(({', '.join(keys.values())})) AS n FROM coded"
 
 
 def alone(columns: Sequence[str], *, people: bool = False) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import tempfile
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,77 +12,30 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from shoal.engines.by_class import ByClass
 from shoal.engines.counted import Database
+from shoal.engines.counting import count_people
 from shoal.engines.kept import Dictionaries, KeptRows, Reading
 from shoal.engines.memory import MemoryRows
 from shoal.engines.shuffled import by_bits
+from shoal.kernels.count.histograms import bucket_rows
 from shoal.recoding.publish import RELEASE_ORDER
-from shoal.table.classmap import Grouped, RowIds
+from shoal.table.classmap import ClassMap, Grouped, RowIds, Split, Together
 from shoal.table.coding import canonical_text
+from shoal.table.distinct import distinct
 from shoal.table.domain import Domain
 from shoal.table.gathering import Gathering
-from shoal.table.invisible import refuse_lookalikes
 from shoal.table.keys import Keys, key_hashes
 from shoal.table.packing import Packing
 from shoal.table.schema import Schema
 from shoal.table.spill import read_part, spilling
 from shoal.table.stats import Attribute, GroupStats
-from shoal.table.table import Table, iso_dates
+from shoal.table.table import Table
 
 # What is left of a run's memory to kernels, and bytes that they take of a cell and of a row, as measured.
 _KERNELS, _CELL, _ROW = 0.35, 24, 64
-
-
-def dictionaries(gathering: Gathering, schema: Schema, build: Callable[..., Table], name: str | None) -> Dictionaries:
-    """Code the different values of a source.
-
-    Parameters
-    ----------
-    build
-        Makes a table of a frame and roles (`shoal.io.source.Told.table`).
-    """
-    gathering.refuse()
-    coded = [*schema.quasi, *schema.sensitive]
-    shown = replace(schema, identifiers=(), pseudonym=(), drop=(), subject=None, weight=None, key=None, guard=None)
-    columns = gathering.columns
-    if schema.subject is not None:
-        people = columns[schema.subject].values.alias(schema.subject)
-        refuse_lookalikes(people, schema.spec(schema.subject).non_answers)
-    listed = [one for one in gathering.types if one in shown.released]
-    # Dates are moved person by person when they are published, and values are seen here without their people.
-    specs = {one: replace(spec, shift=None) for one, spec in schema.specs.items() if one in listed}
-    often = {one: _often(columns[one].values, columns[one].counts) for one in coded}
-    table = build(gathering.frame(listed), replace(shown, specs=specs), name=name, often=often)
-    made, parsed = {}, iso_dates(table)
-    codes = {one: table.codes[one][: columns[one].card] for one in coded}
-    for one in coded:
-        column = table.columns[one]
-        counts = np.zeros(column.card, dtype=np.int64)
-        np.add.at(counts, codes[one], columns[one].counts)
-        made[one] = replace(column, frequencies=counts)
-    subjects = None if schema.subject is None else columns[schema.subject].values
-    domain = replace(
-        table.domain, schema=schema, columns=made, n=gathering.n, n_subjects=0 if subjects is None else len(subjects),
-        types={one: table.domain.types.get(one, kind) for one, kind in gathering.types.items()},
-    )  # fmt: skip
-    return Dictionaries(
-        domain=domain,
-        plain={one: table.series(one)[: columns[one].card] for one in coded},
-        parsed={one: parsed[one][: columns[one].card] for one in coded},
-        codes=codes,
-        subjects=subjects,
-        dropped=gathering.dropped,
-        n_read=gathering.n_read,
-    )
-
-
-def _often(values: pl.Series, counts: np.ndarray) -> dict[str, int]:
-    """How often each text occurs."""
-    found: dict[str, int] = {}
-    for text, count in zip(canonical_text(values).to_list(), counts.tolist(), strict=True):
-        if text is not None:
-            found[text] = found.get(text, 0) + count
-    return found
+# Bytes of a combination and a value that occurs with it, while those of some combinations are put together.
+_PAIR = 24
 
 
 class Store:
@@ -200,8 +156,12 @@ class StoredRows(KeptRows):
 
     def codes_of(self, name: str) -> np.ndarray:
         """int32 codes of a column, one a row."""
+        return self._narrow_codes(name).astype(np.int32)
+
+    def _narrow_codes(self, name: str) -> np.ndarray:
+        """The same in as few bytes as they are stored in."""
         place = f"c{self.places[name]}"
-        return _filled(self._store.parts([place]), place, self.domain.n, np.int32)
+        return _filled(self._store.parts([place]), place, self.domain.n, _narrow(self.domain.columns[name].card))
 
     def coded(self) -> Iterator[tuple[Mapping[str, np.ndarray], np.ndarray]]:
         """Codes of all columns and what random draws are keyed by, batch by batch, in the order of their numbers."""
@@ -222,11 +182,9 @@ class StoredRows(KeptRows):
 
     def fetched(self, rows: np.ndarray | None, attributes: Sequence[Attribute]) -> MemoryRows:
         """Some rows, or all of them, as arrays of codes; tuples of columns are coded as in the whole."""
-        n = self.domain.n
         kept = slice(None) if rows is None else rows
-        codes = {name: self.codes_of(name)[kept] for name in self.places}
-        people = self.domain.by_people
-        subjects = _filled(self._store.parts(["s"]), "s", n, np.int32)[kept] if people else None
+        codes = {name: self._narrow_codes(name)[kept].astype(np.int32) for name in self.places}
+        subjects = self._subjects
         tuples = [one.names for one in attributes if one.column is None]
         joint = {names: self._tuple_codes(names, codes) for names in tuples}
         whole = replace(self.domain, joint={**self.domain.joint, **{names: self.joined(names) for names in tuples}})
@@ -237,7 +195,8 @@ class StoredRows(KeptRows):
         row_keys = self.row_keys()[kept]
         table = Table(
             kept=self._frame(codes, kept),
-            domain=replace(whole, n=row_keys.size, columns=columns), codes=codes, row_keys=row_keys, subjects=subjects,
+            domain=replace(whole, n=row_keys.size, columns=columns), codes=codes, row_keys=row_keys,
+            subjects=None if subjects is None else subjects[kept],
             n_read=row_keys.size, n_dropped=0, joint=joint,
         )  # fmt: skip
         return MemoryRows(table)
@@ -251,6 +210,57 @@ class StoredRows(KeptRows):
             guards = pl.concat([part[place] for part in self._store.parts([place])])
             found.append((guards if isinstance(kept, slice) else guards.gather(kept)).alias(schema.guard))
         return pl.DataFrame(found)
+
+    def stats(self, classes: ClassMap, attributes: Sequence[Attribute]) -> GroupStats:
+        """Sizes and histograms of classes; those that are given row by row are counted here, not in the database."""
+        if isinstance(classes, RowIds):
+            return self._by_class(classes, attributes)
+        if isinstance(classes, Split) and isinstance(classes.classes, RowIds):
+            return self._split(classes.classes, classes.name, attributes)
+        if isinstance(classes, Together) and isinstance(classes.classes, RowIds):
+            return self._by_class(RowIds(np.minimum(classes.classes.ids, 0), 1), attributes)
+        return super().stats(classes, attributes)
+
+    def _by_class(self, classes: RowIds, attributes: Sequence[Attribute]) -> GroupStats:
+        """Statistics of classes that are given row by row."""
+        rows, offsets = bucket_rows(classes.ids, classes.groups)
+        subjects, count = self._subjects, self.domain.n_subjects
+        sizes = count_people(rows, offsets, subjects)
+        found = {}
+        for one in attributes:
+            who = subjects[rows] if one.people and subjects is not None else None
+            mine = ByClass(
+                attribute=one, offsets=offsets, values=self._codes(one)[rows], subjects=who, n_subjects=count
+            )
+            found[one.key] = mine.histogram()
+        return GroupStats(sizes=sizes, rows=np.diff(offsets), histograms=found)
+
+    def _split(self, classes: RowIds, name: str, attributes: Sequence[Attribute]) -> GroupStats:
+        """Statistics of classes that are given row by row, split by the values of a column."""
+        kept = np.flatnonzero(classes.ids >= 0)
+        ids, values = classes.ids[kept], self._narrow_codes(name)[kept].astype(np.int32)
+        split, parts, _ = distinct(np.stack([ids, values]), np.array([classes.groups, self.domain.columns[name].card]))
+        every = np.full(self.domain.n, -1, dtype=np.int32)
+        every[kept] = split
+        return self._by_class(RowIds(every, parts.shape[1]), attributes)
+
+    def _codes(self, one: Attribute) -> np.ndarray:
+        """The code of every row in the dictionary of an attribute, in as few bytes as these have."""
+        if one.column is not None:
+            return self._narrow_codes(one.names[0])
+        places, found, at = [f"c{self.places[name]}" for name in one.names], np.empty(self.domain.n, np.int32), 0
+        for part in self._store.parts(places):
+            codes = {name: part[place].to_numpy() for name, place in zip(one.names, places, strict=True)}
+            found[at : at + part.height] = self._tuple_codes(one.names, codes)
+            at += part.height
+        return found
+
+    @property
+    def _subjects(self) -> np.ndarray | None:
+        """int32, whose row each is, None where rows are people."""
+        if not self.domain.by_people:
+            return None
+        return _filled(self._store.parts(["s"]), "s", self.domain.n, np.int32)
 
     def of_people(
         self, stats: GroupStats, classes: Grouped, guarded: Sequence[tuple[str, int]], lifted: Mapping[str, np.ndarray]
@@ -277,17 +287,14 @@ class StoredRows(KeptRows):
 
     def most_cells(self, memory: int) -> int:
         """Combinations of quasi-identifiers that can be searched in so many bytes."""
-        return max(int(memory * _KERNELS) // self._cell_bytes, 1)
+        most = bisect_right(range(self.domain.n + 1), memory, key=lambda cells: math.ceil(self.cells_needed(cells)))
+        return max(most - 1, 1)
 
     def cells_needed(self, cells: int) -> float:
-        """Bytes in which so many combinations can be searched."""
-        return cells * self._cell_bytes / _KERNELS
-
-    @property
-    def _cell_bytes(self) -> int:
-        """Words and codes, counts and what they are sorted by, and values that occur with a combination."""
-        quasi, others = len(self.domain.quasi), len(self.domain.sensitive)
-        return 2 * (8 * len(self.packing.words) + 4 * quasi + 24) + 24 * others
+        """Bytes in which so many combinations can be searched, with the values that occur with them."""
+        words = 2 * (8 * len(self.packing.words) + 4 * len(self.domain.quasi) + 24)
+        pairs = sum(min(self.domain.n, cells * column.card) for column in self.domain.sensitive)
+        return (cells * words + _PAIR * pairs) / _KERNELS
 
     @property
     def _bytes(self) -> int:
@@ -295,9 +302,7 @@ class StoredRows(KeptRows):
 
     def private(self, name: str) -> Path:
         """A new folder in the scratch of these rows."""
-        folder = self._store.coded.parent / name
-        folder.mkdir(0o700)
-        return folder
+        return Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self._store.coded.parent))
 
 
 def _filled(parts: Iterator[pl.DataFrame], column: str, n: int, kind: type[np.integer]) -> np.ndarray:

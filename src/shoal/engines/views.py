@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -26,13 +26,13 @@ class SparkDatabase:
 
     Parameters
     ----------
-    folder
+    files
         Where they are.
     """
 
-    def __init__(self, session: Any, folder: Path) -> None:
+    def __init__(self, session: Any, files: Sequence[Path]) -> None:
         self.session = session
-        self._folder = folder
+        self._files = files
         self._own = f"shoal_{secrets.token_hex(6)}_"
         self._views: set[str] = set()
         self._sent: dict[str, tuple[str, Any]] = {}
@@ -41,7 +41,7 @@ class SparkDatabase:
     def relate(self, subject: str | None) -> None:
         """Make the relation ``coded``, in which ``s`` says whose a row is."""
         whose = [] if subject is None else [f"{subject} AS s"]
-        self._make("coded", self.session.read.parquet(self._folder.as_uri()).selectExpr("*", *whose))
+        self._make("coded", rows_in(self.session, self._files).selectExpr("*", *whose))
 
     def ask(self, query: str) -> dict[str, np.ndarray]:
         """What a query of whole numbers finds; what was asked before is not asked again."""
@@ -58,6 +58,10 @@ class SparkDatabase:
             self._known[key] = {name: found[name].cast(pl.Int64).to_numpy() for name in found.columns}
         return self._known[key]
 
+    def forget(self) -> None:
+        """Ask again for whatever is wanted from now on."""
+        self._known.clear()
+
     def send(self, name: str, columns: Mapping[str, np.ndarray]) -> None:
         """Make a table of whole numbers, once something is asked of it."""
         frame = pl.DataFrame({key: np.asarray(values, dtype=np.int64) for key, values in columns.items()})
@@ -68,7 +72,7 @@ class SparkDatabase:
         """A table of ours there: with every machine whole where it is small, else in the folder that all see."""
         if rows.height <= _SENT:
             return self.session.createDataFrame(rows.to_arrow()).hint("broadcast")
-        folder = self._folder.parent / f"sent-{secrets.token_hex(6)}"
+        folder = self._files[0].parent.parent / f"sent-{secrets.token_hex(6)}"
         folder.mkdir(0o700)
         with spilling():
             rows.write_parquet(folder / "part-0.parquet", row_group_size=_SENT)
@@ -83,3 +87,8 @@ class SparkDatabase:
         for name in self._views:
             with suppress(Exception):  # the session may have ended before
                 self.session.catalog.dropTempView(name)
+
+
+def rows_in(session: Any, files: Sequence[Path]) -> Any:
+    """What some files hold, as a Spark DataFrame."""
+    return session.read.parquet(*(path.as_uri() for path in files))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
-from shoal.errors import ParameterError
+from shoal.errors import ParameterError, RefusalError, ShoalError
 from shoal.judging.feasible import refuse_infeasible
 from shoal.judging.items import refuse_items
 from shoal.judging.refusals import refuse_named_values, refuse_neutral, refuse_sets, refuse_settings, refuse_unprotected
@@ -70,3 +71,21 @@ def refuse_beforehand(rows: Rows, judge: Judge, empty: Vacuous, output: Output, 
     method.refuse(judge.reference)
     if not method.invents:  # records that are made up can make up for those that are lacking
         refuse_infeasible(judge, limit)
+
+
+def refusals_beforehand(rows: Rows, judge: Judge, empty: Vacuous, output: Output, method: Method) -> list[ShoalError]:
+    """Every refusal, as if those before it had been acknowledged, then infeasibility; as a run meets them."""
+    found: list[ShoalError] = []
+    accepted = set(output.acknowledged)
+    while True:
+        try:
+            refuse_beforehand(rows, judge, empty, replace(output, acknowledged=accepted), method)
+        except RefusalError as error:
+            found.append(error)
+            if set(error.codes) <= accepted:  # of a method that asks for the same again and again
+                return found
+            accepted |= set(error.codes)
+        except ShoalError as error:
+            return [*found, error]
+        else:
+            return found

@@ -60,11 +60,12 @@ def _released(
     found = {}
     for model in models:
         for one in model.attributes(domain):
-            histogram = stats.histograms[one.key]
-            kept = np.repeat(good, np.diff(histogram.indptr))
-            counts = np.bincount(
-                histogram.codes[kept], weights=histogram.counts[kept], minlength=one.card
-            ).astype(np.int64)
+            counts, at = np.zeros(one.card, dtype=np.int64), 0
+            for run in stats.histograms[one.key].runs():
+                kept = np.repeat(good[at : at + run.known.size], np.diff(run.indptr))
+                weights = run.counts[kept]
+                counts += np.bincount(run.codes[kept], weights=weights, minlength=one.card).astype(np.int64)
+                at += run.known.size
             codes = np.flatnonzero(counts).astype(np.int32)
             known = np.array([counts[one.unknown == 0].sum()])
             found[one.key] = Histogram(np.array([0, codes.size]), codes, counts[codes], known)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from shoal.judging.feasible import whole_reference
 from shoal.models.judge import Judge
 from shoal.recoding.applied import Released
-from shoal.table.classmap import EVERYBODY, Split, Together
+from shoal.table.classmap import EVERYBODY, Split, Together, in_runs
 
 
 def split_verdicts(released: Released, judge: Judge) -> list[dict[str, Any]]:
@@ -19,25 +18,35 @@ def split_verdicts(released: Released, judge: Judge) -> list[dict[str, Any]]:
     Nothing is required to hold here; reports show it so that a publisher sees what an intruder who knows one
     attribute still faces.
     """
-    rows, found = released.rows, []
-    for column in rows.domain.sensitive:
-        stats = rows.stats(Split(released.classmap, column.name), judge.attributes)
-        for judgement in judge.judge(stats):
-            if judgement.on is None or column.name in judgement.on:
-                continue
-            values = judgement.values[~np.isnan(judgement.values)]
-            worst = (values.min() if judgement.better == "up" else values.max()) if values.size else math.nan
-            found.append(
-                {
-                    "model": judgement.model.name,
-                    "on": list(judgement.on),
-                    "known": column.name,
-                    "worst": float(worst),
-                    "limit": judgement.limit,
-                    "failing_rows": int(stats.rows[~judgement.ok].sum()),
-                }
-            )
+    found = []
+    for column in released.domain.sensitive:
+        told = [at for at, names in enumerate(judge.about) if names is not None and column.name not in names]
+        if not told:
+            continue  # nothing would be told of it
+        worst, failing = {at: list[float]() for at in told}, dict.fromkeys(told, 0)
+        for classes in in_runs(released.classmap, released.sizes):
+            stats = released.rows.stats(Split(classes, column.name), judge.attributes)
+            judgements = judge.judge(stats)
+            for at in told:
+                worst[at].append(judgements[at].worst)
+                failing[at] += int(stats.rows[~judgements[at].ok].sum())
+        found += [
+            {
+                "model": judgements[at].model.name,
+                "on": list(judge.about[at] or ()),
+                "known": column.name,
+                "worst": _worst(worst[at], judgements[at].better),
+                "limit": judgements[at].limit,
+                "failing_rows": failing[at],
+            }
+            for at in told
+        ]
     return found
+
+
+def _worst(figures: Sequence[float], better: str) -> float:
+    known = [one for one in figures if not math.isnan(one)]
+    return (min if better == "up" else max)(known, default=math.nan)
 
 
 def other_references(released: Released, judge: Judge) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from shoal.kinds.codings import called
 from shoal.kinds.generalised import GENERALISED
 from shoal.recoding.blocks import block_cells
 from shoal.recoding.column_cells import CellColumn, IntervalCells, TreeCells
+from shoal.recoding.level_cells import checked_level, checked_nodes, level_cells, node_cells, nodes_at
 from shoal.recoding.randomised import Randomised, describe_randomised
 from shoal.recoding.recodings import Blocks, CellGrouping, FullDomain, Grouping, Recoding, Redrawn, Starred, Subtree
 from shoal.recoding.rewriting import ByRow, Rewriting, of_classes
@@ -128,6 +129,23 @@ class Released:
         attributes = [attribute(self.domain, [name]) for name in self.domain.schema.sensitive]
         return self.rows.stats(self.classmap, attributes)
 
+    @cached_property
+    def sensitive_left(self) -> Mapping[str, np.ndarray]:
+        """Codes of every sensitive attribute that some class has, ascending."""
+        found = {}
+        for name in self.domain.schema.sensitive:
+            one, histogram = self.price_stats().counts(name)
+            there = np.zeros(one.card, dtype=bool)
+            for run in histogram.runs():
+                there[run.codes] = True
+            found[name] = np.flatnonzero(there)
+        return found
+
+    def forget(self) -> None:
+        """Leave what was counted of sensitive values, but for which of them are left."""
+        _ = self.sensitive_left
+        self.__dict__.pop("sensitive_stats", None)
+
     @property
     def n_suppressed(self) -> int:
         """Rows in no class."""
@@ -203,9 +221,7 @@ class PriceStats:
             raise ParameterError(f"'{name}' is not a sensitive attribute of the table: choose another target.")
         one = attribute(self.domain, [name], people=False)
         found = self._released.rows.stats(self._released.classmap, [one]).histograms[one.key]
-        best = np.zeros(self.sizes.size, dtype=np.int64)
-        np.maximum.at(best, np.repeat(np.arange(best.size), np.diff(found.indptr)), found.counts)
-        return best
+        return np.concatenate([run.largest() for run in found.runs()])
 
     def surprise(self, place: int, *, suppressed: bool = False) -> float:
         """Sum over all rows (or those in no class) of minus log2 of the share of the table that has their value."""
@@ -236,15 +252,15 @@ def generalised(rows: Rows, recoding: Grouping | CellGrouping | FullDomain | Sub
         pairs = zip(made, found.keys, strict=True)
         return _released(rows, found, [cells.take(mine) for (cells, _), mine in pairs], None)
     if isinstance(recoding, Subtree):
-        found = _by_nodes(rows, {column.name: _checked_nodes(column, recoding) for column in columns})
-        trees = [_node_cells(column, nodes) for column, nodes in zip(columns, found.keys, strict=True)]
+        found = _by_nodes(rows, {column.name: checked_nodes(column, recoding) for column in columns})
+        trees = [node_cells(column, nodes) for column, nodes in zip(columns, found.keys, strict=True)]
         lifted = {name: _labels(rows.domain, name, nodes) for name, nodes in recoding.sensitive.items()}
         released = _released(rows, found, trees, None)
         if isinstance(rows, ArrayRows):
             return replace(released, written=lifted)
         return replace(released, rewriting={name: ByRow({name: labels}) for name, labels in lifted.items()})
-    levels = {column.name: _checked_level(column, recoding) for column in columns}
-    found = _by_nodes(rows, {column.name: _nodes_at(column, levels[column.name]) for column in columns})
+    levels = {column.name: checked_level(column, recoding) for column in columns}
+    found = _by_nodes(rows, {column.name: nodes_at(column, levels[column.name]) for column in columns})
     leaves = [_leaf_below(found.nodes[column.name], nodes) for column, nodes in zip(columns, found.keys, strict=True)]
     cells = [level_cells(column, mine, levels[column.name]) for column, mine in zip(columns, leaves, strict=True)]
     return _released(rows, found, cells, levels)
@@ -314,11 +330,11 @@ def extent_cells(column: Column, codes: np.ndarray, grouping: Grouping | CellGro
 
 def _starred_cells(column: Column, codes: np.ndarray, recoding: Starred) -> CellColumn:
     """The cells of groups whose members agree on a value or on its node, and of those that suppress it."""
-    star, level = recoding.stars[column.name], _checked_level(column, recoding)
+    star, level = recoding.stars[column.name], checked_level(column, recoding)
     kept = np.flatnonzero(recoding.ids >= 0)
     mine = np.zeros(recoding.groups, dtype=np.int32)
     mine[recoding.ids[kept]] = codes[kept]
-    nodes = _nodes_at(column, level)
+    nodes = nodes_at(column, level)
     if (~star[recoding.ids[kept]] & (nodes[codes[kept]] != nodes[mine[recoding.ids[kept]]])).any():
         raise ParameterError(f"Records of a group differ in '{column.name}', which it does not suppress.")
     cells = level_cells(column, mine, level)
@@ -329,72 +345,3 @@ def _starred_cells(column: Column, codes: np.ndarray, recoding: Starred) -> Cell
     if isinstance(cells, SetCells):
         return cells.widened(star)
     return replace(cells, star=star | cells.star)  # type: ignore[call-arg,attr-defined]
-
-
-def top_level(column: Column) -> int:
-    """Highest level of a column: its hierarchy's height, or 1 for a column that is published or starred."""
-    return column.hierarchy.height if column.kind == TREE and column.hierarchy is not None else 1
-
-
-def _checked_level(column: Column, recoding: FullDomain | Starred) -> int:
-    level = recoding.levels.get(column.name, 0)
-    top = top_level(column)
-    if not isinstance(level, int) or isinstance(level, bool) or not 0 <= level <= top:
-        raise ParameterError(f"The level of '{column.name}' must be a whole number from 0 to {top}. Got {level!r}.")
-    return level
-
-
-def _checked_nodes(column: Column, recoding: Subtree) -> np.ndarray:
-    """Node of every leaf code, after checking that each is above its leaf and takes all leaves below it."""
-    nodes, tree = recoding.nodes.get(column.name), column.hierarchy
-    if nodes is None or nodes.shape != (column.card,):
-        raise ParameterError(f"A subtree recoding needs a node for each value of '{column.name}'.")
-    if tree is None or column.kind != TREE:
-        if not (nodes == np.arange(column.card)).all() and not (nodes == column.card).all():
-            raise ParameterError(f"The values of '{column.name}', which has no hierarchy, must all stay, or none.")
-        return nodes
-    first, after = tree.node_first[nodes], tree.node_first[nodes] + tree.node_leaves[nodes]
-    leaves = np.arange(column.card)
-    whole = np.bincount(nodes)[nodes] == tree.node_leaves[nodes]
-    if not ((first <= leaves) & (leaves < after) & whole).all():
-        raise ParameterError(f"The nodes of '{column.name}' are not above their values, or one is below another.")
-    return nodes
-
-
-def _node_cells(column: Column, nodes: np.ndarray) -> CellColumn:
-    """Cells of nodes by their ids; without a hierarchy they are values, or, beyond them, everything."""
-    if column.kind == TREE:
-        return TreeCells.at_nodes(column, nodes)
-    starred = nodes.size > 0 and int(nodes[0]) == column.card
-    return level_cells(column, np.zeros_like(nodes) if starred else nodes, int(starred))
-
-
-def _nodes_at(column: Column, level: int) -> np.ndarray:
-    """Node of every leaf code on one level."""
-    if column.kind == TREE:
-        return column.hierarchy.ancestors[level]  # type: ignore[union-attr]
-    return np.arange(column.card, dtype=np.int32) * (level == 0)
-
-
-def level_cells(column: Column, leaves: np.ndarray, level: int) -> CellColumn:
-    """The cells of some leaf codes at one level."""
-    if column.kind == TREE:
-        return TreeCells.at_level(column, leaves, level)
-    if column.kind == FLAT:
-        return SetCells.single(column, leaves) if level == 0 else SetCells.everything(column, leaves.size)
-    star = np.full(leaves.size, level == 1)
-    return ExactCells(column, leaves, leaves, star)
-
-
-class ExactCells(IntervalCells):
-    """Single values published as they are: the user's own choice of level 0, so nothing is snapped."""
-
-    @cached_property
-    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """The value itself, twice."""
-        values = self.column.numbers[np.minimum(self.low, max(self.column.numbers.size - 1, 0))]  # type: ignore
-        return values, values
-
-    def take(self, index: np.ndarray) -> ExactCells:
-        """The cells of some groups."""
-        return ExactCells(self.column, self.low[index], self.high[index], self.star[index])

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from shoal.kernels.count.grouping import group_rows
-from shoal.recoding.applied import Released, level_cells
+from shoal.recoding.applied import Released
+from shoal.recoding.level_cells import level_cells
 from shoal.recoding.recodings import Averaged, Bucketed, Coded, Perturbed, Redrawn
 from shoal.recoding.redrawing import Anew, Redrawing
 from shoal.recoding.rewriting import ByClass, ByCode

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
+
+# Rows of the classes that are looked at in one go, at least, and in how many goes all of them are, at most.
+_ROWS, _GOES = 1 << 20, 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +91,42 @@ class Split:
 
 Grouped = Nodes | Cells | RowIds
 ClassMap = Grouped | Everybody | Together | Split
+
+
+def runs_of(offsets: np.ndarray) -> list[int]:
+    """The first class of every run of them that is looked at in one go, and the end of the last; there is one at least.
+
+    Parameters
+    ----------
+    offsets
+        Where the rows of every class begin when they stand one class after the other, and the end of the last.
+    """
+    groups = offsets.size - 1
+    most, found = max(_ROWS, int(offsets[-1]) // _GOES), [0]
+    while found[-1] < groups or len(found) == 1:
+        after = int(np.searchsorted(offsets, offsets[found[-1]] + most, side="right")) - 1
+        found.append(min(max(after, found[-1] + 1), groups))
+    return found
+
+
+def in_runs(classes: Grouped, rows: np.ndarray) -> Iterator[Grouped]:
+    """The same classes in order, some after others where they are given row by row.
+
+    Parameters
+    ----------
+    rows
+        How many each has.
+    """
+    if not isinstance(classes, RowIds):
+        yield classes
+        return
+    cuts = runs_of(np.concatenate([[0], np.cumsum(rows)]))
+    if len(cuts) == 2:
+        yield classes
+        return
+    for first, stop in pairwise(cuts):
+        ids = np.where((classes.ids >= first) & (classes.ids < stop), classes.ids - np.int32(first), np.int32(-1))
+        yield RowIds(ids, stop - first)
 
 
 def _numbered(of: np.ndarray, good: np.ndarray) -> np.ndarray:

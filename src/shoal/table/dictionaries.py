@@ -13,6 +13,7 @@ import polars as pl
 from shoal.errors import DomainError, HierarchyError, ParameterError, ShoalError
 from shoal.hierarchy.checks import ValuesError
 from shoal.hierarchy.hierarchy import MISSING, Hierarchy
+from shoal.hierarchy.silence import names_values
 from shoal.hierarchy.values import format_date, format_number
 from shoal.table.coding import canonical_text, code_dates, code_numbers, code_texts, infer_type
 from shoal.table.column import FLAT, INTERVAL, TREE, Column, counted
@@ -132,7 +133,7 @@ def _tree_column(name: str, role: str, kind: str, series: pl.Series, source: Any
     absent = [text for text in present.sort().to_list() if text not in hierarchy.leaf_code]
     if absent:
         few = ", ".join(repr(text) for text in absent[:5]) + (", ..." if len(absent) > 5 else "")
-        shown = f" ({few})" if role == "quasi" else ""
+        shown = f" ({few})" if role == "quasi" and names_values() else ""
         raise HierarchyError(
             f"The hierarchy of '{name}' lacks {len(absent):,} of {present.len():,} values{shown}: add a line for each."
         )

@@ -23,10 +23,10 @@ def distinct(codes: np.ndarray, cards: np.ndarray) -> tuple[np.ndarray, np.ndarr
         int32 combination of every row; codes (columns, combinations) and int64 rows of every combination.
     """
     ids, first, counts = group_rows(codes, cards)
-    found = codes[:, first]
+    found = np.take(codes, first, axis=1)
     # Keys in mixed radix sort as the codes themselves do, where they fit.
     fits = np.prod(cards.astype(float)) < 2.0**63
     order = np.argsort(pack_keys(found, cards)) if fits else np.lexsort(found[::-1])
     place = np.empty(order.size, dtype=np.int32)
     place[order] = np.arange(order.size, dtype=np.int32)
-    return place[ids], np.ascontiguousarray(found[:, order]), counts[order].astype(np.int64)
+    return place[ids], np.take(found, order, axis=1), counts[order].astype(np.int64)

@@ -198,20 +198,28 @@ class Gathering:
                 "Every row has a missing cell, so dropping them leaves nothing: set missing to 'value'."
             )
 
-    def frame(self, names: Sequence[str]) -> pl.DataFrame:
+    def frame(self, names: Sequence[str], *, known: bool = False) -> pl.DataFrame:
         """A table that holds every different value of coded columns, and shares of them as the source has them.
 
         Its first rows are the values in the order of their numbers; columns that are not coded come from the first rows
         of the source.
+
+        Parameters
+        ----------
+        known
+            Whether missing cells are left out, but of columns that have no others.
         """
         sample = self.sample
         height = max([LEAST, *(self.columns[name].card for name in names if name in self.columns)])
         found = []
         for name in names:
             if name in self.columns:
-                found.append(_spread(self.columns[name], height).alias(name))
+                cells = _spread(self.columns[name], height).alias(name)
             else:
-                found.append(sample[name].gather(np.arange(height) % sample.height))
+                cells = sample[name].gather(np.arange(height) % sample.height)
+            if known and cells.null_count() and (there := cells.drop_nulls()).len():
+                cells = there.gather(np.arange(height) % there.len())
+            found.append(cells)
         return pl.DataFrame(found)
 
 

@@ -229,6 +229,7 @@ class Schema:
     def check(self, columns: Sequence[str]) -> None:
         """Refuse unknown columns, columns without a role, and a table without quasi-identifiers."""
         for problem in self.problems(columns):
+            problem.everything = lambda: list(self.problems(columns))
             raise problem
 
     def problems(self, columns: Sequence[str]) -> Iterator[SchemaError]:

@@ -25,10 +25,10 @@ def spilling() -> Iterator[None]:
         raise refused(error) from None
 
 
-def read_part(path: Path) -> pl.DataFrame:
-    """The rows of a scratch file, under whatever name: Polars would take brackets in one for a pattern."""
+def read_part(path: Path, columns: list[str] | None = None) -> pl.DataFrame:
+    """The rows of a scratch file, or some columns, under whatever name: Polars takes brackets in one for a pattern."""
     with path.open("rb") as file:
-        return pl.read_ipc(file)
+        return pl.read_ipc(file, columns=columns)
 
 
 def refused(error: Exception) -> InputError:

@@ -6,7 +6,7 @@ values a group, in compressed rows. `GroupStats` holds sizes and histograms of o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
@@ -66,6 +66,68 @@ class Histogram:
     codes: np.ndarray
     counts: np.ndarray
     known: np.ndarray
+
+    def runs(self) -> Iterator[Histogram]:
+        """The counts of some groups after others, in order: of all of them at once, where they are here anyway."""
+        yield self
+
+    def largest(self) -> np.ndarray:
+        """The largest count of each group, 0 where it has none."""
+        best = np.zeros(self.known.size, dtype=np.int64)
+        np.maximum.at(best, np.repeat(np.arange(best.size), np.diff(self.indptr)), self.counts)
+        return best
+
+
+class InRuns(Histogram):
+    """Counts of so many groups that they are not kept: some groups after others are counted when they are looked at.
+
+    Whoever asks for an array of all groups gets it, and has them all in memory from then on.
+
+    Parameters
+    ----------
+    count
+        Gives the runs.
+    """
+
+    def __init__(self, count: Callable[[], Iterator[Histogram]]) -> None:
+        self.__dict__["_count"] = count
+
+    def runs(self) -> Iterator[Histogram]:
+        """The counts of some groups after others, in order, counted anew."""
+        found: Iterator[Histogram] = self.__dict__["_count"]()
+        return found
+
+    @cached_property
+    def known(self) -> np.ndarray:  # type: ignore[override]
+        """Records (people) of each group whose value is known."""
+        return np.concatenate([one.known for one in self.runs()])
+
+    @cached_property
+    def _whole(self) -> Histogram:
+        return put_together(list(self.runs()))
+
+    @property
+    def indptr(self) -> np.ndarray:  # type: ignore[override]
+        """Where the counts of every group begin."""
+        return self._whole.indptr
+
+    @property
+    def codes(self) -> np.ndarray:  # type: ignore[override]
+        """Values of one group after the other."""
+        return self._whole.codes
+
+    @property
+    def counts(self) -> np.ndarray:  # type: ignore[override]
+        """How often each of them occurs."""
+        return self._whole.counts
+
+
+def put_together(runs: Sequence[Histogram]) -> Histogram:
+    """Counts of some groups after others as those of all of them."""
+    ends = np.cumsum([0, *(one.codes.size for one in runs)])
+    starts = [one.indptr[1:] + end for one, end in zip(runs, ends[:-1], strict=True)]
+    parts = [np.concatenate([getattr(one, part) for one in runs]) for part in ("codes", "counts", "known")]
+    return Histogram(np.concatenate([[0], *starts]), *parts)
 
 
 @dataclass(frozen=True, eq=False)

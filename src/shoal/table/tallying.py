@@ -6,7 +6,7 @@ the place of the column among those read, the value as text (``t``) or as a whol
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,39 +44,16 @@ class Tallying:
     faults: Callable[[pl.DataFrame], Mapping[tuple[str, str], int]]
     clean: Callable[[pl.DataFrame], pl.DataFrame]
 
-    def tallies(self, frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-        """Counts of the batches of one part as they came."""
-        left = _LOOKED
-        for frame in frames:
-            found = self.tally(frame, left)
-            yield found
-            left -= min(left, int(found.filter(pl.col("what") == "kept")["n"].sum()))
-
-    def tally(self, frame: pl.DataFrame, looked: int = _LOOKED) -> pl.DataFrame:
-        """Counts of one batch, in which so many rows of columns that are not coded are looked at."""
-        found = self.faults(frame)
-        place = {name: at for at, name in enumerate(self.columns)}
-        if found:
-            return _counters([("fault", place[name], what, count) for (name, what), count in found.items()])
-        frame = self.clean(frame)
-        needed = [*self.schema.released, *_never(self.schema)]
-        counters = [("null", place[name], None, frame[name].null_count()) for name in needed]
-        kept = kept_rows(frame, self.schema, self.missing)
-        counters += [("read", -1, None, frame.height), ("kept", -1, None, kept.height)]
-        subject = self.schema.subject
-        if subject is not None and frame[subject].dtype == pl.String and is_odd(frame[subject]):
-            counters.append(("odd", place[subject], None, 1))
-        parts = [_counters(counters)]
-        for name in self.schema.released:
-            counts = (kept if name in self._coded else kept.head(looked)).group_by(pl.col(name).alias("value")).len("n")
-            text, word = _encoded(counts["value"])
-            part = {"what": "value", "col": place[name], "t": text, "w": word, "n": counts["n"]}
-            parts.append(pl.DataFrame(part, schema=TALLY))
-        return pl.concat(parts)
+    def tally(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Counts of one batch as it came."""
+        part = Part(self)
+        part.see(frame)
+        return part.tally()
 
     @property
-    def _coded(self) -> set[str]:
-        return {*self.schema.quasi, *self.schema.sensitive}
+    def coded(self) -> list[str]:
+        """Columns whose values are all counted."""
+        return [*self.schema.quasi, *self.schema.sensitive]
 
     def gathering(self, total: pl.DataFrame, types: Mapping[str, pl.DataType]) -> Gathering:
         """What one reading of all batches would have told, of everything but people, from the sum of their tallies.
@@ -115,9 +92,81 @@ class Tallying:
         return total.filter(pl.col("what") == what).sort("col")
 
 
-def kept_rows(frame: pl.DataFrame, schema: Schema, missing: str) -> pl.DataFrame:
-    """Rows that take part."""
-    return frame.filter(pl.all_horizontal(pl.col(schema.released).is_not_null())) if missing == "drop" else frame
+class Part:
+    """A fold over the batches of one part: what is counted of them, and the numbers of their cells."""
+
+    def __init__(self, asked: Tallying) -> None:
+        self._asked = asked
+        self._tallies: list[pl.DataFrame] = []
+        self._left = _LOOKED
+        self.columns = {name: Numbered() for name in asked.coded}
+
+    def see(self, frame: pl.DataFrame) -> Taken | None:
+        """Take in a batch as it came; None where it has cells that no table may have."""
+        asked = self._asked
+        faults = asked.faults(frame)
+        place = {name: at for at, name in enumerate(asked.columns)}
+        if faults:
+            rows = [("fault", place[name], what, count) for (name, what), count in faults.items()]
+            self._tallies.append(counters(rows))
+            return None
+        frame = asked.clean(frame)
+        kept, left_out = _parted(frame, asked.schema, asked.missing)
+        needed = [*asked.schema.released, *_never(asked.schema)]
+        counts = [("null", place[name], None, frame[name].null_count()) for name in needed]
+        counts += [("read", -1, None, frame.height), ("kept", -1, None, kept.height)]
+        subject = asked.schema.subject
+        if subject is not None and frame[subject].dtype == pl.String and is_odd(frame[subject]):
+            counts.append(("odd", place[subject], None, 1))
+        self._tallies.append(counters(counts))
+        ids = {name: numbered.see(kept[name]) for name, numbered in self.columns.items()}
+        self._look(kept.head(self._left))
+        return Taken(rows=kept, left_out=left_out, ids=ids)
+
+    def _look(self, first: pl.DataFrame) -> None:
+        """Count the first rows of columns that are not coded."""
+        self._left -= first.height
+        for name in self._asked.schema.released:
+            if name not in self.columns:
+                counts = first.group_by(pl.col(name).alias("value")).len("n")
+                self._tallies.append(self._values(name, counts["value"], counts["n"].cast(pl.Int64)))
+
+    def tally(self) -> pl.DataFrame:
+        """What was counted of all batches."""
+        coded = [
+            self._values(name, one.values, pl.Series(one.counts)) for name, one in self.columns.items() if one.card
+        ]
+        return pl.concat([pl.DataFrame(schema=TALLY), *self._tallies, *coded])
+
+    def _values(self, name: str, values: pl.Series, counts: pl.Series) -> pl.DataFrame:
+        text, word = _encoded(values)
+        part = {"what": "value", "col": self._asked.columns.index(name), "t": text, "w": word, "n": counts}
+        return pl.DataFrame(part, schema=TALLY)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Taken:
+    """A batch as it is read.
+
+    Attributes
+    ----------
+    rows, left_out
+        Those that take part, and those that do not.
+    ids
+        Coded column to the numbers of its cells among those of the part.
+    """
+
+    rows: pl.DataFrame
+    left_out: pl.DataFrame
+    ids: Mapping[str, np.ndarray]
+
+
+def _parted(frame: pl.DataFrame, schema: Schema, missing: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Rows that take part, and those that do not."""
+    if missing != "drop":
+        return frame, frame.head(0)
+    whole = frame.select(pl.all_horizontal(pl.col(schema.released).is_not_null()).alias("whole"))["whole"]
+    return frame.filter(whole), frame.filter(~whole)
 
 
 def _never(schema: Schema) -> list[str]:
@@ -125,7 +174,8 @@ def _never(schema: Schema) -> list[str]:
     return [name for name in (schema.subject, schema.key, schema.weight) if name is not None]
 
 
-def _counters(rows: Sequence[tuple[str, int, str | None, Any]]) -> pl.DataFrame:
+def counters(rows: Sequence[tuple[str, int, str | None, Any]]) -> pl.DataFrame:
+    """A tally of what was counted, of which column, what exactly, and how often."""
     return pl.DataFrame([(what, at, text, None, count) for what, at, text, count in rows], schema=TALLY, orient="row")
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from shoal.errors import DomainError, ParameterError, SchemaError
 from shoal.hierarchy.hierarchy import MISSING, Hierarchy
+from shoal.hierarchy.silence import names_values
 from shoal.params import nearest, real
 from shoal.table.column import FLAT, TREE, Column
 
@@ -241,7 +242,7 @@ def _members(axis: Axis, value: Any) -> set[str]:
 
 
 def _unknown(axis: Axis, value: Any, options: Sequence[str]) -> str:
-    near = nearest(str(value), options)
+    near = nearest(str(value), options) if names_values() else None
     hint = f"did you mean '{near}'?" if near else "name a value of the column, or a label of its hierarchy."
     return f"The boundary {_shown(value)} of '{axis.name}' in {_OWNER} is not in its domain: {hint}"
 

@@ -23,6 +23,8 @@ from shoal.verify.values import MISSING, STAR, canonical, distinct, encode, grou
 _BITS = 63
 # Classes whose cells are written in one go.
 _KEYS = 1 << 14
+# Counts of values in classes that are written in one go.
+_ENTRIES = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,8 +290,12 @@ def digest_values(
     rank[used[by_text]] = np.arange(len(used))
     place = order.rank[group] * len(used) + rank[value]
     by_place = np.argsort(place)
-    body = np.stack([place[by_place], count[by_place]], axis=1)
-    return _sha256(order.digest.encode(), _joined(_prefixed(marked.gather(by_text))), _integers(body))
+    head = (order.digest.encode(), _joined(_prefixed(marked.gather(by_text))))
+    digest = hashlib.sha256(b"".join(map(_sized, head)) + (16 * len(place)).to_bytes(8, "little"))
+    for start in range(0, len(place), _ENTRIES):
+        some = by_place[start : start + _ENTRIES]
+        digest.update(_integers(np.stack([place[some], count[some]], axis=1)))
+    return digest.hexdigest()
 
 
 def _prefixed(texts: pl.Series) -> pl.Series:
@@ -302,10 +308,6 @@ def _joined(texts: pl.Series) -> bytes:
 
 def _integers(values: np.ndarray) -> bytes:
     return np.ascontiguousarray(values, dtype="<i8").tobytes()
-
-
-def _sha256(*parts: bytes) -> str:
-    return hashlib.sha256(b"".join(map(_sized, parts))).hexdigest()
 
 
 def _sized(part: bytes) -> bytes:

@@ -89,7 +89,9 @@ class Hidden:
     def _few(self, name: str) -> pl.Series:
         """Different identifiers that few people have."""
         counted = self._texts[name].counted()
-        return counted.group_by("text").agg(who=_people(counted)).filter(pl.col("who") <= self._limit())["text"]
+        if "who" in counted.columns:
+            counted = counted.group_by("text").agg(rows=_people(counted))
+        return counted.filter(pl.col("rows") <= self._limit())["text"]
 
     def _limit(self) -> int:
         return max(_FEW, (self._people.count or self._rows) // _SHARE)
@@ -108,12 +110,12 @@ def without_fraction(column: pl.Series) -> pl.Series:
 def _whole(kind: pl.DataType, texts: pl.Series) -> pl.DataFrame:
     """Keys of identifiers with letters: their words run together, begun with any of them; of mail, the name as well.
 
-    Hashes of them are kept, since there are several an identifier.
+    Hashes of them are kept, since there are several an identifier; some more than once, which does no harm.
     """
     found = [pl.DataFrame(schema={"key": pl.UInt64, "first": pl.UInt64})]
     if not kind.is_numeric() and not kind.is_temporal():
         found += [_keys(texts[start : start + _PART]) for start in range(0, len(texts), _PART)]
-    return pl.concat(found).unique()
+    return pl.concat(found)
 
 
 def _keys(texts: pl.Series) -> pl.DataFrame:

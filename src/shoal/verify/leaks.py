@@ -112,6 +112,7 @@ class Leaks:
         self._described: dict[str, list[tuple[str, str]]] = {}
         self._read: dict[str, set[str]] = {}
         self._shown: dict[str, set[str]] = {}
+        self._last: dict[str, pl.Series] = {}
         self._words_shown: set[str] = set()
         self._words_read: dict[str, set[str]] = {}
 
@@ -119,7 +120,9 @@ class Leaks:
         """Take in rows of a table as it is released."""
         table = Coded.of(rows)
         for name in table.frame.columns:
-            texts = table[name].distinct.cast(pl.String).drop_nulls().unique()
+            texts = self._new(name, table[name].distinct.cast(pl.String).drop_nulls())
+            if not texts.len():
+                continue
             parts = texts.str.replace_all(r"\\(.)", "$1").str.extract_all(_PARTS).explode().drop_nulls().unique()
             column = self._owner.get(name, name)
             shown = pl.concat([texts, parts, self._items(column, texts)])
@@ -132,12 +135,12 @@ class Leaks:
         # Texts that repeat come as numbers of the different ones; of others there may be as many as rows.
         whole = values.unique() if isinstance(values.dtype, pl.Enum) else values
         for start in range(0, len(whole), _ROWS):
-            distinct = whole[start : start + _ROWS].drop_nulls().unique()
-            distinct = distinct.cast(pl.String) if is_text(distinct.dtype) else distinct
-            if (items := self._items(column, distinct)).len():
-                distinct = pl.concat([distinct.cast(pl.String), items])
-            told.update(self._told_of(column, distinct))
-            words.update(self._said(distinct.cast(pl.String)))
+            some = whole[start : start + _ROWS].drop_nulls()
+            some = some.cast(pl.String) if is_text(some.dtype) else some.unique()
+            if (items := self._items(column, some)).len():
+                some = pl.concat([some.cast(pl.String), items])
+            told.update(self._told_of(column, some))
+            words.update(self._said(some.cast(pl.String)))
 
     def report(self, extras: Sequence[str] = ()) -> Check:
         """What is told; ``extras`` are tables that hold more than their cells."""
@@ -150,6 +153,11 @@ class Leaks:
                 count = len(values)
                 problems.append(f"'{name}' tells {count:,} {'value' if count == 1 else 'values'} of '{column}'")
         return _check(problems)
+
+    def _new(self, name: str, texts: pl.Series) -> pl.Series:
+        """Different cells of a batch without those of the batch before, which most of the next are."""
+        before, self._last[name] = self._last.get(name), texts
+        return texts.unique() if before is None else texts.filter(~texts.is_in(before.implode())).unique()
 
     def _items(self, column: str, texts: pl.Series) -> pl.Series:
         """What cells of a column of items hold, one by one; nothing of others."""
@@ -180,7 +188,7 @@ class Leaks:
         said = {text for _, text in self._pieces(column)}
         if not said:
             return []
-        texts = canonical(values, self._kind(column))[0]
+        texts = canonical(values.unique(), self._kind(column))[0]
         return texts.filter(texts.is_in(list(said))).unique().to_list()
 
     def _said(self, values: pl.Series) -> list[str]:
@@ -188,7 +196,7 @@ class Leaks:
         # Nothing said begins as most values do: three plain letters or digits are the first of a word.
         start = values.str.head(3)
         other = start.str.contains(r"^[0-9A-Za-z]{3}$") & ~start.str.to_lowercase().is_in(self._beginnings)
-        values = values.filter(~other.fill_null(False))
+        values = values.filter(~other.fill_null(False)).unique()
         # Most values begin with a word that nothing said begins with, and need not be taken apart. Words end at blanks,
         # and many values have the same text before their first.
         of_value, heads = encode(values.str.splitn(" ", 2).struct.field("field_0"))

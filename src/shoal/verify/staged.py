@@ -80,9 +80,9 @@ class Changes:
         for name in self._cells if self._same else ():
             theirs = judged[name]
             texts = theirs if theirs.dtype == pl.String or not is_text(theirs.dtype) else theirs.cast(pl.String)
-            differ = _differ(found.frame[name], texts)
-            self._cells[name] += differ
-            if texts is not theirs and found.frame[name].equals(texts):
+            same = found.frame[name].dtype == texts.dtype and found.frame[name].equals(texts)
+            self._cells[name] += 0 if same else _differ(found.frame[name], texts)
+            if texts is not theirs and same:
                 found.take_over(name, theirs)
 
     def cells(self) -> dict[str, int]:
@@ -95,8 +95,6 @@ class Changes:
 
 def _differ(found: pl.Series, judged: pl.Series) -> int:
     if found.dtype == judged.dtype:
-        if found.equals(judged):
-            return 0
         if found.dtype == pl.String:  # in a cell, the text stands for what null stands for elsewhere
             found, judged = found.replace(MISSING, None), judged.replace(MISSING, None)
         return int(found.ne_missing(judged).sum())

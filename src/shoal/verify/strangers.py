@@ -231,6 +231,8 @@ def _holding(tokens: pl.DataFrame, keys: pl.DataFrame) -> int:
     # A cell may part what the identifier writes as one: numbers of accounts and insurances come in groups.
     for step in range(1, _GROUPED):
         runs = runs.filter(pl.col("at") + step < tokens.height)
+        if not runs.height:  # nearly always, as words that names begin with are few
+            break
         beside = tokens.select("cell", "word")[(runs["at"] + step).to_list()]
         runs = runs.with_columns(key=runs["key"] + beside["word"]).filter(beside["cell"] == runs["cell"])
         found.append(runs.select("cell", "rows", hash=pl.col("key").hash()))

@@ -5,7 +5,6 @@ Numbers do not depend on where one batch ends and the next begins, so that nothi
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -13,14 +12,14 @@ import numpy as np
 import polars as pl
 
 from shoal.verify.coded import Coded, Held
+from shoal.verify.keys import add_counts, count_rows, in_order
+from shoal.verify.packed import Packed
 from shoal.verify.values import canonical, encode, group_rows
 
 # Rows that are looked at in one go, of a table that is in memory.
-BATCH = 1 << 17
-# Parts are put together when there are so many rows of them, and then when they have doubled.
-_ROOM = 1 << 16
-# So many combinations of numbers have a place each while they are counted.
-_COMBINATIONS = 1 << 21
+BATCH = 1 << 18
+# Parts are put together when there are so many rows of them, and then when there are thrice as many as were left.
+_ROOM = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,72 +118,49 @@ class Counts:
         self._parts: list[pl.DataFrame] = []
         self._room = _ROOM
         self._total: pl.DataFrame | None = None
-        # Of whole numbers, as long as all that could occur have a place each: their names, and the rows of each.
-        self._names: list[str] = []
-        self._places: np.ndarray | None = None
-        self._seen = 0
+        # Whole numbers, as long as those of a row fit into one.
+        self._packed: Packed | None = None
 
     def see(self, frame: pl.DataFrame) -> None:
         """Count the rows of a frame that has the columns of those before."""
-        self.add(frame.group_by(frame.columns).agg(rows=pl.len()))
+        self.add(count_rows(frame))
 
     def see_numbers(self, columns: Mapping[str, np.ndarray]) -> None:
-        """The same of columns of whole numbers from 0 on: few combinations are counted without looking for them."""
-        self._seen += len(next(iter(columns.values())))
-        sizes = [int(column.max(initial=0)) + 1 for column in columns.values()]
-        if self._places is not None:
-            sizes = [max(pair) for pair in zip(sizes, self._places.shape, strict=True)]
-        if math.prod(sizes) > max(_COMBINATIONS, 4 * self._seen):
-            self._leave_places()
+        """The same of columns of whole numbers from 0 on, of which each combination takes few bytes."""
+        if not Packed.fits(columns):
             self.see(pl.DataFrame({name: column.astype(np.int64) for name, column in columns.items()}))
             return
-        self._total, self._names = None, list(columns)
-        if self._places is None:
-            self._places = np.zeros(sizes, dtype=np.int64)
-        elif tuple(sizes) != self._places.shape:
-            sizes[0] += sizes[0] // 4  # the classes, of which later batches have more
-            wider = np.zeros(sizes, dtype=np.int64)
-            wider[tuple(slice(size) for size in self._places.shape)] = self._places
-            self._places = wider
-        np.add.at(self._places.reshape(-1), np.ravel_multi_index(tuple(columns.values()), self._places.shape), 1)
-
-    def _leave_places(self) -> None:
-        """Count what has places as everything else is."""
-        if self._places is not None:
-            places, self._places = self._places, None
-            self.add(self._found(places))
-
-    def _found(self, places: np.ndarray) -> pl.DataFrame:
-        """Combinations that occurred, in ascending order."""
-        found = np.unravel_index(np.flatnonzero(places), places.shape)
-        return pl.DataFrame({**dict(zip(self._names, found, strict=True)), "rows": places[found]})
+        self._total = None
+        if self._packed is None:
+            self._packed = Packed()
+        self._packed.see(columns)
 
     def add(self, counted: pl.DataFrame) -> None:
         """Count combinations, each given once, with its ``rows`` in the last column."""
         self._total = None
         self._parts.append(counted.with_columns(pl.col("rows").cast(pl.Int64)))
         if self.size > self._room:
-            self._room = max(_ROOM, 2 * self.counted().height)
+            self._room = max(_ROOM, 3 * self.counted().height)
 
     @property
     def size(self) -> int:
         """How many combinations are kept, some of them perhaps more than once."""
-        return sum(part.height for part in self._parts)
+        return sum(part.height for part in self._parts) + (0 if self._packed is None else self._packed.size)
 
     def total(self) -> pl.DataFrame:
         """The combinations in ascending order, and the ``rows`` of each."""
         if self._total is None:
-            ordered = self._places is not None and not self._parts
             merged = self.counted()
-            self._total = merged.sort(merged.columns[:-1]) if merged.width and not ordered else merged
+            self._total = in_order(merged) if merged.width else merged
         return self._total
 
     def counted(self) -> pl.DataFrame:
         """The same in no order."""
-        self._leave_places()
+        if self._packed is not None:
+            packed, self._packed = self._packed, None
+            self._parts.append(packed.taken())
         if len(self._parts) > 1:
-            every = pl.concat(self._parts)
-            self._parts = [every.group_by(every.columns[:-1]).agg(pl.col("rows").sum())]
+            self._parts = [add_counts(pl.concat(self._parts))]
         return self._parts[0] if self._parts else pl.DataFrame()
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import VerificationError
+from shoal.verify.keys import group_keys, row_keys
 
 STAR = "*"
 MISSING = "<missing>"
@@ -51,6 +52,9 @@ def group_rows(frame: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     tuple
         For each row the number of its group, and for each group its first row (ascending).
     """
+    keys = row_keys(frame)
+    if keys is not None:
+        return group_keys(keys)
     renamed = frame.rename({name: f"c{place}" for place, name in enumerate(frame.columns)})
     first = renamed.with_row_index("row").select(pl.first("row").over(renamed.columns)).to_series().to_numpy()
     is_first = np.zeros(frame.height, dtype=bool)
@@ -76,20 +80,14 @@ def encode(values: pl.Series) -> tuple[np.ndarray, pl.Series]:
 
 def _encode_texts(values: pl.Series) -> tuple[np.ndarray, pl.Series]:
     """The same of texts, which Polars numbers several times as fast as it groups them."""
-    held = number_texts(values) if values.dtype == pl.String else values
-    distinct = held.unique(maintain_order=True)
-    places, used = _places(held), _places(distinct)
-    number = np.zeros(int(used.max(initial=-1)) + 1, dtype=np.int64)
-    number[used] = np.arange(len(used))
-    return number[places], distinct.cast(pl.String)
+    codes, first = as_they_come(_places(number_texts(values) if values.dtype == pl.String else values))
+    return codes, values.gather(first).cast(pl.String)
 
 
 def _places(held: pl.Series) -> np.ndarray:
     """Small whole numbers, one a text, and 0 for null."""
-    numbers = held.to_physical()
-    if not numbers.null_count():
-        return numbers.to_numpy().astype(np.int64) + 1
-    return (numbers.cast(pl.Int64) + 1).fill_null(0).to_numpy()
+    number = pl.col("held").to_physical().cast(pl.Int64) + 1
+    return held.alias("held").to_frame().select(number.fill_null(0)).to_series().to_numpy()
 
 
 def number_texts(values: pl.Series) -> pl.Series:
@@ -155,46 +153,52 @@ def canonical(values: pl.Series, kind: str) -> tuple[pl.Series, np.ndarray]:
             "use text, numbers or dates."
         )
     reader = {"numeric": _numeric, "date": _date}.get(kind, _text)
-    text, number = reader(values)
-    text = text.rename("").replace(MISSING, None)
-    found = number.fill_null(float("nan")).to_numpy().astype(np.float64)
-    return text, np.where(np.isfinite(found), found, np.nan)
-
-
-def _numeric(values: pl.Series) -> tuple[pl.Series, pl.Series]:
-    if values.dtype.is_integer() or values.dtype == pl.Boolean:
-        whole = values.cast(pl.Int64) if values.dtype == pl.Boolean else values
-        return whole.cast(pl.String), whole.cast(pl.Float64)
-    if values.dtype == pl.Float64:
-        number = values.fill_nan(None)
-        return _number_text(number, number.cast(pl.String)), number
-    # Float32 and Decimal go through their texts, which is what a CSV file would hold.
-    raw = values.cast(pl.String).str.strip_chars()
-    number = (
-        pl.select(pl.when(raw.str.contains(_NUMBER)).then(raw)).to_series().cast(pl.Float64, strict=False)
+    # In few steps over all of a column: of small tables, every step of Polars takes more than its work.
+    found = reader(values.alias("raw").to_frame()).select(
+        pl.col("text").replace(MISSING, None), pl.col("number").fill_null(float("nan"))
     )
+    number = found["number"].to_numpy().astype(np.float64)
+    return found["text"].rename(""), np.where(np.isfinite(number), number, np.nan)
+
+
+def _numeric(values: pl.DataFrame) -> pl.DataFrame:
+    raw, number, kind = pl.col("raw"), pl.col("number"), values["raw"].dtype
+    if kind.is_integer() or kind == pl.Boolean:
+        whole = raw.cast(pl.Int64) if kind == pl.Boolean else raw
+        return values.select(text=whole.cast(pl.String), number=whole.cast(pl.Float64))
+    if kind == pl.Float64:
+        return _number_text(values.select(raw.fill_nan(None).cast(pl.String), number=raw.fill_nan(None)))
+    # Float32 and Decimal go through their texts, which is what a CSV file would hold.
     digits = raw.str.replace(_WHOLE, "${1}${2}").str.strip_prefix("+").replace("-0", "0")
-    exact = pl.select(pl.when(raw.str.contains(_WHOLE)).then(digits)).to_series()
-    text = pl.select(pl.coalesce(exact, _number_text(number, raw))).to_series()
+    read = values.select(raw.cast(pl.String).str.strip_chars()).with_columns(
+        number=pl.when(raw.str.contains(_NUMBER)).then(raw).cast(pl.Float64, strict=False),
+        exact=pl.when(raw.str.contains(_WHOLE)).then(digits),
+    )
     # More digits than a float is written with: there are few, so Python may compare them.
-    long = (number.is_finite() & (raw.str.len_bytes() > _SHORT) & (raw != number.cast(pl.String))).fill_null(False)
-    long = long.arg_true()
-    return text.scatter(long, [_long_text(one) for one in raw.gather(long)]), number
+    long = number.is_finite() & (raw.str.len_bytes() > _SHORT) & (raw != number.cast(pl.String))
+    text = pl.coalesce("exact", "text").alias("text")
+    return _written_out(_number_text(read).with_columns(text, long=long.fill_null(False)), "long", "raw")
 
 
-def _number_text(number: pl.Series, fallback: pl.Series) -> pl.Series:
+def _number_text(read: pl.DataFrame) -> pl.DataFrame:
     """Whole numbers in digits; others as their exact bits, as float formatting may change with versions."""
-    bits = number.to_numpy().view(np.int64)
-    frame = pl.DataFrame({"x": number, "raw": fallback, "bits": bits})
-    x = pl.col("x")
-    whole = x.is_finite() & (x == x.floor())
-    digits = pl.when(whole).then(x).cast(pl.Int64, strict=False).cast(pl.String)
-    exact = pl.lit("\x00") + pl.col("bits").cast(pl.String)
-    text = pl.when(whole).then(digits).when(x.is_finite()).then(exact).otherwise(pl.col("raw"))
-    found = frame.select(text.alias("text")).to_series()
+    number = pl.col("number")
+    whole = number.is_finite() & (number == number.floor())
+    digits = pl.when(whole).then(number).cast(pl.Int64, strict=False).cast(pl.String)
+    exact = pl.lit("\x00") + pl.lit(pl.Series("bits", read["number"].to_numpy().view(np.int64))).cast(pl.String)
+    text = pl.when(whole).then(digits).when(number.is_finite()).then(exact).otherwise(pl.col("raw"))
     # Beyond 53 bits a float means the decimal that it is written as; there are few, so Python may write them out.
-    huge = (number.is_finite() & (number.abs() >= 2.0**53)).fill_null(False).arg_true()
-    return found.scatter(huge, [_long_text(repr(value)) for value in number.gather(huge)])
+    huge = (number.is_finite() & (number.abs() >= 2.0**53)).fill_null(False)
+    return _written_out(read.with_columns(text=text, huge=huge), "huge", "number")
+
+
+def _written_out(read: pl.DataFrame, where: str, given: str) -> pl.DataFrame:
+    """The same with texts of some numbers as Python writes them, given as texts or as floats."""
+    if not read[where].any():
+        return read
+    places = read[where].arg_true()
+    texts = [one if isinstance(one, str) else repr(one) for one in read[given].gather(places)]
+    return read.with_columns(read["text"].scatter(places, [_long_text(one) for one in texts]))
 
 
 def _long_text(raw: str) -> str:
@@ -212,31 +216,27 @@ def _long_text(raw: str) -> str:
     return f"\x00{'-' * sign}{shown}e{int(exponent) + len(figures) - len(shown)}"
 
 
-def _date(values: pl.Series) -> tuple[pl.Series, pl.Series]:
-    if isinstance(values.dtype, pl.Datetime):
-        moment = values.dt.replace_time_zone(None).cast(pl.Datetime("us"))
-        raw = values.cast(pl.String)
+def _date(values: pl.DataFrame) -> pl.DataFrame:
+    raw = pl.col("raw")
+    if isinstance(values["raw"].dtype, pl.Datetime):
+        moment = raw.dt.replace_time_zone(None).cast(pl.Datetime("us"))
+        read = values.select(raw.cast(pl.String), moment=moment)
     else:
-        raw = values.cast(pl.String).str.strip_chars()
         day = raw.str.to_date("%Y-%m-%d", strict=False).cast(pl.Datetime("us"))
-        time = raw.str.replace(" ", "T").str.to_datetime(
-            "%Y-%m-%dT%H:%M:%S%.f", time_unit="us", strict=False
-        )
-        moment = pl.select(pl.coalesce(day, time)).to_series()
-    frame = pl.DataFrame({"moment": moment, "raw": raw})
+        time = raw.str.replace(" ", "T").str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", time_unit="us", strict=False)
+        read = values.select(raw.cast(pl.String).str.strip_chars()).with_columns(moment=pl.coalesce(day, time))
     stamp, micro = pl.col("moment"), pl.col("moment").dt.epoch("us")
     text = pl.coalesce(
         pl.when(micro % _DAY == 0).then(stamp.dt.strftime("%Y-%m-%d")),
         stamp.dt.strftime("%Y-%m-%dT%H:%M:%S%.6f"),
-        pl.col("raw"),
+        raw,
     )
-    columns = frame.select(text.alias("text"), (micro / _DAY).alias("days"))
-    return columns["text"], columns["days"]
+    return read.select(text=text, number=micro / _DAY)
 
 
-def _text(values: pl.Series) -> tuple[pl.Series, pl.Series]:
-    none = pl.Series([None], dtype=pl.Float64).new_from_index(0, len(values))
-    if values.dtype.is_float():
-        values = values.fill_nan(None)
-        return _number_text(values.cast(pl.Float64), values.cast(pl.String)), none
-    return values.cast(pl.String), none
+def _text(values: pl.DataFrame) -> pl.DataFrame:
+    raw, none = pl.col("raw"), pl.lit(None, dtype=pl.Float64)
+    if values["raw"].dtype.is_float():
+        raw = raw.fill_nan(None)
+        return _number_text(values.select(raw.cast(pl.String), number=raw.cast(pl.Float64))).with_columns(number=none)
+    return values.select(text=raw.cast(pl.String), number=none)

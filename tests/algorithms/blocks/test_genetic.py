@@ -13,6 +13,7 @@ from tests.algorithms.blocks.plain import as_partitions, judged, people, problem
 from tests.engines.plain import PlainEngine
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("tree", [False, True], ids=["runs", "nodes"])
 @pytest.mark.parametrize("measure", ["lm", "cm", "dm"])
 @pytest.mark.parametrize("seed", range(4))

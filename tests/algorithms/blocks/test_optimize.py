@@ -24,6 +24,7 @@ from tests.table.random_tables import Case, cases
 MODELS: dict[int, list[dict[str, Any]]] = {1: [], 2: [{"name": "distinct-l", "l": 2}]}
 
 
+@pytest.mark.sample(16)
 @pytest.mark.parametrize("tree", [False, True], ids=["runs", "nodes"])
 @pytest.mark.parametrize("measure", ["dm", "cm", "lm"])
 @pytest.mark.parametrize("seed", range(8))

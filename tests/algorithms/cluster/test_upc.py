@@ -288,6 +288,7 @@ def test_a_cluster_that_fails_p_grows_as_long_as_that_helps() -> None:
             shoal.anonymize(table, algorithm=UPC(k=5, utility=1.0, protection=0.5, listing=listing), seed=1)
 
 
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("seed", range(60))
 def test_whatever_mondrian_can_release_upc_can(seed: int) -> None:
     rng = np.random.default_rng(seed)

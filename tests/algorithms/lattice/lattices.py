@@ -17,8 +17,9 @@ from shoal.io.source import read
 from shoal.judging.feasible import whole_reference
 from shoal.models.base import Model
 from shoal.models.judge import Judge
-from shoal.recoding.applied import Released, apply_recoding, top_level
+from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.lattice import Lattice
+from shoal.recoding.level_cells import top_level
 from shoal.recoding.recodings import FullDomain
 from shoal.table.classmap import RowIds
 from shoal.table.keys import Keys

@@ -84,6 +84,7 @@ def plain_search(frame: pl.DataFrame, k: int, t: float, reference: str) -> list[
     return found
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("reference", REFERENCES)
 @pytest.mark.parametrize("seed", TABLES)
 def test_the_optimum_is_the_best_release_of_all_nodes(seed: int, reference: str) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from shoal.algorithms.base import Problem
 from shoal.catalogue import load, make
 from shoal.measures.association import pairs
-from shoal.recoding.applied import top_level
+from shoal.recoding.level_cells import top_level
 from shoal.table.column import Column
 from tests.algorithms.lattice.lattices import LIMITS, MODELS, Case, Node, cases, every_node
 

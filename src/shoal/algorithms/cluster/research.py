@@ -23,7 +23,8 @@ from shoal.catalogue import load, make
 from shoal.errors import InfeasibleError
 from shoal.kernels.cluster.protection import COST
 from shoal.kernels.partition.median import halve
-from shoal.recoding.applied import apply_recoding, top_level
+from shoal.recoding.applied import apply_recoding
+from shoal.recoding.level_cells import top_level
 from shoal.recoding.recodings import Grouping
 from shoal.table.domain import Domain
 
@@ -41,7 +42,7 @@ class ResearchClusters(Members, Researched):
 
     Parameters
     ----------
-    seeds, prepartition, polish
+    seeds, loss, prepartition, polish
         As for `KMembers`; polish raises ``rv`` unless told otherwise.
     rules, weights, normalise, rv
         How levels are valued, as for the measure ``rv``.

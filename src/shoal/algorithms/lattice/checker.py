@@ -14,9 +14,9 @@ from shoal.judging.settle import set_classes, settled, settled_sets
 from shoal.kernels.count.grouping import group_rows
 from shoal.kernels.count.histograms import bucket_rows
 from shoal.kernels.lattice import nodes as kernel
-from shoal.kernels.lattice.verdicts import class_histograms, lost_codes, lost_prices, price_classes, price_gone
-from shoal.recoding.applied import top_level
+from shoal.kernels.lattice.verdicts import Entries, class_histograms, lost_codes, lost_prices, price_classes, price_gone
 from shoal.recoding.lattice import Lattice
+from shoal.recoding.level_cells import top_level
 from shoal.table.classmap import Cells
 from shoal.table.column import TREE, Column
 from shoal.table.stats import GroupStats, Histogram
@@ -58,24 +58,29 @@ class Rolled:
 
     Attributes
     ----------
-    codes
-        (levels of all attributes, entries): node of each entry, right for this node's levels and coarser ones.
-    weight
-        Rows of each entry.
     histograms
         Compressed sensitive counts, one a judged attribute.
     entry_of
         Entry of each combination of leaf codes.
-    rows, offsets
-        The combinations entry after entry, and where each entry's start.
+    entries
+        The entries as kernels take them.
     """
 
-    codes: np.ndarray
-    weight: np.ndarray
     histograms: list[tuple[np.ndarray, np.ndarray, np.ndarray]]
     entry_of: np.ndarray
-    rows: np.ndarray
-    offsets: np.ndarray
+    entries: Entries
+
+    @property
+    def codes(self) -> np.ndarray:
+        """(levels of all attributes, entries): node of each entry, right for this node's levels and coarser ones."""
+        codes: np.ndarray = self.entries.codes
+        return codes
+
+    @property
+    def weight(self) -> np.ndarray:
+        """Rows of each entry."""
+        weight: np.ndarray = self.entries.weight
+        return weight
 
 
 class Checker:
@@ -100,9 +105,13 @@ class Checker:
         self._sets = [[self._place(name) for name in one] for one in problem.domain.schema.quasi_sets]
         # Where classes of other sets decide, rows that fail are not those of classes that are too small.
         self.rows_only = self._verdicts.rows_only and not self._sets
+        judge = problem.judge
+        asked = self._by_row or self._verdicts.relative or judge.needs_spreads or judge.needs_population
+        self._sizes_decide = self.rows_only and not asked
         every = np.arange(self.frequency.weight.size + 1)
         place = every[:-1].astype(np.int32)
-        self._leaves = Rolled(self.frequency.codes, self.frequency.weight, self._histograms, place, place, every)
+        leaves = Entries(self.frequency.codes, self.frequency.weight, place, every)
+        self._leaves = Rolled(self._histograms, place, leaves)
         self._entries = self._leaves
         widest = np.argsort([-column.card for column in self.columns], kind="stable")[:_ROLLED_ATTRIBUTES]
         self._widest = sorted(int(a) for a in widest)
@@ -116,17 +125,16 @@ class Checker:
         looked_at = [] if self._by_row else judge.attributes
         found = self.problem.rows.frequency(looked_at)
         self._histograms = [(h.indptr, h.codes, h.counts) for h in (found.histograms[one.key] for one in looked_at)]
-        rows: list[np.ndarray] = []
-        self._row_at: list[int] = []
-        self._cards: list[list[int]] = []
-        for column, codes in zip(self.columns, found.codes, strict=True):
-            self._row_at.append(len(rows))
-            tree = _level_codes(column)
-            rows.extend(level[codes].astype(np.int32, copy=False) for level in tree)
-            self._cards.append([int(level.max(initial=0)) + 1 for level in tree])
+        trees = [_level_codes(column) for column in self.columns]
+        self._row_at = np.cumsum([0, *map(len, trees)]).tolist()[:-1]
+        self._cards = [[int(level.max(initial=0)) + 1 for level in tree] for tree in trees]
+        rows = np.empty((sum(map(len, trees)), found.rows.size), dtype=np.int32)
+        for at, tree, codes in zip(self._row_at, trees, found.codes, strict=True):
+            for level, row in zip(tree, rows[at:], strict=False):
+                np.take(level.astype(np.int32, copy=False), codes, out=row, mode="clip")
         card_at = np.cumsum([0, *(column.card for column in self.columns)], dtype=np.int64)
         places = np.ascontiguousarray(found.codes.T + card_at[:-1].astype(np.int32))
-        self.frequency = kernel.Combinations(np.stack(rows), found.rows, places)
+        self.frequency = kernel.Combinations(rows, found.rows, places)
         self._lay_out(card_at)
         # Rows lost for good by code, and which check they belong to.
         self._lost = np.zeros(card_at[-1])
@@ -154,10 +162,16 @@ class Checker:
         """Count a node's classes and judge them; the last check's classes stay in ``class_of``."""
         levels = np.asarray(levels, dtype=np.int64)
         self._entries = self._leaves if self._by_row else self._roll(levels)
-        found = self._number(levels, self._entries)
+        found = -1
+        if self._sizes_decide:
+            entries = self._entries.entries
+            found = self._verdicts.check_sizes(entries, self._layout, levels, self._slots, self._room)
+        if found < 0:
+            found = self._number(levels, self._entries)
+            self._judge(levels, found)
+            self._verdicts.tally(self._sizes, found)
         self._levels, self._found = levels, found
-        self._judge(levels, found)
-        suppressed, classes, squares, all_squares, inherited = self._verdicts.tally(self._sizes, found)
+        suppressed, classes, squares, all_squares, inherited = self._verdicts.tallied
         self.checked += 1
         return NodeCheck(
             suppressed=int(suppressed), inherited=int(inherited), classes=int(classes), squares=squares,
@@ -187,14 +201,15 @@ class Checker:
         floor[self._widest] = key
         found = self._number(floor, self._leaves)
         of = self._class_of.copy()
-        table = Rolled(
-            np.take(self.frequency.codes, self._first[:found], axis=1),
-            self._sizes[:found].copy(),
-            [class_histograms(of, found, one, _known(one), _NONE, _NONE)[:3] for one in self._leaves.histograms],
-            of,
-            *bucket_rows(of, found),
-        )
-        size = table.codes.nbytes + 2 * of.nbytes + table.offsets.nbytes
+        codes = np.take(self.frequency.codes, self._first[:found], axis=1)
+        rows, offsets = bucket_rows(of, found)
+        entries = Entries(codes, self._sizes[:found].copy(), rows, offsets)
+        histograms = [
+            class_histograms(of, found, one, _known(one), _NONE, _NONE)[:3] for one in self._leaves.histograms
+        ]
+        table = Rolled(histograms, of, entries)
+        counted = sum(array.nbytes for one in histograms for array in one)
+        size = codes.nbytes + 2 * of.nbytes + entries.offsets.nbytes + counted
         if size <= self._bytes:
             self._bytes -= size
             self._rolled[key] = table
@@ -319,7 +334,7 @@ class Checker:
         found, table, entries = self._verdicts, self.frequency, self._entries
         if self._lost_of != self.checked:
             class_of = self._class_of[: entries.weight.size]
-            lost_codes(table, entries.rows, entries.offsets, class_of, found.inherits, self._lost)
+            lost_codes(table, entries.entries, class_of, found.inherits, self._lost)
             self._lost_of = self.checked
         lost_prices(self._lost, prices.leaf, self._layout.card_at, prices.out)
         if not self.rows_only:

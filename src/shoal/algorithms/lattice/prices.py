@@ -24,9 +24,11 @@ class PriceTable:
 
     def __init__(self, prices: Prices, columns: Sequence[Column]) -> None:
         levels = max(table.shape[0] for table in prices.leaf)
-        relative = [leaf - full for leaf, full in zip(prices.leaf, prices.full, strict=True)]
-        padded = [np.pad(table, ((0, levels - table.shape[0]), (0, 0))) for table in relative]
-        self.leaf = np.ascontiguousarray(np.concatenate(padded, axis=1))
+        ends = np.cumsum([0, *(table.shape[1] for table in prices.leaf)])
+        self.leaf = np.zeros((levels, ends[-1]))
+        padded = [self.leaf[:, start:end] for start, end in zip(ends[:-1], ends[1:], strict=True)]
+        for table, leaf, full in zip(padded, prices.leaf, prices.full, strict=True):
+            table[: leaf.shape[0]] = leaf - full
         if prices.levels_only:
             self.rows = np.stack([table[:, 0] for table in padded])
             self.leaf[:] = 0.0

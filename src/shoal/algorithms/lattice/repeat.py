@@ -15,8 +15,8 @@ from shoal.algorithms.lattice.objective import Objective
 from shoal.algorithms.lattice.pruning import infeasible
 from shoal.algorithms.lattice.sweep import SWEEP_LIMIT, best_node
 from shoal.models.judge import Judge
-from shoal.recoding.applied import top_level
 from shoal.recoding.lattice import Lattice
+from shoal.recoding.level_cells import top_level
 from shoal.recoding.recodings import Grouping
 from shoal.table.classmap import Cells
 

@@ -145,9 +145,7 @@ class _Sweep:
 
     def rule_out(self, height: int, above: int) -> None:
         """Make all nodes of one height hopeless that lie below a node."""
-        nodes = self.listed.nodes[slice(*self.listed.offsets[height : height + 2])]
-        below = (self.listed.levels[nodes] <= self.listed.levels[above]).all(axis=1)
-        self.known.hopeless[nodes[below]] = 1
+        kernel.rule_out(height, above, self.listed, self.known.hopeless)
 
     def beaten(self, bound: float) -> bool:
         """Whether a node of this bound cannot be as good as the best so far."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from shoal.kernels.judge.rules import EXTENT, SIZE, judge_rule, rule_view
 from shoal.kernels.lattice import verdicts as kernel
+from shoal.kernels.lattice.nodes import Layout, Room, Slots
 from shoal.models.judge import Judge, average_known, compare, compile_rules
 
 Counts = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -51,6 +52,7 @@ class Verdicts:
         self.bad = np.zeros(size, dtype=np.uint8)
         self.inherits = np.zeros(size, dtype=np.uint8)
         self.gone = np.zeros(size, dtype=np.int64)
+        self._judged = kernel.Flags(self.bad, self.inherits, self.gone)
         self._out = np.empty(5)
         small = [self.rules.limit[(self.rules.op == SIZE) & (self._sets == one)] for one in (1, 2)]
         self._least = np.array([limits.max(initial=0.0) for limits in small])
@@ -101,7 +103,17 @@ class Verdicts:
         into = self.bad if self._sets[r] & kernel.FAILS else self.inherits
         into[: values.size] |= fails
 
-    def tally(self, sizes: np.ndarray, found: int) -> list[float]:
-        """Suppressed rows, good classes, their squared sizes, all classes' squared sizes, rows lost for good."""
+    def check_sizes(
+        self, entries: kernel.Entries, layout: Layout, levels: np.ndarray, slots: Slots, room: Room
+    ) -> int:
+        """Count a node's classes where sizes alone decide, judge and tally them; -1 where their keys do not fit."""
+        return int(kernel.check_sizes(entries, layout, levels, slots, room, self._least, self._judged, self._out))
+
+    def tally(self, sizes: np.ndarray, found: int) -> None:
+        """Add up what was judged."""
         kernel.tally(sizes, found, self.bad, self.inherits, self.gone, self._out)
+
+    @property
+    def tallied(self) -> list[float]:
+        """Suppressed rows, good classes, their squared sizes, all classes' squared sizes, rows lost for good."""
         return self._out.tolist()

@@ -24,6 +24,9 @@ from shoal.recoding.recodings import Averaged
 from shoal.table.column import Column
 from shoal.table.table import Table
 
+# Rows of a part, of which there are several only where memory does not hold all of them.
+_PART = 1 << 16
+
 
 @dataclass(frozen=True, kw_only=True)
 class Microaggregation(Algorithm):
@@ -68,6 +71,11 @@ class Microaggregation(Algorithm):
     def in_parts(self) -> bool:
         """Groups of one part are good for the whole."""
         return True
+
+    @property
+    def part_rows(self) -> int | None:
+        """Where parts are cut, no more than MDAV goes through in seconds."""
+        return _PART if self.method == "mdav" else None
 
     def refuse(self, reference: Reference) -> None:
         """Refuse people with several rows, and cells that have no mean."""

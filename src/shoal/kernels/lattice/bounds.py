@@ -139,3 +139,15 @@ def climb(node: int, listed: Listed, plain: np.ndarray, done: np.ndarray, allowe
                 return chain[:found]
         chain[found] = node
         found += 1
+
+
+@kernel
+def rule_out(height: int, above: int, listed: Listed, hopeless: np.ndarray) -> None:
+    """Make all nodes of one height hopeless that lie below a node."""
+    for place in range(listed.offsets[height], listed.offsets[height + 1]):
+        node = listed.nodes[place]
+        below = True
+        for a in range(listed.heights.size):
+            below &= listed.levels[node, a] <= listed.levels[above, a]
+        if below:
+            hopeless[node] = 1

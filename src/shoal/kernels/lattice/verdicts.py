@@ -6,13 +6,21 @@ A class that fails in both ways is settled, and no rule looks at its values agai
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 
 import numpy as np
 
 from shoal.kernels.compiled import kernel
 from shoal.kernels.count.histograms import bucket_rows, sort_small
 from shoal.kernels.judge.rules import TOTAL_VARIATION, RuleView, passes, rule_value, variation
-from shoal.kernels.lattice.nodes import Combinations, Layout
+from shoal.kernels.lattice.nodes import Combinations, Layout, Room, Slots, count_node
+
+# The frequency table rolled up to some node. codes: (levels of all attributes, entries); weight: rows of each entry;
+# rows and offsets: the combinations entry after entry, and where each entry's start.
+Entries = namedtuple("Entries", "codes weight rows offsets")
+# By class: bad, 1 where it fails a model; inherits, 1 where it does so at every finer node; gone, rows that are lost
+# there of one that does not.
+Flags = namedtuple("Flags", "bad inherits gone")
 
 FAILS, INHERITS = 1, 2
 _ROUNDING = 1e-6
@@ -51,6 +59,19 @@ def tally(
             out[4] += sizes[c]
         else:
             out[4] += gone[c]
+
+
+@kernel
+def check_sizes(
+    entries: Entries, layout: Layout, levels: np.ndarray, slots: Slots, room: Room, least: np.ndarray, flags: Flags,
+    out: np.ndarray,
+) -> int:  # fmt: skip
+    """Number a node's classes, judge them by their sizes and tally them; -1 when its keys do not fit into 64 bits."""
+    found = count_node(entries.codes, entries.weight, layout, levels, slots, room)
+    if found >= 0:
+        flag_small(room.sizes, found, least, flags.bad, flags.inherits, flags.gone)
+        tally(room.sizes, found, flags.bad, flags.inherits, flags.gone, out)
+    return found
 
 
 @kernel
@@ -178,19 +199,18 @@ def most_within(codes: np.ndarray, counts: np.ndarray, total: float, shares: np.
 
 @kernel
 def lost_codes(
-    table: Combinations, rows: np.ndarray, offsets: np.ndarray, class_of: np.ndarray, flags: np.ndarray,
-    lost: np.ndarray,
-) -> None:  # fmt: skip
-    """Rows of flagged classes by leaf code, one attribute after another.
+    table: Combinations, entries: Entries, class_of: np.ndarray, flags: np.ndarray, lost: np.ndarray
+) -> None:
+    """Rows of flagged classes by leaf code, one attribute after another; ``class_of`` is the class of each entry.
 
-    ``rows`` and ``offsets`` are the combinations of each entry, ``class_of`` the class of each entry.
+    All attributes of a combination at once: rows of one code after another would wait for each other's sum.
     """
     places, weight, attributes = table.places.reshape(-1), table.weight, table.places.shape[1]
     lost[:] = 0.0
     for entry in range(class_of.size):
         if flags[class_of[entry]]:
-            for place in range(offsets[entry], offsets[entry + 1]):
-                i = rows[place]
+            for place in range(entries.offsets[entry], entries.offsets[entry + 1]):
+                i = entries.rows[place]
                 # Unsigned, so that no index is looked at whether it is negative.
                 for at in range(i * attributes, (i + 1) * attributes):
                     lost[np.uint64(places[np.uint64(at)])] += weight[i]
