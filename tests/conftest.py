@@ -4,6 +4,9 @@ What reads Adult or reproduces a paper is marked ``slow``: ``-m "not slow"`` lea
 
 A skipped test is one nobody ran. The summary therefore names every skip and why, and with
 ``SHOAL_REQUIRE_ALL=1`` a skip fails the run, unless it waits for the shared data and there is none.
+
+Of cases that differ by chance a run tries some: ``SHOAL_THOROUGH=1`` tries all of them. ``many`` says how many there
+are of what a test draws itself, and ``@pytest.mark.sample(8)`` how many of its parameters a test is run with.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import gc
 import os
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -23,19 +27,29 @@ NEEDS_SHARED = "needs ../shared"
 LONGEST = [
     f"tests/{name}.py"
     for name in (
-        "test_wheel", "engines/test_spark", "engines/test_spark_runs", "engines/test_spark_rows",
-        "engines/test_spark_commands", "test_soak", "test_interrupts", "engines/test_postgres", "engines/test_duckdb",
-        "contract/test_algorithms", "attacks/test_power", "test_adult",
-        "algorithms/test_mondrian_exhaustive", "verify/test_attested", "test_published", "io/test_publication",
-        "models/test_contract", "algorithms/lattice/test_optimal", "test_recorded", "cli/test_meeting",
+        "test_wheel", "engines/test_spark", "engines/test_spark_commands", "engines/test_spark_rows",
+        "engines/test_spark_runs", "contract/test_algorithms", "engines/test_duckdb", "engines/test_postgres",
+        "test_interrupts", "web/test_jobs", "web/test_browser", "test_docs", "test_published", "verify/test_batches",
+        "engines/test_commands", "web/test_serving", "web/test_workbench", "io/test_publication", "engines/test_kills",
+        "models/test_contract", "test_extending", "test_soak", "engines/test_resumed", "test_recorded",
     )
 ]  # fmt: skip
+# These share a session of Spark, which takes longer to start than most of their tests.
+TOGETHER = [f"tests/engines/test_spark{name}.py" for name in ("", "_commands", "_rows")]
 REQUIRE_ALL = os.environ.get("SHOAL_REQUIRE_ALL") == "1"
+THOROUGH = os.environ.get("SHOAL_THOROUGH") == "1"
+
+
+def many(regular: int, thorough: int) -> int:
+    """How many seeds, examples or draws a test tries, which a thorough run has the time for."""
+    return thorough if THOROUGH else regular
+
 
 # The first call of a kernel compiles it, which no deadline allows for; a required run has to be repeatable.
 settings.register_profile(
-    "shoal", max_examples=25, deadline=None, derandomize=REQUIRE_ALL, suppress_health_check=[HealthCheck.too_slow]
-)
+    "shoal", max_examples=many(25, 250), deadline=None, derandomize=REQUIRE_ALL,
+    suppress_health_check=[HealthCheck.too_slow],
+)  # fmt: skip
 settings.load_profile("shoal")
 
 
@@ -115,6 +129,56 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("slow")
 
 
+def scope_of(node: str) -> str:
+    """What one worker does of a run: a file, or those that go together."""
+    file = node.partition("::")[0]
+    return TOGETHER[0] if file in TOGETHER else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    scheduler = LoadFileScheduling(config, log)
+    scheduler._split_scope = scope_of
+    return scheduler
+
+
+def sample(cases: list[pytest.Item], count: int) -> list[pytest.Item]:
+    """So many cases of a test, spread over all, in which every value of every parameter comes if they are enough."""
+    left = sorted(range(len(cases)), key=lambda place: place * 0.6180339887 % 1)
+    given = [case.callspec.params for case in cases]  # type: ignore[attr-defined]
+    values = [{(name, id(value)) for name, value in each.items()} for each in given]
+    shown: set[tuple[str, int]] = set()
+    found: list[int] = []
+    while left and len(found) < count:
+        best = max(left, key=lambda place: len(values[place] - shown))
+        shown |= values[best]
+        found.append(best)
+        left.remove(best)
+    return [cases[place] for place in sorted(found)]
+
+
+class Samples:
+    """Leaves out cases of tests that are marked with how many of them are enough."""
+
+    # The last to have a turn, when what was asked for by name is chosen.
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        marked: dict[tuple[str, int], list[pytest.Item]] = {}
+        for item in items:
+            mark = item.get_closest_marker("sample")
+            if mark is not None:
+                marked.setdefault((item.nodeid.partition("[")[0], mark.args[0]), []).append(item)
+        chosen = {item for (_, count), cases in marked.items() for item in sample(cases, count)}
+        left_out = {item for cases in marked.values() for item in cases if item not in chosen}
+        if left_out:
+            config.hook.pytest_deselected(items=list(left_out))
+            items[:] = [item for item in items if item not in left_out]
+
+
 def pytest_collection_finish() -> None:
     # Thousands of tests that stay to the end need not be looked at by every collection of garbage.
     gc.collect()
@@ -123,4 +187,7 @@ def pytest_collection_finish() -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: reads Adult or reproduces a paper")
+    config.addinivalue_line("markers", "sample(count): so many of its cases are enough for a run that is not thorough")
     config.pluginmanager.register(Skips(), "shoal-skips")
+    if not THOROUGH:
+        config.pluginmanager.register(Samples(), "shoal-samples")

@@ -20,6 +20,7 @@ from tests.soak.run import attempt, remember
 from tests.test_published import census, released
 
 RECORD = Path(__file__).with_suffix(".txt")
+RECORD_ANEW = "meant? then record anew: python -m tests.recorded --write"
 EACH = 2  # releases of generated tables for every algorithm
 
 

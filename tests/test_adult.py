@@ -48,6 +48,7 @@ def test_complete_rows_are_read_in_one_call(flat: Table) -> None:
     assert (flat.n_read, flat.n_dropped, flat.n) == (32561, 2399, 30162)
 
 
+@pytest.mark.sample(16)
 @pytest.mark.parametrize("k", [2, 5, 10, 50])
 @pytest.mark.parametrize("mode", ["strict", "relaxed"])
 @pytest.mark.parametrize("cut", ["widest", "best"])

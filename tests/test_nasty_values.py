@@ -81,6 +81,7 @@ def attempt(rng: random.Random, folder: Path) -> str:
     return "released"
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("seed", range(8))
 def test_a_release_that_its_own_check_accepts_or_a_refusal(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)

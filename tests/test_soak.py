@@ -13,13 +13,14 @@ import pytest
 import shoal
 from shoal.catalogue import names
 from shoal.vault import seal
+from tests.conftest import many
 from tests.soak.cases import ALGORITHMS, Case, Column, make
 from tests.soak.judge import Members, broken
 from tests.soak.oracle import faults
 from tests.soak.run import attempt, run_seed
 
-CASES = 130
-PARTS = 10
+CASES = many(45, 130)
+PARTS = many(5, 10)
 
 
 @pytest.fixture(autouse=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ def report(
     format: str = "html",
     attacks: Sequence[Mapping[str, Any]] = (),
     evaluations: Sequence[Mapping[str, Any]] = (),
+    evidence: Mapping[str, Any] | None = None,
 ) -> str:
     """The dossier of a release as text. All but the external one is private: it tells about people left out.
 
@@ -41,31 +43,31 @@ def report(
         ``"html"``, ``"md"`` or ``"json"``.
     attacks, evaluations
         What was measured afterwards, as ``shoal attack --json`` and ``shoal measure --json`` print it.
+    evidence
+        That of the release, where it is kept elsewhere.
     """
     choice("the report", "audience", audience, AUDIENCES)
     choice("the report", "format", format, FORMATS)
-    facts = _facts(Path(folder), audience != EXTERNAL, attacks, evaluations)
+    _, manifest = open_folder(Path(folder))
+    digest = hashlib.sha256((Path(folder) / MANIFEST).read_bytes()).hexdigest()
+    # The evidence is not even read for those who may not see it.
+    facts = public(manifest, digest)
+    if audience != EXTERNAL:
+        known = read_evidence(folder) if evidence is None else evidence
+        facts = replace(_private(folder, facts, known), attacks=attacks, evaluations=evaluations)
     if audience == EXTERNAL and format == "html":
         return release_html(facts.manifest)
     made = dossier(facts, audience)
     return {"html": dossier_html, "md": dossier_markdown, "json": dossier_json}[format](made)
 
 
-def _facts(
-    folder: Path, private: bool, attacks: Sequence[Mapping[str, Any]], evaluations: Sequence[Mapping[str, Any]]
-) -> Facts:
-    """What is known of a release; the evidence is not even read for those who may not see it."""
-    _, manifest = open_folder(folder)
-    digest = hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest()
-    if not private:
-        return public(manifest, digest)
-    evidence = read_evidence(folder)
-    if evidence.get(BOUND, digest) != digest:
+def _private(folder: str | Path, known: Facts, evidence: Mapping[str, Any]) -> Facts:
+    """What is known of a release inside the house."""
+    if evidence.get(BOUND, known.digest) != known.digest:
         raise InputError(f"The evidence beside '{folder}' is that of another release: name the folder that it is of.")
     recipe = tomlkit.parse(evidence.get("recipe", "")).unwrap()
     profile = recipe.get("profile")
     return Facts(
-        manifest=manifest, evidence=evidence, recipe=recipe, review=evidence.get("review", {}),
-        profile={} if profile is None else named_profile(profile).told(), attacks=attacks, evaluations=evaluations,
-        digest=digest,
+        manifest=known.manifest, evidence=evidence, recipe=recipe, review=evidence.get("review", {}),
+        profile={} if profile is None else named_profile(profile).told(), digest=known.digest,
     )  # fmt: skip

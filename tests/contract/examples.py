@@ -11,6 +11,7 @@ import polars as pl
 
 import shoal
 from shoal.catalogue import make
+from tests.conftest import THOROUGH
 
 Spec = dict[str, Any]
 QUASI = ["age", "sex", "zip"]
@@ -250,6 +251,11 @@ def release(spec: Spec, frame: pl.DataFrame | None = None, **more: Any) -> shoal
     return shoal.anonymize(
         table, algorithm=make("algorithm", spec), models=[make("model", one) for one in models], **arguments
     )
+
+
+def some(specs: list[Spec]) -> list[Spec]:
+    """One of every name, which has more settings than the first; all of them in a thorough run."""
+    return specs if THOROUGH else list({spec["name"]: spec for spec in specs}.values())
 
 
 def label(spec: Spec) -> str:

@@ -35,6 +35,7 @@ KINDS = {
 }
 
 
+@pytest.mark.sample(15)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ALL)
 def test_every_evaluation_reads_every_kind(name: str, kind: str) -> None:

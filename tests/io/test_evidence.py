@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
+import hmac
 import json
 import stat
 from decimal import Decimal
@@ -10,9 +12,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shoal.errors import InputError
-from shoal.io.evidence import evidence_folder, input_hash, read_evidence, write_evidence
+from shoal.io.evidence import evidence_folder, input_hash, read_evidence, row_bytes, write_evidence
+from shoal.io.manifest import json_bytes
 
 SECRET = bytes(range(32))
 
@@ -76,6 +81,20 @@ def test_equal_tables_hash_equally() -> None:
     assert input_hash(FRAME[::-1].reverse(), SECRET) == expected
     minus = FRAME.with_columns(pl.Series("real", [-0.0, None, 1.5]))
     assert input_hash(minus, SECRET) == expected
+
+
+@given(st.lists(st.none() | st.text(st.sampled_from('aü"\',;\n\r\t\\\\ =€'), max_size=4), max_size=9))
+def test_texts_give_their_own_bytes(cells: list[str | None]) -> None:
+    """Lengths, then the texts as they are, whatever stands in them and whether they are kept as numbers or not."""
+    column = pl.Series("x", cells, dtype=pl.String)
+    texts = [cell.encode() if cell is not None else None for cell in cells]
+    lengths = b"".join((2**32 - 1 if one is None else len(one)).to_bytes(4, "little") for one in texts)
+    expected = lengths + b"".join(one or b"" for one in texts)
+    names = json_bytes([len(cells), [["x", "String"]]])
+    assert row_bytes(column.to_frame()) == names + expected
+    kept = column.cast(pl.Enum(column.drop_nulls().unique(maintain_order=True))).to_frame()
+    digest = hmac.new(SECRET, names + expected, hashlib.sha256).hexdigest()
+    assert input_hash(kept, SECRET) == input_hash(column.to_frame(), SECRET) == digest
 
 
 def test_every_difference_shows() -> None:

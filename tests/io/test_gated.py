@@ -110,6 +110,7 @@ CHANGES: list[tuple[Callable[[Release], None], str]] = [
 ]
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("format", ["csv", "parquet"])
 @pytest.mark.parametrize("change, library", CHANGES, ids=[change.__name__ for change, _ in CHANGES])
 def test_nothing_but_what_was_gated_is_written(

@@ -259,6 +259,7 @@ STEPS = [
 ]
 
 
+@pytest.mark.sample(24)
 @pytest.mark.parametrize("replace", [False, True])
 @pytest.mark.parametrize(
     "error", [OSError(28, "No space left on device"), RuntimeError("bug"), KeyboardInterrupt()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,12 @@ from shoal.io import locks, output, publication, swap
 from shoal.io.evidence import read_evidence
 from shoal.io.output import read_release, write_release
 from shoal.io.publication import BOUND, digest_of, evidence_of
+from tests.conftest import many
 from tests.io.test_output import FRAME, names, release
 
 STEPS = ("rename", "replace", "fsync", "mkdir", "rmdir", "unlink")
-ROUNDS = 10
+ROUNDS = many(3, 10)
+STRIDE = many(2, 1)  # from a step that is the last one to the next that is tried
 CONTEXT = multiprocessing.get_context("spawn")
 
 
@@ -67,11 +70,12 @@ def whole(folder: Path, heights: set[int]) -> int:
 def test_a_kill_at_any_step_leaves_the_old_release_or_the_new_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchanges: bool
 ) -> None:
-    """Every step of a replacement that touches the disk is the last one once."""
+    """Every step of a replacement that touches the disk, or every second, is the last one once."""
     seen: list[int] = []
-    for step in range(1, 200):
+    write_release(release(rows=2), tmp_path / "kept" / "out")
+    for step in range(1, 200, STRIDE):
         folder = tmp_path / str(step) / "out"
-        write_release(release(rows=2), folder)
+        shutil.copytree(tmp_path / "kept", folder.parent)
         with monkeypatch.context() as patch:
             if not exchanges:
                 patch.setattr(swap, "exchange", lambda *_: False)
@@ -86,7 +90,7 @@ def test_a_kill_at_any_step_leaves_the_old_release_or_the_new_one(
         assert names(folder.parent) == ["out", "out.evidence"]
         write_release(release(FRAME[:1], rows=1), folder, replace=True)
         assert whole(folder, {1}) == 1
-    assert len(seen) > 15
+    assert len(seen) > 15 // STRIDE
     assert seen == sorted(seen, reverse=True)  # the old one up to some step, the new one from there
     assert set(seen) == {1, 2}
 
@@ -94,7 +98,7 @@ def test_a_kill_at_any_step_leaves_the_old_release_or_the_new_one(
 def test_a_kill_before_the_first_release_is_in_place_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for step in range(1, 200):
+    for step in range(1, 200, STRIDE):
         folder = tmp_path / str(step) / "out"
         folder.parent.mkdir()
         with monkeypatch.context() as patch:
@@ -129,11 +133,12 @@ def test_an_interrupt_at_any_step_leaves_nothing_but_a_whole_release(
 ) -> None:
     """Also one that comes while what the release took is cleared away."""
     whole_ones = 0
-    for step in range(1, 200):
+    (tmp_path / "kept").mkdir()
+    if not first:
+        write_release(release(rows=2), tmp_path / "kept" / "out")
+    for step in range(1, 200, STRIDE):
         folder = tmp_path / str(step) / "out"
-        folder.parent.mkdir()
-        if not first:
-            write_release(release(rows=2), folder)
+        shutil.copytree(tmp_path / "kept", folder.parent)
         with monkeypatch.context() as patch:
             done = crash_at(patch, step, interrupts=True)
             with contextlib.suppress(KeyboardInterrupt):

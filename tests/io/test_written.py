@@ -12,7 +12,7 @@ import shoal
 from shoal.errors import InputError, ParameterError, RecipeError, SchemaError
 from shoal.io.recipes import load_recipe, parse_recipe
 from shoal.io.written import Notation, as_written
-from shoal.streaming.recipes import refuse_misplaced
+from shoal.streaming.unserved import refuse_misplaced
 from shoal.table.schema import ColumnSpec, Schema
 
 

@@ -14,6 +14,7 @@ from shoal.kernels.compiled import kernel
 from shoal.kernels.partition.bestcut import best_cuts
 from shoal.kernels.partition.mondrian import ranges
 from shoal.kernels.price.cells import Prices
+from tests.conftest import many
 from tests.measures.naive import NaiveColumn, record_price
 from tests.table.random_tables import ORDER, Case, cases
 
@@ -50,13 +51,13 @@ def assert_priced(case: Case, k: int) -> None:
     assert allowed == pytest.approx(expected, abs=1e-9)
 
 
-@settings(max_examples=20)
+@settings(max_examples=many(8, 50))
 @given(cases(rows=(1, 14), sensitive=(0, 0)), st.integers(1, 4))
 def test_best_cuts_price_every_cut_between_two_values(case: Case, k: int) -> None:
     assert_priced(case, k)
 
 
-@settings(max_examples=20)
+@settings(max_examples=many(8, 50))
 @given(cases(rows=(1, 14), sensitive=(0, 0)), st.integers(1, 4))
 def test_cells_are_cut_as_their_rows_are(case: Case, k: int) -> None:
     table = case.table()

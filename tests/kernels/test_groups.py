@@ -17,6 +17,7 @@ from shoal.kernels.compiled import kernel
 from shoal.kernels.price.cells import Prices, wide
 from shoal.table.table import Table
 from tests.algorithms.cluster.loukides import problem_of
+from tests.conftest import many
 from tests.kernels.test_cells import exact_ticks
 from tests.measures.naive import NaiveColumn
 from tests.table.random_tables import Case, cases
@@ -87,7 +88,7 @@ def test_prices_and_prices_without_each_member(data: st.DataObject) -> None:
                 assert groups.bare[r] == pytest.approx(float(exact_ticks(columns, rest, p)), abs=len(columns) / 2)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=many(8, 100))
 @given(st.data())
 def test_leaving_and_joining_in_any_order(data: st.DataObject) -> None:
     case, labels = drawn(data)

@@ -77,3 +77,14 @@ def test_steps_up_and_down_go_by_what_they_cost(heights: list[int], seed: int) -
             break
         chain.append(node)
     assert kernel.climb(start, nodes, plain, done, allowed).tolist() == chain
+
+
+@given(HEIGHTS, SEEDS)
+def test_what_lies_below_a_node_is_ruled_out_with_it(heights: list[int], seed: int) -> None:
+    rng, found = np.random.default_rng(seed), listed(heights)
+    above, height = int(rng.integers(0, len(found.levels))), int(rng.integers(0, sum(heights) + 1))
+    hopeless = np.zeros(len(found.levels), dtype=np.uint8)
+    kernel.rule_out(height, above, found, hopeless)
+    for node, levels in enumerate(found.levels.tolist()):
+        below = all(a <= b for a, b in zip(levels, found.levels[above].tolist(), strict=True))
+        assert bool(hopeless[node]) == (below and sum(levels) == height)

@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 
 from shoal.kernels.lattice.nodes import Combinations, Layout, Room, Slots, count_node
 from shoal.kernels.lattice.verdicts import (
+    Entries,
+    Flags,
+    check_sizes,
     class_histograms,
     lost_codes,
     most_within,
@@ -102,6 +105,16 @@ def test_classes_are_numbered_as_they_first_come(seed: int, card: int) -> None:
         assert room.class_of[i] == number
     assert (found, room.first[:found].tolist()) == (len(first), list(first.values()))
     assert room.sizes[:found].tolist() == [rows[c] for c in range(found)]
+    entry = np.arange(entries + 1)
+    told = Entries(codes, weight, entry[:-1].astype(np.int32), entry)
+    flags, out = Flags(*(np.ones(entries, dtype=kind) for kind in (np.uint8, np.uint8, np.int64))), np.empty(5)
+    least = np.array([6.0, 3.0])
+    levels = np.zeros(attributes, dtype=np.int64)
+    assert check_sizes(told, layout, levels, slots, room, least, flags, out) == found
+    sizes = list(rows.values())
+    assert flags.bad[:found].tolist() == [rows[c] < 6 for c in range(found)]
+    assert out[[0, 4]].tolist() == [sum(size for size in sizes if size < limit) for limit in least]
+    assert out[1] == sum(size >= 6 for size in sizes)
 
 
 @given(SEEDS)
@@ -114,16 +127,17 @@ def test_lost_rows_are_counted_by_code_and_never_priced_too_high(seed: int) -> N
     weight, class_of = rng.integers(1, 4, entries), rng.permutation(np.arange(entries) % classes).astype(np.int32)
     table = Combinations(np.empty((0, 0), dtype=np.int32), weight, (leaf + card_at[:-1]).astype(np.int32))
     flags = np.array([0, 1, 1, 0], dtype=np.uint8)
-    lost = np.ones(card_at[-1])
-    lost_codes(table, np.arange(entries, dtype=np.int32), np.arange(entries + 1), class_of, flags, lost)
     expected = np.zeros(card_at[-1])
     for i in np.flatnonzero(flags[class_of]):
         expected[leaf[i] + card_at[:-1]] += weight[i]
+    codes = np.stack([leaf[:, 0], np.zeros(entries), leaf[:, 1], np.zeros(entries)]).astype(np.int32)
+    each = np.arange(entries + 1)
+    lost = np.ones(card_at[-1])
+    lost_codes(table, Entries(codes, weight, each[:-1].astype(np.int32), each), class_of, flags, lost)
     assert lost.tolist() == expected.tolist()
     # Level 0: the codes themselves; level 1: one node. Class 1 loses two rows, whichever.
     labels = np.concatenate([np.arange(4), np.arange(3), np.zeros(7, dtype=np.int64)]).reshape(2, 7).astype(np.int32)
     prices, out = -rng.random((2, 7)), np.zeros((2, 2))
-    codes = np.stack([leaf[:, 0], np.zeros(entries), leaf[:, 1], np.zeros(entries)]).astype(np.int32)
     first = np.array([np.flatnonzero(class_of == c)[0] for c in range(classes)], dtype=np.int32)
     layout = Layout(np.array([[4, 1], [3, 1]]), np.array([0, 2]), card_at, labels)
     price_gone(np.array([0, 2, 0, 0]), codes, first, np.array([1, 1]), layout, prices, out)

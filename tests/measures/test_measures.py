@@ -15,7 +15,8 @@ from shoal.catalogue import load, names
 from shoal.engines.memory import MemoryRows
 from shoal.errors import ParameterError
 from shoal.io.source import read
-from shoal.recoding.applied import Released, apply_recoding, top_level
+from shoal.recoding.applied import Released, apply_recoding
+from shoal.recoding.level_cells import top_level
 from shoal.recoding.recodings import FullDomain, Grouping
 from shoal.results import Score
 from shoal.table.table import with_crowd

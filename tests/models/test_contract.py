@@ -19,6 +19,7 @@ from shoal.models.judge import Judgement
 from shoal.recoding.applied import Released
 from shoal.table.classmap import RowIds
 from shoal.table.table import Table
+from tests.conftest import many
 from tests.models.judging import (
     ALL,
     ENGINE,
@@ -58,7 +59,7 @@ def named(spec: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("spec", [s for s in ALL if make("model", s).monotone == "up"], ids=named)
-@settings(max_examples=20)
+@settings(max_examples=many(8, 80))
 @given(data=st.data())
 def test_merging_keeps_what_is_declared_to_be_kept(data: st.DataObject, spec: dict[str, Any]) -> None:
     """``up``: where both of two classes satisfy the model, so does their union."""
@@ -84,7 +85,7 @@ def test_crowding_is_not_kept_by_merging() -> None:
 
 
 @pytest.mark.parametrize("spec", [s for s in ALL if make("model", s).inherited], ids=named)
-@settings(max_examples=20)
+@settings(max_examples=many(8, 40))
 @given(data=st.data())
 def test_failing_is_inherited_where_it_is_declared_to_be(data: st.DataObject, spec: dict[str, Any]) -> None:
     """``inherited``: no part of a failing class satisfies the model."""
@@ -132,7 +133,7 @@ def test_two_people_may_share_a_value_only_once_they_are_together() -> None:
 
 
 @pytest.mark.parametrize("spec", [spec for spec in ALL if spec["name"] != "max-range"], ids=named)
-@settings(max_examples=8)
+@settings(max_examples=many(4, 40))
 @given(data=st.data(), people=st.booleans())
 def test_figures_are_the_verifiers(data: st.DataObject, spec: dict[str, Any], people: bool) -> None:
     """Both readings of one contract give the same figure for the worst class, and the same verdict."""
@@ -145,14 +146,14 @@ def test_figures_are_the_verifiers(data: st.DataObject, spec: dict[str, Any], pe
     compare(table, data.draw(groupings(case.n)), spec)
 
 
-@settings(max_examples=20, phases=[Phase.generate])
+@settings(max_examples=many(8, 40), phases=[Phase.generate])
 @given(st.data(), st.sampled_from([0.5, 0.8]), st.booleans())
 def test_max_range_figures_are_the_verifiers(data: st.DataObject, limit: float, people: bool) -> None:
     case = data.draw(case_for("max-range", subjects=people))
     compare(case.table(), data.draw(groupings(case.n)), {"name": "max-range", "limit": limit})
 
 
-@settings(max_examples=20)
+@settings(max_examples=many(8, 40))
 @given(st.data(), st.sampled_from([0.5, 0.8]))
 def test_max_range_figures_are_the_verifiers_where_all_is_known(data: st.DataObject, limit: float) -> None:
     case = data.draw(case_for("max-range", missing=False, non_answers=False))

@@ -79,6 +79,7 @@ def test_512_subspaces_of_all_complete_rows(adult: Path) -> None:
     assert "512" in outcome.claims[0].text
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", TINY)
 def test_figures_hold_what_must_hold(adult: Path, name: str) -> None:
     outcome = carry_out(name, adult.parent, **TINY[name])

@@ -43,6 +43,7 @@ def read(born: Any, role: str = "quasi", **settings: Any) -> shoal.Table:
     return shoal.read(source, settings={"born": settings} if settings else {}, **roles)
 
 
+@pytest.mark.sample(24)
 @pytest.mark.parametrize("role", ["quasi", "sensitive", "neutral"])
 @pytest.mark.parametrize("form", FORMATS)
 def test_every_form_is_refused_in_every_role_and_read_as_declared(form: str, role: str) -> None:

@@ -33,8 +33,9 @@ from shoal.pipeline import Progress
 from shoal.recoding.publish import Publishing
 from shoal.running import keeps_rows, read_recipe_source
 from shoal.streaming.attackable import SAMPLE, Sampling, attackable
-from shoal.streaming.recipes import memory_of, opened, refuse_unserved, stream_of
+from shoal.streaming.recipes import memory_of, opened, stream_of
 from shoal.streaming.release import Judged
+from shoal.streaming.unserved import refuse_unserved
 from shoal.table.domain import Domain
 from shoal.table.keys import Keys
 from shoal.table.table import Table

@@ -39,7 +39,7 @@ def parse(
     hold
         Number texts of columns that seem to repeat while they are read, which takes a quarter of the memory.
     """
-    _check_separator(separator)
+    check_separator(separator)
     if text.data[-1] == ord(separator):
         # Polars overlooks an empty last field where no line end follows.
         ended = bytes(text.data) + b"\n"
@@ -104,7 +104,7 @@ class Layout:
     @classmethod
     def of(cls, text: Text, separator: str, columns: Sequence[str] | None) -> Layout:
         """Read the header, or check the names that are given."""
-        _check_separator(separator)
+        check_separator(separator)
         names, skip, has_rows = _lines(text, separator, columns)
         start = 0
         for _ in range(skip):
@@ -277,7 +277,8 @@ def _wrong_quote(file: str, line: int) -> InputError:
     )
 
 
-def _check_separator(separator: str) -> None:
+def check_separator(separator: str) -> None:
+    """Refuse what cannot stand between cells."""
     if len(separator) != 1 or not separator.isascii() or separator in '"\r\n\0' or separator.isalnum():
         raise ParameterError(f"The separator must be one character, such as ';' or a tab. Got {separator!r}.")
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
-import numpy as np
-
 from shoal.hierarchy.hierarchy import ROOT
 from shoal.hierarchy.shown import shown_entry
 from shoal.hierarchy.values import format_date, format_number
@@ -284,7 +282,7 @@ def _standing(
         return set()  # nothing is told of codes, and there may be as many as people
     column = released.domain.columns.get(name)
     if column is not None and column.role == "sensitive" and name not in released.changed:
-        return set(column.texts.gather(np.unique(released.price_stats().counts(name)[1].codes)).to_list())
+        return set(column.texts.gather(released.sensitive_left[name]).to_list())
     if column is not None and released.made.generalises and name in released.cells:
         starred = {ROOT} if suppressed == "star" and released.n_suppressed else set()
         return starred | set(released.cells[name].texts().unique().to_list()) if column.cells == "label" else set()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import io
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -17,7 +18,7 @@ import polars as pl
 
 from shoal.errors import InputError
 from shoal.io.manifest import json_bytes
-from shoal.table.holding import all_told, told
+from shoal.table.holding import all_told, is_text
 
 RECIPE, SECRET, SAMPLE_SECRET, FACTS = "recipe.toml", "secret", "sample-secret", "evidence.json"
 # What has a file of its own: these never go into evidence.json.
@@ -59,18 +60,26 @@ def read_evidence(folder: str | Path) -> dict[str, Any]:
     folder = Path(folder)
     if not (folder / FACTS).is_file():
         folder = evidence_folder(folder)
+    apart = [name for name in (RECIPE, *_SECRETS.values()) if (folder / name).is_file()]
     try:
-        found: dict[str, Any] = json.loads((folder / FACTS).read_bytes())
-        for key, name in (("recipe", RECIPE), *_SECRETS.items()):
-            if (folder / name).is_file():
-                text = (folder / name).read_text("utf-8")
-                found[key] = text if key == "recipe" else text.removesuffix("\n")
+        files = {name: (folder / name).read_bytes() for name in (FACTS, *apart)}
     except FileNotFoundError:
         raise InputError(f"'{folder}' holds no {FACTS}: name the evidence folder of a release.") from None
     except OSError as error:
         raise InputError(f"The evidence in '{folder}' cannot be read: {error.strerror}.") from None
-    except (ValueError, TypeError):
-        raise InputError(f"The evidence in '{folder}' is damaged: it cannot be used.") from None
+    return evidence_of(files, str(folder))
+
+
+def evidence_of(files: Mapping[str, bytes], where: str) -> dict[str, Any]:
+    """The same from the contents of its files, by their names; ``where`` they are from is for a message."""
+    try:
+        found: dict[str, Any] = json.loads(files[FACTS])
+        for key, name in (("recipe", RECIPE), *_SECRETS.items()):
+            if name in files:
+                text = files[name].decode("utf-8")
+                found[key] = text if key == "recipe" else text.removesuffix("\n")
+    except (LookupError, ValueError, TypeError):
+        raise InputError(f"The evidence in '{where}' is damaged: it cannot be used.") from None
     return found
 
 
@@ -85,7 +94,7 @@ def input_hash(frame: pl.DataFrame, secret: str | bytes) -> str:
     digest.update(json_bytes([frame.height, [[name, str(dtype)] for name, dtype in types.items()]]))
     for column in frame.iter_columns():
         for start in range(0, column.len(), _SLICE):
-            for piece in _pieces(told(column.slice(start, _SLICE))):
+            for piece in _pieces(column.slice(start, _SLICE)):
                 digest.update(piece)
     return digest.hexdigest()
 
@@ -107,21 +116,38 @@ def _key(secret: str | bytes) -> bytes:
 
 
 def _pieces(column: pl.Series) -> Iterator[bytes]:
-    """Bytes that tell a column's cells apart: lengths then text, or a mask of gaps then numbers."""
+    """Bytes that tell a column's cells apart: lengths then text, or a mask of gaps then numbers.
+
+    Texts that are kept as numbers give the bytes that they would give one by one.
+    """
     if column.dtype == pl.Boolean:
         column = column.cast(pl.UInt8)
     elif column.dtype.is_temporal():
         column = column.to_physical()
     elif column.dtype.is_decimal() or column.dtype in (pl.Int128, pl.UInt128):
         column = column.cast(pl.String)
-    if column.dtype == pl.String:
+    if is_text(column.dtype):
         # No cell is this long, so a gap and an empty cell differ.
-        yield column.str.len_bytes().fill_null(2**32 - 1).to_numpy().tobytes()
-        yield (column.str.join("").item() or "").encode()
+        yield _lengths(column).fill_null(2**32 - 1).to_numpy().tobytes()
+        yield _run_together(column)
     else:
         yield column.is_null().cast(pl.UInt8).to_numpy().tobytes()
         # Adding zero makes minus zero the zero it equals.
         yield (column.fill_null(0).to_numpy() + 0).tobytes()
+
+
+def _lengths(texts: pl.Series) -> pl.Series:
+    """Bytes of each text, looked up where only the different ones are kept."""
+    if not isinstance(texts.dtype, pl.Enum):
+        return texts.str.len_bytes()
+    return texts.dtype.categories.str.len_bytes().gather(texts.to_physical())
+
+
+def _run_together(texts: pl.Series) -> bytes:
+    """All texts, one behind the other. Written as a file of one row is, which makes no text of theirs on the way."""
+    text = io.BytesIO()
+    texts.to_frame().write_csv(text, include_header=False, line_terminator="", quote_style="never", null_value="")
+    return text.getvalue()
 
 
 def _write_private(path: Path, content: bytes) -> None:

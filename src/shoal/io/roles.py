@@ -14,7 +14,7 @@ from shoal.errors import RecipeError, SchemaError
 from shoal.io.files import read_frame
 from shoal.io.looking import look_at
 from shoal.table.preparing import derived_from, with_derived
-from shoal.table.schema import LIST_ROLES, SINGLE_ROLES, ColumnSpec, column_spec
+from shoal.table.schema import LIST_ROLES, SINGLE_ROLES, ColumnSpec, Schema, column_spec
 
 if TYPE_CHECKING:
     from shoal.io.recipes import Recipe
@@ -101,3 +101,9 @@ def _matches(role: str, name: str, names: Sequence[str], taken: set[str]) -> lis
     if not found:
         raise SchemaError(f"No column matches '{name}' under '{role}': check the pattern, or leave it out.")
     return found
+
+
+def schema_of(recipe: Recipe) -> Schema:
+    """The roles and settings of a recipe."""
+    specs = {name: column_spec(name, entry.model_dump()) for name, entry in recipe.columns.items()}
+    return Schema(**settled(recipe).roles.model_dump(exclude={"rest"}), specs=specs)

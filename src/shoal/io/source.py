@@ -159,11 +159,7 @@ def read(
         population=None if everybody is None else as_written(everybody, schema, notation),
     )  # fmt: skip
     frame, drawn = _drawn(frame, schema, drawing, seed)
-    try:
-        return drawn(told.table(frame, schema, name=name, backend=backend))
-    except ShoalError as error:
-        error.everything = partial(told.problems, frame, schema)
-        raise
+    return drawn(told.table(frame, schema, name=name, backend=backend))
 
 
 def _drawn(
@@ -199,16 +195,25 @@ class Told:
         backend: Any = None,
         often: Mapping[str, Mapping[str, int]] | None = None,
     ) -> Table:
-        """The coded table of some rows.
+        """The coded table of some rows; an error finds whatever else is wrong with them.
 
         Parameters
         ----------
         often
             How often each value of a column occurs, where the rows do not tell.
         """
+        try:
+            return self._table(frame, schema, name, backend, often or {})
+        except ShoalError as error:
+            error.everything = partial(self.problems, frame, schema)
+            raise
+
+    def _table(
+        self, frame: pl.DataFrame, schema: Schema, name: str | None, backend: Any, often: Mapping[str, Any]
+    ) -> Table:
         frame = as_declared(frame, schema)
         refuse_undeclared_dates(frame, schema, self.hierarchies)
-        made = self._trees(frame, often or {})
+        made = self._trees(frame, often)
         everybody = None
         if self.population is not None:
             mine = {name: schema.specs[name] for name in schema.quasi if name in schema.specs}

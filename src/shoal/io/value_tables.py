@@ -14,6 +14,7 @@ from typing import Any
 
 from shoal.errors import InputError, ParameterError
 from shoal.hierarchy.hierarchy import ROOT
+from shoal.hierarchy.silence import names_values
 from shoal.params import nearest
 from shoal.table.column import TREE, Column
 
@@ -96,7 +97,7 @@ def _enter(line: _Line, row: Mapping[str, str], column: Column, levels: dict[int
     label = row.get("label", "")
     if label:
         if label not in names[level]:
-            near = nearest(label, names[level])
+            near = nearest(label, names[level]) if names_values() else None
             hint = f"; the nearest is '{near}'" if near else ""
             raise line.error(f"has '{label}', which is no label of level {level} of '{column.name}'{hint}.")
         mine.labels.add(label)

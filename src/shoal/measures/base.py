@@ -14,8 +14,9 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.kinds.base import Trait
-from shoal.recoding.applied import PriceStats, level_cells, top_level
+from shoal.recoding.applied import PriceStats
 from shoal.recoding.column_cells import CellColumn
+from shoal.recoding.level_cells import level_cells, top_level
 from shoal.results import Score
 from shoal.table.column import Column
 from shoal.table.domain import Domain

@@ -43,10 +43,12 @@ def local_detail(stats: PriceStats, place: int) -> float:
     if is_numeric(cells.column):
         return float(stats.sizes.sum() / (stats.sizes @ cell_spans(cells)))
     worth = np.where(whole, 0.0, 1.0 / np.maximum(cells.covered(), 1.0))
-    found = stats.values_in(place)
-    of = np.repeat(np.arange(stats.sizes.size), np.diff(found.indptr))
-    records = np.bincount(found.codes, found.counts, minlength=cells.column.card)
-    kept = np.bincount(found.codes, found.counts * worth[of], minlength=cells.column.card)
+    records, kept, at = np.zeros(cells.column.card), np.zeros(cells.column.card), 0
+    for run in stats.values_in(place).runs():
+        of = np.repeat(np.arange(at, at + run.known.size), np.diff(run.indptr))
+        np.add.at(records, run.codes, run.counts)
+        np.add.at(kept, run.codes, run.counts * worth[of])
+        at += run.known.size
     there = records > 0
     return float((kept[there] / records[there]).mean())
 

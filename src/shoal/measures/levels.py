@@ -9,8 +9,9 @@ import numpy as np
 
 from shoal.kinds.base import Trait
 from shoal.measures.base import Measure, Prices, additive, leaf_prices
-from shoal.recoding.applied import PriceStats, level_cells
+from shoal.recoding.applied import PriceStats
 from shoal.recoding.column_cells import CellColumn, IntervalCells
+from shoal.recoding.level_cells import level_cells
 from shoal.table.column import Column
 from shoal.table.domain import Domain
 

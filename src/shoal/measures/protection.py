@@ -47,7 +47,8 @@ def _figures(stats: PriceStats, name: str, op: int) -> np.ndarray:
     mixed, tree = bool(one.unknown.any()), geometry.tree.ravel().astype(np.int32)
     shared = one.people and kernel.is_diversity(op)
     view = kernel.RuleView(op, kernel.AT_MOST, scale, kind, one.card, mixed, False, shared, one.unknown, ref, ref, tree)
-    return kernel.judge_view(view, histogram.indptr, histogram.codes, histogram.counts, histogram.known)
+    found = [kernel.judge_view(view, run.indptr, run.codes, run.counts, run.known) for run in histogram.runs()]
+    return np.concatenate(found)
 
 
 def _class_means(figures: Sequence[np.ndarray]) -> np.ndarray:

@@ -77,6 +77,11 @@ class Judge:
         """Smallest class any of the models allows."""
         return smallest_class(self.models)
 
+    @property
+    def about(self) -> list[tuple[str, ...] | None]:
+        """The columns that each judgement is about, None for one about sizes alone."""
+        return [_about(rules) for _, rules in self.sets]
+
     def judge(self, stats: GroupStats) -> list[Judgement]:
         """One judgement a model and attribute."""
         values = [self._values(index, rule, stats) for index, rule in enumerate(self._flat)]
@@ -115,11 +120,19 @@ class Judge:
             return stats.anybody.astype(np.float64)
         if rule.attribute is None:
             return stats.sizes.astype(np.float64)
-        histogram = stats.histograms[rule.attribute.key]
+        runs = stats.histograms[rule.attribute.key].runs()
+        values = np.concatenate([self._figures(index, rule, rule.attribute, one) for one in runs])
+        broken = (stats.broken or {}).get(rule.attribute.names[0])
+        if rule.op == BALANCED and broken is not None:
+            values[broken & ~np.isnan(values)] = 0.0
+        return values
+
+    def _figures(self, index: int, rule: Rule, attribute: Attribute, histogram: Histogram) -> np.ndarray:
+        """The figure of each group of a run."""
         if rule.op == BALANCED:
-            return _balanced(rule.attribute, histogram, (stats.broken or {}).get(rule.attribute.names[0]))
+            return _balanced(attribute, histogram)
         if rule.op == DISCLOSURE:
-            return _disclosure(rule.attribute, histogram, rule.ref)
+            return _disclosure(attribute, histogram, rule.ref)
         return kernel.judge_rule(
             self.rules, index, histogram.indptr, histogram.codes, histogram.counts, histogram.known
         )
@@ -140,17 +153,22 @@ def _judgement(model: Model, rules: Sequence[Rule], values: Sequence[np.ndarray]
         at += max(rule.combine, 1)
     first = rules[0]
     limit = math.exp(first.limit) if first.exponential else first.limit * first.scale
+    better = "up" if first.sense == kernel.AT_LEAST else "down"
+    return Judgement(model=model, on=_about(rules), values=shown, limit=limit, ok=ok, better=better)
+
+
+def _about(rules: Sequence[Rule]) -> tuple[str, ...] | None:
+    """The columns that a judgement is about, None where it is about sizes alone."""
     names = tuple(
         name
-        for rule in rules[: max(first.combine, 1)]
+        for rule in rules[: max(rules[0].combine, 1)]
         for name in (rule.attribute.names if rule.attribute else rule.names)
     )
-    better = "up" if first.sense == kernel.AT_LEAST else "down"
-    return Judgement(model=model, on=names or None, values=shown, limit=limit, ok=ok, better=better)
+    return names or None
 
 
-def _balanced(one: Attribute, histogram: Histogram, broken: np.ndarray | None) -> np.ndarray:
-    """Distinct values of each group, 0 where one is commoner than another or a signature is broken."""
+def _balanced(one: Attribute, histogram: Histogram) -> np.ndarray:
+    """Distinct values of each group, 0 where one is commoner than another."""
     groups = histogram.known.size
     owner = np.repeat(np.arange(groups), np.diff(histogram.indptr))
     known = one.unknown[histogram.codes] == 0
@@ -159,8 +177,6 @@ def _balanced(one: Attribute, histogram: Histogram, broken: np.ndarray | None) -
     most = np.zeros(groups)
     np.maximum.at(most, owner, counts)
     even = most * distinct == np.bincount(owner, counts, minlength=groups)
-    if broken is not None:
-        even &= ~broken
     return np.where(distinct == 0, np.nan, np.where(even, distinct, 0.0))
 
 

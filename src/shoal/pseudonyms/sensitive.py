@@ -27,7 +27,6 @@ from shoal.table.column import Column
 from shoal.table.domain import Domain
 from shoal.table.keys import Keys
 from shoal.table.stats import counted_by_rows
-from shoal.table.table import Table
 
 # Fewer known values are none to attack, and their codes hide nobody.
 _LEAST = 2
@@ -94,7 +93,7 @@ def refuse_uncodable(domain: Domain, made: Kind) -> None:
             )
 
 
-def refuse_unfit(table: Table, made: Kind, given: Mapping[str, Secret], *, everybody: bool) -> None:
+def refuse_unfit(domain: Domain, made: Kind, given: Mapping[str, Secret], *, everybody: bool) -> None:
     """Refuse given codes that do not fit a table, as far as that is known before a run.
 
     Parameters
@@ -102,11 +101,13 @@ def refuse_unfit(table: Table, made: Kind, given: Mapping[str, Secret], *, every
     everybody
         Whether nobody may be suppressed, so that every value of the table needs a code.
     """
-    schema = table.schema
+    schema = domain.schema
     _refuse_idle(given, schema.sensitive if made.has(Trait.CODES) else schema.coded)
     for name, secret in given.items() if everybody else ():
         how = {"how": MAPPING.name if isinstance(secret, MappingTable) else GRADED.name}
-        _code(schema.code_of(name) or how, table.columns[name], table.codes[name], Keys.from_seed(0), secret)
+        column = domain.columns[name]
+        every = np.arange(column.card, dtype=np.int32)
+        _code(schema.code_of(name) or how, column, every, Keys.from_seed(0), secret)
 
 
 def _code(
