@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,11 +40,8 @@ def rotate(
     from shoal.vault.seal import Key
 
     key = None if new_key is None else Key.file(new_key)
-    settings, store, module = _server(folder, database, master_key, passphrase_file)
-    try:
+    with _server(folder, database, master_key, passphrase_file) as (settings, store, module):
         pieces = module.rotate(settings, store, key)
-    finally:
-        store.close()
     say(f"{pieces:,} sealed pieces are under a fresh master key; backups of before need the old key file.")
 
 
@@ -53,18 +52,18 @@ def accept(
     passphrase_file: _PassphraseFile = None,
 ) -> None:
     """Take a backup that was restored on purpose for the newest, where a server calls it an older copy."""
-    settings, store, module = _server(folder, database, master_key, passphrase_file)
-    try:
+    with _server(folder, database, master_key, passphrase_file) as (settings, store, module):
         changes = module.accept(settings, store)
-    finally:
-        store.close()
     say(f"The secrets are taken as they were after change {changes:,}. What answers told since then is not counted.")
 
 
+@contextmanager
 def _server(
     folder: Path, database: str | None, master_key: Path | None, passphrase_file: Path | None
-) -> tuple[Any, Any, Any]:
+) -> Iterator[tuple[Any, Any, Any]]:
+    """A server that stands still, and does so until we are done."""
     try:
+        from shoal.web.alone import alone
         from shoal.web.settings import Settings
         from shoal.web.store.opening import open_store
         from shoal.web.trust import rotating
@@ -77,4 +76,5 @@ def _server(
     settings = Settings(
         folder=folder.resolve(), database=database or "", master_key=master_key, passphrase_file=passphrase_file
     )
-    return settings, open_store(settings.database), rotating
+    with alone(settings.folder), closing(open_store(settings.database)) as store:
+        yield settings, store, rotating

@@ -20,7 +20,8 @@ import uvicorn
 
 from shoal.errors import InputError
 from shoal.web.accounts.users import first_admin
-from shoal.web.app import create_app
+from shoal.web.alone import alone
+from shoal.web.app import create_app, make_folder
 from shoal.web.jobs.child import leave_no_core
 from shoal.web.keys import Keys
 from shoal.web.settings import Offer, Settings
@@ -41,6 +42,12 @@ def serve(settings: Settings, announce: Callable[[str, str | None], None]) -> No
     """
     refuse_open(settings)
     leave_no_core()
+    make_folder(settings.folder)
+    with alone(settings.folder):  # before anything is swept up that another server may be making
+        _serve(settings, announce)
+
+
+def _serve(settings: Settings, announce: Callable[[str, str | None], None]) -> None:
     app = create_app(settings)
     _ = app.state.keys.keyring  # a wrong key is told now
     with app.state.store.writing() as db:
