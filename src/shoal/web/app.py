@@ -19,7 +19,7 @@ from shoal.web.errors import API, ErrorAnswer, add_handlers
 from shoal.web.keys import Keys
 from shoal.web.limits import Limits
 from shoal.web.middleware import BodyLimit, Headers, Hosts
-from shoal.web.projects.making import forget_unmade
+from shoal.web.projects.making import finish_begun
 from shoal.web.projects.uploads import INCOMING, forget_halves
 from shoal.web.settings import Settings
 from shoal.web.store.opening import open_store
@@ -52,7 +52,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.settings = settings
     app.state.store = open_store(settings.database)
     with app.state.store.writing() as db:
-        forget_unmade(db, settings)
+        finish_begun(db, settings)
     app.state.keys = Keys(settings, app.state.store)
     app.state.limits = Limits(settings)
     app.state.bearers = Bearers(app.state.store, app.state.limits)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,12 +16,12 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.responses import Response
 
 from shoal.errors import ShoalError
-from shoal.io.swap import write_whole
 from shoal.web.context import Here
 from shoal.web.errors import Refused
 from shoal.web.jobs import queue
 from shoal.web.pages.meanwhile import Lost, Make, lost_change
-from shoal.web.store.work import File, Job, Project, RecipeVersion
+from shoal.web.projects.making import keep_made
+from shoal.web.store.work import Job, Project, RecipeVersion
 from shoal.web.views.place import Place
 
 TABS = (
@@ -147,14 +146,7 @@ class Bench:
 
     def _write(self, db: Db) -> None:
         for name, data in self._kept.items():
-            if db.get(File, (self.project.id, name)) is None:
-                facts = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-                db.add(File(project=self.project.id, name=name, kind="hierarchy", path=name, **facts))
-                db.flush()
-            place = self.here.workspace.folder / name
-            place.parent.mkdir(mode=0o700, exist_ok=True)
-            if not place.exists():
-                write_whole(place, data)
+            keep_made(db, self.project.id, name, data, self.here.settings)
 
 
 def texts(form: FormData) -> dict[str, str]:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-from sqlalchemy import event, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session as Db
 
 from shoal.io.relations import without_password
 from shoal.web.errors import conflict, invalid
-from shoal.web.projects.uploads import KINDS, Incoming
+from shoal.web.projects.together import afterwards, put_file, settle_left
+from shoal.web.projects.uploads import INCOMING, KINDS, Incoming, written
 from shoal.web.projects.workspace import folder_of
 from shoal.web.settings import Offer, Settings
 from shoal.web.store.base import new_id, now
@@ -31,8 +30,7 @@ def make_project(db: Db, name: str, owner: str, settings: Settings) -> Project:
         raise invalid("A project needs a name of at most 120 characters.", "name")
     project = Project(id=new_id(), name=name, owner=owner, source={})
     folder = folder_of(project.id, settings)
-    _then(db, "after_rollback", lambda: _remove(folder))
-    _then(db, "after_commit", lambda: (folder / _UNMADE).unlink(missing_ok=True))
+    afterwards(db, lambda now: _settle(now, folder))
     folder.mkdir(mode=0o700, parents=True)
     (folder / _UNMADE).touch(0o600)
     for part in _FOLDERS:
@@ -42,9 +40,13 @@ def make_project(db: Db, name: str, owner: str, settings: Settings) -> Project:
     return project
 
 
-def _then(db: Db, when: str, act: Callable[[], Any]) -> None:
-    """Do something to files once it is certain what became of a transaction."""
-    event.listen(db, when, lambda _: act(), once=True)
+def _settle(db: Db, folder: Path) -> None:
+    """Let a folder go that has no project, of those that are marked: it was not made, or is removed."""
+    if (folder / _UNMADE).exists():
+        if db.get(Project, folder.name) is None:
+            _remove(folder)
+        else:
+            (folder / _UNMADE).unlink(missing_ok=True)
 
 
 def _remove(folder: Path) -> None:
@@ -59,16 +61,14 @@ def _remove(folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def forget_unmade(db: Db, settings: Settings) -> None:
-    """Remove folders of projects that a server which was killed had not made yet, or was about to remove.
+def finish_begun(db: Db, settings: Settings) -> None:
+    """Bring to its end what a server that was killed had begun: projects not made or removed yet, and files.
 
     What has no row otherwise stays: it is newer than a database that was restored.
     """
-    for mark in settings.projects.glob(f"*/{_UNMADE}"):
-        if db.get(Project, mark.parent.name) is None:
-            _remove(mark.parent)
-        else:
-            mark.unlink(missing_ok=True)
+    for folder in settings.projects.glob("*"):
+        _settle(db, folder)
+        settle_left(db, folder)
 
 
 def keep_file(db: Db, project: Project, incoming: Incoming, kind: str, folder: Path) -> File:
@@ -82,10 +82,22 @@ def keep_file(db: Db, project: Project, incoming: Incoming, kind: str, folder: P
     if kind == "source":
         db.merge(project).source = {"path": path, "name": incoming.name, "bytes": incoming.bytes}
     db.flush()
-    if not (folder / path).exists():
-        _then(db, "after_rollback", lambda: (folder / path).unlink(missing_ok=True))
-    incoming.settle(folder / path)
+    put_file(db, folder, path, incoming)
     return row
+
+
+def keep_made(db: Db, project: str, path: str, data: bytes, settings: Settings) -> None:
+    """Keep a hierarchy that a page made, whose name tells its content."""
+    incoming = written(data, settings.folder / INCOMING)
+    try:
+        row = db.get(File, (project, path))
+        if row is None or row.sha256 != incoming.sha256:
+            facts = {"bytes": incoming.bytes, "sha256": incoming.sha256, "created": now()}
+            db.merge(File(project=project, name=path, kind="hierarchy", path=path, **facts))
+            db.flush()
+        put_file(db, folder_of(project, settings), path, incoming)
+    finally:
+        incoming.drop()
 
 
 def use_offer(db: Db, project: Project, offer: Offer, folder: Path) -> None:
@@ -118,12 +130,13 @@ def delete_project(db: Db, project: Project, settings: Settings) -> None:
     """Remove a project that released nothing, with all its files."""
     if db.scalars(select(Release).where(Release.project == project.id)).first() is not None:
         raise conflict("This project has releases, which are kept: it cannot be deleted.")
-    if db.scalars(select(Job).where(Job.project == project.id, Job.state == "running")).first() is not None:
+    # All of them: a worker may be taking up one that waits, and nobody does any more from here on.
+    states = db.scalars(select(Job.state).where(Job.project == project.id).order_by(Job.id).with_for_update())
+    if "running" in set(states):
         raise conflict("A job of this project is running: cancel it first.")
     db.delete(db.merge(project))
     db.flush()
     folder = folder_of(project.id, settings)
-    _then(db, "after_commit", lambda: _remove(folder))
-    _then(db, "after_rollback", lambda: (folder / _UNMADE).unlink(missing_ok=True))
+    afterwards(db, lambda now: _settle(now, folder))
     if folder.is_dir():
         (folder / _UNMADE).touch(0o600)

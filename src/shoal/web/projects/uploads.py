@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import secrets
+import shutil
 import unicodedata
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
@@ -47,16 +48,6 @@ class Incoming:
     def drop(self) -> None:
         self.path.unlink(missing_ok=True)
 
-    def settle(self, place: Path) -> None:
-        """Give it its name, in one step."""
-        place.parent.mkdir(mode=0o700, exist_ok=True)
-        os.replace(self.path, place)
-        folder = os.open(place.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-
 
 class _Writer:
     """A new private file that is written block by block."""
@@ -89,9 +80,23 @@ class _Writer:
 
 
 def forget_halves(folder: Path) -> None:
-    """Remove what uploads left that a killed server did not take to their end."""
-    for path in folder.glob(f"{_HALF}*"):
-        path.unlink(missing_ok=True)
+    """Remove whatever has no place yet: a server that was killed did not take it to its end."""
+    for path in folder.glob("*"):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def written(data: bytes, folder: Path) -> Incoming:
+    """A file that came from nowhere else."""
+    writer, whole = _Writer(folder), False
+    try:
+        writer.write(data)
+        whole = True
+    finally:
+        writer.close(whole)
+    return writer.incoming
 
 
 def clean_name(name: str) -> str:
