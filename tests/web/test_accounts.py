@@ -61,7 +61,7 @@ def test_a_name_that_nobody_has_takes_as_long(app: FastAPI, monkeypatch: pytest.
 def test_two_who_make_the_same_at_the_same_moment(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
     client = program(app, "admin")
     monkeypatch.setattr("shoal.web.accounts.users.named", lambda *_: None)  # neither sees the other's
-    answer = client.post(f"{API}/users", json={"name": "auditor", "role": "auditor"})
+    answer = client.post(f"{API}/users", json={"name": "auditor"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "conflict")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 from fastapi import FastAPI
-from sqlalchemy import delete
+from sqlalchemy import delete, update
 
 from shoal.web.app import create_app
 from shoal.web.errors import API, Refused
@@ -17,6 +17,7 @@ from shoal.web.jobs import queue
 from shoal.web.limits import Limits
 from shoal.web.settings import Offer, Settings
 from shoal.web.store.people import Token
+from shoal.web.store.work import Job
 from tests.web.conftest import Browser, add_people, program, sign_in
 from tests.web.test_releases import add_release
 from tests.web.working import RECIPE, Gate, add_job, add_project, people, upload
@@ -183,6 +184,8 @@ def test_looking_at_a_source_is_a_job_like_any_other(tmp_path: Path) -> None:
     browser = sign_in(app, "custodian")
     first = browser.submit("/projects/new", name="one", offer="people")
     again = f"{first.headers['location']}/answers"
+    with app.state.store.writing() as db:
+        db.execute(update(Job).values(result={"questions": [{"column": "age"}]}))
     told = [browser.submit(again, **{"answer:age": "quasi"}).status_code for _ in range(2)]
     assert (first.status_code, told) == (303, [303, 303])
     assert browser.submit(again).status_code == 429

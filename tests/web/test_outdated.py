@@ -40,13 +40,13 @@ def test_an_older_page_gives_nobody_a_role_back(app: FastAPI) -> None:
 
 
 def test_a_program_says_what_its_change_is_made_from_if_it_likes(app: FastAPI) -> None:
-    client, address = program(app, "admin"), f"{API}/users/{user_of(app, 'custodian').id}"
-    (seen,) = [one["base"] for one in client.get(f"{API}/users").json() if one["name"] == "custodian"]
-    changed = client.patch(address, json={"role": "researcher", "base": seen}).json()
-    for given in ({"role": "custodian"}, {"role": "researcher"}, {"active": False}):
-        assert client.patch(address, json={**given, "base": seen}).status_code == 409
-    assert client.patch(address, json={"role": "auditor", "base": changed["base"]}).json()["role"] == "auditor"
-    assert client.patch(address, json={"active": False}).json()["base"] == "auditor, ended"
+    client, user = program(app, "admin"), user_of(app, "custodian")
+    address = f"{API}/users/{user.id}"
+    assert sign_in(app, "admin").change_user(user.id, role="auditor", active="true").status_code == 303
+    (now,) = [one["base"] for one in client.get(f"{API}/users").json() if one["name"] == "custodian"]
+    assert client.patch(address, json={"active": False, "base": user.base}).status_code == 409
+    assert client.patch(address, json={"active": False, "base": now}).json()["base"] == "auditor, ended"
+    assert client.patch(address, json={"active": False}).status_code == 200
 
 
 def test_an_older_page_raises_no_budget(app: FastAPI, made: Made) -> None:  # noqa: F811

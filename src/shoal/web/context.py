@@ -20,7 +20,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from shoal.version import VERSION
 from shoal.web.accounts.forms import check_origin, check_token, new_token, spend
-from shoal.web.accounts.sessions import SignedIn, cookie_name, is_standing, signed_in
+from shoal.web.accounts.sessions import SignedIn, cookie_name, lock_users, refuse_ended, signed_in
 from shoal.web.errors import API, Refused, missing
 from shoal.web.keys import ServerKeyring
 from shoal.web.permissions import ACTIONS, Principal, allow
@@ -94,11 +94,20 @@ class Here:
         return self.store.reading()
 
     @contextmanager
-    def writing(self) -> Iterator[Db]:
-        """A transaction of somebody who still may do what they asked for when it begins."""
+    def writing(self, *users: str, alters: bool = False) -> Iterator[Db]:
+        """A transaction of somebody who may do what they asked for until it ends.
+
+        Parameters
+        ----------
+        users
+            Others whose accounts stay as they are until then.
+        alters
+            Whether it changes accounts, those of ``users`` or one's own: a password, a role, sessions, tokens or links.
+        """
         with self.store.writing() as db:
             if not ACTIONS[self._action].public:
-                self.still(db, self._action)
+                lock_users(db, self.me.id, *users, alters=alters)
+                self._still(db)
                 db.expunge_all()  # what is locked later is read after that
             yield db
 
@@ -120,15 +129,14 @@ class Here:
         """Whether a page should show a way to do something; whether it can be done is decided again there."""
         return allow(self._principal, action)
 
-    def still(self, db: Db, action: str) -> None:
+    def _still(self, db: Db) -> None:
         """Refuse what somebody may not do any more, in the transaction that does it: much may happen until then."""
         known = db.execute(select(User.active, User.role).where(User.id == self.me.id)).one_or_none()
-        _, things = load_named(db, self.request.path_params)
         if known is None or tuple(known) != (True, self.me.role):
             raise missing()
-        if not is_standing(db, self.me):
-            raise Refused(401, "unauthorised", "You are signed out, or the token has ended: sign in again.")
-        if not all(allow(self.me, action, thing) for thing in things):
+        refuse_ended(db, self.me)
+        _, things = load_named(db, self.request.path_params, holds=self.me.id)
+        if not all(allow(self.me, self._action, thing) for thing in things):
             raise missing()
 
     @property

@@ -15,6 +15,7 @@ from shoal.web.settings import Settings
 
 _HOUR = 3600.0
 TOKENS = "wrong tokens"
+_NEW = 100  # tokens of one account: as many as it may have at a time
 _WRONG = 200  # of them from one address: as many as attempts to sign in
 _WORDS = {TOKENS: "Wrong tokens were sent"}
 _MOST = 10_000  # who is remembered; those whose share is whole again are forgotten first
@@ -27,7 +28,8 @@ class Limits:
         self._clock, self._lock = clock, Lock()
         self._an_hour = {
             "uploads": settings.uploads_per_hour, "jobs": settings.jobs_per_hour,
-            "downloads": settings.downloads_per_hour, "edits": settings.edits_per_hour, TOKENS: _WRONG,
+            "downloads": settings.downloads_per_hour, "edits": settings.edits_per_hour,
+            "new tokens": _NEW, TOKENS: _WRONG,
         }  # fmt: skip
         self._left: dict[tuple[str, str], tuple[float, float]] = {}
 

@@ -55,12 +55,12 @@ def _if_own(principal: Principal, thing: Thing) -> bool:
     return principal.role != RESEARCHER or principal.id == thing.owner
 
 
-
 def _of(*roles: str) -> frozenset[str]:
     return frozenset(roles)
 
 
-# Scopes that a token may have. Without one, as for passwords and second factors, no token will do.
+# Scopes that a token may have. Without one no token will do, as for whatever could take over an account: passwords,
+# second factors, links to choose either anew, and roles.
 SCOPES = {
     "projects:read": "see projects, recipes and jobs",
     "projects:write": "make and change projects, upload, start jobs",
@@ -69,7 +69,7 @@ SCOPES = {
     "questions:read": "read questions and answers",
     "questions:write": "ask, and decide",
     "users:read": "list users",
-    "users:write": "make and change users",
+    "users:write": "make accounts of researchers, and end accounts",
     "log:read": "read the log and what answers told",
     "tokens": "list, make and revoke tokens",
 }
@@ -79,9 +79,12 @@ ACTIONS: dict[str, Action] = {
     "home": Action(),
     "account": Action(),
     "whoami": Action(any_token=True),
+    "token.make": Action(scope="tokens", cost="new tokens"),
     "token.manage": Action(scope="tokens"),
     "user.read": Action(roles=_of(ADMIN), scope="users:read"),
-    "user.manage": Action(roles=_of(ADMIN), scope="users:write"),
+    "user.manage": Action(roles=_of(ADMIN)),
+    "user.invite": Action(roles=_of(ADMIN), scope="users:write", cost="edits"),
+    "user.end": Action(roles=_of(ADMIN), scope="users:write"),
     "project.list": Action(roles=_of(CUSTODIAN), scope="projects:read"),
     "project.read": Action(roles=_of(CUSTODIAN), scope="projects:read"),
     "project.create": Action(roles=_of(CUSTODIAN), scope="projects:write"),

@@ -27,9 +27,15 @@ class Named:
     user: User | None = None
 
 
-def load_named(db: Db, parts: Mapping[str, Any]) -> tuple[Named, list[Thing]]:
-    """What an address names, and what permission has to know of it."""
+def load_named(db: Db, parts: Mapping[str, Any], *, holds: str | None = None) -> tuple[Named, list[Thing]]:
+    """What an address names, and what permission has to know of it.
+
+    What was granted to ``holds`` is not taken back until the transaction ends.
+    """
     named, things = Named(), []
+    if holds is not None and "release" in parts:
+        mine = select(Grant.id).where(Grant.release == parts["release"], Grant.user == holds, Grant.revoked.is_(None))
+        db.execute(mine.order_by(Grant.id).with_for_update(read=True))
     for part, find in _FIND.items():
         if part in parts:
             row, thing = find(db, str(parts[part]))

@@ -12,7 +12,7 @@ from sqlalchemy import delete
 from sqlalchemy.exc import IntegrityError
 
 from shoal.web.accounts.proofs import keyed, same
-from shoal.web.accounts.sessions import SignedIn
+from shoal.web.accounts.sessions import SignedIn, refuse_ended
 from shoal.web.errors import Refused, conflict
 from shoal.web.settings import Settings
 from shoal.web.store.opening import Store
@@ -54,6 +54,8 @@ def spend(store: Store, session: SignedIn, nonce: str) -> None:
         with store.writing() as db:
             db.add(Spent(session=session.principal.proof, nonce=nonce))
     except IntegrityError:
+        with store.reading() as db:
+            refuse_ended(db, session.principal)
         raise conflict("This form was sent already: open the page again to see what came of it.") from None
 
 

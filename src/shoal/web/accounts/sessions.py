@@ -8,13 +8,16 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session as Db
 from starlette.responses import Response
 
+from shoal.errors import InternalError
 from shoal.web.accounts.proofs import hash_of, new_proof
+from shoal.web.errors import Refused
 from shoal.web.permissions import Principal
 from shoal.web.settings import Settings
 from shoal.web.store.base import now
 from shoal.web.store.opening import Store
-from shoal.web.store.people import Session, Token, User
+from shoal.web.store.people import Link, Session, Token, User
 
+_ALTERS = "alters"  # in what is known of a transaction: how it began
 _TOUCH = 60  # seconds: a session is not written down for every request
 
 
@@ -73,20 +76,30 @@ def end(db: Db, proof_hash: str) -> None:
     db.execute(delete(Session).where(Session.hash == proof_hash))
 
 
-def is_standing(db: Db, me: Principal) -> bool:
-    """Whether the session or the token that somebody came with is there still."""
+def refuse_ended(db: Db, me: Principal) -> None:
+    """Refuse what somebody asks for whose session or token is not there any more."""
     proof = Token.hash if me.via == "token" else Session.hash
-    return db.scalar(select(proof).where(proof == me.proof)) is not None
+    if db.scalar(select(proof).where(proof == me.proof)) is None:
+        raise Refused(401, "unauthorised", "You are signed out, or the token has ended: sign in again.")
 
 
-def lock_user(db: Db, user: str) -> None:
-    """Let whoever makes proofs of a user and whoever ends them come one after the other."""
-    db.execute(select(User.id).where(User.id == user).with_for_update(key_share=True))
+def lock_users(db: Db, *users: str, alters: bool = True) -> None:
+    """Let whoever goes by accounts and whoever changes them, or their proofs, come one after the other.
+
+    It comes before other locks, and all accounts in one order. Whoever only goes by them does not wait for others who
+    do, and so changes none in the same transaction: two of those would wait for each other in vain.
+    """
+    began = db.info.setdefault(_ALTERS, alters)
+    if alters and not began:
+        raise InternalError("A transaction that goes by accounts changes one: begin it with 'alters'.")
+    chosen = select(User.id).where(User.id.in_(users)).order_by(User.id)
+    db.execute(chosen.with_for_update(read=not alters, key_share=alters))  # rows that refer to a user do not wait
 
 
 def end_all(db: Db, user: str, *, but: str | None = None) -> None:
-    """End all sessions of a user, but the one that asks for it, and all tokens, which a thief may have made."""
-    lock_user(db, user)
+    """End all sessions of a user, but the one that asks for it, and all tokens and links: a thief may have some."""
+    lock_users(db, user)
+    db.execute(update(Link).where(Link.user == user, Link.used.is_(None)).values(used=now()))
     db.execute(delete(Token).where(Token.user == user))
     ended = delete(Session).where(Session.user == user)
     db.execute(ended if but is None else ended.where(Session.hash != but))

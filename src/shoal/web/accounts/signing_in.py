@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sqlalchemy.orm import Session as Db
+
 from shoal.web.accounts import attempts, sessions
 from shoal.web.accounts.passwords import fits
+from shoal.web.accounts.sessions import lock_users
 from shoal.web.accounts.totp import passes
 from shoal.web.accounts.users import named
 from shoal.web.errors import Refused
@@ -28,8 +31,7 @@ def sign_in(here: Here, name: str, password: str, code: str, address: str) -> st
     right = fits(found.password if found is not None else None, password)
     keyring = here.keyring if found is not None and found.totp is not None else None
     with here.writing() as db:
-        # Locked, so that of two who send the same code at the same moment one comes too late.
-        user = None if found is None else db.get(User, found.id, with_for_update=True, populate_existing=True)
+        user = None if found is None else _locked(db, here, found)
         if not (right and user and user.active) or not (keyring is None or passes(keyring, user, code)):
             record(db, "nobody", "sign-in refused", known=user is not None)
             db.commit()
@@ -40,6 +42,16 @@ def sign_in(here: Here, name: str, password: str, code: str, address: str) -> st
             sessions.end(db, here.session.principal.proof)
         record(db, user.name, "signed in")  # last of what others may hold: whoever ends an account logs that last, too
         return sessions.begin(db, user, here.settings)
+
+
+def _locked(db: Db, here: Here, found: User) -> User | None:
+    """Somebody who signs in, as long as the password and the second factor are those that were looked at.
+
+    Of two who send the same code at the same moment one comes too late.
+    """
+    lock_users(db, found.id, *([] if here.session is None else [here.session.principal.id]))
+    user = db.get_one(User, found.id)
+    return user if (user.password, user.totp) == (found.password, found.totp) else None
 
 
 def confirm(here: Here, password: str, where: str = "password") -> None:

@@ -8,8 +8,8 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session as Db
 
 from shoal.web.accounts.proofs import hash_of, new_proof
-from shoal.web.accounts.sessions import is_standing, lock_user
-from shoal.web.errors import invalid, missing
+from shoal.web.accounts.sessions import lock_users, refuse_ended
+from shoal.web.errors import conflict, invalid, missing
 from shoal.web.limits import TOKENS, Limits
 from shoal.web.permissions import ACTIONS, SCOPES, Principal
 from shoal.web.store.base import now
@@ -18,6 +18,7 @@ from shoal.web.store.people import Token, User
 
 PREFIX = "shoal_"
 MOST_DAYS = 366
+MOST = 100  # of one account at a time
 _TOUCH = 60
 _MOST = 10_000  # tokens that are remembered
 
@@ -39,9 +40,11 @@ def make_token(db: Db, me: Principal, *, name: str, scopes: Collection[str], day
     if not scopes or set(scopes) - possible:
         raise invalid(f"The scopes of this token have to be among: {', '.join(sorted(possible))}.", "scopes")
     expires = now(hours=24 * days)
-    lock_user(db, me.id)
-    if not is_standing(db, me):  # ended since it was looked at
-        raise missing()
+    lock_users(db, me.id)
+    db.execute(delete(Token).where(Token.user == me.id, Token.expires < now()))
+    refuse_ended(db, me)  # since it was looked at
+    if len(tokens_of(db, me.id)) >= MOST:
+        raise conflict(f"There are {MOST} tokens of yours already: revoke one first.")
     if me.via == "token":
         expires = min(expires, db.execute(select(Token.expires).where(Token.hash == me.proof)).scalar_one())
     proof = new_proof(PREFIX)
@@ -59,6 +62,7 @@ def tokens_of(db: Db, user: str) -> list[Token]:
 
 def revoke(db: Db, user: str, token: str) -> None:
     """End a token of a user."""
+    lock_users(db, user)
     if not db.execute(delete(Token).where(Token.id == token, Token.user == user)).rowcount:  # type: ignore[attr-defined]
         raise missing()
 

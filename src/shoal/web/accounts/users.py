@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from itertools import count
 
-from sqlalchemy import and_, func, or_, select, update
+from sqlalchemy import func, or_, select, text, update
 from sqlalchemy.orm import Session as Db
 
 from shoal.web.accounts.passwords import hashed
 from shoal.web.accounts.proofs import hash_of, new_proof
-from shoal.web.accounts.sessions import end_all
+from shoal.web.accounts.sessions import end_all, lock_users
 from shoal.web.errors import Outdated, Refused, conflict, invalid
 from shoal.web.jobs import queue
 from shoal.web.permissions import ADMIN, ROLES
@@ -18,6 +18,7 @@ from shoal.web.store.base import now
 from shoal.web.store.people import Link, User
 
 LINK_HOURS = 48
+_LOCK = 7_301_450  # of PostgreSQL's advisory locks: one change of who is admin after the other
 _NAME = re.compile(r"[\w.@+-]{1,64}")
 
 
@@ -43,6 +44,7 @@ def named(db: Db, name: str) -> User | None:
 
 def make_link(db: Db, user: User) -> str:
     """A link that lets a user choose a password, once; earlier ones end."""
+    lock_users(db, user.id)
     proof = new_proof()
     db.execute(update(Link).where(Link.user == user.id, Link.used.is_(None)).values(used=now()))
     db.add(Link(hash=hash_of(proof), purpose="password", user=user.id, expires=now(hours=LINK_HOURS)))
@@ -51,7 +53,7 @@ def make_link(db: Db, user: User) -> str:
 
 def open_link(db: Db, proof: str) -> User:
     """Whose link it is; refused where it was used, ended, or never was."""
-    link = db.get(Link, hash_of(proof), with_for_update=True)
+    link = db.get(Link, hash_of(proof))
     user = None if link is None or link.used is not None or link.expires < now() else db.get(User, link.user)
     if user is None or not user.active:
         raise Refused(404, "link-ended", "This link was used, or has ended: ask whoever runs the server for another.")
@@ -63,6 +65,7 @@ def use_link(db: Db, proof: str, password: str) -> User:
 
     The second factor goes no sooner: until then, the old password has to do with it.
     """
+    lock_users(db, db.scalar(select(Link.user).where(Link.hash == hash_of(proof))) or "")
     user = open_link(db, proof)
     user.password, user.totp = hashed(password), None
     db.execute(update(Link).where(Link.hash == hash_of(proof)).values(used=now()))
@@ -80,10 +83,11 @@ def change(
     """
     if role is not None and role not in ROLES:
         raise invalid(f"A role is one of: {', '.join(ROLES)}.", "role")
-    concerned = select(User).where(or_(User.id == user.id, and_(User.role == ADMIN, User.active))).order_by(User.id)
-    # Two changes come one after the other, in one order; whoever only refers to a user's row does not wait.
-    locked = db.scalars(concerned.with_for_update(key_share=True).execution_options(populate_existing=True))
-    admins = [one for one in locked if (one.role, one.active) == (ADMIN, True)]
+    lock_users(db, user.id)
+    if db.get_bind().dialect.name == "postgresql":  # on SQLite whoever writes is alone anyway
+        db.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+    db.refresh(user)
+    admins = list(db.scalars(select(User).where(User.role == ADMIN, User.active)))
     if base not in (None, user.base):
         raise Outdated(f"Somebody changed this user meanwhile, who is '{user.base}' now: look, then change it again.")
     wanted = (role or user.role, user.active if active is None else active)

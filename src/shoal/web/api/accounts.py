@@ -9,13 +9,12 @@ from sqlalchemy import select
 
 from shoal.web.accounts.tokens import make_token, revoke, tokens_of
 from shoal.web.accounts.users import change, make_link, make_user
-from shoal.web.api.models import Me, NewToken, NewUser, TokenIn, TokenOut, UserChange, UserIn, UserOut
+from shoal.web.api.models import Me, NewToken, NewUser, TokenIn, TokenOut, UserEnd, UserIn, UserOut
 from shoal.web.context import Here, needs
 from shoal.web.store.people import Token, User
 
 router = APIRouter()
 Tokens = Annotated[Here, needs("token.manage")]
-Manage = Annotated[Here, needs("user.manage")]
 
 
 @router.get("/me", tags=["accounts"])
@@ -30,9 +29,9 @@ def list_tokens(here: Tokens) -> list[Token]:
 
 
 @router.post("/tokens", status_code=201, tags=["accounts"])
-def new_token(here: Tokens, given: TokenIn) -> NewToken:
+def new_token(here: Annotated[Here, needs("token.make")], given: TokenIn) -> NewToken:
     """A token that can do no more, and lives no longer, than the one that asks for it; it is told this once."""
-    with here.writing() as db:
+    with here.writing(alters=True) as db:
         row, proof = make_token(db, here.me, name=given.name, scopes=given.scopes, days=given.days)
         here.log(db, "token made", token=row.id)
     return NewToken(**TokenOut.model_validate(row).model_dump(), token=proof)
@@ -40,7 +39,7 @@ def new_token(here: Tokens, given: TokenIn) -> NewToken:
 
 @router.delete("/tokens/{token}", status_code=204, tags=["accounts"])
 def end_token(here: Tokens, token: str) -> None:
-    with here.writing() as db:
+    with here.writing(alters=True) as db:
         revoke(db, here.me.id, token)
         here.log(db, "token revoked", token=token)
 
@@ -52,34 +51,28 @@ def list_users(here: Annotated[Here, needs("user.read")]) -> list[User]:
 
 
 @router.post("/users", status_code=201, tags=["users"])
-def new_user(here: Manage, given: UserIn) -> NewUser:
-    """A user, who chooses a password by the link, which is told this once."""
-    with here.writing() as db:
+def new_user(here: Annotated[Here, needs("user.invite")], given: UserIn) -> NewUser:
+    """A researcher, who chooses a password by the link, which is told this once.
+
+    Somebody of another role is made by an admin who is signed in: whoever has a token has the link, too.
+    """
+    with here.writing(alters=True) as db:
         user = make_user(db, given.name, given.role)
         link = make_link(db, user)
         here.log(db, "user made", user=user.name, role=user.role)
     return NewUser(**UserOut.model_validate(user).model_dump(), link=f"{here.settings.shown}/setup/{link}")
 
 
-@router.post("/users/{user}/link", status_code=201, tags=["users"])
-def renew_link(here: Manage, user: str) -> NewUser:
-    """Another link, by which somebody who lost a password chooses a new one; it is told this once."""
-    with here.writing() as db:
-        found = db.get_one(User, user)
-        link = make_link(db, found)
-        here.log(db, "link made", user=found.name)
-    return NewUser(**UserOut.model_validate(found).model_dump(), link=f"{here.settings.shown}/setup/{link}")
-
-
 @router.patch("/users/{user}", tags=["users"], response_model=UserOut)
-def alter_user(here: Manage, user: str, given: UserChange) -> User:
-    """Another role or an end, which ends sessions and tokens; where nothing changes, nothing ends.
+def end_user(here: Annotated[Here, needs("user.end")], user: str, given: UserEnd) -> User:
+    """End an account, and with it its sessions and tokens; where it has ended already, nothing changes.
 
-    With ``base``, as the user had it, it is answered 409 where somebody else changed the user meanwhile.
+    With ``base``, as the user had it, it is answered 409 where somebody else changed the user meanwhile. No token gives
+    another role, another password or an account that has ended back: an admin who is signed in does.
     """
-    with here.writing() as db:
+    with here.writing(user, alters=True) as db:
         found = db.get_one(User, user)
-        jobs = change(db, found, role=given.role, active=given.active, base=given.base)
+        jobs = change(db, found, active=given.active, base=given.base)
         if jobs is not None:
             here.log(db, "user changed", user=found.name, role=found.role, active=found.active, jobs_cancelled=jobs)
     return found

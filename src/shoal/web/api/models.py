@@ -153,12 +153,11 @@ class NewToken(TokenOut):
 
 class UserIn(Given):
     name: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[\w.@+-]+$")]
-    role: Literal["admin", "custodian", "researcher", "auditor"]
+    role: Literal["researcher"] = "researcher"
 
 
-class UserChange(Given):
-    role: Literal["admin", "custodian", "researcher", "auditor"] | None = None
-    active: bool | None = None
+class UserEnd(Given):
+    active: Literal[False]
     base: Annotated[str, Field(max_length=64)] | None = None
 
 

@@ -38,7 +38,7 @@ def change_password(
         if password != again:
             raise Refused(422, "invalid", "The two passwords differ: type them again.", where="again")
         new = hashed(password)
-        with here.writing() as db:
+        with here.writing(alters=True) as db:
             db.get_one(User, here.me.id).password = new
             end_all(db, here.me.id, but=here.me.proof)
             here.log(db, "password changed")
@@ -65,7 +65,7 @@ def accept_second(
     keyring = here.keyring
     try:
         confirm(here, password)
-        with here.writing() as db:
+        with here.writing(alters=True) as db:
             totp.accept(keyring, db.get_one(User, here.me.id), pending, code)
             here.log(db, "second factor set up")
     except Refused as error:
@@ -77,7 +77,7 @@ def accept_second(
 def remove_second(here: Account, password: Annotated[str, Form(max_length=1024)] = "") -> Response:
     try:
         confirm(here, password)
-        with here.writing() as db:
+        with here.writing(alters=True) as db:
             db.get_one(User, here.me.id).totp = None
             here.log(db, "second factor removed")
     except Refused as error:
@@ -87,7 +87,7 @@ def remove_second(here: Account, password: Annotated[str, Form(max_length=1024)]
 
 @router.post("/account/tokens")
 def add_token(
-    here: Account,
+    here: Annotated[Here, needs("token.make")],
     name: Annotated[str, Form(max_length=200)] = "",
     days: Annotated[float, Form()] = 90,
     scopes: Annotated[list[str] | None, Form()] = None,
@@ -95,7 +95,7 @@ def add_token(
 ) -> Response:
     try:
         confirm(here, password)
-        with here.writing() as db:
+        with here.writing(alters=True) as db:
             row, proof = make_token(db, here.me, name=name, scopes=scopes or [], days=days)
             here.log(db, "token made", token=row.id)
     except Refused as error:
@@ -104,8 +104,8 @@ def add_token(
 
 
 @router.post("/account/tokens/{token}/revoke")
-def revoke_token(here: Account, token: str) -> Response:
-    with here.writing() as db:
+def revoke_token(here: Annotated[Here, needs("token.manage")], token: str) -> Response:
+    with here.writing(alters=True) as db:
         revoke(db, here.me.id, token)
         here.log(db, "token revoked", token=token)
     return here.see("/account")

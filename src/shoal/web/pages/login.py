@@ -44,7 +44,7 @@ def login(
 
 @router.post("/logout")
 def logout(here: Annotated[Here, needs("account")]) -> Response:
-    with here.writing() as db:
+    with here.writing(alters=True) as db:
         sessions.end(db, here.me.proof)
     response = here.see("/login")
     sessions.set_cookie(response, "", here.settings)

@@ -26,7 +26,7 @@ def show(here: Annotated[Here, needs("user.read")]) -> Response:
 @router.post("/users")
 def add(here: Manage, name: Annotated[str, Form()] = "", role: Annotated[str, Form()] = "") -> Response:
     try:
-        with here.writing() as db:
+        with here.writing(alters=True) as db:
             user = make_user(db, name.strip(), role)
             link = make_link(db, user)
             here.log(db, "user made", user=user.name, role=role)
@@ -38,7 +38,7 @@ def add(here: Manage, name: Annotated[str, Form()] = "", role: Annotated[str, Fo
 @router.post("/users/{user}/link")
 def renew(here: Manage) -> Response:
     """A link by which somebody chooses a new password; a second factor goes with the old one, when it is used."""
-    with here.writing() as db:
+    with here.writing(here.named(User).id, alters=True) as db:
         user = db.get_one(User, here.named(User).id)
         link = make_link(db, user)
         here.log(db, "link made", user=user.name)
@@ -51,7 +51,7 @@ def alter(
     active: Annotated[bool, Form()] = False,
 ) -> Response:  # fmt: skip
     try:
-        with here.writing() as db:
+        with here.writing(here.named(User).id, alters=True) as db:
             user = db.get_one(User, here.named(User).id)
             jobs = change(db, user, role=role or None, active=active, base=base)
             if jobs is not None:

@@ -90,7 +90,6 @@ def _asked(here: Here, release: Release, given: Submission) -> str:
         made = answer(found, secrets) if found.state == ANSWERED else None
         with here.writing() as db:
             SecretRows(db).lock()  # what is compared below stays so until it is written
-            here.still(db, "question.ask")
             if seen.again(here, db) != seen:
                 continue  # somebody was answered meanwhile: decide again
             number = next_number(db, here.me.id, release.id, seen.policy)
@@ -118,8 +117,8 @@ def decide(here: Here, question: Question, *, allowed: bool) -> None:
     seen = _look(here, release, ledger)
     found = _examined(here, given, counter, seen, question.user, approved=True)
     made = answer(found, secrets) if found.state == ANSWERED else None
-    with here.writing() as db:
-        row = _waiting(here, db, question.id)
+    with here.writing(question.user) as db:
+        row = _waiting(db, question.id)
         _refuse_gone(db, row)
         if seen.again(here, db) != seen:  # what the custodian has allowed was said of what was known before
             raise conflict("Another question was answered meanwhile: look again.")
@@ -135,15 +134,14 @@ def _turned_down(here: Here, question: Question) -> None:
         named = {"accepted": "statements", "refused": "refused", "unread": "left"}
         counts = {name: len(json.loads(opened)[part]) for name, part in named.items()}
     with here.writing() as db:
-        row = _waiting(here, db, question.id)
+        row = _waiting(db, question.id)
         row.state, row.decided_by, row.decided = REFUSED, here.me.id, now()
         here.log(db, "refusal", question=row.id, release=row.release, **counts)
 
 
-def _waiting(here: Here, db: Db, question: str) -> Question:
+def _waiting(db: Db, question: str) -> Question:
     """A question that still waits, and that nobody else decides in this moment."""
     SecretRows(db).lock()
-    here.still(db, "question.decide")
     row = db.get_one(Question, question)
     if row.state != WAITING:
         raise conflict("The question was decided meanwhile: look again.")
@@ -153,7 +151,7 @@ def _waiting(here: Here, db: Db, question: str) -> Question:
 def _refuse_gone(db: Db, question: Question) -> None:
     """Tell nothing to somebody who could not ask for it any more."""
     user = db.get_one(User, question.user)
-    _, things = load_named(db, {"release": question.release})
+    _, things = load_named(db, {"release": question.release}, holds=user.id)
     asker = Principal(id=user.id, name=user.name, role=user.role)
     if not user.active or not all(allow(asker, "question.ask", thing) for thing in things):
         raise conflict("Whoever asked has lost the account or the release: refuse the question, or grant it again.")
