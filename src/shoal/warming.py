@@ -56,11 +56,16 @@ def warm(progress: Callable[[int, int, str], None]) -> None:
             progress(done, len(jobs), job.result())
 
 
-def _jobs() -> Iterator[str]:
-    yield "mondrian"
+def _jobs() -> Iterator[tuple[str, dict[str, Any], Sequence[str]]]:
+    """What is run, by which settings, on which tables: first what all others need, then what takes longest."""
+    yield "mondrian", {}, ("trees",)
     ours = [name for name in names("algorithm") if origin("algorithm", name) == OURS]
-    yield from (name for name in ours if name != "mondrian")
-    yield from ("attacks", "measures", "risk", "engines", *(f"{name}, many rows" for name in _FAST))
+    every = [(name, settings, _KINDS) for name in ours for settings in _SETTINGS.get(name, [{}])]
+    yield from sorted(every, key=lambda job: "polish" not in job[1])
+    for name in _FAST:
+        known = [_SETTINGS.get(name, [{}])[0], *_WIDE.get(name, [])]
+        yield from ((name, settings, ("large",)) for settings in known)
+    yield from ((name, {}, ()) for name in _OTHERS)
 
 
 def _alone() -> None:
@@ -69,25 +74,15 @@ def _alone() -> None:
     use_cores(1)
 
 
-def _work(job: str) -> str:
-    if job == "attacks":
-        _attack()
-    elif job == "measures":
-        _measure()
-    elif job == "risk":
-        _assess()
-    elif job == "engines":
-        Places(np.zeros((1, 1), dtype=np.int64)).of(np.zeros((1, 1), dtype=np.int64))
-        _hold_items()
-    else:
-        name, _, many = job.partition(", ")
-        kinds = ("large",) if many else _KINDS
-        known = _SETTINGS.get(name, [{}])
-        for settings in [known[0], *_WIDE.get(name, [])] if many else known:
-            made = [_release(name, settings, _table(kind), _MODELS[:count]) for kind in kinds for count in (1, 2)]
-            if not [one for one in made if one is not None]:
-                raise InternalError(f"'{name}' released none of the tables that are to compile its kernels")
-    return job
+def _work(job: tuple[str, dict[str, Any], Sequence[str]]) -> str:
+    name, settings, kinds = job
+    if name in _OTHERS:
+        _OTHERS[name]()
+        return name
+    made = [_release(name, settings, _table(kind), _MODELS[:count]) for kind in kinds for count in (1, 2)]
+    if not [one for one in made if one is not None]:
+        raise InternalError(f"'{name}' released none of the tables that are to compile its kernels")
+    return name
 
 
 @functools.cache
@@ -140,11 +135,12 @@ def _attack() -> None:
                 attack(release)
 
 
-def _hold_items() -> None:
-    """A release of items."""
+def _count() -> None:
+    """What engines call, and a release of items."""
     from shoal.io.source import read
     from shoal.pipeline import anonymize
 
+    Places(np.zeros((1, 1), dtype=np.int64)).of(np.zeros((1, 1), dtype=np.int64))
     rows = generate(_SMALL, seed=1).select("sex", has="diagnosis").drop_nulls()
     table = read(rows, quasi=["sex"], sensitive=["has"], settings={"has": {"items": "|"}})
     anonymize(table, models=["k=3", "k-m=3"], seed=1)
@@ -167,3 +163,6 @@ def _assess() -> None:
     for kind in _KINDS:
         assess(_table(kind), suda=3, fraction=0.1)
         audit_classes(counted_rows(_table(kind)))
+
+
+_OTHERS: dict[str, Callable[[], None]] = {"attacks": _attack, "measures": _measure, "risk": _assess, "engines": _count}

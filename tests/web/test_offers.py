@@ -76,11 +76,13 @@ def test_an_offered_table_becomes_a_verified_release(place: str, tmp_path: Path)
     work_off(app)
     assert (job_of(app, start.id).state, job_of(app, start.id).message) == ("done", None)
     jobs = [start.id]
-    for kind in ("check", "run"):
+    for kind in ("check", "run", "compare", "attack"):
         jobs.append(client.post(f"{API}/projects/{project.id}/jobs", json={"kind": kind}).json()["id"])
     work_off(app)
-    assert [(job_of(app, one).state, job_of(app, one).message) for one in jobs] == [("done", None)] * 3
+    assert [(job_of(app, one).state, job_of(app, one).message) for one in jobs] == [("done", None)] * 5
     assert (job_of(app, jobs[1]).result or {})["problems"] == []
+    assert "Nobody was held out" in browser.get(f"/projects/{project.id}/attacks").text
+    assert 'class="changed"' in browser.get(f"/projects/{project.id}/compare").text
     with app.state.store.reading() as db:
         release = db.get_one(Release, jobs[2])
     assert release.rows == 60

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shoal.catalogue import load
 from shoal.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,21 +29,14 @@ def kept_case(
     recipe: Recipe, hold_out: float | None, sample: int | None, known: Known, step: Callable[[str], None]
 ) -> tuple[AttackCase, str, dict[str, int]]:
     """What is attacked, how it is announced, and how large a sample of the people it is."""
-    from shoal.streaming.attackable import SAMPLE, attackable, refuse_unattackable
-    from shoal.streaming.recipes import judged_release, memory_of
-    from shoal.table.keys import Keys
+    from shoal.comparing.attacked import Beside
+    from shoal.comparing.attacked import kept_case as made
 
     engine = recipe.engine.name
     if hold_out:
         raise InputError(f"Nobody is held out of what the engine '{engine}' keeps: give --control, or leave it out.")
     if known.against is not None:
         raise InputError(f"On the engine '{engine}' the recipe's own people are attacked: leave out --against.")
-    refuse_unattackable(load("algorithm", recipe.algorithm["name"]).kind, engine)
-    keys = Keys.from_seed(recipe.seed if known.seed is None else known.seed)
-    with judged_release(recipe, step) as (judged, manifest):
-        outside = None if known.control is None else known.read(known.control)
-        found = attackable(
-            judged, manifest, keys, memory=memory_of(recipe), most=SAMPLE if sample is None else sample,
-            control=outside, others=known.others, progress=step,
-        )  # fmt: skip
-    return found.case, f"{manifest['statement']}. {found.told}", {"rows": found.people, "of": found.rows}
+    outside = None if known.control is None else known.read(known.control)
+    beside = Beside(control=outside, others=known.others)
+    return made(recipe, sample=sample, beside=beside, seed=known.seed, progress=step)

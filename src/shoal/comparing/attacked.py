@@ -1,4 +1,4 @@
-"""A recipe's release made in memory to be attacked, with people kept back before it as a control."""
+"""A recipe's release made to be attacked: in memory, people kept back as a control, or where an engine keeps rows."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from shoal.attacks.case import AttackCase
 from shoal.attacks.holdout import hold_out
 from shoal.attacks.run import make_case, refuse_overlap
 from shoal.attacks.views import people_frame, release_view
+from shoal.catalogue import load
 from shoal.io.recipes import Recipe
 from shoal.running import anonymize_table, read_recipe_source
+from shoal.streaming.attackable import SAMPLE, attackable, refuse_unattackable
+from shoal.streaming.recipes import judged_release, memory_of
 from shoal.table.keys import Keys
 from shoal.table.table import Table
 
@@ -55,6 +58,26 @@ def recipe_case(
         release=release, aligned=known.against is None, held_out=known.control is None, others=known.others,
     )  # fmt: skip
     return case, release.manifest["statement"]
+
+
+def kept_case(
+    recipe: Recipe,
+    *,
+    sample: int | None = None,
+    beside: Beside | None = None,
+    seed: int | None = None,
+    progress: Callable[[str], None] = lambda step: None,
+) -> tuple[AttackCase, str, dict[str, int]]:
+    """The same where an engine keeps the rows, its own people attacked: also how large a sample of them that is."""
+    known = beside or Beside()
+    refuse_unattackable(load("algorithm", recipe.algorithm["name"]).kind, recipe.engine.name)
+    keys = Keys.from_seed(recipe.seed if seed is None else seed)
+    with judged_release(recipe, progress) as (judged, manifest):
+        found = attackable(
+            judged, manifest, keys, memory=memory_of(recipe), most=SAMPLE if sample is None else sample,
+            control=known.control, others=known.others, progress=progress,
+        )  # fmt: skip
+    return found.case, f"{manifest['statement']}. {found.told}", {"rows": found.people, "of": found.rows}
 
 
 def _dated(frame: pl.DataFrame, table: Table) -> pl.DataFrame:

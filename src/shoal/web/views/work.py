@@ -7,7 +7,6 @@ cells of people, which belong into a private file and never into the database.
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -18,10 +17,10 @@ import polars as pl
 
 from shoal.attacks.run import run_attacks
 from shoal.catalogue import working
-from shoal.comparing.attacked import HOLD_OUT, attack_data, recipe_case
+from shoal.comparing.attacked import HOLD_OUT, attack_data, kept_case, recipe_case
 from shoal.comparing.compare import compare
 from shoal.comparing.data import comparison_data
-from shoal.errors import InputError, ParameterError
+from shoal.errors import ParameterError
 from shoal.evaluation.reviewed import reviewed
 from shoal.io.recipes import Recipe
 from shoal.io.roles import settled
@@ -29,9 +28,14 @@ from shoal.params import whole
 from shoal.results import Release
 from shoal.risk.assess import assess
 from shoal.running import anonymize_recipe, keeps_rows, open_rows
+from shoal.streaming.beside import some_beside
+from shoal.streaming.recipes import judged_release
+from shoal.streaming.release import Judged
+from shoal.table.schema import Schema
 
 Progress = Callable[[str], None]
 SHOWN = 200
+MEASURED = ("lm", "c-avg", "dm")
 _MOST_POINTS = 60
 _WORST = ("distinct_l", "entropy_l", "recursive_c", "t")
 
@@ -91,10 +95,13 @@ def _own(recipe: Recipe, name: str) -> dict[str, Any]:
 
 
 def attacked(recipe: Recipe, parameters: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    """Attacks on a release made of the recipe, with people held out as a control."""
-    _refuse_kept(recipe)
+    """Attacks on a release made of the recipe, with people held out as a control unless an engine keeps the rows."""
     part = float(parameters.get("hold_out", HOLD_OUT))
-    case, statement = recipe_case(settled(recipe), part=part, progress=progress)
+    if keeps_rows(recipe):
+        part = 0.0
+        case, statement, _ = kept_case(settled(recipe), progress=progress)
+    else:
+        case, statement = recipe_case(settled(recipe), part=part, progress=progress)
     progress("attacking")
     results = [attack_data(one) | {"also": {}} for one in run_attacks(case, [])]
     return plain(  # type: ignore[no-any-return]
@@ -104,8 +111,12 @@ def attacked(recipe: Recipe, parameters: Mapping[str, Any], progress: Progress) 
 
 def compared(recipe: Recipe, parameters: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """A release of the recipe beside the rows that it was made of, and both distributions. Private: it has cells."""
-    _refuse_kept(recipe)
-    release = anonymize_recipe(settled(recipe), progress=progress)
+    asked = settled(recipe)
+    if keeps_rows(recipe):
+        with judged_release(asked, progress) as (judged, manifest):
+            progress("comparing")
+            return _kept_beside(judged, manifest)
+    release = anonymize_recipe(asked, progress=progress)
     progress("comparing")
     return beside(release)
 
@@ -120,19 +131,41 @@ def beside(release: Release, shown: int = SHOWN) -> dict[str, Any]:
     n = min(table.frame.height, after.height)
     rows = np.unique(np.linspace(0, max(n - 1, 0), min(shown, n)).astype(np.int64)) if n else np.array([], np.int64)
     before = pl.DataFrame([_read(release, name, rows) for name in kept])
-    then = after.select(kept)[rows.tolist()]
     return plain({  # type: ignore[no-any-return]
-        "columns": [{"name": name, "role": table.schema.role(name)} for name in kept],
+        **_side_by_side(table.schema, rows, before, after.select(kept)[rows.tolist()]),
         "total": n,
         "suppressed": n - int(release.frames["release"].shape[0]) if n else 0,
-        "rows": [
-            {"number": int(number) + 1, "before": _texts(one), "after": _texts(other)}
-            for number, one, other in zip(rows.tolist(), before.iter_rows(), then.iter_rows(), strict=True)
-        ],
-        "measures": {name: release.measure(name).value for name in ("lm", "c-avg", "dm")},
+        "measures": {name: release.measure(name).value for name in MEASURED},
         "statement": release.manifest["statement"],
         "distributions": reviewed(release)["distributions"],
     })  # fmt: skip
+
+
+def _kept_beside(judged: Judged, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The same where an engine keeps the rows, without distributions: of the rows that come first in the release."""
+    schema, counts = judged.rows.domain.schema, judged.evidence["counts"]
+    rows, before, after = some_beside(judged, SHOWN)
+    kept = [name for name in before.columns if name in after.columns]
+    measures = judged.evidence["measures"]
+    return plain({  # type: ignore[no-any-return]
+        **_side_by_side(schema, rows, before.select(kept), after.select(kept)),
+        "total": judged.rows.domain.n,
+        "suppressed": counts["suppressed"],
+        "measures": {name: measures[name].value for name in MEASURED if name in measures},
+        "statement": manifest["statement"],
+        "distributions": {},
+    })  # fmt: skip
+
+
+def _side_by_side(schema: Schema, rows: np.ndarray, before: pl.DataFrame, after: pl.DataFrame) -> dict[str, Any]:
+    """Columns with their roles, and cells of rows before and after."""
+    return {
+        "columns": [{"name": name, "role": schema.role(name)} for name in before.columns],
+        "rows": [
+            {"number": int(number) + 1, "before": _texts(one), "after": _texts(other)}
+            for number, one, other in zip(rows.tolist(), before.iter_rows(), after.iter_rows(), strict=True)
+        ],
+    }
 
 
 def _read(release: Release, name: str, rows: np.ndarray) -> pl.Series:
@@ -146,17 +179,3 @@ def _read(release: Release, name: str, rows: np.ndarray) -> pl.Series:
 
 def _texts(row: Sequence[Any]) -> list[str | None]:
     return [None if cell is None else str(cell) for cell in row]
-
-
-def _refuse_kept(recipe: Recipe) -> None:
-    if keeps_rows(recipe):
-        raise InputError(
-            f"The engine '{recipe.engine.name}' keeps the rows, and this needs them in memory: choose 'memory'."
-        )
-
-
-def write_private(folder: Path, name: str, data: Any) -> None:
-    """A result with cells of people, where only the server can read it."""
-    from shoal.io.private import write_private as write
-
-    write(folder / name, json.dumps(data))
