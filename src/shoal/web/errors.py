@@ -6,12 +6,13 @@ import errno
 import logging
 import os
 import traceback
+from contextlib import suppress
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
-from sqlalchemy.exc import DataError, IntegrityError, OperationalError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, OperationalError, SQLAlchemyError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
@@ -28,6 +29,10 @@ WORDS = {
     405: ("method-not-allowed", "This address takes no such request."),
     413: ("too-large", "That is larger than what is taken here: send less."),
 }
+_FULL = (507, "disk-full", "The server's disk is full: make room, then try again.")
+# How each says it: the system, SQLite (of the database, and of the file by which its processes share their log) and
+# PostgreSQL.
+_ERRNO, _SQLITE, _SQLSTATE = (errno.ENOSPC, errno.EDQUOT), (13, 4874), "53100"
 _INTERNAL = "Something went wrong on the server: try again, and tell whoever runs it if it stays."
 
 
@@ -97,6 +102,8 @@ def add_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     def http(request: Request, error: HTTPException) -> Response:
+        if is_full(error.__cause__):  # what a form is put into while it is read
+            return answer(request, Refused(*_FULL))
         code, message = WORDS.get(error.status_code, WORDS[400])
         return answer(request, Refused(error.status_code, code, message, headers=dict(error.headers or {})))
 
@@ -115,14 +122,25 @@ def add_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(OperationalError)
     def away(request: Request, error: OperationalError) -> Response:
+        if is_full(error):
+            return answer(request, Refused(*_FULL))
         _log.error("the database does not answer in %s %s", request.method, _route(request))
         return answer(request, Refused(503, "busy", "The database does not answer: try again in a moment."))
 
     @app.exception_handler(OSError)
     def system(request: Request, error: OSError) -> Response:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            return answer(request, Refused(507, "disk-full", "The server's disk is full: make room, then try again."))
-        return unforeseen(request, error)
+        return answer(request, Refused(*_FULL)) if is_full(error) else unforeseen(request, error)
+
+
+def is_full(error: BaseException | None) -> bool:
+    """Whether something failed for want of room on the disk, be it a file or a row."""
+    if isinstance(error, DBAPIError):
+        error = error.orig
+    return (
+        (isinstance(error, OSError) and error.errno in _ERRNO)
+        or getattr(error, "sqlite_errorcode", None) in _SQLITE
+        or getattr(error, "sqlstate", None) == _SQLSTATE
+    )
 
 
 def unforeseen(request: Request, error: Exception) -> Response:
@@ -162,5 +180,6 @@ def answer(request: Request, error: Refused) -> Response:
     from shoal.web.accounts.forms import give_back
     from shoal.web.context import render
 
-    give_back(request)
+    with suppress(SQLAlchemyError):  # a database that takes nothing now has not kept the form either
+        give_back(request)
     return render(request, "error.html", {"error": error}, status=error.status, headers=error.headers)
