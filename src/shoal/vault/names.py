@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from shoal.errors import ParameterError
 from shoal.pseudonyms.secrets import MappingTable
@@ -49,7 +49,7 @@ class Codes:
         for column, values in self._values.items():
             for code in values:
                 self._owners.setdefault(code, []).append(column)
-        self.pattern = _looks(self._owners)
+        self.pattern = looks_like(self._owners)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -63,7 +63,7 @@ class Codes:
         return self._values[column].get(code)
 
 
-def _looks(codes: Mapping[str, Sequence[str]]) -> str:
+def looks_like(codes: Iterable[str]) -> str:
     """A pattern for codes and what looks like them: ``illness_7`` and ``illness-7`` beside ``illness_3``.
 
     Codes that are mere numbers are left out: they are read only where a column is compared with them.

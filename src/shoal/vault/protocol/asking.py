@@ -22,6 +22,7 @@ from shoal.vault.protocol.statements import GRADING, Condition, Statement
 from shoal.vault.protocol.trivial import enumerated, is_trivial
 
 ANSWERED, WAITING, REFUSED = "answered", "waiting", "refused"
+_NOTHING = "begins what has no statement that could be read: hand in rules, a tree, a table of figures, or centres"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +150,7 @@ def examine(
     """
     budgets = [Budget(tally=counter, policy=policy, mine=mine, everyone=everyone), *beside]
     readings = read_results(given, counter.released)
-    refused: list[Refused] = []
+    refused: list[Refused] = [] if readings.statements else [Refused(1, _shown(given.text), _NOTHING)]
     sound = _sound(list(readings.statements), counter, policy, refused)
     accepted: list[Statement] = []
     gained, wait = NOTHING, not policy.automatic
@@ -212,6 +213,11 @@ def _with_hint(why: str | None, one: Statement) -> str | None:
     rounded = any(isinstance(value, float) and round(value, 3) == value != round(value) for value in cuts)
     off = why is not None and "the release has" in why
     return f"{why} (print thresholds with all their digits)" if off and rounded else why
+
+
+def _shown(text: str) -> str:
+    """How a text begins."""
+    return text.strip().partition("\n")[0][:80]
 
 
 def _refusal(one: Statement, why: str) -> Refused:

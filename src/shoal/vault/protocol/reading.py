@@ -15,6 +15,7 @@ from shoal.vault.protocol.rules import Sheet, read_rules, with_label
 from shoal.vault.protocol.statements import Condition, Figure, Released, Statement
 from shoal.vault.protocol.tables import read_csv, read_json
 from shoal.vault.protocol.trees import read_tree, target_of, tree_form
+from shoal.vault.protocol.unread import unread
 
 FORMS = ("auto", "text", "tree", "rules", "csv", "json")
 LONGEST = 200_000
@@ -78,7 +79,9 @@ def read_results(given: Submission, released: Released) -> Readings:
     else:
         sheet = read_rules(text, reader)
         sheet.left += long
+    missed = unread(sheet, released, reader)
     statements = _concluded(sheet, target, reader, released)
+    sheet.left += missed
     return Readings([replace(one, conditions=_tightest(one.conditions)) for one in statements], sheet.left)
 
 

@@ -31,6 +31,14 @@ class Sheet:
     left: list[Left] = field(default_factory=list)
     labels: dict[int, str] = field(default_factory=dict)
     """Conclusions without a column, by the place of their statement."""
+    pieces: list[tuple[int, str]] = field(default_factory=list)
+    """All that was submitted, in parts with the numbers by which statements name them."""
+    took: dict[int, list[Condition | str]] = field(default_factory=dict)
+    """What was read of each part: conditions and labels."""
+
+    def take(self, line: int, *read: Condition | str) -> None:
+        """Note what a part is read as; unless it becomes part of a statement, the codes in it are listed."""
+        self.took.setdefault(line, []).extend(read)
 
     def leave(self, line: int, text: str, why: str) -> None:
         """Report a piece that is no part of any statement."""
@@ -41,7 +49,8 @@ def read_rules(text: str, reader: Conditions) -> Sheet:
     """Statements of a text of rules."""
     sheet, header = Sheet(), []
     ordered = _ORDERED.search(text) is not None
-    for number, line in _whole_lines(text):
+    sheet.pieces = list(_whole_lines(text))
+    for number, line in sheet.pieces:
         if _HEADER.search(line):
             header = [name for word in line.split() if (name := called(word)) is not None]
             continue
@@ -123,6 +132,7 @@ def _add(
     words = right.rest.strip(" \t.;:,{}\"'`")
     if concluded is None and words and re.search(r"\w", words):
         sheet.labels[place] = words
+    sheet.take(number, *left.conditions, *right.conditions, *filter(None, [sheet.labels.get(place)]))
     if concluded is not None and not _NOISE.fullmatch(right.rest):
         sheet.leave(number, _bare(right.rest), "was not read, and is no part of the answer")
     sheet.statements.append(Statement(number, tuple(left.conditions), concluded, tuple(figures), ordered))

@@ -41,6 +41,7 @@ def read_csv(text: str, reader: Conditions) -> Sheet:
         if row and len(row) != len(header):
             raise InputError(f"Line {number} has {len(row)} cells and the header {len(header)}: check the table.")
         if row:
+            sheet.pieces.append((number, delimiter.join(row)))
             _record(dict(zip(header, row, strict=True)), number, reader, sheet)
     return sheet
 
@@ -59,7 +60,11 @@ def read_json(text: str, reader: Conditions) -> tuple[Sheet, str | None]:
     if target is not None and not isinstance(target, str):
         raise InputError("The 'target' of results must be the name of a column.")
     sheet = Sheet()
+    if isinstance(found, dict):
+        beside = {name: value for name, value in found.items() if value is not listed and name != "target"}
+        sheet.pieces.append((1, json.dumps(beside, ensure_ascii=False)))
     for number, one in enumerate(listed, 1):
+        sheet.pieces.append((number, json.dumps(one, ensure_ascii=False)))
         _object(one, number, reader, sheet)
     return sheet, target
 
@@ -138,6 +143,7 @@ def _record(
         sheet.leave(number, "several conclusions", "cannot be checked: write a rule for each")
         return
     end = ends[0] if ends else None
+    sheet.take(number, *found, *ends, *(Condition(column, "=", (value,)) for column, value in centre))
     sheet.statements.append(Statement(number, tuple(found), end, tuple(figures), centre=tuple(centre)))
 
 

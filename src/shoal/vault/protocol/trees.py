@@ -46,7 +46,7 @@ def target_of(text: str) -> str | None:
 
 
 def _read_sklearn(text: str, reader: Conditions) -> Sheet:
-    sheet = Sheet()
+    sheet = Sheet(pieces=list(enumerate(text.splitlines(), 1)))
     path: list[Sequence[Condition] | None] = []
     for number, line in enumerate(text.splitlines(), 1):
         found = _SKLEARN.match(line)
@@ -79,7 +79,7 @@ def _weights(text: str | None) -> list[Figure]:
 
 
 def _read_bars(text: str, reader: Conditions) -> Sheet:
-    sheet = Sheet()
+    sheet = Sheet(pieces=list(enumerate(text.splitlines(), 1)))
     path: list[Sequence[Condition] | None] = []
     rooted = re.search(r"^\s*\[1\] root\b", text, re.M) is not None  # partykit gives the root a line of its own
     for number, line in enumerate(text.splitlines(), 1):
@@ -106,7 +106,7 @@ def _read_bars(text: str, reader: Conditions) -> Sheet:
 
 def _read_rpart(text: str, reader: Conditions) -> Sheet:
     """Node 2k and 2k+1 are the branches of node k."""
-    sheet = Sheet()
+    sheet = Sheet(pieces=list(enumerate(text.splitlines(), 1)))
     splits: dict[int, Sequence[Condition] | None] = {1: []}
     for number, line in enumerate(text.splitlines(), 1):
         found = _RPART.match(line)
@@ -124,6 +124,8 @@ def _read_rpart(text: str, reader: Conditions) -> Sheet:
             if re.fullmatch(r"\d+", found["loss"]) and not re.fullmatch(NUMBER, found["label"]):
                 figures.append(figure("wrong", found["loss"]))
             _leaf(sheet, number, path[::-1], found["label"], figures)
+        else:
+            sheet.take(number, found["label"])  # the commonest class on the way, mostly that of a leaf as well
     return sheet
 
 
@@ -139,6 +141,7 @@ def _split(text: str, number: int, reader: Conditions, sheet: Sheet) -> Sequence
     if not found.conditions or re.search(r"\w", found.rest):
         sheet.leave(number, text, "is no condition on a column of the release: give what it calls a column as an alias")
         return None
+    sheet.take(number, *found.conditions)
     return found.conditions
 
 
@@ -150,5 +153,6 @@ def _leaf(
         return
     if label:
         sheet.labels[len(sheet.statements)] = label.strip("\"'`")
+        sheet.take(number, label.strip("\"'`"))
     conditions = tuple(one for split in path for one in split or ())
     sheet.statements.append(Statement(number, conditions, None, tuple(figures)))
