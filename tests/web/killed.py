@@ -12,24 +12,31 @@ from typing import Any
 from fastapi import FastAPI
 from sqlalchemy import event
 
+from shoal.vault import seal
 from shoal.web.app import create_app
 from shoal.web.settings import Settings
+from tests.conftest import many
+from tests.web.forked import _CONTEXT
 
 _STEPS = {"os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir", "os.symlink", "os.truncate"}
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 _KILLED, _DONE, _MOST = 9, 0, 200
 
 
-def every_end(folder: Path, act: Callable[[FastAPI], None]) -> Iterator[FastAPI]:
+def every_end(
+    folder: Path, act: Callable[[FastAPI], None], look: Callable[[Path], None] = lambda _: None
+) -> Iterator[FastAPI]:
     """The application as a new start finds it, after ``act`` on a copy of the data was killed at each of its steps.
 
-    The last one is after all of them. Steps are those that change something below the data folder, and commits.
+    The last one is after all of them; a regular run tries every third. Steps are those that change something below the
+    data folder, and commits. ``act`` can be sent to another process; ``look`` is given the folder before the new start.
     """
-    for at in range(1, _MOST):
+    for at in range(1, _MOST, many(3, 1)):
         settings = Settings(folder=folder.with_name(f"{folder.name}-{at}"))
         shutil.copytree(folder, settings.folder, symlinks=True)
         code = _ended(settings, act, at)
         assert code in (_KILLED, _DONE), "it ended by itself"
+        look(settings.folder)
         app = create_app(settings)
         yield app
         app.state.store.close()
@@ -39,19 +46,21 @@ def every_end(folder: Path, act: Callable[[FastAPI], None]) -> Iterator[FastAPI]
     raise AssertionError("it takes more steps than anybody expects")
 
 
-def _ended(settings: Settings, act: Callable[[FastAPI], None], at: int) -> int:
-    child = os.fork()
-    if child:
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    try:
-        app = create_app(settings)
-        _arm(app, settings.folder, at)
-        act(app)
-        os._exit(_DONE)
-    except BaseException as error:
-        sys.stderr.write(f"{type(error).__name__}: {error}\n")
-    finally:
-        os._exit(1)
+def _ended(settings: Settings, act: Callable[[FastAPI], None], at: int) -> int | None:
+    """How a process of its own ended that was to do all of it."""
+    process = _CONTEXT.Process(target=_do, args=(settings, act, at, seal.MEMORY))
+    process.start()
+    process.join(120)
+    process.kill()
+    return process.exitcode
+
+
+def _do(settings: Settings, act: Callable[[FastAPI], None], at: int, memory: int) -> None:
+    seal.MEMORY = memory
+    app = create_app(settings)
+    _arm(app, settings.folder, at)
+    act(app)
+    os._exit(_DONE)
 
 
 def _arm(app: FastAPI, folder: Path, at: int) -> None:

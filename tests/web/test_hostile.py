@@ -213,9 +213,7 @@ def test_a_job_out_of_time_takes_nothing_of_another_attempt_away(app: FastAPI) -
     assert kept.exists()
 
 
-def test_half_a_download_is_removed_and_keys_lie_in_no_folder_of_the_system(
-    tmp_path: Path, app: FastAPI, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_half_a_download_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, to = tmp_path / "release", tmp_path / "incoming"
     folder.mkdir()
     (folder / "data.csv").write_text("x")
@@ -226,23 +224,6 @@ def test_half_a_download_is_removed_and_keys_lie_in_no_folder_of_the_system(
     monkeypatch.setattr("zipfile.ZipFile.write", full)
     with pytest.raises(OSError, match="full"):
         signing.packed(Release(name="a"), folder, None, to)
-    assert list(to.iterdir()) == []
-    seen: list[Path] = []
-    new_key = signing.signing.new_key
-
-    def made(key: Path) -> tuple[Path, Path]:
-        seen.append(key)
-        return new_key(key)
-
-    monkeypatch.setattr("shoal.vault.signing.new_key", made)
-    keyring = app.state.keys.keyring
-    keys = set()
-    for _ in range(2):
-        with app.state.store.writing() as db:
-            keys.add(signing._key(db, keyring, to))
-    assert len(keys) == len(seen) == 1
-    assert {one.parent for one in seen} == {to}
-    assert all(one.name.startswith(".incoming-") for one in seen)
     assert list(to.iterdir()) == []
 
 

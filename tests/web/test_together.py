@@ -7,12 +7,12 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Event
 
 import pytest
 from fastapi import FastAPI
-from fastapi.testclient import TestClient
 from sqlalchemy import Connection, event
 from sqlalchemy.orm import Session as Db
 
@@ -23,7 +23,7 @@ from shoal.web.pages.bench import Bench
 from shoal.web.projects import together
 from shoal.web.projects.workspace import folder_of
 from shoal.web.store.work import File, Project
-from tests.web.conftest import ADDRESS, program, sign_in
+from tests.web.conftest import ADDRESS, TestClient, program, sign_in
 from tests.web.killed import every_end
 from tests.web.test_nothing_left import fail
 from tests.web.working import Gate, add_job, add_project, people
@@ -104,6 +104,11 @@ def test_a_source_without_a_row_comes_back_too(app: FastAPI) -> None:
     assert (place.read_bytes(), left(app, project)) == (before, [])
 
 
+def send(address: str, headers: dict[str, str], app: FastAPI) -> None:
+    client = TestClient(app, base_url=ADDRESS, headers=headers)
+    assert client.put(address, content=NEW).status_code == 201
+
+
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["people.csv", "more.csv"])
 def test_wherever_an_upload_is_killed_the_next_start_finds_file_and_row_together(
@@ -111,15 +116,10 @@ def test_wherever_an_upload_is_killed_the_next_start_finds_file_and_row_together
 ) -> None:
     """A source that takes the place of another, and one that is the first of its name."""
     project, address, client = source
-    headers, path = dict(client.headers), f"source/{name}"
-
-    def send(other: FastAPI) -> None:
-        sender = TestClient(other, base_url=ADDRESS, headers=headers, raise_server_exceptions=True)
-        assert sender.put(address.replace("people.csv", name), content=NEW).status_code == 201
-
+    path, act = f"source/{name}", partial(send, address.replace("people.csv", name), dict(client.headers))
     before = sha(OLD) if name == "people.csv" else None
     found = []
-    for one in every_end(app.state.settings.folder, send):
+    for one in every_end(app.state.settings.folder, act):
         row, lies = told(one, project, path)
         assert row == lies
         assert left(one, project) == []
@@ -128,7 +128,6 @@ def test_wherever_an_upload_is_killed_the_next_start_finds_file_and_row_together
             assert db.get_one(Project, project).source["bytes"] == len(NEW if row == sha(NEW) else OLD)
     assert (found[0], found[-1], set(found)) == (before, sha(NEW), {before, sha(NEW)})
     assert found == sorted(found, key=lambda one: one == sha(NEW))  # from the commit on it is the new one
-    assert len(found) > 8
 
 
 def test_two_who_replace_a_source_at_once_undo_nothing_of_each_other(

@@ -32,7 +32,6 @@ class Signed:
 
 def new_key(path: str | Path) -> tuple[Path, Path]:
     """Make a signing key: a private file (mode 0600) and, beside it, the public one to give away; returns both."""
-    _, keys, serialization, _ = _library()
     place = Path(path).resolve()
     public = place.with_name(f"{place.name}{PUBLIC}")
     for one in (place, public):
@@ -42,26 +41,42 @@ def new_key(path: str | Path) -> tuple[Path, Path]:
         raise InputError(f"'{path}' lies inside a release, which is public: choose another place.")
     if not place.parent.is_dir():
         raise InputError(f"There is no folder '{place.parent}' to put the key into: make it first.")
-    key = keys.generate()
-    pem = serialization.Encoding.PEM
-    write_whole(
-        place, key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
-    write_whole(public, key.public_key().public_bytes(pem, serialization.PublicFormat.SubjectPublicKeyInfo))
+    for one, content in zip((place, public), new_pair(), strict=True):
+        write_whole(one, content)
     public.chmod(0o644)
     return place, public
 
 
+def new_pair() -> tuple[bytes, bytes]:
+    """A private key and its public one, as their files hold them; whoever asks hides the first."""
+    _, keys, serialization, _ = _library()
+    key, pem = keys.generate(), serialization.Encoding.PEM
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    return private, key.public_key().public_bytes(pem, serialization.PublicFormat.SubjectPublicKeyInfo)
+
+
 def sign_release(folder: str | Path, key: str | Path, signature: Path) -> str:
     """Sign a release that is whole, into a file beside it; returns the fingerprint of the key."""
-    folder = Path(folder)
-    private = _private(Path(key))
-    refuse_damaged(folder)
+    folder, path = Path(folder), Path(key)
+    private = _private_file(path)
     place = signature.resolve()
     if place.is_relative_to(folder.resolve()):
         raise InputError(f"'{signature}' lies inside the release, whose manifest does not list it: put it beside.")
     if place.exists():
         _signature(place)  # an earlier one is replaced, and nothing else: not a key, not the data
+    content, found = signature_of(folder, private, f"'{path}'")
+    write_whole(place, content)
+    place.chmod(0o644)
+    return found
+
+
+def signature_of(folder: Path, key: bytes, whose: str) -> tuple[bytes, str]:
+    """The signature of a release that is whole, as its file holds it, and the fingerprint of the key.
+
+    Nothing is written. ``key`` is the content of a private file, and ``whose`` what messages call it.
+    """
+    private = _private(key, whose)
+    refuse_damaged(folder)
     manifest = (folder / MANIFEST).read_bytes()
     public = _raw(private.public_key())
     found = {
@@ -71,9 +86,7 @@ def sign_release(folder: str | Path, key: str | Path, signature: Path) -> str:
         "manifest_sha256": hashlib.sha256(manifest).hexdigest(),
         "signature": base64.b64encode(private.sign(_PURPOSE + manifest)).decode(),
     }
-    write_whole(place, json.dumps(found, indent=2).encode() + b"\n")
-    place.chmod(0o644)
-    return fingerprint(public)
+    return json.dumps(found, indent=2).encode() + b"\n", fingerprint(public)
 
 
 def check_signature(folder: str | Path, signature: str | Path, public: str | Path | None = None) -> Signed:
@@ -138,19 +151,24 @@ def _public_key(raw: bytes) -> tuple[Any, bytes]:
         raise InputError("The signature holds no key that could have made it: it is damaged.") from None
 
 
-def _private(path: Path) -> Any:
-    _, keys, serialization, _ = _library()
+def _private_file(path: Path) -> bytes:
     if not path.exists():
         raise InputError(f"There is no key '{path}': make one with 'shoal sign --new-key FILE'.")
     refuse_readable(path)
     try:
-        found = serialization.load_pem_private_key(path.read_bytes(), password=None)
+        return path.read_bytes()
     except OSError as error:
         raise InputError(f"The key '{path}' cannot be read: {error.strerror}.") from None
+
+
+def _private(key: bytes, whose: str) -> Any:
+    _, keys, serialization, _ = _library()
+    try:
+        found = serialization.load_pem_private_key(key, password=None)
     except (ValueError, TypeError):
-        raise InputError(f"'{path}' is no signing key: make one with 'shoal sign --new-key FILE'.") from None
+        raise InputError(f"{whose} is no signing key: make one with 'shoal sign --new-key FILE'.") from None
     if not isinstance(found, keys):
-        raise InputError(f"'{path}' is a key of another kind: make one with 'shoal sign --new-key FILE'.")
+        raise InputError(f"{whose} is a key of another kind: make one with 'shoal sign --new-key FILE'.")
     return found
 
 

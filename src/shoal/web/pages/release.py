@@ -12,6 +12,7 @@ from shoal.errors import ShoalError
 from shoal.web.context import Here, needs
 from shoal.web.pages.bench import Base, Bench, Problem, texts
 from shoal.web.projects.making import files_of
+from shoal.web.projects.signing import is_signed
 from shoal.web.store.work import Job, RecipeVersion, Release
 from shoal.web.views import review
 from shoal.web.views.checked import HEADINGS, CheckView, check_view, codes_of
@@ -38,10 +39,11 @@ def _page(here: Here, problem: Problem | None) -> Response:
     chosen = select(Release).where(Release.project == bench.project.id).order_by(Release.created.desc())
     with here.reading() as db:
         listed = list(db.scalars(chosen))
+        signed = bool(listed) and is_signed(db, listed[0])
     view, why = None, ""
     if listed:
         try:
-            view = release_view(here.workspace.folder / listed[0].folder)
+            view = release_view(here.workspace.folder / listed[0].folder, signed=signed)
         except (ShoalError, OSError):
             why = "The files of the newest release are not there: run the recipe again."
     return bench.page(

@@ -24,7 +24,7 @@ from shoal.web.projects.releases import (
     revoke,
     visible,
 )
-from shoal.web.projects.signing import packed, public_key, sign
+from shoal.web.projects.signing import is_signed, packed, sign, signature
 from shoal.web.projects.uploads import INCOMING
 from shoal.web.store.people import User
 from shoal.web.store.work import Release
@@ -59,15 +59,16 @@ def show_release(here: Annotated[Here, needs("release.read")]) -> Response:
 
 def _page(here: Here, problem: Refused | None) -> Response:
     release = here.named(Release)
-    try:
-        view = release_view(folder_of_release(release, here.settings))
-    except (ShoalError, OSError):
-        view = None
     with here.reading() as db:
+        signed = is_signed(db, release)
         given = grants(db, release.id) if here.may("release.grant") else []
         others = people_without(db, release.id) if here.may("release.grant") else []
         coded = f"secrets/{release.id}/secrets" in kept(db, here.keyring)
         dossiers = dossiers_of(db, here.keyring, release) if here.may("release.dossier") else []
+    try:
+        view = release_view(folder_of_release(release, here.settings), signed=signed)
+    except (ShoalError, OSError):
+        view = None
     return here.page(
         "release-one.html", 200 if problem is None else problem.status, release=release, view=view, given=given,
         others=others, problem=problem, coded=coded, dossiers=dossiers, asks=coded and here.me.role == RESEARCHER,
@@ -86,9 +87,9 @@ def download(here: Annotated[Here, needs("release.download")]) -> Response:
     """The whole release in one file, with its signature beside it."""
     release = here.named(Release)
     with here.reading() as db:
-        key = public_key(db, here.keyring)
+        signed = signature(db, here.keyring, release)
     _log(here, "all")
-    name, path = packed(release, folder_of_release(release, here.settings), key, here.data / INCOMING)
+    name, path = packed(release, folder_of_release(release, here.settings), signed, here.data / INCOMING)
     return _Once(path, filename=name, media_type="application/zip")
 
 

@@ -29,8 +29,8 @@ class ReleaseView:
     signed: bool
 
 
-def release_view(folder: Path) -> ReleaseView:
-    """What is known of a release in a folder."""
+def release_view(folder: Path, *, signed: bool) -> ReleaseView:
+    """What is known of a release in a folder, and whether it has a signature, which is kept elsewhere."""
     try:
         manifest = read_manifest(folder)
     except OSError:
@@ -43,7 +43,7 @@ def release_view(folder: Path) -> ReleaseView:
         not_protected=tuple(manifest["not_protected"]), acknowledged=tuple(manifest["acknowledged"]),
         columns=tuple((str(one["name"]), str(one["role"])) for one in manifest["columns"]),
         files=tuple((one.name, one.stat().st_size) for one in sorted(folder.iterdir()) if one.is_file()),
-        signed=folder.with_name(f"{folder.name}.sig").is_file(),
+        signed=signed,
     )  # fmt: skip
 
 
