@@ -117,7 +117,19 @@ def test_interpret_files(shoal, stored: Path) -> None:
     assert stat.S_IMODE(Path("found.csv").stat().st_mode) == 0o600
     Path("plain").write_text("age\n1.9\n")
     assert shoal("vault", "interpret", stored, "patients", "plain", "--csv").out == "age\n42\n"
-    assert shoal("vault", "interpret", stored, "patients", "plain").out == "age\n1.9\n"
+    unasked = shoal("vault", "interpret", stored, "patients", "plain")
+    assert (unasked.code, unasked.out) == (0, "age\n42\n")
+    assert "note: read as CSV" in unasked.err
+
+
+def test_a_table_on_standard_input_passes_no_code(shoal, stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("cluster,age,disease\n0,1.9,illness_2\n"))
+    result = shoal("vault", "interpret", stored, "patients")
+    assert (result.code, result.out) == (0, "cluster,age,disease\n0,42,Flu\n")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("cluster,age,disease\n0,1.9,illness_2,more\n"))
+    ragged = shoal("vault", "interpret", stored, "patients")
+    assert (ragged.code, ragged.out) == (4, "cluster,age,disease\n0,1.9,Flu,more\n")
+    assert "'1.9' stands in a row below the name of a graded column" in ragged.err
 
 
 @pytest.mark.parametrize(

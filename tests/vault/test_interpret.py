@@ -137,6 +137,30 @@ def test_figures_of_a_graded_column_in_a_table_are_listed(secrets: list[Secret],
     assert [one.text for one in Interpreter(secrets).table(text).left] == left
 
 
+@pytest.mark.parametrize(
+    "text, left",
+    [
+        ("Cluster means:\n     age hours\n1 1.25 32.1\n2 2.43 41.6\n\n1.5 2.5\n", ["1", "1.25", "2", "2.43"]),
+        ("    disease  age\n1 illness_3 1.81\n", ["1", "1.81"]),
+        ("age;disease\n1.9;illness_3;4\n", ["1.9"]),
+        ("The age matters.\nWe had 2 runs of it.\n", []),
+        ("age < 1.9\n2 1.5\n", []),
+    ],
+)
+def test_numbers_in_rows_below_a_graded_column_are_listed(secrets: list[Secret], text: str, left: list[str]) -> None:
+    reader = Interpreter(secrets)
+    assert not reader.is_table(text)
+    assert [one.text for one in reader.text(text).left] == left
+
+
+def test_a_table_is_told_by_its_header(secrets: list[Secret]) -> None:
+    reader = Interpreter(secrets)
+    for text in ("age,disease\n1,2\n", "n;H-age\r\n1;2\r\n", "age\n1.9\n", "'age'\t\"mean (age)\"\n1\t2"):
+        assert reader.is_table(text) == ("'" not in text), text
+    for text in ("", "age", "age < 1.9, disease\n1,2\n", "age,disease\n1\n", "hours,work\n1,2\n", 'age,n\n"1,2\n'):
+        assert not reader.is_table(text), text
+
+
 def test_codes_of_any_shape_are_turned_back() -> None:
     """The paper's own: Figure 2 maps educations to ``general-h`` and ``general-w``."""
     coded = {"1st-4th": "general-h", "assoc-voc": "general-w", "10th": "x", "9th": "17", "hs grad": "my code_1"}

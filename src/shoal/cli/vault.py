@@ -143,7 +143,7 @@ def interpret(
         list[str] | None,
         typer.Option(metavar="TEXT=COLUMN", help="What the text calls a column. Can be repeated.", show_default=False),
     ] = None,
-    is_csv: Annotated[bool, typer.Option("--csv", help="Read it as CSV, as files that end in .csv are.")] = False,
+    is_csv: Annotated[bool, typer.Option("--csv", help="Read it as CSV, as files that end in .csv are, and what looks like it.")] = False,
     check: Annotated[
         bool, typer.Option("--check", help="Count statements again on --release, and turn back only what holds.")
     ] = False,
@@ -193,6 +193,9 @@ def _interpreted(secrets: list[Secret], text: str, table: bool, aliases: dict[st
     from shoal.vault.interpret import Interpreter
 
     reader = Interpreter(secrets, aliases)
+    if not table and reader.is_table(text):
+        print("note: read as CSV, because the first line names columns.", file=sys.stderr)
+        table = True
     return reader.table(text) if table else reader.text(text)
 
 

@@ -13,7 +13,8 @@ paper's spellings) or under a given alias, alone or in quotes, in any case, with
     COLUMN and CODE as one word       disease_illness_3 <= 0.5    ->  disease_Bronchitis <= 0.5
 
 Nothing passes silently: a code in a larger word, what looks like a code and is none, what a coded column is compared
-with, and a number beside a graded column that stands in no form are listed in :attr:`Interpreted.left`.
+with, and a number beside a graded column, or in a row below its name, that stands in no form are listed in
+:attr:`Interpreted.left`.
 """
 
 from __future__ import annotations
@@ -29,13 +30,15 @@ from shoal.hierarchy.hierarchy import MISSING, ROOT
 from shoal.pseudonyms.grades import GradingTable
 from shoal.pseudonyms.secrets import MappingTable, Secret
 from shoal.vault.forms import NUMBER, SIGN, before_span, behind_span, is_calculated, turned_before, turned_behind
-from shoal.vault.leftovers import DONE, FIGURES, Left, dangling_numbers, loose_numbers
+from shoal.vault.leftovers import DONE, FIGURES, Left, dangling_numbers, loose_numbers, numbers_of_a_row
 from shoal.vault.names import Codes, Names
 
 _NO_VALUE = {"", ROOT, MISSING.lower(), "?", "na", "nan", "null", "none", "."}
 _NO_CODE = "is no code of this entry"
 _SEVERAL = "is a code of several columns: name one before it"
 _LOOSE = "stands beside a graded column in no form that can be read"
+_BELOW = "stands in a row below the name of a graded column: hand it in as CSV to have it turned back"
+_LONGEST_HEADER = 100_000
 # What a mapped column is compared with: one word, or words in brackets.
 _COMPARED = re.compile(
     rf"[\"'`\])]*\s*(?:(?:{SIGN})\s*(?![\s\[({{])|(?:{SIGN}|\bnot\s+in\b|\bin\b|%in%|∈)?\s*(?:c\s*\(|[\[({{])(?P<many>))"
@@ -116,8 +119,32 @@ class Interpreter:
     def text(self, text: str) -> Interpreted:
         """A text with everything that the grammar knows put back."""
         left: list[Left] = []
-        lines = text.splitlines(keepends=True)
-        return Interpreted("".join(self._line(line, number, left) for number, line in enumerate(lines, 1)), left)
+        made: list[str] = []
+        above: list[str] = []
+        for number, text_line in enumerate(text.splitlines(keepends=True), 1):
+            line = self._read(text_line, number, left)
+            if not line.named:
+                for low, high in numbers_of_a_row(line.rest, [self._ranges[name] for name in above]):
+                    line.leave(low, high, _BELOW)
+            made.append(line.made)
+            headed = [name for name in line.named if name in self._ranges] if not line.forms else []
+            above = [] if line.forms or not text_line.strip() else [*above, *headed]
+        return Interpreted("".join(made), left)
+
+    def is_table(self, text: str) -> bool:
+        """Whether a text is CSV whose header names a column of the secrets, and all rows are as long as it."""
+        first = text.removeprefix("\ufeff").partition("\n")[0].rstrip("\r")
+        if not first or len(first) > _LONGEST_HEADER:
+            return False
+        delimiter = self._delimiter(first)
+        try:
+            rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=delimiter) if row]
+        except csv.Error:
+            return False
+        header = [cell.strip() for cell in rows[0]] if len(rows) > 1 else []
+        named = any(self._names.column(cell) for cell in header)
+        bare = all(re.fullmatch(r"[\w .%()-]*", cell) for cell in header)
+        return named and bare and all(len(row) == len(header) for row in rows)
 
     def table(self, text: str) -> Interpreted:
         """The same for CSV with a header: cells of coded columns are decoded, others are read as text."""
@@ -157,7 +184,10 @@ class Interpreter:
         return max(",;\t|", key=known)
 
     def _line(self, text: str, number: int, left: list[Left], within: str | None = None) -> str:
-        """One line, or one cell of the column it is ``within``."""
+        """One line, or one cell of the column it is ``within``, turned back."""
+        return self._read(text, number, left, within).made
+
+    def _read(self, text: str, number: int, left: list[Left], within: str | None = None) -> _Line:
         line = _Line(text, number, left)
         at = 0
         if within is not None:
@@ -183,7 +213,7 @@ class Interpreter:
         figures = [found.span("number") for found in self._figure.finditer(line.rest) if everywhere]
         for low, high in loose + figures + list(dangling_numbers(line.rest, everywhere)):
             line.leave(low, high, _LOOSE)
-        return line.made
+        return line
 
     def _form(self, line: _Line, column: str, low: int, high: int) -> int:
         """Turn back what stands before and behind the name of a graded column; where it ends."""

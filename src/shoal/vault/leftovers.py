@@ -86,5 +86,12 @@ def dangling_numbers(text: str, ranges: Sequence[Range]) -> Iterator[tuple[int, 
             yield found.span("number")
 
 
+def numbers_of_a_row(text: str, ranges: Sequence[Range]) -> Iterator[tuple[int, int]]:
+    """The same on a line that is a row of figures: a third of its words or more are numbers."""
+    words = re.findall(r"[^\s,;|]+", text)
+    if 3 * sum(re.fullmatch(NUMBER, word) is not None for word in words) >= len(words):
+        yield from loose_numbers(text, ranges, read=True)
+
+
 def _within(number: str, ranges: Sequence[Range]) -> bool:
     return any(low <= float(number) <= high for low, high in ranges)
