@@ -143,7 +143,9 @@ def interpret(
         list[str] | None,
         typer.Option(metavar="TEXT=COLUMN", help="What the text calls a column. Can be repeated.", show_default=False),
     ] = None,
-    is_csv: Annotated[bool, typer.Option("--csv", help="Read it as CSV, as files that end in .csv are, and what looks like it.")] = False,
+    is_csv: Annotated[
+        bool, typer.Option("--csv", help="Read it as CSV, as files that end in .csv are, and what looks like it.")
+    ] = False,
     check: Annotated[
         bool, typer.Option("--check", help="Count statements again on --release, and turn back only what holds.")
     ] = False,
