@@ -16,6 +16,7 @@ from shoal.version import VERSION
 from shoal.web import api, pages
 from shoal.web.accounts.tokens import Bearers
 from shoal.web.errors import API, ErrorAnswer, add_handlers
+from shoal.web.jobs.compared import forget_plain
 from shoal.web.keys import Keys
 from shoal.web.limits import Limits
 from shoal.web.middleware import BodyLimit, Headers, Hosts
@@ -48,6 +49,7 @@ def create_app(settings: Settings) -> FastAPI:
     make_folder(settings.folder)
     make_folder(settings.projects)
     forget_halves(settings.folder / INCOMING)
+    forget_plain(settings)
     app = FastAPI(title="Shoal", version=VERSION, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.settings = settings
     app.state.store = open_store(settings.database)

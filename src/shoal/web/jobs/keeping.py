@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session as Db
 
 from shoal.errors import ShoalError
 from shoal.web.errors import Refused, conflict
+from shoal.web.jobs.compared import keep_compared
 from shoal.web.jobs.queue import add
 from shoal.web.keys import ServerKeyring, get, put
 from shoal.web.projects.workspace import Fit, Workspace
@@ -29,6 +30,8 @@ def keep(db: Db, job: Job, found: dict[str, Any], settings: Settings, keyring: S
         return _keep_recipe(db, job, project, found, settings)
     if job.kind == "run":
         return _keep_release(db, job, project, found, keyring)
+    if job.kind == "compare":
+        return keep_compared(db, job, found, settings, keyring)
     return found
 
 

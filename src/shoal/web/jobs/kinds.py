@@ -16,7 +16,6 @@ from typing import Any
 from shoal.checking.examining import examine
 from shoal.errors import InputError, ParameterError, RecipeError
 from shoal.io.evidence import evidence_folder
-from shoal.io.private import write_private
 from shoal.io.recipes import Output, Recipe, update_recipe
 from shoal.io.roles import settled
 from shoal.reporting import report
@@ -33,7 +32,6 @@ from shoal.web.settings import Offer
 from shoal.web.views import work
 
 Progress = Callable[[str], None]
-COMPARED = "compare.json"
 _KEY_FILE = b"f"  # the kind of key that needs no passphrase
 _TEXT = ("a text", lambda value: isinstance(value, str))
 _TEXTS = ("a list of texts", lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value))
@@ -201,10 +199,8 @@ def _packed(folder: Path) -> bytes:
 
 
 def _compare(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    """Rows before and after, in a private file of the job: cells go into no database."""
-    found = work.compared(_recipe(asked), asked["parameters"], progress)
-    write_private(Path(asked["work"]) / COMPARED, json.dumps(found))
-    return {"file": COMPARED, "statement": found["statement"]}
+    """Rows before and after, which the worker seals: cells stand in no file and no database."""
+    return work.compared(_recipe(asked), asked["parameters"], progress)
 
 
 def _check(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Form
@@ -135,10 +134,6 @@ class Bench:
         with self.here.reading() as db:
             found = None if job is None else db.get(RecipeVersion, (self.project.id, job.recipe))
         return found is not None and "seed" in tomllib.loads(found.text)
-
-    def job_folder(self, job: Job) -> Path:
-        """Where a job leaves what is too private for the database."""
-        return self.here.workspace.folder / "jobs" / job.id
 
     def keep(self, name: str, data: bytes) -> None:
         """Keep a file of the project with the version that names it; its name tells its content, so none is lost."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Form
 from starlette.responses import Response
 
 from shoal.errors import ParameterError, RecipeError
 from shoal.web.context import Here, needs
+from shoal.web.jobs.compared import compared
 from shoal.web.pages.bench import Base, Bench, Problem
-from shoal.web.store.work import Job
 from shoal.web.views.editing import with_point
 from shoal.web.views.models import models_view
 from shoal.web.views.place import Place
@@ -55,7 +54,7 @@ def run_attacks(here: Run) -> Response:
 def show_compare(here: Read) -> Response:
     bench = Bench(here)
     newest, done = bench.jobs("compare")
-    found = _private(bench, done)
+    found = None if done is None else compared(done, here.settings, here.keyring)
     view = None if found is None else compare_view(found)
     return bench.page("compare.html", "compare", job=newest, done=done, view=view, seeded=bench.has_seed(done))
 
@@ -63,16 +62,6 @@ def show_compare(here: Read) -> Response:
 @router.post("/projects/{project}/compare")
 def run_compare(here: Run) -> Response:
     return Bench(here).start("compare", "compare")
-
-
-def _private(bench: Bench, job: Job | None) -> Any:
-    """What a job left in its folder, since it holds cells of people."""
-    if job is None:
-        return None
-    try:
-        return json.loads((bench.job_folder(job) / "compare.json").read_bytes())
-    except (OSError, ValueError):
-        return None
 
 
 @router.get("/projects/{project}/explore")

@@ -7,14 +7,17 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from shoal.catalogue import load
 from shoal.errors import RecipeError
 from shoal.io.recipes import Recipe, parse_recipe
 from shoal.io.relations import without_password
 from shoal.web.settings import Offer
 
 MOST = 1 << 20  # characters
-# Entries that something is written to; what is offered is there to be read.
 _ADDRESS = re.compile(r"[A-Za-z][\w+.-]*:")  # such as file: and s3a:, which readers take for another place
+# Kinds of releases whose draws undo nothing, whoever knows them.
+_SEEDED = ("generalised", "microaggregated")
+# Entries that something is written to; what is offered is there to be read.
 _WRITTEN = ("engine.scratch", "registry.file", "output.folder", "output.vault", "output.log")
 
 
@@ -36,6 +39,7 @@ def parse_confined(text: str, folder: Path, offers: Sequence[Offer] = ()) -> Rec
     if recipe.output.table is not None:
         raise RecipeError("The server writes no table of a database: remove 'table' from [output].")
     _refuse_entries(recipe)
+    _refuse_seed(recipe)
     return recipe
 
 
@@ -51,6 +55,18 @@ def _refuse_entries(recipe: Recipe) -> None:
         raise RecipeError(
             "The 'token_key' in [output] names an entry of a vault, and projects have none here: remove it; every "
             "release gets tokens of its own."
+        )
+
+
+def _refuse_seed(recipe: Recipe) -> None:
+    """Refuse a seed by which codes, shifts or noise are drawn again: recipes are not sealed, and those are."""
+    if recipe.seed is None:
+        return
+    own = any(entry.code is not None or entry.shift is not None for entry in recipe.columns.values())
+    if own or recipe.roles.pseudonym or load("algorithm", recipe.algorithm["name"]).kind.name not in _SEEDED:
+        raise RecipeError(
+            "The 'seed' of the recipe gives away what this release is coded or redrawn by, and recipes lie open on "
+            "the server: remove it."
         )
 
 
