@@ -77,7 +77,7 @@ ALLOWED: dict[str, set[str]] = {
     "vault": OPEN | BELOW_PIPELINE,
     "warming": OPEN | BELOW_PIPELINE | {"pipeline", "census"},
     "papers": OPEN | BELOW_PIPELINE | {"pipeline", "running", "census"},
-    "remote": OPEN | {"io", "running", "verify"},
+    "remote": OPEN | {"io", "running", "vault", "verify"},
     "cli": OPEN | BELOW_PIPELINE | ABOVE | {"papers", "warming", "remote", "web"},
     "web": OPEN | BELOW_PIPELINE | ABOVE,
 }

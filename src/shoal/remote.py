@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import ssl
 import tempfile
 import urllib.error
@@ -25,7 +24,7 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 from urllib.parse import quote, urlsplit
 
-from shoal.errors import InputError, ShoalError, UserError, VerificationError
+from shoal.errors import InputError, MissingExtraError, ShoalError, UserError, VerificationError
 from shoal.io.rights import refuse_readable
 
 TOKEN, TOKEN_FILE = "SHOAL_TOKEN", "SHOAL_TOKEN_FILE"
@@ -45,6 +44,7 @@ _QUESTION = {
     **_ASKED, "answer": str | None, "refused": [{"line": int, "why": str}],
     "left": [{"line": int, "text": str, "why": str}],
 }  # fmt: skip
+_SIGNATURE = {"signature": str | None, "public_key": str | None, "key": str | None}
 # What a 409 says, by the code of its error: an exit code of 4 where something failed its check.
 _FAILED = ("VerificationError", "GateError")
 
@@ -101,36 +101,47 @@ class Remote:
         """What is promised of a release."""
         return self._json("GET", f"/releases/{_id(release)}/manifest", {})
 
-    def download(self, release: str, folder: str | Path, *, most: int = MOST) -> Path:
-        """A release in a new folder, after checking all that its manifest says, as ``shoal verify`` does.
+    def signature(self, release: str) -> dict[str, Any]:
+        """Its ``signature`` and the ``public_key`` as files hold them, and the ``key``'s fingerprint; or None each."""
+        return self._json("GET", f"/releases/{_id(release)}/signature", _SIGNATURE)
+
+    def download(
+        self, release: str, folder: str | Path, *, most: int = MOST, signed: bool = False,
+        public_key: str | Path | None = None,
+    ) -> Path:  # fmt: skip
+        """A release in a new folder, after checking what its manifest says, as ``shoal verify`` does, and a signature.
 
         Parameters
         ----------
         most
             Bytes that its files may have together; of each file no more is read than the server lists.
+        signed
+            Refuse a release that nobody signed.
+        public_key
+            A file with the key that signed it; without, a signature is checked by the key that it names itself.
 
         Raises
         ------
         VerificationError
-            It is not what the server lists, or not what its manifest says; nothing is left in the folder.
+            It is not what the server lists, not what its manifest says or not signed as wanted; nothing is kept.
         """
-        place = Path(folder).resolve()
-        if place.exists():
-            raise InputError(f"'{folder}' exists: choose another name.")
-        if not place.parent.is_dir():
-            raise InputError(f"There is no folder '{place.parent}' to put '{place.name}' into: make it first.")
+        place, wanted = Path(folder).resolve(), signed or public_key is not None
+        _refuse_taken(place, folder)
         manifest = _manifest(self._json("GET", f"/releases/{_id(release)}"))
         files = _files(self._json("GET", f"/releases/{_id(release)}/files"), most)
-        staged = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
-        try:
+        signature = self.signature(release)["signature"]
+        if signature is None and wanted:
+            raise VerificationError("Nobody signed this release: nothing was downloaded.")
+        with tempfile.TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent) as aside:
+            staged = Path(aside, "release")
+            staged.mkdir(0o755)
             for name, size in files.items():
                 self._save(f"/releases/{_id(release)}/files/{quote(name)}", staged / name, size)
             _verify(staged, manifest)
-            staged.chmod(0o755)
+            if signature is not None:
+                _check_signature(staged, signature, public_key, wanted)
+                os.rename(_beside(staged), _beside(place))
             os.rename(staged, place)
-        except BaseException:
-            shutil.rmtree(staged, ignore_errors=True)
-            raise
         return place
 
     def ask(
@@ -265,6 +276,13 @@ def _context(ca: str | Path | None) -> ssl.SSLContext:
         raise InputError(f"'{ca}' is no file of certificates: give one that holds them as text (PEM).") from None
 
 
+def _refuse_taken(place: Path, named: str | Path) -> None:
+    if place.exists() or _beside(place).exists():
+        raise InputError(f"'{named if place.exists() else _beside(place)}' exists: choose another name.")
+    if not place.parent.is_dir():
+        raise InputError(f"There is no folder '{place.parent}' to put '{place.name}' into: make it first.")
+
+
 def _manifest(told: Any) -> str:
     """The hash of a release's manifest, as a server lists it."""
     if not isinstance(told, dict) or "manifest" not in told:
@@ -290,6 +308,10 @@ def _files(told: Any, most: int) -> dict[str, int]:
             f"The release has {total:,} bytes, and a download may have {most:,}: allow more if you have the room."
         )
     return dict(listed)
+
+
+def _beside(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.sig")  # as ``shoal sign`` puts it
 
 
 def _write(file: IO[bytes], block: bytes) -> None:
@@ -348,6 +370,26 @@ def _verify(folder: Path, expected: str) -> None:
     if not report.passed:
         wrong = next((check.detail for check in report.checks if not check.passed), "a verdict does not hold")
         raise VerificationError(f"The release that came is not what its manifest says, and was not kept: {wrong}")
+
+
+def _check_signature(folder: Path, signature: str, public_key: str | Path | None, wanted: bool) -> None:
+    """Put a signature beside a folder, if it is of the release in there and by the key that it has to be by."""
+    from shoal.vault.signing import check_signature
+
+    place = _beside(folder)
+    place.write_text(signature, "utf-8")
+    try:
+        found = check_signature(folder, place)
+    except MissingExtraError:
+        if wanted:
+            raise
+        return
+    except (VerificationError, InputError):
+        raise VerificationError("The signature that came is not of this release, which was not kept.") from None
+    try:
+        check_signature(folder, place, public_key)
+    except VerificationError:
+        raise VerificationError(f"It is signed by another key, {found.fingerprint}, and was not kept.") from None
 
 
 def _why(reason: Any) -> str:

@@ -167,7 +167,8 @@ class _Liar(BaseHTTPRequestHandler):
         self.asked.append(self.path)
         body = self.sent
         if not self.path.endswith("manifest.json"):
-            body = json.dumps({"files": self.listed} if self.path.endswith("files") else {"manifest": "0"}).encode()
+            unsigned = {"signature": None, "public_key": None, "key": None}
+            body = json.dumps({"files": self.listed, "manifest": "0", **unsigned}).encode()
         self.send_response(200)
         self.end_headers()
         self.wfile.write(body)

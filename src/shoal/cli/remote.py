@@ -10,10 +10,11 @@ import typer
 
 from shoal.cli.options import Json
 from shoal.cli.show import clean, say, show_json, show_table
-from shoal.errors import InputError, ParameterError, VerificationError
+from shoal.errors import InputError, MissingExtraError, ParameterError, VerificationError
 
 if TYPE_CHECKING:
     from shoal.remote import Remote
+    from shoal.vault.signing import Signed
 
 app = typer.Typer(help="Have releases of a Shoal server, and results on them interpreted.")
 _how: dict[str, Any] = {}  # to go there, as said before the command's name
@@ -65,15 +66,21 @@ def download(
         Path, typer.Option("--output", "-o", metavar="FOLDER", help="A new folder for it.", show_default=False)
     ],
     most: Annotated[str, typer.Option(metavar="AMOUNT", help="How large it may be.")] = "16GiB",
+    signed: Annotated[bool, typer.Option("--signed", help="Refuse a release that nobody signed.")] = False,
+    public_key: Annotated[
+        Path | None, typer.Option(metavar="FILE.pub", help="Whose signature it has to have.", show_default=False)
+    ] = None,
     token_file: _TokenFile = None,
     as_json: Json = False,
 ) -> None:
-    """Download a release, and verify all that its manifest says."""
-    place = _server(url, token_file).download(release, output, most=_bytes(most))
+    """Download a release, and verify all that its manifest says, and its signature."""
+    server = _server(url, token_file)
+    place = server.download(release, output, most=_bytes(most), signed=signed, public_key=public_key)
+    found, why = _signed(place, public_key)
     if as_json:
-        show_json({"release": release, "folder": str(place), "passed": True})
+        show_json({"release": release, "folder": str(place), "passed": True, "signature": found})
     else:
-        say(f"{place} is what its manifest says.")
+        say(f"{place} is what its manifest says.", why)
 
 
 @app.command()
@@ -130,6 +137,21 @@ def _server(url: str, token_file: Path | None) -> Remote:
     from shoal.remote import connect
 
     return connect(url, token_file=token_file, **_how)
+
+
+def _signed(place: Path, public_key: Path | None) -> tuple[Signed | None, str]:
+    """Who signed a release that was downloaded, and what is said of it."""
+    from shoal.vault.signing import check_signature, signature_beside
+
+    signature = signature_beside(place)
+    if not signature.exists():
+        return None, "Nobody signed it."
+    try:
+        found = check_signature(place, signature, public_key)
+    except MissingExtraError as error:
+        return None, f"Its signature, {signature}, was not checked. {error}"
+    whose = "" if found.expected else " Whose key that is nobody said: compare it, or give their --public-key."
+    return found, f"Signed by {found.fingerprint} ({signature}).{whose}"
 
 
 def _bytes(text: str) -> int:

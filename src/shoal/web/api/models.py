@@ -121,6 +121,14 @@ class Signed(BaseModel):
     key: str
 
 
+class SignatureOut(BaseModel):
+    """The signature and the public key as their files hold them, and the key's fingerprint; null if nobody signed."""
+
+    signature: str | None = None
+    public_key: str | None = None
+    key: str | None = None
+
+
 class GrantIn(Given):
     user: _Name
 

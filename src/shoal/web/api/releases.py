@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 from typing import Annotated, Any
@@ -9,6 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path
 from starlette.responses import FileResponse, Response
 
+from shoal.vault.signing import fingerprint
 from shoal.verify.folder import MANIFEST
 from shoal.web.api.models import (
     Audience,
@@ -20,6 +22,7 @@ from shoal.web.api.models import (
     GrantOut,
     ReleaseFiles,
     ReleaseOut,
+    SignatureOut,
     Signed,
 )
 from shoal.web.context import Here, needs
@@ -32,7 +35,7 @@ from shoal.web.projects.releases import (
     revoke,
     visible,
 )
-from shoal.web.projects.signing import sign
+from shoal.web.projects.signing import sign, signature
 from shoal.web.store.people import User
 from shoal.web.store.work import Grant, Release
 
@@ -98,8 +101,21 @@ def show_dossier(
 
 @router.post("/releases/{release}/sign")
 def sign_release(here: Annotated[Here, needs("release.sign")], release: str) -> Signed:
-    """Sign with the server's key, whose fingerprint is told; the whole release that pages pack has the signature."""
+    """Sign with the server's key, whose fingerprint is told; a signature of before is replaced."""
     return Signed(key=sign(here, here.named(Release)))
+
+
+@router.get("/releases/{release}/signature")
+def show_signature(here: Annotated[Here, needs("release.read")], release: str) -> SignatureOut:
+    """The signature of a release, and the server's public key, to be compared with one that came another way."""
+    keyring = here.keyring
+    with here.reading() as db:
+        found = signature(db, keyring, here.named(Release))
+    if found is None:
+        return SignatureOut()
+    signed, public = (one.decode() for one in found)
+    key = fingerprint(base64.b64decode(json.loads(signed)["public_key"]))
+    return SignatureOut(signature=signed, public_key=public, key=key)
 
 
 @router.get("/releases/{release}/grants")
