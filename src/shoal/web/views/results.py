@@ -179,7 +179,7 @@ class AttackView:
     figures: tuple[tuple[str, ...], ...]
     told: tuple[str, ...]
     svg: Markup | None
-    beats: bool
+    beats: bool | None  # None where there is no guess to hold it against
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,16 +197,30 @@ class AttacksView:
 def attacks_view(found: Mapping[str, Any]) -> AttacksView:
     """What attackers achieve."""
     made = [one for one in found["attacks"] if one["figures"]]
-    beating = [one for one in made if any(map(_beats, one["figures"]))]
-    worst = (
-        f"{len(beating)} of {len(made)} attacks do better than guessing."
-        if beating else f"None of {len(made)} attacks does better than guessing."
-    )  # fmt: skip
     silent = [(one["name"], one["note"]) for one in found["attacks"] if not one["figures"]]
     return AttacksView(
-        statement=found["statement"], hold_out=percent(found["hold_out"]), worst=worst, silent=tuple(silent),
+        statement=found["statement"], hold_out=percent(found["hold_out"]), worst=_told(made), silent=tuple(silent),
         attacks=tuple(_attack(one) for one in made), main=tuple(_attack_row(_worst(one)) for one in made),
     )  # fmt: skip
+
+
+def _told(made: Sequence[Mapping[str, Any]]) -> str:
+    """How many attacks do better than a naive guess, of those that have one."""
+    outcomes = [_outcome(one) for one in made]
+    compared, beating, alone = len(outcomes) - outcomes.count(None), outcomes.count(True), outcomes.count(None)
+    told = [] if not compared else [
+        f"{beating} of {compared} attacks do better than guessing."
+        if beating else f"None of {compared} attacks does better than guessing."
+    ]  # fmt: skip
+    if alone:
+        told.append(f"{alone} {'has' if alone == 1 else 'have'} no guess to be held against: look at what they find.")
+    return " ".join(told) or "There was nothing to attack."
+
+
+def _outcome(one: Mapping[str, Any]) -> bool | None:
+    """Whether any figure of an attack beats its guess; None where none has a guess."""
+    known = [each for each in one["figures"] if each["baseline"] is not None]
+    return any(map(_beats, known)) if known else None
 
 
 def _worst(one: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -228,7 +242,7 @@ def _attack(one: Mapping[str, Any]) -> AttackView:
     told = [each["told"] for each in one["figures"]]
     return AttackView(
         name=one["name"], story=one["story"], note=one["note"], told=tuple(dict.fromkeys(told)),
-        figures=tuple(map(_attack_row, one["figures"])), beats=any(map(_beats, one["figures"])),
+        figures=tuple(map(_attack_row, one["figures"])), beats=_outcome(one),
         svg=bars(f"Attack {one['name']}", " ".join(told), given),
     )  # fmt: skip
 
