@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import IO, Any
 
@@ -13,12 +14,33 @@ from shoal.web.jobs import child
 _CONTEXT = multiprocessing.get_context("forkserver")
 # What every kind of job needs, and what most runs of tests load on their way.
 _LOADED = ("web.jobs.kinds", "algorithms.partition.mondrian", "kernels.partition.bestcut")
-_CONTEXT.set_forkserver_preload(["jinja2", "scipy", *(f"shoal.{name}" for name in _LOADED)])
+_CONTEXT.set_forkserver_preload(["jinja2", "scipy", "shoal.web.app", *(f"shoal.{name}" for name in _LOADED)])
 PIPE, DEVNULL = -1, -3
 
 
-def _do(into: Connection, out: Connection, environment: dict[str, str]) -> None:
-    """What ``python -m shoal.web.jobs.child`` does, between two pipes."""
+def _do(into: Connection, out: Connection, told: Connection, environment: dict[str, str]) -> None:
+    """Have a process do what ``python -m shoal.web.jobs.child`` does, between two pipes, and tell of its end.
+
+    Its number is nobody else's while somebody may signal it: it is waited for once the other end of ``told`` is closed.
+    """
+    pid = os.fork()
+    if not pid:
+        try:
+            _job(into, out, environment)
+        finally:
+            os._exit(1)
+    into.close()
+    out.close()
+    told.send(pid)
+    ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    assert ended is not None
+    with suppress(OSError, EOFError):
+        told.send(ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status)
+        told.recv()
+    os.waitpid(pid, 0)
+
+
+def _job(into: Connection, out: Connection, environment: dict[str, str]) -> None:
     os.setsid()
     for given, place in ((into.fileno(), 0), (out.fileno(), 1), (os.open(os.devnull, os.O_WRONLY), 2)):
         os.dup2(given, place)
@@ -32,31 +54,30 @@ def _do(into: Connection, out: Connection, environment: dict[str, str]) -> None:
 
 
 class Popen:
-    """As much of ``subprocess.Popen`` as a worker uses."""
+    """As much of ``subprocess.Popen`` as a worker uses; its process is there, if only as a zombie, as long as it is."""
 
     def __init__(self, command: list[str], *, env: dict[str, str], **rest: Any) -> None:
         assert command[1:] == ["-m", child.__name__]
         assert rest == {"stdin": PIPE, "stdout": PIPE, "stderr": DEVNULL, "start_new_session": True}
         theirs, ours = _CONTEXT.Pipe(duplex=False)
         back, out = _CONTEXT.Pipe(duplex=False)
-        self._process = _CONTEXT.Process(target=_do, args=(theirs, out, env), daemon=True)
-        self._process.start()
+        self._told, told = _CONTEXT.Pipe()
+        _CONTEXT.Process(target=_do, args=(theirs, out, told, env), daemon=True).start()
         theirs.close()
         out.close()
+        told.close()
         self.stdin: IO[bytes] = os.fdopen(os.dup(ours.fileno()), "wb")
         self.stdout: IO[bytes] = os.fdopen(os.dup(back.fileno()), "rb")
         ours.close()
         back.close()
+        self.returncode: int | None = None
         self.stdout.read(1)  # it has a session of its own now, which can be killed
-        self.pid = self._process.pid
-
-    @property
-    def returncode(self) -> int | None:
-        return self._process.exitcode
+        self.pid: int = self._told.recv()
 
     def poll(self) -> int | None:
-        return self.returncode
+        return self.wait(0)
 
     def wait(self, timeout: float | None = None) -> int | None:
-        self._process.join(timeout)
+        if self.returncode is None and self._told.poll(timeout):
+            self.returncode = self._told.recv()
         return self.returncode
