@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -84,10 +84,22 @@ def chained(content: bytes, name: str, facts: Mapping[str, Sequence[str] | None]
 
 
 def follow(entries: Iterable[dict[str, Any] | None], name: str) -> Journal:
-    """Check that entries follow each other; None is a line that is no entry."""
-    found: list[dict[str, Any]] = []
-    head = START
-    for number, entry in enumerate(entries, 1):
+    """The entries of a whole log, after checking that they follow each other."""
+    found = list(walk(entries, name))
+    return Journal(entries=found, head=found[-1]["hash"] if found else START)
+
+
+def walk(
+    entries: Iterable[dict[str, Any] | None], name: str, after: int = 0, head: str = START
+) -> Iterator[dict[str, Any]]:
+    """Entries one by one, each checked to follow the one before; None is a line that is no entry.
+
+    Parameters
+    ----------
+    after, head
+        The number and the hash of the line that the first one follows.
+    """
+    for number, entry in enumerate(entries, after + 1):
         if entry is None:
             raise VerificationError(f"Line {number} of the log '{name}' is not as it was written.")
         if entry["hash"] != hash_of(entry):
@@ -98,8 +110,7 @@ def follow(entries: Iterable[dict[str, Any] | None], name: str) -> Journal:
                 "moved."
             )
         head = entry["hash"]
-        found.append(entry)
-    return Journal(entries=found, head=head)
+        yield entry
 
 
 def _parsed(line: bytes, facts: Mapping[str, Sequence[str] | None]) -> dict[str, Any] | None:

@@ -24,6 +24,7 @@ from shoal.web.projects.making import finish_begun
 from shoal.web.projects.uploads import INCOMING, forget_halves
 from shoal.web.settings import Settings
 from shoal.web.store.opening import open_store
+from shoal.web.trust.chain import Watch
 
 _STATIC = Path(__file__).parent / "static"
 _ERRORS: dict[int | str, dict[str, Any]] = {
@@ -57,6 +58,7 @@ def create_app(settings: Settings) -> FastAPI:
         finish_begun(db, settings)
     app.state.keys = Keys(settings, app.state.store)
     app.state.limits = Limits(settings)
+    app.state.log = Watch()
     app.state.bearers = Bearers(app.state.store, app.state.limits)
     add_handlers(app)
     app.add_middleware(BodyLimit, settings=settings)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from shoal.vault.leaks import Leak
 from shoal.vault.protocol.reading import LONGEST, Submission
@@ -15,7 +15,7 @@ from shoal.web.permissions import RESEARCHER
 from shoal.web.store.trusted import Question
 from shoal.web.store.work import Release
 from shoal.web.trust.accounting import accounts
-from shoal.web.trust.chain import exported, head_of
+from shoal.web.trust.chain import exported, last_of
 from shoal.web.trust.questions import Told, ask, decide, listed, told
 
 router = APIRouter(tags=["questions"])
@@ -137,15 +137,14 @@ def show_leaks(here: Annotated[Here, needs("leak.read")], release: str) -> list[
 @router.get("/log", response_class=Response, responses=_LOG)
 def export_log(here: Annotated[Here, needs("log.read")]) -> Response:
     """All lines, as ``shoal log verify`` checks them."""
-    with here.reading() as db:
-        return Response(exported(db), media_type="application/x-ndjson")
+    return StreamingResponse(exported(here.reading), media_type="application/x-ndjson")
 
 
 @router.get("/log/head")
 def show_head(here: Annotated[Here, needs("log.read")]) -> LogHead:
     """The hash of the last line, to be kept elsewhere."""
     with here.reading() as db:
-        return LogHead(head=head_of(db))
+        return LogHead(head=last_of(db).hash)
 
 
 def _listed(here: Here, release: str | None) -> list[QuestionShort]:

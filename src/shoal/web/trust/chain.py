@@ -1,48 +1,131 @@
-"""The log as a file that ``shoal log verify`` checks, and a check of it where it is."""
+"""The log as a file that ``shoal log verify`` checks, and a check of it where it is, a batch of lines at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session as Db
 
 from shoal.errors import VerificationError
-from shoal.io.chain import START, Journal, as_line, follow
+from shoal.io.chain import START, as_line, walk
+from shoal.web.errors import Refused
 from shoal.web.store.trusted import LogEntry
 
-
-def entries(db: Db) -> Iterator[dict[str, Any]]:
-    """All lines, the oldest first."""
-    for one in db.scalars(select(LogEntry).order_by(LogEntry.number).execution_options(yield_per=1000)):
-        yield {
-            "entry": one.number, "time": one.time, "who": one.who, "event": one.event, "facts": one.facts,
-            "previous": one.previous, "hash": one.hash,
-        }  # fmt: skip
+Reading = Callable[[], AbstractContextManager[Db]]
+_NAME = "of the server"
+_BATCH = 1000  # lines in memory at a time
+AT_ONCE = 5000  # lines that a page checks beyond those that were checked before
+_BUSY = "Somebody has the whole log checked at this moment: try again when that is done."
 
 
-def exported(db: Db) -> bytes:
-    """The log as a file."""
-    return b"".join(as_line(one) for one in entries(db))
+def entries(reading: Reading, after: int = 0, until: int | None = None) -> Iterator[dict[str, Any]]:
+    """Lines behind one of them, the oldest first; each batch in a session of its own, however slow its reader is."""
+    while True:
+        chosen = select(LogEntry).where(LogEntry.number > after).order_by(LogEntry.number).limit(_BATCH)
+        with reading() as db:
+            found = [as_entry(one) for one in db.scalars(chosen)]
+        for one in found:
+            if until is not None and one["entry"] > until:
+                return
+            yield one
+        if len(found) < _BATCH:
+            return
+        after = found[-1]["entry"]
 
 
-def checked(db: Db, head: str | None = None) -> Journal:
-    """The log, after checking its chain; ``head`` is the hash of a line that it must have."""
-    journal = follow(entries(db), "of the server")
-    journal.refuse_shorter(head, "of the server")
-    return journal
+def as_entry(one: LogEntry) -> dict[str, Any]:
+    """A line as a file has it."""
+    return {
+        "entry": one.number, "time": one.time, "who": one.who, "event": one.event, "facts": one.facts,
+        "previous": one.previous, "hash": one.hash,
+    }  # fmt: skip
 
 
-def head_of(db: Db) -> str:
-    """The hash of the last line, to be kept elsewhere."""
-    return db.scalar(select(LogEntry.hash).order_by(LogEntry.number.desc()).limit(1)) or START
+def exported(reading: Reading) -> Iterator[bytes]:
+    """The log as a file, with the lines that it has now."""
+    with reading() as db:
+        last = last_of(db)
+    return (as_line(one) for one in entries(reading, until=last.number))
 
 
-def problem(db: Db) -> str | None:
-    """What is wrong with the chain, None where nothing is."""
-    try:
-        checked(db)
-    except VerificationError as error:
-        return str(error)
+@dataclass(frozen=True)
+class Mark:
+    """A line by its number and its hash."""
+
+    number: int = 0
+    hash: str = START
+
+
+def last_of(db: Db) -> Mark:
+    """The last line, whose hash is the head, to be kept elsewhere."""
+    found = db.execute(select(LogEntry.number, LogEntry.hash).order_by(LogEntry.number.desc()).limit(1)).first()
+    return Mark() if found is None else Mark(*found)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """How far the chain was followed from its first line, and what is wrong with it, None where nothing is."""
+
+    until: Mark
+    last: Mark
+    problem: str | None
+
+    @property
+    def whole(self) -> bool:
+        return self.until == self.last
+
+
+class Watch:
+    """What this process knows of the chain: lines that were checked once need not be read again for every page."""
+
+    def __init__(self) -> None:
+        self._known = Mark()
+        self._busy = Lock()
+
+    def look(self, reading: Reading, *, every: bool = False) -> Checked:
+        """Follow the chain from where it was left, some lines at a time; or all of it, from its first line."""
+        with reading() as db:
+            last = last_of(db)
+        if not self._busy.acquire(blocking=False):
+            if every:
+                raise Refused(429, "too-many", _BUSY, headers={"retry-after": "60"})
+            return Checked(self._known, last, None)  # another page is looking, and nobody waits for it
+        try:
+            known = Mark() if every else self._known
+            until = last.number if every else min(last.number, known.number + AT_ONCE)
+            try:
+                _refuse_dropped(self._known, last)
+                for one in walk(entries(reading, known.number, until), _NAME, known.number, known.hash):
+                    known = Mark(one["entry"], one["hash"])
+            except VerificationError as error:
+                return Checked(known, last, str(error))
+            self._known = known
+            return Checked(known, last, None)
+        finally:
+            self._busy.release()
+
+
+def _refuse_dropped(known: Mark, last: Mark) -> None:
+    """Refuse a log that was longer when this process looked at it."""
+    if last.number < known.number or (last.number == known.number and last != known):
+        raise VerificationError(
+            f"The log {_NAME} had {known.number:,} lines when it was looked at before, and has others now: lines at "
+            "its end were dropped."
+        )
+
+
+def shown_problem(lines: Sequence[LogEntry]) -> str | None:
+    """What is wrong with lines that follow each other, the oldest first, None where nothing is."""
+    if lines:
+        first = lines[0]
+        try:
+            for _ in walk(map(as_entry, lines), _NAME, first.number - 1, first.previous if first.number > 1 else START):
+                pass
+        except VerificationError as error:
+            return str(error)
     return None
