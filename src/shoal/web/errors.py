@@ -27,8 +27,8 @@ WORDS = {
     400: ("bad-request", "The request cannot be read."),
     404: ("not-found", "There is nothing here, or nothing that you may see."),
     405: ("method-not-allowed", "This address takes no such request."),
-    413: ("too-large", "That is larger than what is taken here: send less."),
 }
+_UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _FULL = (507, "disk-full", "The server's disk is full: make room, then try again.")
 # How each says it: the system, SQLite (of the database, and of the file by which its processes share their log) and
 # PostgreSQL.
@@ -83,6 +83,12 @@ def invalid(message: str, where: str | None = None) -> Refused:
     return Refused(422, "invalid", message, where=where)
 
 
+def too_large(most: int) -> Refused:
+    """A body of more bytes than are taken."""
+    unit, name = next(((unit, name) for unit, name in _UNITS if most >= unit), (1, "bytes"))
+    return Refused(413, "too-large", f"That is larger than the {most / unit:,.4g} {name} taken here: send less.")
+
+
 def refusal(error: ShoalError) -> Refused:
     """One of Shoal's own errors, whose sentence holds no value of a cell."""
     status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 422)
@@ -105,6 +111,8 @@ def add_handlers(app: FastAPI) -> None:
         if is_full(error.__cause__):  # what a form is put into while it is read
             return answer(request, Refused(*_FULL))
         code, message = WORDS.get(error.status_code, WORDS[400])
+        if error.status_code == 413:
+            code, message = "too-large", error.detail
         return answer(request, Refused(error.status_code, code, message, headers=dict(error.headers or {})))
 
     @app.exception_handler(RequestValidationError)

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from shoal.web.errors import API, WORDS, Refused, answer, plain, unforeseen
+from shoal.web.errors import API, Refused, answer, plain, too_large, unforeseen
 from shoal.web.settings import Settings
 
 _POLICY = (
@@ -84,8 +84,8 @@ class Hosts:
 class TooLarge(HTTPException):
     """A body that goes on beyond its limit."""
 
-    def __init__(self) -> None:
-        super().__init__(413)
+    def __init__(self, most: int) -> None:
+        super().__init__(413, too_large(most).message)
 
 
 class BodyLimit:
@@ -97,10 +97,11 @@ class BodyLimit:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
-        most, seen = self._most(scope), 0
+        (most, beside), seen = self._most(scope), 0
         said = dict(scope["headers"]).get(b"content-length", b"0")
-        if not said.isdigit() or int(said) > most:
-            refused = Refused(413, *WORDS[413], headers={"connection": "close"})
+        if not said.isdigit() or int(said) > most + beside:
+            refused = too_large(most)
+            refused.headers["connection"] = "close"
             response = await run_in_threadpool(answer, Request(scope, receive), refused)
             return await response(scope, receive, send)
 
@@ -108,12 +109,13 @@ class BodyLimit:
             nonlocal seen
             message = await receive()
             seen += len(message.get("body", b""))
-            if seen > most:
-                raise TooLarge
+            if seen > most + beside:
+                raise TooLarge(most)
             return message
 
         await self.app(scope, receiving, send)
 
-    def _most(self, scope: Scope) -> int:
+    def _most(self, scope: Scope) -> tuple[int, int]:
+        """How many bytes may come, and how many beside them, such as other fields of the form."""
         uploads = scope["method"] in ("POST", "PUT") and _UPLOAD.fullmatch(scope["path"]) is not None
-        return self.settings.upload_bytes + (1 << 16) if uploads else self.settings.form_bytes
+        return (self.settings.upload_bytes, 1 << 16) if uploads else (self.settings.form_bytes, 0)

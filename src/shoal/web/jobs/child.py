@@ -14,6 +14,8 @@ from contextlib import suppress
 from threading import Thread
 from typing import IO, Any
 
+from shoal.web.jobs.telling import share_of
+
 NICE = 10
 _FULL = "The server's disk is full: make room, then start the job again."
 
@@ -29,8 +31,8 @@ def main() -> None:
     os.nice(NICE)
     os.umask(0o077)
 
-    def progress(step: str, share: float | None = None) -> None:
-        _tell(out, {"progress": step, "share": share})
+    def progress(step: str) -> None:
+        _tell(out, {"progress": step, "share": share_of(step)})
 
     _tell(out, _ended(asked, progress))
     out.close()

@@ -25,6 +25,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from shoal.errors import ShoalError
 from shoal.web.jobs import queue
 from shoal.web.jobs.keeping import keep, project_key
+from shoal.web.jobs.telling import without_places
 from shoal.web.keys import Keys
 from shoal.web.projects.workspace import Workspace, folder_of
 from shoal.web.settings import Settings
@@ -165,6 +166,7 @@ class Worker:
         folder = folder_of(project.id, self.settings)
         work = folder / "jobs" / job.id
         temporary = _temporary(job, self.settings)
+        work.mkdir(mode=0o700, parents=True, exist_ok=True)  # which the next one would make for everybody to read
         temporary.mkdir(mode=0o700, parents=True, exist_ok=True)
         return {
             "kind": job.kind, "parameters": job.parameters, "text": text, "source": project.source,
@@ -223,7 +225,9 @@ class Worker:
 
     def _end(self, job: Job, state: str, message: str) -> None:
         # Half characters and zero bytes, which somebody may have sent, go into no database.
-        kept = message.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
+        places = (str(folder_of(job.project, self.settings)), str(self.settings.folder))
+        told = without_places(message, places, [asdict(one) for one in self.settings.offers])
+        kept = told.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
         with self.store.writing() as db:
             queue.end(db, job, state, message=kept)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -63,9 +63,11 @@ def open_store(url: str) -> Store:
 
 
 def _private(name: str | None) -> None:
-    """Make the file ourselves, since SQLite would let others read it; its logs take over the mode."""
+    """Make the file ourselves, since SQLite would let others read it, or close a copy; its logs take over the mode."""
     if name:
         os.close(os.open(name, os.O_RDWR | os.O_CREAT, 0o600))
+        with suppress(PermissionError):  # of a file that is somebody else's, who sees to it
+            Path(name).chmod(0o600)
 
 
 def _migrate(connection: Connection) -> None:
