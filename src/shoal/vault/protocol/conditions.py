@@ -115,6 +115,16 @@ class Conditions:
         named = (self.names.column(found["name"]) for found in self._pattern.finditer(text))
         return [name for name in named if name is not None]
 
+    def is_number(self, column: str) -> bool:
+        """Whether a column holds numbers."""
+        return self._released.is_number(column)
+
+    def is_value(self, column: str, text: str) -> bool:
+        """Whether a column of texts has a value; every number may be one of a column of numbers."""
+        if self.is_number(column):
+            return re.fullmatch(NUMBER, text) is not None
+        return text in self._values[column]
+
     def equal(self, column: str, text: str) -> Condition | None:
         """That a column has the value in a cell; None where a number is meant and is none."""
         text = text.strip().strip("\"'`")

@@ -11,6 +11,7 @@ from shoal.params import choice
 from shoal.vault.forms import NUMBER
 from shoal.vault.leftovers import Left
 from shoal.vault.protocol.conditions import LONGEST_LINE, Conditions
+from shoal.vault.protocol.printed import read_printed
 from shoal.vault.protocol.rules import Sheet, read_rules, with_label
 from shoal.vault.protocol.statements import Condition, Figure, Released, Statement
 from shoal.vault.protocol.tables import read_csv, read_json
@@ -30,7 +31,7 @@ class Submission:
     Attributes
     ----------
     form
-        ``auto`` looks; ``text`` is a tree or rules.
+        ``auto`` looks; ``text`` is a tree or rules, and prints of tables and centres.
     target
         The column that conclusions without one are about, such as the classes of a tree.
     aliases
@@ -73,11 +74,13 @@ def read_results(given: Submission, released: Released) -> Readings:
         target = target or told
     elif form == "csv" or (form == "auto" and _looks_csv(stripped, reader)):
         sheet = read_csv(stripped, reader)
-    elif form == "tree" or (form != "rules" and tree_form(text) is not None):
-        sheet, target = read_tree(text, reader), target or target_of(text)
-        sheet.left += long
     else:
-        sheet = read_rules(text, reader)
+        prints, text = read_printed(text, reader) if form in ("auto", "text") else (Sheet(), text)
+        if form == "tree" or (form != "rules" and tree_form(text) is not None):
+            sheet, target = read_tree(text, reader), target or target_of(text)
+        else:
+            sheet = read_rules(text, reader)
+        sheet.add(prints)
         sheet.left += long
     missed = unread(sheet, released, reader)
     statements = _concluded(sheet, target, reader, released)
@@ -94,7 +97,7 @@ def _readable(text: str) -> tuple[str, list[Left]]:
 
 
 def _looks_json(text: str) -> bool:
-    return re.match(r"[\[{]\s*(?:[\[{]|\"[^\"]*\"\s*:|\])", text) is not None
+    return re.match(r"(?!\[\[\s*[-+.\d])[\[{]\s*(?:[\[{]|\"[^\"]*\"\s*:|\])", text) is not None
 
 
 def _looks_csv(text: str, reader: Conditions) -> bool:

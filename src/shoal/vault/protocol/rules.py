@@ -40,6 +40,14 @@ class Sheet:
         """Note what a part is read as; unless it becomes part of a statement, the codes in it are listed."""
         self.took.setdefault(line, []).extend(read)
 
+    def add(self, other: Sheet) -> None:
+        """Take what was read of other parts of the same text; it has no labels."""
+        self.statements += other.statements
+        self.left += other.left
+        self.pieces += other.pieces
+        for line, read in other.took.items():
+            self.take(line, *read)
+
     def leave(self, line: int, text: str, why: str) -> None:
         """Report a piece that is no part of any statement."""
         self.left.append(Left(line, 1, text.strip()[:80], why))

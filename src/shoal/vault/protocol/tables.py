@@ -11,12 +11,12 @@ from typing import Any
 
 from shoal.errors import InputError
 from shoal.vault.forms import NUMBER
+from shoal.vault.protocol.blocks import CLUSTERS
 from shoal.vault.protocol.conditions import LONGEST_LINE, Conditions
 from shoal.vault.protocol.figures import called, figure
 from shoal.vault.protocol.rules import Sheet
 from shoal.vault.protocol.statements import Condition, Figure, Statement
 
-_CENTRES = re.compile(r"(?:cluster|centre|center|centroid)s?(?:[\s_-]*(?:id|number|no))?", re.I)
 _MEAN = re.compile(
     r"(?:mean|avg)[\s_.-]+(?:of[\s_.-]+)?(?P<behind>.+)|(?P<before>.*[^\s_.-])[\s_.-]+(?:mean|avg)", re.I
 )
@@ -42,7 +42,7 @@ def read_csv(text: str, reader: Conditions) -> Sheet:
             raise InputError(f"Line {number} has {len(row)} cells and the header {len(header)}: check the table.")
         if row:
             sheet.pieces.append((number, delimiter.join(row)))
-            _record(dict(zip(header, row, strict=True)), number, reader, sheet)
+            record(dict(zip(header, row, strict=True)), number, reader, sheet)
     return sheet
 
 
@@ -87,7 +87,7 @@ def _object(given: Mapping[str, Any], number: int, reader: Conditions, sheet: Sh
             sheet.leave(number, name, "was not read, and is no part of the answer")
     if isinstance(centre, dict):
         plain |= {"cluster": str(number)} | {name: str(value) for name, value in centre.items()}
-    _record(plain, number, reader, sheet, conditions, concluded)
+    record(plain, number, reader, sheet, conditions, concluded)
 
 
 def _triple(given: Any, reader: Conditions) -> Condition | None:
@@ -103,7 +103,7 @@ def _triple(given: Any, reader: Conditions) -> Condition | None:
     return found[0] if len(found) == 1 else None
 
 
-def _record(
+def record(
     cells: Mapping[str, str],
     number: int,
     reader: Conditions,
@@ -111,13 +111,14 @@ def _record(
     conditions: Sequence[Condition] = (),
     concluded: Sequence[Condition] = (),
 ) -> None:
+    """One statement of cells by the names above them, beside conditions that are read already."""
     found, ends, figures = list(conditions), list(concluded), []
     centre: list[tuple[str, float | str]] = []
-    is_centre = any(_CENTRES.fullmatch(name) for name in cells)
+    is_centre = any(CLUSTERS.fullmatch(name) for name in cells)
     for name, cell in cells.items():
         cell = cell.strip()
         column = reader.names.column(name)
-        if not cell or _CENTRES.fullmatch(name):
+        if not cell or CLUSTERS.fullmatch(name):
             continue
         if name.lower() in (*_IF, *_THEN):
             made = reader.read(_bare(cell))
@@ -156,6 +157,11 @@ def _bare(cell: str) -> str:
 def _of_cell(column: str, cell: str, reader: Conditions) -> list[Condition]:
     equal = reader.equal(column, cell)
     return [equal] if equal is not None else reader.read(f"{column} {cell}").conditions
+
+
+def is_figure(name: str, reader: Conditions) -> bool:
+    """Whether cells below a name are figures that can be checked."""
+    return _figure(name, "1", reader) is not None
 
 
 def _figure(name: str, cell: str, reader: Conditions) -> Figure | None:
