@@ -1,16 +1,20 @@
 """An application of its own for every test, and browsers that are signed in to it.
 
-``app`` is on SQLite; a test that asks for ``every_app`` runs on SQLite and on PostgreSQL. Jobs are done by processes
-that are forked; a test that asks for ``own_processes`` has them started as a worker does.
+``app`` is on SQLite, or with ``SHOAL_TEST_DATABASE=postgresql`` on PostgreSQL; a test that asks for ``every_app`` runs
+on both. Jobs are done by processes that are forked; a test that asks for ``own_processes`` has them started as a
+worker does.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 import subprocess
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +43,7 @@ with warnings.catch_warnings():
 
 PASSWORD = "correct horse battery"
 ADDRESS = "http://localhost"
+DATABASES = ("sqlite", "postgresql")
 
 
 class Browser(TestClient):
@@ -118,26 +123,34 @@ def settings(tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-def app(settings: Settings) -> Iterator[FastAPI]:
+def app(settings: Settings, request: pytest.FixtureRequest) -> Iterator[FastAPI]:
     """An application with a user of every role, called by the role."""
+    with _application(settings, os.environ.get("SHOAL_TEST_DATABASE", "sqlite"), request) as made:
+        yield made
+
+
+@pytest.fixture(params=DATABASES)
+def every_app(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FastAPI]:
+    """The same on both databases."""
+    with _application(Settings(folder=tmp_path / "data"), request.param, request) as made:
+        yield made
+
+
+@contextmanager
+def _application(settings: Settings, database: str, request: pytest.FixtureRequest) -> Iterator[FastAPI]:
+    """An application on an empty database of a kind, with users."""
+    if database not in DATABASES:
+        pytest.fail(f"SHOAL_TEST_DATABASE is one of {', '.join(DATABASES)}.", pytrace=False)
+    if database == "postgresql":
+        server, name = request.getfixturevalue("postgres"), f"t{secrets.token_hex(6)}"
+        server.do(f"CREATE DATABASE {name}")
+        settings = replace(settings, database=server.url(name))
     made = create_app(settings)
     add_people(made)
     yield made
     made.state.store.close()
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def every_app(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FastAPI]:
-    """The same on both databases."""
-    url = ""
-    if request.param == "postgresql":
-        server, name = request.getfixturevalue("postgres"), f"t{secrets.token_hex(6)}"
-        server.do(f"CREATE DATABASE {name}")
-        url = server.url(name)
-    made = create_app(Settings(folder=tmp_path / "data", database=url))
-    add_people(made)
-    yield made
-    made.state.store.close()
+    if database == "postgresql":
+        server.do(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def add_people(app: FastAPI) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
-import sqlite3
+import json
+import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fastapi import FastAPI
 from sqlalchemy import inspect, text
 
+import shoal
+from shoal.cli.main import execute
 from shoal.errors import InputError
 from shoal.web import keys
 from shoal.web.app import create_app
@@ -17,29 +20,77 @@ from shoal.web.errors import API
 from shoal.web.settings import Settings
 from shoal.web.store import people, trusted, work
 from shoal.web.store.base import Base
+from tests.web.backups import put_back, take_backup
 from tests.web.conftest import program, sign_in
-from tests.web.working import RECIPE, add_project
+from tests.web.test_trust import MARKED, add_release, cut, made  # noqa: F401
+from tests.web.working import RECIPE, add_job, add_project, job_of, work_off
 
 TABLES = (people, work, trusted)
 
 
-def test_a_backup_brings_everything_back(app: FastAPI, tmp_path: Path) -> None:
-    project, old = add_project(app), app.state.settings.folder
-    keyring = app.state.keys.keyring
-    with app.state.store.writing() as db:
-        keys.put(db, keyring, "secrets", "x", b"a mapping")
-    new = tmp_path / "restored"
-    with sqlite3.connect(old / "shoal.db") as source, sqlite3.connect(tmp_path / "backup.db") as target:
-        source.backup(target)
-    shutil.copytree(old, new, ignore=shutil.ignore_patterns("shoal.db*", "master.key"))
-    shutil.copy(tmp_path / "backup.db", new / "shoal.db")
-    shutil.copy(old / "master.key", new / "master.key")
-    restored = create_app(Settings(folder=new))
-    assert sign_in(restored, "custodian").get("/").status_code == 200
-    assert program(restored, "custodian").get(f"{API}/projects/{project.id}/recipe").json()["text"] == RECIPE
-    with restored.state.store.reading() as db:
-        assert keys.get(db, restored.state.keys.keyring, "secrets", "x") == b"a mapping"
-    restored.state.store.close()
+def test_a_backup_brings_everything_back(
+    every_app: FastAPI, made: tuple, tmp_path: Path, request: pytest.FixtureRequest,  # noqa: F811
+) -> None:  # fmt: skip
+    """Users, a project, releases, a question and its answer, jobs, log and secrets, by the commands of the page."""
+    app, settings = every_app, every_app.state.settings
+    at, ill, _ = cut(made)
+    asked = {"text": f"IF age < {at} THEN disease = {ill}"}
+    release = add_release(app, made)
+    question = program(app, "researcher").post(f"{API}/releases/{release}/questions", json=asked).json()
+    project = add_project(app)
+    done = add_job(app, project, "run")
+    work_off(app)
+    broken = add_job(app, project, "run")
+    with app.state.store.writing() as db:  # as a worker leaves it whose machine went down
+        lost = db.get_one(work.Job, broken.id)
+        lost.state, lost.worker, lost.lease_until = "running", "gone", "2026-01-01T00:00:00.000000+00:00"
+    told = program(app, "auditor").get(f"{API}/log").text
+    app.state.store.close()
+    place = tmp_path / "elsewhere"
+    (place / "kept-elsewhere").mkdir(parents=True)
+    settings.folder.rename(place / "shoal-data")
+    take_backup(settings, place)
+    (place / "shoal-data" / "master.key").rename(place / "kept-elsewhere" / "master.key")
+    (place / "shoal-data").rename(tmp_path / "lost")
+    if "postgresql" in settings.database:
+        settings = replace(settings, database=f"{settings.database}_restored")
+    put_back(settings, place)
+    found = create_app(replace(settings, folder=place / "shoal-data", database=_there(settings)))
+    try:
+        _is_back(found, (release, done.id, broken.id), question, told, place)
+        assert program(found, "custodian").get(f"{API}/projects/{project.id}/recipe").json()["text"] == RECIPE
+    finally:
+        found.state.store.close()
+        if "postgresql" in settings.database:
+            name = settings.database.rpartition("/")[2]
+            request.getfixturevalue("postgres").do(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def _there(settings: Settings) -> str:
+    """The address of the database that was put back; none for the one in the folder."""
+    return settings.database if "postgresql" in settings.database else ""
+
+
+def _is_back(found: FastAPI, keys_of: tuple[str, str, str], question: dict, told: str, place: Path) -> None:  # type: ignore[type-arg]
+    release, done, broken = keys_of
+    assert stat.S_IMODE(found.state.settings.folder.stat().st_mode) == 0o700
+    assert sign_in(found, "custodian").get("/vault").text.count("secrets are as they were left") == 1
+    log = place / "log.jsonl"
+    head = json.loads(told.splitlines()[-1])["hash"]
+    log.write_bytes(program(found, "auditor").get(f"{API}/log").content)
+    assert execute(["log", "verify", str(log), "--head", head]) == 0
+    assert log.read_text().startswith(told)
+    answered = program(found, "researcher").get(f"{API}/questions/{question['id']}").json()
+    assert (answered, MARKED in answered["answer"]) == (question, True)
+    for key in (release, done):
+        got = program(found, "custodian").get(f"{API}/releases/{key}/files").json()["files"]
+        (place / key).mkdir()
+        for one in got:
+            content = program(found, "custodian").get(f"{API}/releases/{key}/files/{one['name']}").content
+            (place / key / one["name"]).write_bytes(content)
+        assert shoal.verify_release(place / key).passed
+    work_off(found)
+    assert {job_of(found, key).state for key in (done, broken)} == {"done"}
 
 
 def test_without_its_master_key_a_copy_keeps_its_secrets(app: FastAPI, tmp_path: Path) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
-import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -27,6 +25,7 @@ from shoal.web.projects.workspace import folder_of
 from shoal.web.store.trusted import LogEntry, Question, Sealed
 from shoal.web.store.work import Grant, Release
 from shoal.web.trust.questions import policy_of
+from tests.web.backups import put_back_database, take_backup
 from tests.web.conftest import program, sign_in, user_of
 from tests.web.working import add_job
 
@@ -245,7 +244,7 @@ def test_marked_values_stand_nowhere_in_plain(app: FastAPI, release: str, made: 
     client.post(f"/api/v1/releases/{release}/questions", json={"text": f"IF age < {at} THEN disease = {ill}"})
     sign_in(app, "custodian").submit(f"/releases/{release}/export", sure="true")
     files = [path for path in app.state.settings.folder.rglob("*") if path.is_file()]
-    assert any(path.name.startswith("shoal.db") for path in files)
+    assert any(path.name.startswith("shoal.db") for path in files) == app.state.store.sqlite
     for path in files:
         content = path.read_bytes()
         assert MARKED.encode() not in content, path.name
@@ -283,39 +282,39 @@ def test_an_older_copy_of_the_database_is_noticed(every_app: FastAPI, made: tupl
 
 
 def test_a_fresh_master_key_and_a_restored_backup(
-    app: FastAPI, release: str, made: tuple, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    every_app: FastAPI, made: tuple, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    at, ill, gout = cut(made)
+    app, release, (at, ill, _) = every_app, add_release(every_app, made), cut(made)
     ask, folder = f"/api/v1/releases/{release}/questions", app.state.settings.folder
+    there = [str(folder), "--database", app.state.settings.database]
+    (tmp_path / "shoal-data").symlink_to(folder)
     client = program(app, "researcher")
     key = client.post(ask, json={"text": f"IF age < {at} THEN disease = {ill}"}).json()["id"]
     old = (folder / "master.key").read_bytes()
     other = tmp_path / "new.key"
     other.write_bytes(bytes(range(32)))
     other.chmod(0o600)
-    assert execute(["vault", "rotate", str(folder), "--new-key", str(other)]) == 0
+    assert execute(["vault", "rotate", *there, "--new-key", str(other)]) == 0
     assert "sealed pieces are under a fresh master key" in capsys.readouterr().out
-    assert execute(["vault", "rotate", str(folder)]) == 2  # by the old key file
+    assert execute(["vault", "rotate", *there]) == 2  # by the old key file
     (folder / "master.key").write_bytes(other.read_bytes())
     again = create_app(app.state.settings)
     assert again.state.keys.keyring.generation == 2
     fresh = program(again, "researcher")
     assert MARKED in fresh.get(f"/api/v1/questions/{key}").json()["answer"]
-    assert b"".join(path.read_bytes() for path in folder.glob("shoal.db*")).count(old) == 0
     # A backup of the database alone, put back: noticed, and accepted only on purpose.
-    with sqlite3.connect(folder / "shoal.db") as source, sqlite3.connect(tmp_path / "backup.db") as target:
-        source.backup(target)
+    take_backup(app.state.settings, tmp_path)
+    for path in (*tmp_path.glob("backup.*"), *folder.glob("shoal.db*")):
+        assert not [one for one in (old, old.hex().encode()) if one in path.read_bytes()], path.name
     assert sign_in(again, "custodian").set_limits(release, **LIMITS).status_code == 303
     again.state.store.close()
     app.state.store.close()
-    for path in folder.glob("shoal.db*"):
-        path.unlink()
-    shutil.copy(tmp_path / "backup.db", folder / "shoal.db")
+    put_back_database(app.state.settings, tmp_path)
     restored = create_app(app.state.settings)
     noticed = program(restored, "researcher").get(f"/api/v1/questions/{key}")
     assert noticed.status_code == 409
     assert "an older copy" in noticed.json()["error"]["message"]
-    assert execute(["vault", "accept", str(folder)]) == 0
+    assert execute(["vault", "accept", *there]) == 0
     assert MARKED in program(restored, "researcher").get(f"/api/v1/questions/{key}").json()["answer"]
     assert [one.event for one in log_of(restored)][-1] == "restored backup accepted"
     restored.state.store.close()
