@@ -23,7 +23,7 @@ from shoal.web.projects.confined import parse_confined
 from shoal.web.projects.uploads import clean_name
 from shoal.web.settings import Offer, Settings
 from shoal.web.store.people import User
-from shoal.web.store.work import Release
+from shoal.web.store.work import Job, Release
 from tests.web.conftest import ADDRESS, PASSWORD, Browser, add_people, program, sign_in, user_of
 from tests.web.working import RECIPE, add_job, add_project, job_of, people, upload, worker_of
 
@@ -183,7 +183,7 @@ def test_a_code_is_good_once_at_the_same_moment_too(every_app: FastAPI) -> None:
 
 @pytest.mark.usefixtures("own_processes")
 def test_what_jobs_leave_for_a_moment_lies_in_their_project(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows that do not fit into memory go neither to a folder of the system nor into that of another attempt."""
+    """Rows that do not fit into memory go to no folder of the system, and with the job."""
     monkeypatch.setenv("TMPDIR", "/nowhere")
     job, worker = add_job(app, add_project(app), "risk"), worker_of(app)
     assert worker.step()
@@ -193,24 +193,28 @@ def test_what_jobs_leave_for_a_moment_lies_in_their_project(app: FastAPI, monkey
     assert f"TMPDIR={place}".encode() in environment
     assert place.stat().st_mode & 0o777 == 0o700
     (place / "rows").write_text("x")
-    other = place.with_name("temporary-2")
-    other.mkdir()
     running.process.kill()
     running.process.wait()
     worker.step()
     assert job_of(app, job.id).state == "failed"
-    assert (place.exists(), other.exists()) == (False, True)
+    assert not place.parent.exists()
 
 
 def test_a_job_out_of_time_takes_nothing_of_another_attempt_away(app: FastAPI) -> None:
     job, worker = add_job(app, add_project(app), "risk"), worker_of(app)
     worker.step()
-    kept = app.state.settings.projects / job.project / "releases" / f"{job.id}-2"
-    kept.mkdir()
+    with app.state.store.writing() as db:
+        row = db.get_one(Job, job.id)
+        row.attempts, row.worker = 2, "another"
+    folder = app.state.settings.projects / job.project
+    names = (f"releases/{job.id}-1", f"releases/{job.id}-2", f"jobs/{job.id}/temporary-2")
+    mine, *kept = (folder / one for one in names)
+    for one in (mine, *kept):
+        one.mkdir()
     worker.running[0].since -= app.state.settings.job_seconds + 1
     worker.step()
-    assert "longer than jobs may take" in str(job_of(app, job.id).message)
-    assert kept.exists()
+    assert (job_of(app, job.id).state, job_of(app, job.id).message) == ("running", None)
+    assert (mine.exists(), [one.exists() for one in kept]) == (False, [True, True])
 
 
 def test_half_a_download_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -89,6 +91,22 @@ def test_a_source_whose_replacement_fails_is_the_old_one(
             assert client.put(address, content=NEW).status_code == 500
     assert told(app, project, "source/people.csv") == (sha(OLD), sha(OLD))
     assert left(app, project) == []
+    assert client.put(address, content=NEW).status_code == 201
+    assert told(app, project, "source/people.csv") == (sha(NEW), sha(NEW))
+    assert left(app, project) == []
+
+
+def test_a_disk_without_hard_links_does_too(
+    app: FastAPI, source: tuple[str, str, TestClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    project, address, client = source
+    monkeypatch.setattr(os, "link", refused)
+    with uncommitted(app):
+        assert client.put(address, content=NEW).status_code == 500
+    assert told(app, project, "source/people.csv") == (sha(OLD), sha(OLD))
     assert client.put(address, content=NEW).status_code == 201
     assert told(app, project, "source/people.csv") == (sha(NEW), sha(NEW))
     assert left(app, project) == []

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session as Db
 
 from shoal.errors import ShoalError
 from shoal.web.errors import Refused, conflict
+from shoal.web.jobs.clearing import release_of
 from shoal.web.jobs.compared import keep_compared
 from shoal.web.jobs.queue import add
 from shoal.web.keys import ServerKeyring, get, put
@@ -50,7 +51,7 @@ def _keep_release(db: Db, job: Job, project: Project, found: dict[str, Any], key
     private = {name: base64.b64decode(data) for name, data in found.pop("private").items()}
     db.add(
         Release(
-            id=job.id, project=project.id, job=job.id, name=project.name, folder=f"releases/{job.id}-{job.attempts}",
+            id=job.id, project=project.id, job=job.id, name=project.name, folder=release_of(job),
             statement=found["statement"], kind=found["kind"], rows=found["rows"], manifest=found["manifest"],
         )
     )  # fmt: skip

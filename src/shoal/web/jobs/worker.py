@@ -16,21 +16,22 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import asdict
-from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
+from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
 from shoal.errors import ShoalError
 from shoal.web.jobs import queue
+from shoal.web.jobs.clearing import clear, release_of, sweep, temporary_of
 from shoal.web.jobs.keeping import keep, project_key
 from shoal.web.jobs.telling import without_places
 from shoal.web.keys import Keys
 from shoal.web.projects.workspace import Workspace, folder_of
 from shoal.web.settings import Settings
 from shoal.web.store.opening import Store
-from shoal.web.store.work import Job, Project
+from shoal.web.store.work import Job, Project, Release
 
 _log = logging.getLogger("shoal.web.jobs")
 _POLL = 0.2
@@ -110,6 +111,11 @@ class Worker:
 
     def run(self, stop: Event) -> None:
         """Work until told to stop; jobs that run then are given back."""
+        try:
+            with self.store.reading() as db:
+                sweep(db, self.settings)
+        except Exception as error:  # what is left does no harm to jobs
+            _log.error("%s at the start of the worker: going on", type(error).__name__)
         while not stop.is_set():
             try:
                 busy = self.step()
@@ -130,16 +136,18 @@ class Worker:
             return False
         with self.store.writing() as db:
             job = queue.claim(db, self.name, self.lease)
-        if job is not None:
+            if job is not None and job.state != "running":
+                clear(job, self.settings)  # before it has ended: nobody comes back to it
+        if job is not None and job.state == "running":
             clear(job, self.settings)
-            if job.state == "running":
-                self._begin(job)
+            self._begin(job)
         return job is not None
 
     def give_back(self) -> None:
         """Let go of what runs, so that it is taken up again at once."""
         for one in self.running:
             one.kill()
+            clear(one.job, self.settings, only=one.job.attempts)  # somebody may cancel it before it is taken up
             with suppress(SQLAlchemyError), self.store.writing() as db:
                 job = db.get(Job, one.job.id)
                 if job is not None and job.worker == self.name and job.state == "running":
@@ -151,10 +159,10 @@ class Worker:
         try:
             self.running.append(Running(job, self._asked(job)))
         except ShoalError as error:
-            self._end(job, "failed", str(error))
+            self._undo(job, "failed", str(error))
         except Exception as error:
             _log.error("%s at the start of a job '%s'", type(error).__name__, job.kind)
-            self._end(job, "failed", f"internal: {type(error).__name__}; tell whoever runs the server.")
+            self._undo(job, "failed", f"internal: {type(error).__name__}; tell whoever runs the server.")
 
     def _asked(self, job: Job) -> dict[str, Any]:
         """What the child is told."""
@@ -165,13 +173,13 @@ class Worker:
             key = project_key(db, keyring, project.id) if job.kind == "run" else b""
         folder = folder_of(project.id, self.settings)
         work = folder / "jobs" / job.id
-        temporary = _temporary(job, self.settings)
+        temporary = temporary_of(job, self.settings)
         work.mkdir(mode=0o700, parents=True, exist_ok=True)  # which the next one would make for everybody to read
         temporary.mkdir(mode=0o700, parents=True, exist_ok=True)
         return {
             "kind": job.kind, "parameters": job.parameters, "text": text, "source": project.source,
             "folder": str(folder), "work": str(work), "temporary": str(temporary), "key": key.hex(),
-            "release": str(folder / "releases" / f"{job.id}-{job.attempts}"),
+            "release": str(folder / release_of(job)),
             "memory": self.settings.job_memory, "offers": [asdict(one) for one in self.settings.offers],
         }  # fmt: skip
 
@@ -183,8 +191,7 @@ class Worker:
         if time.monotonic() - one.since > self.settings.job_seconds:
             one.kill()
             self.running.remove(one)
-            clear(one.job, self.settings, only=one.job.attempts)
-            self._end(one.job, "failed", "The job took longer than jobs may take here: try it with less.")
+            self._undo(one.job, "failed", "The job took longer than jobs may take here: try it with less.")
             return
         if time.monotonic() - one.renewed < _RENEW:
             return
@@ -197,16 +204,14 @@ class Worker:
         if told == "lost":  # another worker has it, whose files these are not
             clear(one.job, self.settings, only=one.job.attempts)
         if told == "cancel":
-            clear(one.job, self.settings)
-            self._end(one.job, "cancelled", queue.CANCELLED)
+            self._undo(one.job, "cancelled", queue.CANCELLED)
 
     def _settle(self, one: Running) -> None:
         """Keep what came of a job, all of it in one transaction, or nothing of it."""
         outcome = one.outcome()
-        shutil.rmtree(_temporary(one.job, self.settings), ignore_errors=True)
+        shutil.rmtree(temporary_of(one.job, self.settings), ignore_errors=True)
         if "failed" in outcome:
-            clear(one.job, self.settings, only=one.job.attempts)
-            self._end(one.job, "failed", outcome["failed"])
+            self._undo(one.job, "failed", outcome["failed"])
             return
         keyring = self.keys.keyring
         try:
@@ -220,29 +225,20 @@ class Worker:
                 result = keep(db, one.job, outcome["done"], self.settings, keyring)
                 queue.end(db, one.job, "done", result=result)
         except ShoalError as error:
-            clear(one.job, self.settings, only=one.job.attempts)
-            self._end(one.job, "failed", str(error))
+            self._undo(one.job, "failed", str(error))
 
-    def _end(self, job: Job, state: str, message: str) -> None:
+    def _undo(self, job: Job, state: str, message: str) -> None:
+        """End a job that came to nothing, and remove what it wrote before that is certain: nobody comes back to it.
+
+        Where another worker has it, what this one wrote goes alone. And it stays where it was kept after all: what is
+        done behind a commit, such as moving the anchor of the secrets, may fail too.
+        """
         # Half characters and zero bytes, which somebody may have sent, go into no database.
         places = (str(folder_of(job.project, self.settings)), str(self.settings.folder))
         told = without_places(message, places, [asdict(one) for one in self.settings.offers])
         kept = told.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
         with self.store.writing() as db:
-            queue.end(db, job, state, message=kept)
-
-
-def _temporary(job: Job, settings: Settings) -> Path:
-    """Where one attempt of a job puts what goes with it."""
-    return folder_of(job.project, settings) / "jobs" / job.id / f"temporary-{job.attempts}"
-
-
-def clear(job: Job, settings: Settings, only: int | None = None) -> None:
-    """Remove what attempts of a job have written that came to nothing, of which part may be private."""
-    folder = folder_of(job.project, settings)
-    shutil.rmtree(folder / "jobs" / job.id if only is None else _temporary(job, settings), ignore_errors=True)
-    for path in (folder / "releases").glob(f"*{job.id}-{'' if only is None else only}*"):
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
+            if queue.end(db, job, state, message=kept):
+                clear(job, self.settings)
+            elif db.scalar(select(Release.folder).where(Release.job == job.id)) != release_of(job):
+                clear(job, self.settings, only=job.attempts)

@@ -7,6 +7,7 @@ leaves the note behind, and the next start asks.
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
@@ -30,6 +31,7 @@ from shoal.web.store.work import File
 
 NOTES = ".changing"
 _NOTE, _BEFORE, _LOCKED = "note.json", "before", "files"
+_NO_LINKS = (errno.EPERM, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK)
 _log = logging.getLogger("shoal.web")
 
 
@@ -72,9 +74,19 @@ def put_file(db: Db, folder: Path, path: str, incoming: Incoming) -> None:
     was = place.exists()
     write_whole(note / _NOTE, json.dumps({"path": path, "sha256": incoming.sha256, "was": was}).encode())
     if was:
-        os.link(place, note / _BEFORE)
+        _keep(place, note / _BEFORE)
     os.replace(incoming.path, place)
     sync(place.parent)
+
+
+def _keep(place: Path, before: Path) -> None:
+    """Give what is there another name as well; where the disk knows no such thing, its place is empty for a moment."""
+    try:
+        os.link(place, before)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        os.rename(place, before)
 
 
 def settle(db: Db, folder: Path) -> None:
