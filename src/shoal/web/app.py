@@ -34,11 +34,13 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
         401: "There is no token, or it has ended.",
         403: "The account or the token may not do this.",
         404: "There is no such thing, or none that this account may see.",
+        405: "The address takes no such request.",
         409: "It does not fit with what is there, or Shoal refused it.",
         413: "The request is too large.",
         422: "Something given has to change.",
         429: "Asked for too often; Retry-After says in how many seconds there is room again.",
         500: "A fault of the server.",
+        501: "The server lacks an optional library that this needs.",
         503: "The database does not answer.",
         507: "The server's disk is full.",
     }.items()
