@@ -31,6 +31,8 @@ _INTERVAL = re.compile(
 _SET = re.compile(
     rf"{_SHUT}(?P<not>\bnot\s+)?(?:=|==|\bin\b|%in%|∈)\s*(?:c\s*\(|[\[({{])(?P<many>[^\])}}]*)[\])}}]", re.I
 )
+# All but an interval, which would be two conditions of which one is enough.
+_EXCLUDED = re.compile(rf"{_SHUT}not\s+in\s*[\[(\]]\s*(?:{_END})\s*[,;:–-]\s*(?:{_END})\s*[\])\[]", re.I)
 _BETWEEN = re.compile(
     rf"{_SHUT}(?:(?:is|lies)\s+)?between\s+(?P<low>{NUMBER})\s+and\s+(?P<high>{NUMBER}){_LAST}", re.I
 )
@@ -50,6 +52,8 @@ class Read:
 
     conditions: list[Condition] = field(default_factory=list)
     rest: str = ""
+    has_bar: bool = False
+    """Whether a bar stands behind something, which is an alternative and no branch of a tree."""
 
 
 class Conditions:
@@ -108,6 +112,8 @@ class Conditions:
                 rest[low:high] = " " * (high - low)
                 at = max(at, high)
         found.rest = "".join(rest)
+        first = re.search(r"\w", text)
+        found.has_bar = first is not None and "|" in found.rest[first.start() :]
         return found
 
     def columns_in(self, text: str) -> list[str]:
@@ -162,6 +168,8 @@ class Conditions:
             ends.append(("<=" if found["close"] == "]" else "<", found["high"]))
             made += [_compared(column, sign, end) for sign, end in ends if re.fullmatch(NUMBER, end)]
             return made, start, found.end()
+        if _EXCLUDED.match(text, high):
+            return [], low, high
         if found := _SET.match(text, high):
             numbers = [one.strip().strip("\"'") for one in re.split(r"[,;|]", found["many"])]
             if all(re.fullmatch(NUMBER, one) for one in numbers):

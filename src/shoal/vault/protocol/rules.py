@@ -127,9 +127,10 @@ def _add(
     sheet: Sheet, number: int, left: Read, right: Read, figures: Sequence[Figure], ordered: bool, line: str
 ) -> None:
     place = len(sheet.statements)
-    if _OR.search(left.rest) or _OR.search(right.rest) or len(right.conditions) > 1:
+    either = any(_OR.search(one.rest) or one.has_bar for one in (left, right))
+    if either or len(right.conditions) > 1:
         sheet.labels.pop(place, None)
-        sheet.leave(number, line, "has alternatives, or several conclusions: write a rule for each")
+        sheet.leave(number, line, "has alternatives, a negation, or several conclusions: write a rule for each")
         return
     if not _NOISE.fullmatch(left.rest) or (right.conditions and _SIGN.search(right.rest)):
         sheet.labels.pop(place, None)

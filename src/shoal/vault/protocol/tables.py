@@ -123,7 +123,7 @@ def record(
         if name.lower() in (*_IF, *_THEN):
             made = reader.read(_bare(cell))
             (found if name.lower() in _IF else ends).extend(made.conditions)
-            if not made.conditions or re.search(r"\bor\b", made.rest, re.I):
+            if not made.conditions or made.has_bar or re.search(r"\bor\b", made.rest, re.I):
                 sheet.leave(number, cell, "has no condition that can be read")
                 return
         elif column is not None and is_centre:

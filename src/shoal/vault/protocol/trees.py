@@ -138,7 +138,7 @@ def _rpart_set(split: str, reader: Conditions) -> str:
 def _split(text: str, number: int, reader: Conditions, sheet: Sheet) -> Sequence[Condition] | None:
     """The conditions of an inner node; None where they cannot be read, and so nothing below it."""
     found = reader.read(text)
-    if not found.conditions or re.search(r"\w", found.rest):
+    if not found.conditions or found.has_bar or re.search(r"\w", found.rest):
         sheet.leave(number, text, "is no condition on a column of the release: give what it calls a column as an alias")
         return None
     sheet.take(number, *found.conditions)
