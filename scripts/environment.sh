@@ -55,16 +55,20 @@ install() {
     fi
 }
 
-# Compile the kernels of an installed checkout, for good, and anew only where their code has changed.
+# Compile the kernels of an installed checkout, for good, and anew only where their code has changed: beside them stands
+# what they were compiled of, so that checkouts with the same kernels share them.
 compile() {
-    kernels=$({
+    cache=${SHOAL_CACHE:-${XDG_CACHE_HOME:-${HOME-}/.cache}/shoal}
+    made="$cache/kernels/made-of-$({
         find src/shoal/kernels src/shoal/warming.py -name '*.py' | LC_ALL=C sort | xargs cat
         grep '^numba==' constraints.txt
-        echo "${SHOAL_CACHE-}${XDG_CACHE_HOME-}${HOME-}"
-    } | cksum)
-    if [ "$(cat .venv/.shoal-kernels 2>/dev/null)" != "$kernels" ]; then
+        .venv/bin/python -VV
+        uname -m
+        sed -n '/^flags/{p;q}' /proc/cpuinfo 2>/dev/null
+    } | cksum | tr ' ' -)"
+    if [ ! -e "$made" ]; then
         .venv/bin/shoal warm >&2
-        echo "$kernels" >.venv/.shoal-kernels
+        touch "$made" 2>/dev/null || true
     fi
 }
 
