@@ -17,7 +17,8 @@ BOTH = [
     "age in (1.2, 1.9]", "age='(1.2-1.9]'", "age='\\'(-inf-1.9]\\''", "age in [1.2, inf)", "age in ]1.2; 1.9[",
     "age(1.2,1.9]", "age between 1.2 and 1.9", "age BETWEEN 1.2 AND 1.9", "age in {1, 1.5, 2.999}",
     "age %in% c(1, 1.5)", "age not in {1, 1.5}", "'age' < 1.9", 'df["age"] <= 1.9', "Age < 19E-1", "age < 1.9995",
-    "age > 1.91", "age < 9", "disease = illness_3", "disease == 'illness_3'", "disease != illness_12", "disease in {illness_3, illness_7}",
+    "age > 1.91", "age < 9", "disease = illness_3", "disease == 'illness_3'", "disease != illness_12",
+    "disease in {illness_3, illness_7}",
     "disease not in {illness_3, illness_7}", "disease_illness_3 > 0.5", "disease_illness_3 <= 0.50",
     "disease=illness_3 and sex = F", "H-disease = illness_7 & age > 2",
 ]  # fmt: skip
