@@ -93,3 +93,24 @@ def test_all_of_it_is_sent_batch_by_batch(app: FastAPI, auditor: Browser, progra
     place.write_bytes(answer.content)
     assert execute(["log", "verify", str(place), "--head", log_of(app)[-1].hash]) == 0
     assert answer.text.count("\n") == len(log_of(app))
+
+
+def test_heads_kept_elsewhere_find_lines_dropped_at_the_end(
+    app: FastAPI, auditor: Browser, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client, heads, place = program(app, "auditor"), tmp_path / "heads.json", tmp_path / "server.log"
+    told = client.get(f"{API}/log/head")
+    assert told.json()["entry"] == len(log_of(app))
+    sign_in(app, "custodian")
+    heads.write_text(f"{told.text}\n{client.get(f'{API}/log/head').text}")  # as somebody appends them day by day
+    place.write_bytes(client.get(f"{API}/log").content)
+    assert execute(["log", "verify", str(place), "--head", str(heads)]) == 0
+    place.write_bytes(b"".join(place.read_bytes().splitlines(keepends=True)[:-1]))
+    assert execute(["log", "verify", str(place), "--head", str(heads)]) == 4
+    assert "lines at its end were dropped" in capsys.readouterr().err
+    for content in ("", "{}", '{"head": 3}', '{"head": "abc"}', "[1]", '{"head": '):
+        heads.write_text(content)
+        assert execute(["log", "verify", str(place), "--head", str(heads)]) == 2
+        assert "something else than heads of a log" in capsys.readouterr().err
+    assert execute(["log", "verify", str(place), "--head", str(tmp_path / "none")]) == 2
+    assert "no file of heads that can be read" in capsys.readouterr().err

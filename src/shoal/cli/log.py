@@ -47,7 +47,10 @@ def show(log: _File, as_json: Json = False) -> None:
 def verify(
     log: _File,
     head: Annotated[
-        str | None, typer.Option(metavar="HASH", help="A hash that it must hold, kept elsewhere.", show_default=False)
+        str | None,
+        typer.Option(
+            metavar="HASH|FILE", help="A hash that it must hold, or a file of them, kept elsewhere.", show_default=False
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -26,9 +26,9 @@ class Journal:
     entries: list[dict[str, Any]]
     head: str
 
-    def refuse_shorter(self, head: str | None, name: str) -> None:
+    def refuse_shorter(self, heads: Iterable[str], name: str) -> None:
         """Refuse a log that does not have a line which was its last at some time."""
-        if head is not None and head not in (START, *(entry["hash"] for entry in self.entries)):
+        if set(heads) - {START, *(entry["hash"] for entry in self.entries)}:
             raise VerificationError(f"The log '{name}' has no line with the hash given: lines at its end were dropped.")
 
 

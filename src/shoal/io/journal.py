@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import getpass
 import hashlib
+import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from shoal.io.output import is_release
 from shoal.verify.folder import MANIFEST, read_manifest
 
 SUFFIX = ".log"
+_HASH = re.compile("[0-9a-f]{64}")
 _FACTS = ("folder", "source", "statement", "kind", "rows", "acknowledged", "data", "manifest", "shoal")
 
 
@@ -45,8 +48,10 @@ def read_journal(path: str | Path, *, head: str | None = None) -> Journal:
     Parameters
     ----------
     head
-        The hash that one of its lines must have: that of the last line when it was written down.
+        The hash that one of its lines must have: that of the last line when it was written down. Or a file of such
+        hashes, as a server gives them.
     """
+    heads = heads_of(head)
     try:
         content = Path(path).read_bytes()
     except FileNotFoundError:
@@ -57,8 +62,35 @@ def read_journal(path: str | Path, *, head: str | None = None) -> Journal:
     for number, entry in enumerate(journal.entries, 1):
         if "release" in entry and not _is_told(entry["release"]):
             raise VerificationError(f"Line {number} of the log '{path}' is not as it was written.")
-    journal.refuse_shorter(head, str(path))
+    journal.refuse_shorter(heads, str(path))
     return journal
+
+
+def heads_of(given: str | None) -> list[str]:
+    """A hash as it is given, or all that stand in a file, one JSON object behind the other."""
+    if given is None or _HASH.fullmatch(given):
+        return [] if given is None else [given]
+    reader, found, at = json.JSONDecoder(), [], 0
+    try:
+        text = Path(given).read_text("utf-8").strip()
+        while at < len(text):
+            one, at = reader.raw_decode(text, at)
+            found.append(one["head"])
+            at = _behind(text, at)
+    except OSError as error:
+        raise InputError(f"'{given}' is no hash, and no file of heads that can be read: {error.strerror}.") from None
+    except (ValueError, TypeError, KeyError, RecursionError):
+        found = []
+    if not found or not all(isinstance(one, str) and _HASH.fullmatch(one) for one in found):
+        raise InputError(f"The file '{given}' holds something else than heads of a log: save what /log/head gives.")
+    return found
+
+
+def _behind(text: str, at: int) -> int:
+    """The place behind blanks and ends of lines."""
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at
 
 
 def log_release(path: str | Path, folder: str | Path, *, event: str = "released") -> dict[str, Any]:

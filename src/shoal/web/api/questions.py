@@ -12,6 +12,7 @@ from shoal.vault.leaks import Leak
 from shoal.vault.protocol.reading import LONGEST, Submission
 from shoal.web.context import Here, needs
 from shoal.web.permissions import RESEARCHER
+from shoal.web.store.base import now
 from shoal.web.store.trusted import Question
 from shoal.web.store.work import Release
 from shoal.web.trust.accounting import accounts
@@ -91,6 +92,8 @@ class AccountOut(BaseModel):
 
 class LogHead(BaseModel):
     head: str
+    entry: int
+    time: str
 
 
 @router.post("/releases/{release}/questions", status_code=201)
@@ -142,9 +145,10 @@ def export_log(here: Annotated[Here, needs("log.read")]) -> Response:
 
 @router.get("/log/head")
 def show_head(here: Annotated[Here, needs("log.read")]) -> LogHead:
-    """The hash of the last line, to be kept elsewhere."""
+    """The hash and the number of the last line, and when that was asked for, to be kept elsewhere."""
     with here.reading() as db:
-        return LogHead(head=last_of(db).hash)
+        last = last_of(db)
+    return LogHead(head=last.hash, entry=last.number, time=now())
 
 
 def _listed(here: Here, release: str | None) -> list[QuestionShort]:
