@@ -11,12 +11,13 @@ from shoal.catalogue import load
 from shoal.errors import RecipeError
 from shoal.io.recipes import Recipe, parse_recipe
 from shoal.io.relations import without_password
+from shoal.kinds.base import Trait
 from shoal.web.settings import Offer
 
 MOST = 1 << 20  # characters
 _ADDRESS = re.compile(r"[A-Za-z][\w+.-]*:")  # such as file: and s3a:, which readers take for another place
-# Kinds of releases whose draws undo nothing, whoever knows them.
-_SEEDED = ("generalised", "microaggregated")
+# What is drawn, and undone by whoever can draw it again.
+_DRAWN = (Trait.CODES, Trait.NOISE, Trait.PERTURBED, Trait.GROUPS)
 # Entries that something is written to; what is offered is there to be read.
 _WRITTEN = ("engine.scratch", "registry.file", "output.folder", "output.vault", "output.log")
 
@@ -63,7 +64,8 @@ def _refuse_seed(recipe: Recipe) -> None:
     if recipe.seed is None:
         return
     own = any(entry.code is not None or entry.shift is not None for entry in recipe.columns.values())
-    if own or recipe.roles.pseudonym or load("algorithm", recipe.algorithm["name"]).kind.name not in _SEEDED:
+    kind = load("algorithm", recipe.algorithm["name"]).kind
+    if own or recipe.roles.pseudonym or any(kind.has(trait) for trait in _DRAWN):
         raise RecipeError(
             "The 'seed' of the recipe gives away what this release is coded or redrawn by, and recipes lie open on "
             "the server: remove it."
