@@ -97,7 +97,8 @@ class Running:
         how = f"by signal {-code}" if code < 0 else f"with code {code}"
         return {
             "failed": f"The job ended {how} before it was done, perhaps since it needed more than the {memory:,} MiB "
-            "that jobs have here: try it with less, or ask whoever runs the server."
+            "that jobs have here: try it with fewer rows or columns, or ask whoever runs the server for more "
+            "(--set job-memory)."
         }  # fmt: skip
 
 

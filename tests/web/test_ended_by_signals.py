@@ -1,0 +1,19 @@
+"""What is told of a job whose process was ended from outside."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from shoal.web.jobs.worker import Running
+
+
+def test_a_job_that_was_ended_says_what_helps(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = Running.__new__(Running)
+    ended.last, ended.asked, ended.process = None, {"memory": 4 << 30}, SimpleNamespace(returncode=-6)
+    monkeypatch.setattr(Running, "kill", lambda self: None)
+    told = ended.outcome()["failed"]
+    assert "by signal 6" in told
+    assert "4,096 MiB" in told
+    assert "--set job-memory" in told
