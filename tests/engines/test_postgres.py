@@ -102,6 +102,22 @@ def test_several_batches_and_buckets_make_no_difference(
     assert outcome(moved(recipe, postgres), "postgres") == expected
 
 
+@pytest.mark.parametrize("name", ["markers", "cells", "coded", "classes", "d0"])
+def test_a_query_reads_the_tables_of_the_database_whatever_they_are_called(
+    name: str, tmp_path: Path, postgres: Server
+) -> None:
+    """Temporary tables of ours would be found first."""
+    there = moved(census(tmp_path, 60), postgres, TYPES)
+    postgres.do(f"DROP TABLE IF EXISTS public.{name}", f"CREATE TABLE public.{name} AS SELECT * FROM public.people")
+    try:
+        asked = update_recipe(there.read_text("utf-8"), {"source": {"table": None, "query": f"SELECT * FROM {name}"}})
+        (tmp_path / "asked").mkdir()
+        (tmp_path / "asked" / "recipe.toml").write_text(asked, "utf-8")
+        assert outcome(tmp_path / "asked" / "recipe.toml", "postgres") == outcome(there, "postgres")
+    finally:
+        postgres.do(f"DROP TABLE public.{name}")
+
+
 def test_the_release_goes_into_a_new_table_too(tmp_path: Path, postgres: Server) -> None:
     postgres.do("DROP TABLE IF EXISTS public.released")
     recipe = moved(census(tmp_path), postgres, TYPES)

@@ -6,6 +6,7 @@ tables, which go with it. Names are quoted by the driver; values stand in no sta
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -218,8 +219,9 @@ class PostgresDatabase:
         from psycopg.sql import SQL, Identifier, Literal
 
         self._seen = True
-        self.load("markers", pl.DataFrame({"m": source.markers}), {"m": TEXT})
-        marked = "CASE WHEN {0} IN (SELECT m FROM pg_temp.markers) THEN NULL ELSE {1} END AS {2}"
+        markers = f"markers_{secrets.token_hex(8)}"  # which no query of a source names, and would find before its own
+        self.load(markers, pl.DataFrame({"m": source.markers}), {"m": TEXT})
+        marked = f"CASE WHEN {{0}} IN (SELECT m FROM pg_temp.{markers}) THEN NULL ELSE {{1}} END AS {{2}}"
         order = Identifier(f"y{list(kinds).index(key)}")
         inner, outer = [], [SQL("row_number() OVER (ORDER BY {}) - 1 AS p").format(order)]
         for at, (name, kind) in enumerate(kinds.items()):
