@@ -6,7 +6,6 @@ batch it stands in.
 
 from __future__ import annotations
 
-import glob
 import mmap
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from shoal.errors import EmptyTableError, InputError, ParameterError
 from shoal.hierarchy.values import normal_text
 from shoal.io.delimited import Layout, parse, refuse_faulty
 from shoal.io.files import extension_of, not_parquet
+from shoal.io.folders import files_of
 from shoal.io.frames import clean
 from shoal.io.normal import MISSING, normalise
 from shoal.io.text import Text
@@ -30,7 +30,6 @@ from shoal.table.schema import ColumnSpec
 
 BATCH = 1 << 18  # rows of Parquet in one go
 _BYTES = 1 << 24  # the same of text
-_ENDINGS = (".parquet", ".csv", ".tsv", ".txt", ".data", ".gz")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,30 +207,6 @@ def open_batches(
     if not batches.names:
         raise EmptyTableError(f"'{path}' has no columns: there is nothing to read.")
     return batches
-
-
-def files_of(path: str | Path) -> list[Path]:
-    """The files that a path, a folder or a pattern names, all of one kind."""
-    found = _files(Path(path))
-    if len({extension_of(one) == ".parquet" for one in found}) > 1:
-        raise InputError(f"'{path}' names both Parquet and text files: name those of one kind.")
-    return found
-
-
-def _files(path: Path) -> list[Path]:
-    if path.is_file():
-        return [path]
-    if path.is_dir():
-        found = sorted(one for one in path.rglob("*") if one.is_file() and one.suffix.lower() in _ENDINGS)
-        if not found:
-            raise InputError(f"The folder '{path}' holds no CSV and no Parquet file: check the path.")
-        return found
-    if any(mark in str(path) for mark in "*?["):
-        found = sorted(Path(one) for one in glob.glob(str(path), recursive=True) if Path(one).is_file())
-        if not found:
-            raise InputError(f"No file matches '{path}': check the pattern.")
-        return found
-    raise InputError(f"There is no file '{path}': check the path.")
 
 
 def _parts(data: bytes | mmap.mmap, start: int) -> Iterator[bytes]:

@@ -11,9 +11,9 @@ from pathlib import Path
 import polars as pl
 
 from shoal.errors import EmptyTableError, InputError, ParameterError
-from shoal.io.batches import files_of
 from shoal.io.delimited import Layout
 from shoal.io.files import extension_of, not_parquet
+from shoal.io.folders import files_of
 from shoal.io.text import Text
 
 _HEAD = 1 << 20  # bytes in which a header must end

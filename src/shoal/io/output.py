@@ -27,6 +27,7 @@ from shoal.io.evidence import (
     write_evidence,
 )
 from shoal.io.files import FORMATS, FORMULAS, write_frame
+from shoal.io.folders import refuse_among
 from shoal.io.labelled import Labels
 from shoal.io.manifest import manifest_bytes
 from shoal.io.native import native
@@ -161,6 +162,10 @@ def _check_place(folder: Path, source: str | Path | None) -> None:
             raise InputError(f"'{folder}' is inside a release, which is public: choose another folder.")
     if source is not None and Path(source).resolve().is_relative_to(folder):
         raise InputError(f"'{folder}' holds the source itself: choose another folder.")
+    if source is not None:
+        # Or the next run would read what this one has written.
+        refuse_among(folder, Path(source), "The output folder", PUBLIC)
+        refuse_among(evidence_folder(folder), Path(source), "The evidence folder", PRIVATE)
 
 
 def _check_free(folder: Path, replace: bool, ours: tuple[str, ...]) -> None:

@@ -21,6 +21,7 @@ from shoal.engines.spark import SparkRows
 from shoal.errors import InputError, ParameterError, RecipeError
 from shoal.io.arriving import Arriving
 from shoal.io.files import extension_of
+from shoal.io.folders import ENDINGS, is_hidden
 from shoal.io.looking import Looked, look_at
 from shoal.io.normal import check_names
 from shoal.io.recipes import Engine, Recipe, dump_recipe, load_recipe, parse_recipe
@@ -125,11 +126,26 @@ def spark_source(recipe: Recipe) -> Iterator[SparkSource]:
 def _looked(recipe: Recipe) -> Looked | None:
     """What files of this machine are; None where they are not, or a table is read."""
     source = recipe.source
-    if source.path is None or _ELSEWHERE.match(source.path):
+    if source.path is None:
         return None
-    return look_at(
+    if _ELSEWHERE.match(source.path):
+        _refuse_hidden([Path(source.path).name] if Path(source.path).suffix in ENDINGS else [])
+        return None
+    looked = look_at(
         recipe.resolve(source.path), columns=source.columns, separator=source.separator, encoding=source.encoding
     )
+    _refuse_hidden([one.name for one in looked.paths])
+    return looked
+
+
+def _refuse_hidden(names: Sequence[str]) -> None:
+    """Refuse files that were named, or spelt by a pattern, and that Spark would leave out without a word."""
+    for name in names:
+        if is_hidden(name):
+            raise InputError(
+                f"Spark leaves out files whose names begin with '.' or '_', and the source names '{name}': rename it, "
+                "or use the engine 'duckdb'."
+            )
 
 
 def _source(

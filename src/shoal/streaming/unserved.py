@@ -7,6 +7,7 @@ from typing import Any
 from shoal.algorithms.base import Algorithm
 from shoal.catalogue import load
 from shoal.errors import RecipeError
+from shoal.io.folders import refuse_among
 from shoal.io.recipes import Recipe
 from shoal.io.relations import no_file
 from shoal.io.roles import schema_of
@@ -73,6 +74,8 @@ def refuse_misplaced(recipe: Recipe) -> None:
     """Refuse a source that its engine does not read."""
     name, source = recipe.engine.name, recipe.source
     refuse_read(recipe)
+    if source.path and recipe.engine.scratch is not None:
+        refuse_among(recipe.resolve(recipe.engine.scratch), recipe.resolve(source.path), "The scratch folder")
     if source.url is None and source.table is not None and name != CLUSTER:
         raise RecipeError("The 'table' under [source] is in a database: add its 'url'.")
     if (name == DATABASE) != (source.url is not None):

@@ -1,0 +1,145 @@
+"""Folders of files as a source: what is hidden in them, what may not be put there, and what their names say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import shoal
+from shoal.checking.examining import examine
+from shoal.errors import InputError
+from shoal.io.folders import files_of
+from shoal.io.output import check_output
+from shoal.io.recipes import load_recipe
+from tests.engines.alike import outcome
+
+RECIPE = """
+seed = 1
+[source]
+path = "{path}"
+name = "people"
+[roles]
+key = "line"
+quasi = ["age"]
+[[models]]
+name = "k"
+k = 2
+[algorithm]
+name = "mondrian"
+"""
+
+
+def put(place: Path, rows: pl.DataFrame) -> None:
+    """Rows as a file, by its ending."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    (rows.write_parquet if place.suffix == ".parquet" else rows.write_csv)(place)
+
+
+def people(start: int = 0, rows: int = 20) -> pl.DataFrame:
+    """Rows with a key, five people an age."""
+    return pl.DataFrame({"line": range(start, start + rows), "age": [30 + at % 4 for at in range(rows)]})
+
+
+def recipe_for(folder: Path, path: str) -> Path:
+    """A recipe for what is in a folder."""
+    recipe = folder / "recipe.toml"
+    recipe.write_text(RECIPE.format(path=path), "utf-8")
+    return recipe
+
+
+HIDDEN = ["_b", ".c", ".ipynb_checkpoints/a-checkpoint", "_temporary/0/a", "deep/_d"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_hidden_files_below_a_folder_are_no_part_of_it(kind: str, tmp_path: Path) -> None:
+    for name in ["a", "deep/e", "_year=1/f", *HIDDEN]:
+        put(tmp_path / f"src/{name}.{kind}", people())
+    seen = ["_year=1/f", "a", "deep/e"]
+    assert files_of(tmp_path / "src") == [tmp_path / f"src/{one}.{kind}" for one in seen]
+    assert files_of(tmp_path / f"src/**/*.{kind}") == [tmp_path / f"src/{one}.{kind}" for one in seen]
+    assert files_of(tmp_path / f"src/*.{kind}") == [tmp_path / f"src/a.{kind}"]
+
+
+def test_who_spells_a_hidden_name_means_it(tmp_path: Path) -> None:
+    for name in ["a", *HIDDEN]:
+        put(tmp_path / f"_src/{name}.csv", people())
+    for pattern, found in {
+        "_b.csv": ["_b"], "_*.csv": ["_b"], "[_a]*.csv": ["_b", "a"], ".*.csv": [".c"], "*/_d.csv": ["deep/_d"],
+        "_temporary": ["_temporary/0/a"], "_temporary/*/*.csv": ["_temporary/0/a"], "**/_*.csv": ["_b", "deep/_d"],
+    }.items():  # fmt: skip
+        assert files_of(tmp_path / "_src" / pattern) == [tmp_path / f"_src/{one}.csv" for one in found], pattern
+    with pytest.raises(InputError, match="names that begin with '.' or '_' are left out"):
+        files_of(tmp_path / "_src/_temporary/*/_*")
+
+
+def test_people_in_a_hidden_copy_are_not_counted_twice(tmp_path: Path) -> None:
+    recipe = recipe_for(tmp_path, "src")
+    recipe.write_text(recipe.read_text().replace("k = 2", "k = 6").replace('"mondrian"', '"none"'))
+    for name in ["people", ".ipynb_checkpoints/people-checkpoint"]:
+        put(tmp_path / f"src/{name}.csv", people())
+    code, sentence, _ = outcome(recipe, "duckdb")
+    assert code != 0
+    assert sentence
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb", "spark"])
+def test_a_release_goes_into_no_folder_that_is_read(engine: str, tmp_path: Path) -> None:
+    put(tmp_path / "src/people.csv", people())
+    recipe = recipe_for(tmp_path, "src")
+    text = f'{recipe.read_text()}\n[engine]\nname = "{engine}"\n[output]\nfolder = '
+    for folder in ("src/out", "src/_out", "src/deep/er/out"):
+        recipe.write_text(f'{text}"{folder}"\n')
+        for tried in (shoal.run, refused_by_check):
+            with pytest.raises(InputError, match="is inside the folder of the source, whose files are all read"):
+                tried(recipe)
+    assert [one.name for one in (tmp_path / "src").iterdir()] == ["people.csv"]
+
+
+def refused_by_check(path: Path) -> None:
+    """What `shoal check` says, as an error."""
+    raise InputError(" ".join(map(str, examine(load_recipe(path), lambda step: None)[1])))
+
+
+def test_scratch_goes_there_neither(tmp_path: Path) -> None:
+    put(tmp_path / "src/people.csv", people())
+    recipe = recipe_for(tmp_path, "src")
+    (tmp_path / "src/scratch").mkdir()
+    code, sentence, _ = outcome(recipe, "duckdb", more='scratch = "src/scratch"')
+    assert code == 2
+    assert "The scratch folder" in sentence
+    assert "is inside the folder of the source" in sentence
+    with pytest.raises(InputError, match="The scratch folder"):
+        refused_by_check(tmp_path / "duckdb.toml")
+
+
+def test_a_release_is_matched_by_no_pattern_of_its_source(tmp_path: Path) -> None:
+    put(tmp_path / "src/people.csv", people())
+    for pattern, folder, refused in [
+        ("src/*.csv", "src/out", False), ("src/**/*.csv", "src/out", True), ("src/*/*.csv", "src/out", True),
+        ("s*/*.csv", "sout", True), ("src/p*.csv", "src/out", False), ("**/*.parquet", "out", True),
+        ("*.evidence/*.json", "out", True), ("src/*.csv", "out", False), ("**/p*.csv", "out", False),
+    ]:  # fmt: skip
+        if refused:
+            with pytest.raises(InputError, match="would hold files that the pattern of the source matches"):
+                check_output(tmp_path / folder, tmp_path / pattern, replace=False)
+        else:
+            check_output(tmp_path / folder, tmp_path / pattern, replace=False)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_spark_leaves_out_what_others_leave_out_and_says_so_of_what_is_named(
+    kind: str, tmp_path: Path, spark: Any
+) -> None:
+    put(tmp_path / f"src/a.{kind}", people())
+    put(tmp_path / f"src/_b.{kind}", people(100, 8))
+    for named in (f"src/_b.{kind}", f"src/[_a]*.{kind}", f"{(tmp_path / 'src').as_uri()}/_b.{kind}"):
+        code, sentence, _ = outcome(recipe_for(tmp_path, named), "spark")
+        assert code == 2
+        assert "Spark leaves out files whose names begin with '.' or '_'" in sentence
+    recipe = recipe_for(tmp_path, "src")
+    found = outcome(recipe, "spark")
+    assert found[:2] == (0, "")
+    assert found == outcome(recipe, "duckdb")
