@@ -98,7 +98,8 @@ class Store:
                 ids = part[f"i{at}"].to_numpy()
                 found[f"c{at}"] = known.codes[name][ids].astype(_narrow(known.domain.columns[name].card))
                 if name in known.spelled:
-                    found[f"v{at}"] = ids
+                    # One type for all parts: there were fewer values when the first of them were read.
+                    found[f"v{at}"] = ids.astype(_narrow(known.codes[name].size))
             if self.schema.subject is not None:
                 found["s"] = part["s"]
             coded = pl.DataFrame(found).hstack(part.select(f"o{at}" for at in range(len(self.others))))

@@ -16,7 +16,7 @@ from shoal.recoding.column_cells import CellColumn, IntervalCells
 from shoal.recoding.styles import inner_bounds, typed
 from shoal.table.coding import canonical_text, numbered
 from shoal.table.domain import Domain
-from shoal.table.holding import held, is_text, told
+from shoal.table.holding import all_held, is_text, placed, told
 from shoal.table.keys import Keys
 from shoal.table.styles import file_columns
 from shoal.table.table import Table
@@ -90,7 +90,8 @@ def publish(
     classes = released.classes[rows]
     kept = np.where(classes < 0, 0, rows)
     publishing = Publishing(released, suppressed).numbered()
-    return publishing.frame(classes, lambda name: written(released, name).gather(kept)), rows
+    frame = publishing.frame(classes, lambda name: written(released, name).gather(kept))
+    return all_held(frame) if publishing.starred else frame, rows
 
 
 class Publishing:
@@ -199,6 +200,13 @@ def written(released: Released, name: str) -> pl.Series:
 
 
 def _stars(values: pl.Series, star: np.ndarray) -> pl.Series:
-    text = values.cast(pl.String)
+    """Texts with stars among them, held by one list whichever rows they are of, since batches are put together."""
     flags = pl.Series(star)
-    return held(pl.select(pl.when(flags).then(pl.lit("*")).otherwise(text)).to_series()).alias(values.name)
+    if not isinstance(values.dtype, pl.Enum):
+        text = values.cast(pl.String)
+        return pl.select(pl.when(flags).then(pl.lit(ROOT)).otherwise(text)).to_series().alias(values.name)
+    texts = values.dtype.categories
+    if ROOT not in texts:
+        texts = pl.concat([texts, pl.Series([ROOT])])
+    numbers = values.to_physical().cast(pl.UInt32).scatter(np.flatnonzero(star), texts.index_of(ROOT))
+    return placed(numbers, texts).alias(values.name)

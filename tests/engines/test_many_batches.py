@@ -1,0 +1,86 @@
+"""More rows than one batch holds: what was right of one batch is right of many, whatever stands in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.engines.alike import keyed, outcome
+from tests.engines.server import Server
+from tests.engines.test_duckdb import census
+from tests.engines.test_postgres import moved
+
+pytest.importorskip("duckdb")
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches of a few rows, wherever they are made."""
+    for name, rows in {
+        "io.batches._BYTES": 5000, "io.batches.BATCH": 97, "engines.shuffled._BUCKET": 40,
+        "engines.shuffled._TOGETHER": 3, "engines.postgres._BATCH": 13, "engines.postgres._PIECE": 5,
+    }.items():  # fmt: skip
+        monkeypatch.setattr(f"shoal.{name}", rows)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_suppressed_rows_may_be_stars(format: str, tmp_path: Path) -> None:
+    recipe = census(tmp_path, missing="drop", suppressed="star", format=format)
+    there, here = outcome(recipe, "duckdb"), outcome(recipe, "memory")
+    assert here[:2] == there[:2] == (0, "")
+    if format == "csv":
+        assert there[2] == here[2]
+        assert b"*,*,*,*" in here[2]["release.csv"]
+    else:
+        frames = [pl.read_parquet(files["release.parquet"]) for _, _, files in (there, here)]
+        assert frames[0].equals(frames[1])
+        assert (frames[0]["age"] == "*").any()
+
+
+@pytest.mark.usefixtures("small")
+def test_suppressed_rows_of_a_database_may_be_stars(tmp_path: Path, postgres: Server) -> None:
+    recipe = keyed(census(tmp_path, missing="drop", suppressed="star"), tmp_path / "people.csv")
+    expected = outcome(recipe, "memory")
+    assert expected[:2] == (0, "")
+    assert b"*,*,*,*" in expected[2]["release.csv"]
+    assert outcome(moved(recipe, postgres), "postgres") == expected
+
+
+SPELLED = """
+acknowledge = ["W-NEUTRAL"]
+seed = 1
+[source]
+path = "people.csv"
+[roles]
+key = "key"
+quasi = ["age", "sex"]
+sensitive = ["illness"]
+[columns.age]
+type = "numeric"
+[[models]]
+name = "k"
+k = 3
+[[models]]
+name = "distinct-l"
+l = 2
+[algorithm]
+name = "mondrian"
+"""
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("engine", ["duckdb", "postgres"])
+def test_numbers_of_several_spellings_may_outgrow_a_byte(engine: str, tmp_path: Path, postgres: Server) -> None:
+    ages = ["1", "1.0", "2", "3"] * 100 + [str(age) for age in range(400)] * 3 + ["5.0"]
+    rows = pl.DataFrame({"key": range(1, len(ages) + 1), "age": ages, "sex": ["f", "m", "f"] * 533 + ["m", "f"]})
+    rows.with_columns(illness=pl.col("key").mod(4).replace_strict(list(range(4)), list("abcd"))).write_csv(
+        tmp_path / "people.csv"
+    )
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text(SPELLED, "utf-8")
+    expected = outcome(recipe, "memory")
+    assert expected[:2] == (0, "")
+    assert outcome(recipe if engine == "duckdb" else moved(recipe, postgres), engine) == expected
