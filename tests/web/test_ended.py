@@ -1,78 +1,145 @@
-"""What ended after somebody was let in: nothing is done for a session, token or account that is gone."""
+"""What ended after somebody was let in: nothing is done for a session, token or account that is gone.
+
+Every route that writes is tried, as the matrix of routes knows them, with an end before each of its transactions.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 from fastapi import FastAPI
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session as Db
 
-from shoal.web.accounts.users import change
-from shoal.web.errors import API
+from shoal.web.app import create_app
+from shoal.web.projects.uploads import INCOMING
+from shoal.web.settings import Offer, Settings
+from shoal.web.store.base import Base
 from shoal.web.store.opening import Store
 from shoal.web.store.people import Session, Token, User
-from shoal.web.store.work import Grant, Project
-from tests.web.conftest import ADDRESS, PASSWORD, program, sign_in
-from tests.web.test_releases import add_release
-from tests.web.working import RECIPE, add_project
+from shoal.web.store.work import Grant
+from tests.web.conftest import PASSWORD, add_people, sign_in
+from tests.web.test_matrix import calls
+from tests.web.test_trust import LIMITS, add_release, cut, made  # noqa: F401
+from tests.web.working import people
+from tests.web.written import OFFER, OFFERS, TRIES, Asker, World
 
-Meanwhile = Callable[[Callable[[Db], object]], None]
+Made = tuple[Path, list[dict], pl.DataFrame]
+End = Callable[[Asker], Callable[[Db], object]]
+State = tuple[dict[str, Any], dict[str, tuple[int, int]]]
 
 
-@pytest.fixture
-def meanwhile(every_app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
-    """Does something just before the next transaction begins."""
-    inner, waiting = Store.writing, list[Callable[[Db], object]]()
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory, made: Made) -> Iterator[World]:  # noqa: F811
+    """One application for all, on SQLite, whose questions wait for the custodian."""
+    folder = tmp_path_factory.mktemp("ended")
+    (folder / "people.csv").write_text(people())
+    offers = (Offer(name=OFFER, place=str(folder / "people.csv")),)
+    app = create_app(Settings(folder=folder / "data", offers=offers, jobs_waiting=10_000))
+    add_people(app)
+    release, (at, ill, _) = add_release(app, made), cut(made)
+    by_hand = {key: value for key, value in LIMITS.items() if key != "automatic"}
+    assert sign_in(app, "custodian").set_limits(release, **by_hand).status_code == 303
+    yield World(app, release, f"IF age < {at} THEN disease = {ill}")
+    app.state.store.close()
+
+
+class Meanwhile:
+    """Does something just before the next transaction but some, and keeps how everything was then."""
+
+    def __init__(self, world: World, act: Callable[[Db], object], after: int) -> None:
+        self.world, self._act, self._left = world, act, after
+        self.before: State | None = None
 
     @contextmanager
-    def writing(store: Store) -> Iterator[Db]:
-        for one in waiting[:]:
-            waiting.clear()
+    def armed(self) -> Iterator[None]:
+        inner = Store.writing
+
+        @contextmanager
+        def writing(store: Store) -> Iterator[Db]:
+            if self._left == 0:
+                with inner(store) as db:
+                    self._act(db)
+                self.before = state_of(self.world.app)
+            self._left -= 1
             with inner(store) as db:
-                one(db)
-        with inner(store) as db:
-            yield db
+                yield db
 
-    monkeypatch.setattr(Store, "writing", writing)
-    return waiting.append
-
-
-def count(app: FastAPI, table: type) -> int:
-    with app.state.store.reading() as db:
-        return db.scalar(select(func.count()).select_from(table)) or 0
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Store, "writing", writing)
+            yield
 
 
-def end_account(db: Db) -> None:
-    change(db, db.scalars(select(User).where(User.name == "custodian")).one(), active=False)
+def state_of(app: FastAPI) -> State:
+    """All rows but those of forms, which are given back where they are refused; and all files that are kept."""
+    names = [one.name for one in Base.metadata.sorted_tables if one.name != "spent"]
+    with app.state.store.engine.connect() as db:
+        rows = {name: sorted(map(repr, db.exec_driver_sql(f"SELECT * FROM {name}"))) for name in names}
+    folder, files = str(app.state.settings.folder), {}
+    for place, folders, found in os.walk(folder):
+        folders[:] = [one for one in folders if one != INCOMING]
+        for one in (os.path.join(place, name) for name in found if not name.startswith("shoal.db")):
+            files[one] = (os.stat(one).st_mtime_ns, os.stat(one).st_size)
+    return rows, files
 
 
-def end_tokens(db: Db) -> None:
-    db.execute(delete(Token))
+def end_proofs(who: Asker) -> Callable[[Db], object]:
+    return lambda db: [db.execute(delete(one).where(one.hash.in_(who.proofs))) for one in (Session, Token)]
 
 
-@pytest.mark.parametrize("end", [end_account, end_tokens])
-def test_a_program_that_lost_its_token_does_nothing(
-    every_app: FastAPI, meanwhile: Meanwhile, end: Callable[[Db], None]
-) -> None:
-    release, client, project = add_release(every_app), program(every_app, "custodian"), add_project(every_app)
-    assert client.get(f"{API}/projects").status_code == 200  # when it was last used is written down now
-    calls = {
-        "grants": lambda: client.post(f"{API}/releases/{release.id}/grants", json={"user": "researcher2"}),
-        "projects": lambda: client.post(f"{API}/projects", json={"name": "Mine"}),
-        "tokens": lambda: client.post(f"{API}/tokens", json={"name": "x", "scopes": ["tokens"], "days": 1}),
-        "recipe": lambda: client.put(
-            f"{API}/projects/{project.id}/recipe", json={"text": f"{RECIPE}\n# more", "base": 1}
-        ),
-    }
-    before = count(every_app, Project)
-    meanwhile(end)
-    first = next(iter(calls))
-    assert calls[first]().status_code in (401, 404)
-    assert (count(every_app, Grant), count(every_app, Project), count(every_app, Token)) == (0, before, 0)
-    assert {name: call().status_code for name, call in calls.items()} == dict.fromkeys(calls, 401)
+def end_account(who: Asker) -> Callable[[Db], object]:
+    return lambda db: db.execute(update(User).where(User.id == who.id).values(active=False))
+
+
+def test_every_route_that_writes_is_tried() -> None:
+    writing = {(method, path) for path, method, action in calls() if method != "GET" and action != "public"}
+    assert {one for one in TRIES if one[0] != "GET"} == writing
+    assert set(TRIES) <= {(method, path) for path, method, _ in calls()}
+
+
+@pytest.mark.parametrize("route", TRIES, ids=" ".join)
+def test_nothing_is_done_for_what_has_ended(world: World, route: tuple[str, str]) -> None:
+    for after in count():
+        if not tried(world, route, end_proofs, after):
+            break
+        assert tried(world, route, end_account, after)
+    assert after > 0, "it writes nothing"
+
+
+def tried(world: World, route: tuple[str, str], end: End, after: int) -> bool:
+    """Whether it has so many transactions that the end came before one of them; where it has not, it was done."""
+    role, prepare = TRIES[route]
+    who = Asker(world, role)
+    sent, meanwhile = prepare(world, who), Meanwhile(world, end(who), after)
+    with meanwhile.armed():
+        answer = who.send(*route, sent)
+    told = (after, answer.status_code, answer.text[-2000:])
+    if meanwhile.before is None:
+        assert answer.status_code < 400, told
+        assert answer.headers.get("location") != "/login" or route == ("POST", "/logout"), told
+        return False
+    assert answer.status_code in (401, 404) or route in OFFERS, told
+    assert state_of(world.app) == meanwhile.before, told
+    assert not list((world.app.state.settings.folder / INCOMING).glob("*")), told
+    return True
+
+
+def test_a_grant_that_was_taken_back_gives_nothing(world: World) -> None:
+    for route in (one for one in TRIES if TRIES[one][0] == "researcher"):
+        who = Asker(world, "researcher")
+        sent = TRIES[route][1](world, who)
+        revoked = update(Grant).where(Grant.user == who.id).values(revoked="2000")
+        meanwhile = Meanwhile(world, lambda db, revoked=revoked: db.execute(revoked), 0)  # type: ignore[misc]
+        with meanwhile.armed():
+            assert who.send(*route, sent).status_code == 404, route
+        assert state_of(world.app) == meanwhile.before, route
 
 
 def test_a_thief_makes_no_token_while_the_owner_changes_the_password(
@@ -91,15 +158,8 @@ def test_a_thief_makes_no_token_while_the_owner_changes_the_password(
 
     monkeypatch.setattr(account, "confirm", then)
     answer = thief.submit("/account/tokens", name="mine", days=300, scopes=["projects:read"], password=PASSWORD)
-    assert (answer.status_code, "shoal_" in answer.text, count(every_app, Token)) == (401, False, 0)
+    with every_app.state.store.reading() as db:
+        made = db.scalar(select(func.count()).select_from(Token))
+    assert (answer.status_code, "shoal_" in answer.text, made) == (401, False, 0)
     assert thief.get("/account").status_code == 303
     assert owner.get("/account").status_code == 200
-
-
-def test_a_browser_that_was_signed_out_does_nothing(every_app: FastAPI, meanwhile: Meanwhile) -> None:
-    release, browser = add_release(every_app), sign_in(every_app, "custodian")
-    form = {"csrf": browser.token(), "user": "researcher"}
-    # That the form was sent is written down first, then what it asks for.
-    meanwhile(lambda db: meanwhile(lambda db: db.execute(delete(Session))))
-    answer = browser.post(f"/releases/{release.id}/grants", data=form, headers={"origin": ADDRESS})
-    assert (answer.status_code, count(every_app, Grant), count(every_app, Session)) == (401, 0, 0)
