@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-from itertools import islice
+from collections.abc import Generator
 
 import numpy as np
 import polars as pl
@@ -24,10 +23,14 @@ def some_beside(judged: Judged, most: int) -> tuple[np.ndarray, pl.DataFrame, pl
         classes=rows.placing(released.classmap), publishing=Publishing(released, "star"), drop=False,
         columns=rows.domain.columns, rewriting=released.rewriting,
     )  # fmt: skip
-    with closing(rows.published(publisher, judged.output.order)) as found:
-        for batch, classes, frame in islice(found, 1):
-            read = batch.take(np.arange(min(most, batch.rows.size)))
-            gone = pl.Series(classes[:most] < 0)
-            after = frame[:most].select(pl.when(~gone).then(pl.all().cast(pl.String)))
-            return read.rows, read.held(rows.domain.schema.released), after
-    return np.empty(0, dtype=np.int64), pl.DataFrame(), pl.DataFrame()
+    found = rows.published(publisher, judged.output.order)
+    first = next(found, None)
+    if isinstance(found, Generator):
+        found.close()
+    if first is None:
+        return np.empty(0, dtype=np.int64), pl.DataFrame(), pl.DataFrame()
+    batch, classes, frame = first
+    read = batch.take(np.arange(min(most, batch.rows.size)))
+    gone = pl.Series(classes[:most] < 0)
+    after = frame[:most].select(pl.when(~gone).then(pl.all().cast(pl.String)))
+    return read.rows, read.held(rows.domain.schema.released), after
