@@ -7,6 +7,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from shoal.cli.main import execute
+from shoal.io.growing import Growing
+from shoal.table.spill import spilling
 from tests.engines.alike import keyed, outcome
 from tests.engines.server import Server
 from tests.engines.test_duckdb import census
@@ -84,3 +87,38 @@ def test_numbers_of_several_spellings_may_outgrow_a_byte(engine: str, tmp_path: 
     expected = outcome(recipe, "memory")
     assert expected[:2] == (0, "")
     assert outcome(recipe if engine == "duckdb" else moved(recipe, postgres), engine) == expected
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (pl.exceptions.SchemaError("'Jane' is of no Enum"), 1, "internal: SchemaError"),
+        (pl.exceptions.ComputeError("No space left on device (os error 28)"), 2, "the disk is full"),
+        (OSError("it went away"), 2, "cannot be written to"),
+    ],
+)
+def test_only_what_the_system_refuses_is_told_as_its_refusal(
+    error: Exception,
+    code: int,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    recipe = census(tmp_path, 200)
+    text = recipe.read_text("utf-8").replace("[output]", '[engine]\nname = "duckdb"\n[output]\nfolder = "out"')
+    recipe.write_text(text, "utf-8")
+    monkeypatch.setattr(Growing, "finish", fail)
+    assert execute(["run", str(recipe)]) == code
+    told = capsys.readouterr().err
+    assert said in told
+    assert "Jane" not in told
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_fault_of_ours_is_no_full_scratch_disk() -> None:
+    with pytest.raises(pl.exceptions.SchemaError), spilling():
+        raise pl.exceptions.SchemaError("columns differ")

@@ -6,8 +6,8 @@ import errno
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ from shoal.io.publication import BOUND, Holder, publish, resume
 from shoal.io.sayable import read_columns, sayable
 from shoal.params import choice
 from shoal.results import Gated, Release
+from shoal.table.spill import of_the_system
 from shoal.verify.folder import MANIFEST, read_folder
 from shoal.verify.leaks import Shown, check_leaks
 from shoal.verify.shape import REPORT
@@ -97,13 +98,22 @@ def write_release(
         write_evidence({**_private_facts(release), BOUND: digest}, private)
         return digest
 
-    try:
+    with writing(folder):
         resume(folder)
         check()
         publish(folder, fill, check, replace=replace, holders=holders)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"The release cannot be written to '{folder}': {told(error)}.") from None
     return folder
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Around whatever is written to the folder of a release; what is no refusal of the system stays what it is."""
+    try:
+        yield
+    except (OSError, pl.exceptions.PolarsError) as error:
+        if not of_the_system(error):
+            raise
+        raise InputError(f"The release cannot be written to '{folder}': {told(error)}.") from None
 
 
 def told(error: Exception) -> str:

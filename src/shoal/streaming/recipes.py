@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-import polars as pl
-
 from shoal.algorithms.base import Algorithm
 from shoal.catalogue import load, make, names
 from shoal.engines.base import Keeping as Writable
@@ -21,7 +19,7 @@ from shoal.io.drawn import DrawnBatches, draw_batches
 from shoal.io.entries import memory_bytes
 from shoal.io.evidence import write_evidence
 from shoal.io.gating import naming
-from shoal.io.output import check_output, told
+from shoal.io.output import check_output, writing
 from shoal.io.profiling import refuse_unfit
 from shoal.io.publication import BOUND, Holder, publish
 from shoal.io.publication import resume as settle
@@ -130,12 +128,10 @@ def run_stream(
                 _write_table(recipe, table, written, staged, digest)
             return digest
 
-        try:
+        with writing(folder):
             publish(
                 folder, fill, _check(recipe, folder, replace), replace=replace, holders=[keeper] if keeper else []
             )
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise InputError(f"The release cannot be written to '{folder}': {told(error)}.") from None
         if table is not None:
             table.commit()
     return found[0]

@@ -22,7 +22,14 @@ def spilling() -> Iterator[None]:
     try:
         yield
     except (OSError, pl.exceptions.PolarsError) as error:
+        if not of_the_system(error):
+            raise
         raise refused(error) from None
+
+
+def of_the_system(error: Exception) -> bool:
+    """Whether the system refused something; whatever else Polars raises is a fault of ours."""
+    return isinstance(error, OSError) or _NUMBER.search(str(error)) is not None
 
 
 def read_part(path: Path, columns: list[str] | None = None) -> pl.DataFrame:
