@@ -11,7 +11,9 @@ import pytest
 import shoal
 from shoal.checking.examining import examine
 from shoal.errors import InputError
+from shoal.io.batches import open_batches
 from shoal.io.folders import files_of
+from shoal.io.looking import look_at
 from shoal.io.output import check_output
 from shoal.io.recipes import load_recipe
 from tests.engines.alike import outcome
@@ -143,3 +145,74 @@ def test_spark_leaves_out_what_others_leave_out_and_says_so_of_what_is_named(
     found = outcome(recipe, "spark")
     assert found[:2] == (0, "")
     assert found == outcome(recipe, "duckdb")
+
+
+VALUES = ["2020", "%41 b", "__HIVE_DEFAULT_PARTITION__", "x=y", "100%"]
+CELLS = ["2020", "A b", None, "x=y", "100%"]
+
+
+def partitioned(folder: Path, kind: str) -> pl.DataFrame:
+    """A folder of partitions by two columns, and the table that it is."""
+    tables = []
+    for at, (value, cell) in enumerate(zip(VALUES, CELLS, strict=True)):
+        rows = people(20 * at)
+        put(folder / f"when=0{at % 2}/what%20is={value}/a {at}.{kind}", rows)
+        when = pl.lit(f"0{at % 2}").alias("when")
+        tables.append(rows.with_columns(when, pl.lit(cell, pl.String).alias("what is")))
+    return pl.concat(tables)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_columns_in_the_names_of_folders_are_columns_of_the_table(kind: str, tmp_path: Path) -> None:
+    table = partitioned(tmp_path / "src", kind)
+    for path in (tmp_path / "src", tmp_path / f"src/**/*.{kind}", tmp_path / "src/when=*/*/*"):
+        read = pl.concat(open_batches(path).frames()).with_columns(pl.col("line").cast(pl.Int64)).sort("line")
+        assert read.columns == ["line", "age", "when", "what is"]
+        assert read.select("line", "when", "what is").equals(table.select("line", "when", "what is"))
+        assert look_at(path).names == read.columns
+    some = open_batches(tmp_path / "src")
+    assert next(some.frames(["what is", "age"])).columns == ["what is", "age"]
+    assert sum(frame.height for frame in some.frames(["when"])) == 100
+    assert open_batches(tmp_path / f"src/when=00/what%20is=2020/a 0.{kind}").names == ["line", "age"]
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["year=1/a", "b"], "name columns, as 'year=2020' does, and others name none or other ones"),
+        (["year=1/a", "month=1/b"], "others name none or other ones"),
+        (["x/year=1/a"], "others name none or other ones"),
+        (["y=1/y=2/a"], "others name none or other ones"),
+        (["year=/a"], "nothing before or behind the '='"),
+        (["year=%FF/a"], "is not UTF-8"),
+        (["age=1/a"], "Column 'age' is both in 'a.csv' and in the names of folders"),
+        (["AGE=1/a"], "Column 'AGE' is both in 'a.csv' and in the names of folders"),
+    ],
+)
+def test_folders_that_name_no_table_are_refused(names: list[str], words: str, tmp_path: Path) -> None:
+    for name in names:
+        put(tmp_path / f"{name}.csv", people())
+    for read in (open_batches, look_at):
+        with pytest.raises(InputError, match=words):
+            read(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_partitions_give_the_files_of_the_same_table_in_memory(kind: str, tmp_path: Path, spark: Any) -> None:
+    put(tmp_path / f"whole.{kind}", partitioned(tmp_path / "src", kind))
+    found = []
+    for engine, path in [("memory", f"whole.{kind}"), ("duckdb", "src"), ("spark", "src")]:
+        recipe = recipe_for(tmp_path, path)
+        text = recipe.read_text().replace('["age"]', '["age", "when", "what is"]')
+        recipe.write_text(text.replace("[roles]", 'missing = "value"\n[roles]'))
+        found.append(outcome(recipe, engine))
+    assert found[0][:2] == (0, "")
+    assert found[1] == found[2] == found[0]
+
+
+def test_spark_refuses_letters_in_names_of_folders_that_it_reads_as_others(tmp_path: Path, spark: Any) -> None:
+    put(tmp_path / "src/what=%C3%A4/a.csv", people())
+    assert [frame["what"].unique().to_list() for frame in open_batches(tmp_path / "src").frames()] == [["ä"]]
+    code, sentence, _ = outcome(recipe_for(tmp_path, "src"), "spark")
+    assert code == 2
+    assert "which Spark reads as others" in sentence

@@ -9,7 +9,7 @@ from __future__ import annotations
 import mmap
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,12 +24,14 @@ from shoal.io.files import extension_of, not_parquet
 from shoal.io.folders import files_of
 from shoal.io.frames import clean
 from shoal.io.normal import MISSING, normalise
+from shoal.io.partitions import Partitions, partitions_of
 from shoal.io.text import Text
 from shoal.table.preparing import derived_from, prepared, with_derived
 from shoal.table.schema import ColumnSpec
 
 BATCH = 1 << 18  # rows of Parquet in one go
 _BYTES = 1 << 24  # the same of text
+_FILE = ""  # which no column is called
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +42,8 @@ class Batches:
     ----------
     paths
         The files, all of one kind and with the same columns.
+    partitions
+        Columns that stand in the names of their folders.
     columns, separator, encoding, missing_markers
         As :func:`shoal.io.files.read_frame` takes them.
     scratch
@@ -47,6 +51,7 @@ class Batches:
     """
 
     paths: Sequence[Path]
+    partitions: Partitions = field(default_factory=Partitions)
     columns: Sequence[str] | None = None
     separator: str | None = None
     encoding: str = "utf-8"
@@ -63,13 +68,19 @@ class Batches:
         return {
             "files": [[str(path.resolve()), *_state(path)] for path in self.paths],
             "how": [self.columns, self.separator, self.encoding, list(self.missing_markers)],
+            "partitions": list(self.partitions.names),
         }
 
     @cached_property
     def names(self) -> list[str]:
-        """Its columns."""
+        """Its columns, those of folders behind the others."""
+        return self.partitions.behind(self._own, f"'{self.paths[0].name}'")
+
+    @cached_property
+    def _own(self) -> list[str]:
+        """Columns that are in the files."""
         if self._parquet:
-            return list(self._lazy.collect_schema())
+            return [name for name in self._lazy.collect_schema() if name != _FILE or not self.partitions.names]
         return self._first[1].names
 
     @cached_property
@@ -100,20 +111,34 @@ class Batches:
                 f"'{self.paths[0].name}' is Parquet and names its columns itself: leave 'columns' out."
             )
         try:
-            lazy = pl.scan_parquet(list(self.paths), glob=False, hive_partitioning=None)
+            lazy = pl.scan_parquet(
+                list(self.paths), glob=False, hive_partitioning=False,
+                include_file_paths=_FILE if self.partitions.names else None,
+            )  # fmt: skip
             lazy.collect_schema()
         except (pl.exceptions.PolarsError, OSError) as error:
             raise self._unreadable(error) from None
         return lazy
 
     def _of_parquet(self, wanted: Sequence[str] | None, held: Collection[str]) -> Iterator[pl.DataFrame]:
-        lazy = self._lazy if wanted is None else self._lazy.select(wanted)
+        wanted = self.names if wanted is None else wanted
+        told = [name for name in self.partitions.names if name in wanted]
+        own = [name for name in wanted if name not in told]
+        lazy = self._lazy.select(*own, _FILE) if told else self._lazy.select(own)
+        files = [str(path) for path in self.paths]
         where = f"'{self.paths[0].name}'"
         try:
             for frame in lazy.collect_batches(chunk_size=BATCH, maintain_order=True):
-                yield normalise(clean(frame, where), where, self.missing_markers, held)
+                placed = [pl.col(_FILE).replace_strict(files, self._cells[name]).alias(name) for name in told]
+                rows = frame.with_columns(placed).select(wanted)
+                yield normalise(clean(rows, where), where, self.missing_markers, held)
         except (pl.exceptions.PolarsError, OSError) as error:
             raise self._unreadable(error) from None
+
+    @cached_property
+    def _cells(self) -> pl.DataFrame:
+        """What folders say of each file."""
+        return self.partitions.normal(f"'{self.paths[0].name}'", self.missing_markers)
 
     def _unreadable(self, error: Exception) -> InputError:
         if len(self.paths) > 1:
@@ -130,14 +155,15 @@ class Batches:
 
     def _of_text(self, wanted: Sequence[str] | None, held: Collection[str]) -> Iterator[pl.DataFrame]:
         markers = [MISSING, *map(normal_text, self.missing_markers)]
-        for path in self.paths:
+        for at, path in enumerate(self.paths):
             state, layout = self._first if path == self.paths[0] else (_state(path), self._layout(path))
             if state != _state(path):
                 raise InputError(f"'{path.name}' was changed while it was read: wait until it is whole, and run again.")
-            if layout.names != self.names:
+            if layout.names != self._own:
                 raise InputError(
                     f"'{path.name}' has other columns than '{self.paths[0].name}': name files of one table."
                 )
+            told = [pl.lit(cell[0], pl.String).alias(cell.name) for cell in self._cells.slice(at, 1)]
             for part in _parts(layout.text.data, layout.start):
                 piece = Text(layout.text.name, part, part)
                 try:
@@ -146,7 +172,7 @@ class Batches:
                     # Told of the whole file, with the row and line where it stands there.
                     refuse_faulty(layout)
                     raise
-                frame = frame if wanted is None else frame.select(wanted)
+                frame = frame.with_columns(told).select(self.names if wanted is None else wanted)
                 yield frame if piece.is_plain() else normalise(frame, f"'{path.name}'", self.missing_markers, held)
 
 
@@ -200,8 +226,9 @@ def open_batches(
     scratch: Path | None = None,
 ) -> Batches:
     """A file, a folder of files (below it, too), or a pattern such as ``visits-*.parquet``."""
+    paths = files_of(path)
     batches = Batches(
-        paths=files_of(path), columns=columns, separator=separator, encoding=encoding,
+        paths=paths, partitions=partitions_of(path, paths), columns=columns, separator=separator, encoding=encoding,
         missing_markers=missing_markers, scratch=scratch,
     )  # fmt: skip
     if not batches.names:

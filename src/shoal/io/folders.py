@@ -50,10 +50,12 @@ def is_pattern(path: Path) -> bool:
 
 def root_of(path: Path) -> Path:
     """The folder below which a folder or a pattern finds files; that of a file."""
-    if path.is_dir() or not is_pattern(path):
-        return path if path.is_dir() else path.parent
+    if path.is_dir():
+        return path
+    if path.is_file() or not is_pattern(path):
+        return path.parent
     at = next(at for at, part in enumerate(path.parts) if is_pattern(Path(part)))
-    return Path(*path.parts[: min(at, len(path.parts) - 1)])
+    return Path(*path.parts[:at])
 
 
 def is_hidden(name: str) -> bool:

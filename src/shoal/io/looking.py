@@ -14,6 +14,7 @@ from shoal.errors import EmptyTableError, InputError, ParameterError
 from shoal.io.delimited import Layout
 from shoal.io.files import extension_of, not_parquet
 from shoal.io.folders import files_of
+from shoal.io.partitions import Partitions, partitions_of
 from shoal.io.text import Text
 
 _HEAD = 1 << 20  # bytes in which a header must end
@@ -26,14 +27,28 @@ class Looked:
     Attributes
     ----------
     names
-        Their columns.
+        Their columns, those of folders behind the others.
+    partitions
+        Columns that stand in the names of their folders.
     zones
         Columns of Parquet files that hold times of a zone, and which.
     """
 
     paths: Sequence[Path]
     names: Sequence[str]
+    partitions: Partitions
     zones: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def own(self) -> Sequence[str]:
+        """Columns that are in the files."""
+        return self.names[: len(self.names) - len(self.partitions.names)]
+
+    @property
+    def places(self) -> list[Path]:
+        """Where the files are, under the names that they were found by."""
+        root = self.partitions.root
+        return [root.resolve() / path.relative_to(root) for path in self.paths]
 
     @property
     def kind(self) -> str:
@@ -57,16 +72,19 @@ def look_at(
         As :func:`shoal.io.files.read_frame` takes them.
     """
     paths = files_of(path)
+    partitions, where = partitions_of(path, paths), f"'{paths[0].name}'"
     if extension_of(paths[0]) == ".parquet":
-        return _parquet(paths, columns)
+        own, zones = _parquet(paths, columns)
+        return Looked(paths=paths, names=partitions.behind(own, where), partitions=partitions, zones=zones)
     names = [_header(one, columns, separator, encoding) for one in paths]
     for one, mine in zip(paths, names, strict=True):
         if mine != names[0]:
             raise InputError(f"'{one.name}' has other columns than '{paths[0].name}': name files of one table.")
-    return Looked(paths=paths, names=names[0])
+    return Looked(paths=paths, names=partitions.behind(names[0], where), partitions=partitions)
 
 
-def _parquet(paths: Sequence[Path], columns: Sequence[str] | None) -> Looked:
+def _parquet(paths: Sequence[Path], columns: Sequence[str] | None) -> tuple[list[str], dict[str, str]]:
+    """Columns of Parquet files, and those that hold times of a zone, with it."""
     if columns is not None:
         raise ParameterError(f"'{paths[0].name}' is Parquet and names its columns itself: leave 'columns' out.")
     first: Mapping[str, pl.DataType] = {}
@@ -81,7 +99,7 @@ def _parquet(paths: Sequence[Path], columns: Sequence[str] | None) -> Looked:
     if not first:
         raise EmptyTableError(f"'{paths[0].name}' has no columns: there is nothing to read.")
     zones = {name: zone for name, kind in first.items() if (zone := getattr(kind, "time_zone", None)) is not None}
-    return Looked(paths=paths, names=list(first), zones=zones)
+    return list(first), zones
 
 
 def _header(path: Path, columns: Sequence[str] | None, separator: str | None, encoding: str) -> list[str]:

@@ -24,6 +24,7 @@ from shoal.io.files import extension_of
 from shoal.io.folders import ENDINGS, is_hidden
 from shoal.io.looking import Looked, look_at
 from shoal.io.normal import check_names
+from shoal.io.partitions import Partitions
 from shoal.io.recipes import Engine, Recipe, dump_recipe, load_recipe, parse_recipe
 from shoal.pipeline import Progress
 from shoal.pseudonyms.secrets import Secret
@@ -113,13 +114,15 @@ def spark_source(recipe: Recipe) -> Iterator[SparkSource]:
             if kind == ".parquet":
                 yield _source(spark.read.parquet(path), Path(path).stem, where, recipe)
             else:
-                yield _source(_text(spark, [path], kind, recipe, None), Path(path).stem, where, recipe, text=True)
+                yield _source(_text(spark, [path], kind, recipe), Path(path).stem, where, recipe, text=True)
             return
-        files, where = [one.resolve().as_uri() for one in looked.paths], f"'{looked.paths[0].name}'"
+        files = [_PATTERN.sub(r"\\\g<0>", _address(one)) for one in looked.places]
+        where = f"'{looked.paths[0].name}'"
         if looked.kind == ".parquet":
-            yield _source(spark.read.parquet(*files), looked.name, where, recipe, zones=looked.zones)
+            frame = _parquet(spark, files, looked.partitions)
+            yield _source(frame, looked.name, where, recipe, zones=looked.zones)
         else:
-            frame = _text(spark, files, looked.kind, recipe, looked.names)
+            frame = _text(spark, files, looked.kind, recipe, looked)
             yield _source(frame, looked.name, where, recipe, text=True)
 
 
@@ -135,7 +138,17 @@ def _looked(recipe: Recipe) -> Looked | None:
         recipe.resolve(source.path), columns=source.columns, separator=source.separator, encoding=source.encoding
     )
     _refuse_hidden([one.name for one in looked.paths])
+    if looked.partitions.wide:
+        raise InputError(
+            "Names of folders hold letters as '%C3%A4', which Spark reads as others: rename the folders, or use the "
+            "engine 'duckdb'."
+        )
     return looked
+
+
+def _address(path: Path) -> str:
+    """A path as Spark takes it, which is no address of the web: nothing in it stands for anything else."""
+    return f"file:///{path.as_posix().lstrip('/')}"
 
 
 def _refuse_hidden(names: Sequence[str]) -> None:
@@ -161,10 +174,30 @@ def _source(
     return SparkSource(rows=frame, name=name, arriving=arriving, odd=_ODD if text else None)
 
 
-def _text(spark: Any, files: list[str], kind: str, recipe: Recipe, names: Sequence[str] | None) -> Any:
+def _parquet(spark: Any, files: list[str], partitions: Partitions) -> Any:
+    """Parquet, with columns that folders name."""
+    rows = spark.read.parquet(*files)
+    if not partitions.names:
+        return rows
+    return _placed(spark.read, partitions).schema(_typed(rows.schema, partitions)).parquet(*files)
+
+
+def _placed(reader: Any, partitions: Partitions) -> Any:
+    return reader.option("basePath", _address(partitions.root.resolve())) if partitions.names else reader
+
+
+def _typed(schema: Any, partitions: Partitions) -> Any:
+    """Columns with those that folders name, as text: Spark would guess."""
+    for name in partitions.names:
+        schema = schema.add(name, "string")
+    return schema
+
+
+def _text(spark: Any, files: list[str], kind: str, recipe: Recipe, looked: Looked | None = None) -> Any:
     """Delimited text, every cell as it stands, beside rows of another length."""
-    source = recipe.source
-    named = source.columns or names  # as they stand there, since Spark gives columns of one name others
+    source, partitions = recipe.source, Partitions() if looked is None else looked.partitions
+    # As they stand there, since Spark gives columns of one name others.
+    named = source.columns or (None if looked is None else looked.own)
     separator = source.separator or ("\t" if kind == ".tsv" else ",")
     refuse_broken_lines(spark, files, separator if len(named or ()) > 1 else None)
     reader = spark.read.options(
@@ -174,11 +207,15 @@ def _text(spark: Any, files: list[str], kind: str, recipe: Recipe, names: Sequen
         mode="PERMISSIVE", columnNameOfCorruptRecord=_ODD,  # other modes quote the row that they refuse in logs
     )  # fmt: skip
     if source.columns is not None:
-        kinds = ", ".join(f"c{at} string" for at in range(len(source.columns)))
-        rows = reader.schema(f"{kinds}, {_ODD} string").csv(files)
+        from pyspark.sql.types import StructType
+
+        schema = StructType()
+        for at in range(len(source.columns)):
+            schema = schema.add(f"c{at}", "string")
     else:
-        rows = reader.schema(reader.csv(files).schema.add(_ODD, "string")).csv(files)
-    return rows if named is None else rows.toDF(*named, _ODD)
+        schema = reader.csv(files).schema
+    rows = _placed(reader, partitions).schema(_typed(schema.add(_ODD, "string"), partitions)).csv(files)
+    return rows if named is None else rows.toDF(*named, _ODD, *partitions.names)
 
 
 def _charset(encoding: str) -> str:
@@ -193,6 +230,7 @@ def _charset(encoding: str) -> str:
 
 _ODD = "shoal_row_of_another_length"
 _CHARSETS = {"utf-8": "UTF-8", "utf-8-sig": "UTF-8", "ascii": "US-ASCII", "iso8859-1": "ISO-8859-1"}
+_PATTERN = re.compile(r"[\\{}\[\]*?]")
 _ELSEWHERE = re.compile(r"[A-Za-z][\w+.-]+:/")  # such as hdfs://, s3a:// and dbfs:/
 
 
