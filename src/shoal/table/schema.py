@@ -193,8 +193,8 @@ class Schema:
                 self._claim(found, name, "identifier" if role == "identifiers" else role)
         for role in SINGLE_ROLES:
             name = getattr(self, role)
-            # Whose row it is may be released as a token, and still count people.
-            if name is not None and not (role == "subject" and found.get(name) == "pseudonym"):
+            # Whose row it is may be released as a token, and still count people; what tells rows apart may name people.
+            if name is not None and (role, found.get(name)) not in (("subject", "pseudonym"), ("key", "identifier")):
                 self._claim(found, name, role)
         return found
 

@@ -33,7 +33,8 @@ def variables(facts: Facts) -> Section:
     found, rows = facts.evidence.get("columns", {}), []
     released = {column["name"]: column for column in facts.manifest["columns"]}
     for role, (kind, technique) in _GONE.items():
-        rows += [(name, kind, technique, "–", "–") for name in facts.roles(role) if name not in released]
+        told = [*released, *(facts.roles("identifiers") if role == "key" else ())]  # a key may be one of these, too
+        rows += [(name, kind, technique, "–", "–") for name in facts.roles(role) if name not in told]
     critical = facts.review.get("critical", ())
     for name, column in released.items():
         mine = found.get(name, {})
