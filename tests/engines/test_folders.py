@@ -210,6 +210,19 @@ def test_partitions_give_the_files_of_the_same_table_in_memory(kind: str, tmp_pa
     assert found[1] == found[2] == found[0]
 
 
+def test_files_without_a_header_have_columns_of_folders_too(tmp_path: Path, spark: Any) -> None:
+    for year in ("2020", "2021"):
+        place = tmp_path / f"src/year={year}/[a] *.csv"
+        place.parent.mkdir(parents=True)
+        people(int(year) * 100).write_csv(place, include_header=False)
+    recipe = recipe_for(tmp_path, "src")
+    text = recipe.read_text().replace('["age"]', '["age", "year"]')
+    recipe.write_text(text.replace("[roles]", 'columns = ["line", "age"]\n[roles]'))
+    found = outcome(recipe, "duckdb")
+    assert found[:2] == (0, "")
+    assert outcome(recipe, "spark") == found
+
+
 def test_spark_refuses_letters_in_names_of_folders_that_it_reads_as_others(tmp_path: Path, spark: Any) -> None:
     put(tmp_path / "src/what=%C3%A4/a.csv", people())
     assert [frame["what"].unique().to_list() for frame in open_batches(tmp_path / "src").frames()] == [["ä"]]

@@ -76,9 +76,7 @@ def _is_seen(path: Path, found: Path) -> bool:
 def _spells(pattern: Sequence[str], name: str) -> bool:
     """Whether a part of a pattern matches a name, and says itself what that begins with."""
     begins = (part[: part.find("]") + 1] if part.startswith("[") else part[:1] for part in pattern)
-    return any(
-        name[0] in begin and fnmatchcase(name, part) for part, begin in zip(pattern, begins, strict=True)
-    )
+    return any(name[0] in begin and fnmatchcase(name, part) for part, begin in zip(pattern, begins, strict=True))
 
 
 def refuse_among(place: Path, source: Path, what: str, names: Iterable[str] = ()) -> None:

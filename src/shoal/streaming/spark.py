@@ -207,14 +207,9 @@ def _text(spark: Any, files: list[str], kind: str, recipe: Recipe, looked: Looke
         mode="PERMISSIVE", columnNameOfCorruptRecord=_ODD,  # other modes quote the row that they refuse in logs
     )  # fmt: skip
     if source.columns is not None:
-        from pyspark.sql.types import StructType
-
-        schema = StructType()
-        for at in range(len(source.columns)):
-            schema = schema.add(f"c{at}", "string")
-    else:
-        schema = reader.csv(files).schema
-    rows = _placed(reader, partitions).schema(_typed(schema.add(_ODD, "string"), partitions)).csv(files)
+        reader = reader.schema(", ".join(f"c{at} string" for at in range(len(source.columns))))
+    schema = _typed(reader.csv(files).schema.add(_ODD, "string"), partitions)
+    rows = _placed(reader, partitions).schema(schema).csv(files)
     return rows if named is None else rows.toDF(*named, _ODD, *partitions.names)
 
 
