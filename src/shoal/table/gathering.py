@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import EmptyTableError, InputError
+from shoal.table.known import Known
 from shoal.table.numbering import number_cells
 from shoal.table.schema import Schema
 
@@ -24,49 +25,48 @@ class Numbered:
     """The different values of one column, numbered as they first come; null is one of them."""
 
     def __init__(self) -> None:
-        self._known: pl.DataFrame | None = None
+        self._known: Known | None = None
+        # As long as what is to come may need, so that it is made anew a few times only.
         self._counts = np.zeros(0, dtype=np.int64)
 
     @classmethod
     def counted(cls, values: pl.Series, counts: np.ndarray) -> Numbered:
         """Values that somebody else found, none of them twice, and how often."""
         found = cls()
-        found._known = values.alias("value").to_frame().with_row_index("id").select("value", "id")
+        found._known = Known(values.dtype)
+        found._known.add(values)
         found._counts = counts.astype(np.int64)
         return found
 
     def see(self, values: pl.Series) -> np.ndarray:
         """uint32 number of every value."""
         numbers, different = _different(values)
-        rows = different.alias("value").to_frame()
         if self._known is None:
-            self._known = pl.DataFrame(schema={"value": different.dtype, "id": pl.UInt32})
-        fresh = rows.join(self._known, on="value", how="anti", nulls_equal=True, maintain_order="left")
-        if fresh.height:
-            fresh_ids = pl.Series("id", np.arange(self.card, self.card + fresh.height, dtype=np.uint32))
-            self._known = pl.concat([self._known, fresh.with_columns(fresh_ids)])
-        ids = rows.join(self._known, on="value", how="left", nulls_equal=True, maintain_order="left")["id"].to_numpy()
-        counts = np.zeros(self.card, dtype=np.int64)
-        counts[ids] = np.bincount(numbers, minlength=ids.size)
-        counts[: self._counts.size] += self._counts
-        self._counts = counts
-        return ids[numbers]
+            self._known = Known(different.dtype)
+        ids = self._known.find(different)
+        fresh = np.flatnonzero(ids < 0)
+        ids[fresh] = self.card + np.arange(fresh.size)
+        self._known.add(different.gather(fresh))
+        if self.card > self._counts.size:
+            self._counts = np.concatenate([self._counts, np.zeros(2 * self.card - self._counts.size, dtype=np.int64)])
+        self._counts[ids] += np.bincount(numbers, minlength=ids.size)
+        return ids.astype(np.uint32)[numbers]
 
     @property
     def card(self) -> int:
         """How many there are."""
-        return 0 if self._known is None else self._known.height
+        return 0 if self._known is None else self._known.count
 
     @property
     def values(self) -> pl.Series:
         """The values, in the order of their numbers."""
         assert self._known is not None
-        return self._known["value"]
+        return self._known.values
 
     @property
     def counts(self) -> np.ndarray:
         """int64, how often each was seen."""
-        return self._counts
+        return self._counts[: self.card]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -14,6 +14,7 @@ import polars as pl
 from shoal.verify.coded import Coded, Held
 from shoal.verify.keys import add_counts, count_rows, in_order
 from shoal.verify.packed import Packed
+from shoal.verify.seen import Seen
 from shoal.verify.values import canonical, encode, group_rows
 
 # Rows that are looked at in one go, of a table that is in memory.
@@ -43,37 +44,31 @@ class Numbering:
     """Distinct rows of all frames seen, by exact equality; null equals null."""
 
     def __init__(self) -> None:
-        self._rows: pl.DataFrame | None = None
+        self._seen = Seen()
 
     @property
     def count(self) -> int:
         """How many there are."""
-        return 0 if self._rows is None else self._rows.height
+        return self._seen.count
 
     @property
     def rows(self) -> pl.DataFrame:
         """The distinct rows, in the order of their numbers."""
-        return pl.DataFrame() if self._rows is None else self._rows
+        return self._seen.rows
 
     def see(self, frame: pl.DataFrame) -> Numbered:
         """Number the rows of a frame that has the columns of those before."""
         place, first = group_rows(frame)
         distinct = frame[first]
-        if self._rows is None:
-            self._rows = distinct
-            return Numbered(np.arange(len(first)), place, distinct)
         number = self.find(distinct)
         new = np.flatnonzero(number < 0)
         number[new] = self.count + np.arange(len(new))
-        self._rows = pl.concat([self._rows, distinct[new]])
+        self._seen.add(distinct if len(new) == distinct.height else distinct[new])
         return Numbered(number, place, distinct)
 
     def find(self, frame: pl.DataFrame) -> np.ndarray:
         """The number of each row, -1 for one that was never seen."""
-        known = self.rows.with_row_index("\x00")
-        names = frame.columns
-        found = frame.join(known, on=names, how="left", nulls_equal=True, maintain_order="left")["\x00"]
-        return found.cast(pl.Int64).fill_null(-1).to_numpy().copy()
+        return self._seen.find(frame)
 
 
 class Dictionary:

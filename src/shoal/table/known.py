@@ -1,0 +1,81 @@
+"""Different values that come bit by bit, found again by their hashes and compared.
+
+They are kept in runs, each longer than twice the next, so that a look takes hardly longer the more values are known,
+and every value is put in order a few times in all.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from shoal.table.numbering import hashes
+
+
+class _Run(NamedTuple):
+    """Values that came one after another; their hashes ascend, each with the number of its value."""
+
+    values: pl.Series
+    keys: np.ndarray
+    numbers: np.ndarray
+
+
+class Known:
+    """Different values, numbered as they came; null is one of them."""
+
+    def __init__(self, kind: pl.DataType) -> None:
+        self.count = 0
+        self._none = pl.Series("value", [], dtype=kind)
+        self._runs: list[_Run] = []
+        self._hashed = True
+
+    @property
+    def values(self) -> pl.Series:
+        """All of them, by their numbers."""
+        return pl.concat([self._none, *(run.values for run in self._runs)])
+
+    def add(self, values: pl.Series) -> None:
+        """Take in values that differ from each other and from those before."""
+        if not values.len():
+            return
+        numbers = np.arange(self.count, self.count + values.len(), dtype=np.uint32)
+        self._runs.append(_sorted(values.alias("value"), hashes(values), numbers))
+        self.count += values.len()
+        while len(self._runs) > 1 and 2 * self._runs[-1].keys.size > self._runs[-2].keys.size:
+            last, before = self._runs.pop(), self._runs.pop()
+            keys, numbers = (np.concatenate([before[at], last[at]]) for at in (1, 2))
+            self._runs.append(_sorted(pl.concat([before.values, last.values], rechunk=True), keys, numbers))
+
+    def find(self, wanted: pl.Series) -> np.ndarray:
+        """int64 number of each value, -1 for one that is none of them."""
+        found = self._looked_up(wanted) if self._hashed else None
+        if found is not None:
+            return found
+        self._hashed = False  # two values of one hash
+        known = self.values.to_frame().with_row_index("number")
+        rows = wanted.alias("value").to_frame()
+        joined = rows.join(known, on="value", how="left", nulls_equal=True, maintain_order="left")["number"]
+        return joined.cast(pl.Int64).fill_null(-1).to_numpy().copy()
+
+    def _looked_up(self, wanted: pl.Series) -> np.ndarray | None:
+        """The same by hashes; None where two different values have one."""
+        found = np.full(wanted.len(), -1, dtype=np.int64)
+        keys = hashes(wanted)
+        order = np.argsort(keys)
+        keys, start = keys[order], 0
+        for run in self._runs:
+            at = np.minimum(np.searchsorted(run.keys, keys), run.keys.size - 1)
+            hits = np.flatnonzero(run.keys[at] == keys)
+            numbers, mine = run.numbers[at[hits]].astype(np.int64), order[hits]
+            if not run.values.gather(numbers - start).eq_missing(wanted.gather(mine)).all():
+                return None
+            found[mine] = numbers
+            start += run.keys.size
+        return found
+
+
+def _sorted(values: pl.Series, keys: np.ndarray, numbers: np.ndarray) -> _Run:
+    order = np.argsort(keys, kind="stable")
+    return _Run(values, keys[order], numbers[order])

@@ -1,0 +1,87 @@
+"""Values that come bit by bit: numbered as they come, however they are divided, and never all put in order again."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from shoal.table import known
+from shoal.table.gathering import Numbered
+from shoal.verify.seen import Seen, _Run
+from shoal.verify.tally import Numbering
+
+COLUMNS = {
+    "texts": pl.Series(["b", None, "a", "b", "", "ä", "a", None, "c"] * 20 + [f"{at}" for at in range(300)]),
+    "floats": pl.Series([0.0, -0.0, float("nan"), None, 1.5, float("nan"), 0.0, 2.0] * 20),
+    "dates": pl.Series([3, 1, None, 3, 2, 5, 1] * 30).cast(pl.Date),
+    "flags": pl.Series([True, None, False, True] * 30),
+}
+
+
+def first_places(column: pl.Series) -> list[int]:
+    """The number of every value, found one by one."""
+    seen: list[object] = []
+    found = []
+    for value in column:
+        mine = "nan" if isinstance(value, float) and np.isnan(value) else value
+        if mine not in seen:
+            seen.append(mine)
+        found.append(seen.index(mine))
+    return found
+
+
+@pytest.mark.parametrize("same_hash", [False, True])
+@pytest.mark.parametrize("size", [1, 7, 50, 1000])
+@pytest.mark.parametrize("name", COLUMNS)
+def test_values_are_numbered_as_they_come(
+    name: str, size: int, same_hash: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if same_hash:
+        monkeypatch.setattr(known, "hashes", lambda cells: np.zeros(cells.len(), dtype=np.uint64))
+        monkeypatch.setattr(pl.DataFrame, "hash_rows", lambda frame: pl.Series(np.zeros(frame.height, dtype=np.uint64)))
+    column, numbered, numbering = COLUMNS[name], Numbered(), Numbering()
+    parts = [column[start : start + size] for start in range(0, column.len(), size)]
+    expected = first_places(column)
+    assert np.concatenate([numbered.see(part) for part in parts]).tolist() == expected
+    assert numbered.counts.tolist() == np.bincount(expected).tolist()
+    assert first_places(numbered.values) == list(range(numbered.card))
+    assert np.concatenate([numbering.see(part.to_frame("x")).codes for part in parts]).tolist() == expected
+    assert numbering.rows["x"].equals(numbered.values, null_equal=True)
+    assert numbering.find(column.to_frame("x")).tolist() == expected
+
+
+def test_the_work_of_a_batch_does_not_grow_with_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = {"values": 0, "rows": 0}
+    ordered, followed = known._sorted, _Run.followed
+
+    def counted(values: pl.Series, keys: np.ndarray, numbers: np.ndarray) -> known._Run:
+        done["values"] += keys.size
+        return ordered(values, keys, numbers)
+
+    def merged(run: _Run, more: _Run) -> _Run:
+        done["rows"] += run.keys.size + more.keys.size
+        return followed(run, more)
+
+    monkeypatch.setattr(known, "_sorted", counted)
+    monkeypatch.setattr(_Run, "followed", merged)
+    numbered, numbering = Numbered(), Numbering()
+    batches, size = 256, 10
+    for batch in range(batches):
+        values = pl.Series(range(batch * size, (batch + 1) * size))
+        numbered.see(values)
+        numbering.see(values.to_frame("x"))
+    assert numbered.card == numbering.count == batches * size
+    assert max(done.values()) <= 10 * batches * size  # at every batch all would be 128 times as many as there are
+
+
+def test_rows_of_other_types_are_no_others() -> None:
+    """Where hashes would differ of equal rows, a join says so, or finds them."""
+    rows = Seen()
+    rows.add(pl.DataFrame({"x": ["a", "b"]}, schema={"x": pl.Enum(["a", "b", "c"])}))
+    assert rows.find(pl.DataFrame({"x": ["b", "c"]}, schema={"x": pl.Enum(["a", "b", "c"])})).tolist() == [1, -1]
+    numbers = Seen()
+    numbers.add(pl.DataFrame({"x": [1, 2]}))
+    with pytest.raises(pl.exceptions.SchemaError):
+        numbers.find(pl.DataFrame({"x": ["1"]}))
+    assert Seen().find(pl.DataFrame({"x": [1]})).tolist() == [-1]
