@@ -19,7 +19,7 @@ from shoal.risk.classes import Classes
 from shoal.risk.contributions import contributions
 from shoal.risk.reidentify import journalist_figures, risk_curve
 from shoal.table.classmap import Cells, Grouped, RowIds
-from shoal.table.rows import ArrayRows, Frequency, Rows
+from shoal.table.rows import ArrayRows, Frequency, PeopledRows, Rows
 
 # Where each bar of a plot of class sizes begins.
 BINS = (1, 2, 3, 4, 5, 6, 8, 11, 16, 21, 51, 101, 501, 1001)
@@ -135,14 +135,21 @@ def _against(
         if there is None or (there < sizes).any():
             return {}
         return journalist_figures(Classes(sizes=sizes, population=there, everybody=population.people), threshold)
-    if not isinstance(rows, ArrayRows):
+    if not isinstance(rows, PeopledRows):
         return {}
-    weights = rows.table.series(rows.domain.schema.weight or "").cast(pl.Float64, strict=False).fill_null(np.nan)
-    ids = rows.ids(classes)
-    total = np.bincount(ids[ids >= 0], weights=weights.to_numpy()[ids >= 0], minlength=sizes.size)
+    total = _weights(rows, classes, sizes.size)
     if not np.isfinite(total).all() or (total < sizes).any():
         return {}
     return journalist_figures(Classes(sizes=sizes, shares=sizes / total), threshold)
+
+
+def _weights(rows: PeopledRows, classes: Grouped, groups: int) -> np.ndarray:
+    """Sum of the survey weights of every class where rows are people, not a number where one of them is none."""
+    name, total = rows.domain.schema.weight or "", np.zeros(groups)
+    for batch in rows.listed(classes, [name]):
+        weights = batch.cells[name].cast(pl.Float64, strict=False).fill_null(np.nan)
+        np.add.at(total, batch.classes, weights.to_numpy())  # row by row, so that batches make no difference
+    return total
 
 
 def _people_of_classes(released: Released) -> np.ndarray | None:

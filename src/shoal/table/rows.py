@@ -103,6 +103,7 @@ class Listed:
     subjects: np.ndarray | None
 
 
+@runtime_checkable
 class PeopledRows(Rows, Protocol):
     """Rows of which more is asked than sizes and histograms: who stands alone, who has what, and which rows."""
 
