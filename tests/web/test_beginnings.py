@@ -7,12 +7,13 @@ import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import polars as pl
 import pytest
 
 from shoal.errors import InputError
-from shoal.web.views import beginnings, looks, trees
+from shoal.web.views import beginnings, counting, looks
 from shoal.web.views.place import Place
 from shoal.web.views.remembering import remembered
 
@@ -43,11 +44,63 @@ def test_pages_read_the_beginning_of_a_large_file(tmp_path: Path, name: str) -> 
     found = looks.look(place)
     assert 0 < found.rows < ROWS
     assert not found.whole
-    counts = trees.class_counts(place, {})
+    counts = counting.class_counts(place, {})
     assert counts.rows == found.rows
     assert place.recipe.source.path == name
     for one in (tmp_path / beginnings.FOLDER).rglob("*"):
         assert one.stat().st_mode & 0o077 == 0
+
+
+def test_a_small_archive_that_holds_much_is_read_from_its_beginning(tmp_path: Path) -> None:
+    """Of a kilobyte that unpacks to megabytes, pages unpack no more than they look at."""
+    (tmp_path / "people.csv.gz").write_bytes(gzip.compress(b"age,town\n" + b"40,Ulm\n" * 400_000))
+    assert (tmp_path / "people.csv.gz").stat().st_size < beginnings.LOOKED_AT // 8
+    place = Place(tmp_path, RECIPE.format("people.csv.gz"))
+    assert not place.whole
+    assert looks.look(place).rows == 1000
+    assert counting.class_counts(place, {}).rows == 1000
+    copy = tmp_path / str(place.seen.path)
+    assert (copy.name, copy.read_bytes()) == ("people.csv", b"age,town\n" + b"40,Ulm\n" * 1000)
+    few = tmp_path / "few.csv.gz"
+    few.write_bytes(gzip.compress(b"age,town\n" + b"40,Ulm\n" * 1000))
+    place = Place(tmp_path, RECIPE.format("few.csv.gz"))
+    assert (place.whole, looks.look(place).rows) == (True, 1000)
+
+
+@pytest.mark.parametrize("line", [b"1\n", b"1,2,3,4,5,6,7,8,9\n"])
+def test_rows_have_an_end_however_short_they_are(line: bytes) -> None:
+    bounds = beginnings.Bounds(bytes=1 << 30, rows=1000, cells=60_000)
+    assert beginnings.within(line * 20_000, bounds) == len(line) * 1001  # a header, and as many rows
+    assert [beginnings.within(line * lines, bounds) for lines in (0, 1001)] == [0, len(line) * 1001]
+
+
+def test_cells_have_an_end_however_empty_they_are() -> None:
+    bounds, line = beginnings.Bounds(bytes=1 << 30, rows=1000, cells=60_000), b"," * 99 + b"\n"
+    assert 600 <= beginnings.within(line * 20_000, bounds) // len(line) < 700  # they are counted by the block
+    assert beginnings.within(line * 600, bounds) == len(line) * 600
+
+
+def test_a_page_that_waits_for_its_source_keeps_no_other_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "people.csv").write_text("age,town\n1,a\n")
+    (tmp_path / "slow.csv").write_text("age,town\n1,a\n")
+    begun, end = Event(), Event()
+
+    def waits(folder: Path, path: Path) -> None:
+        if path.name == "slow.csv":
+            begun.set()
+            assert end.wait(60)
+
+    monkeypatch.setattr("shoal.web.views.place.beginning", waits)
+    with ThreadPoolExecutor(2) as pool:
+        slow = pool.submit(lambda: Place(tmp_path, RECIPE.format("slow.csv")).whole)
+        assert begun.wait(10)
+        try:
+            assert pool.submit(lambda: Place(tmp_path, RECIPE.format("people.csv")).whole).result(10)
+        finally:
+            end.set()
+        assert slow.result()
 
 
 def test_a_small_file_is_read_whole_and_a_newer_one_replaces_the_copy(tmp_path: Path) -> None:
@@ -109,28 +162,29 @@ def test_a_damaged_archive_is_told(tmp_path: Path) -> None:
     packed = gzip.compress(frame().write_csv().encode(), 0)
     (tmp_path / "people.csv.gz").write_bytes(packed[:40_000])
     found, why = looks.try_look(Place(tmp_path, RECIPE.format("people.csv.gz")))
-    assert (found, why) == (None, "'people.csv.gz' is damaged and cannot be unpacked: upload it again.")
+    assert (found, why) == (None, "'people.csv.gz' is not a whole gzip file: check how it was made.")
 
 
 def test_a_page_that_asks_meanwhile_sees_a_whole_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second page comes while the first one writes: both get the same file, and neither a part of it."""
     frame().write_csv(tmp_path / "people.csv")
-    place, inner = Place(tmp_path, RECIPE.format("people.csv")), beginnings._copy
-    seen: list[Path | None] = []
+    place, inner = tmp_path / beginnings.FOLDER / "stamp" / "people.csv", beginnings.write_whole
+    bounds = beginnings.Bounds(bytes=64 << 10, rows=1000, cells=10_000)
+    seen: list[bytes] = []
 
-    def slow(path: Path, target: Path, packed: bool) -> None:
-        target.write_bytes(b"age,town\n1,")
+    def slow(target: Path, content: bytes) -> None:
+        target.write_bytes(content[:20])
         if not seen:
-            seen.append(None)
-            seen[0] = beginnings.beginning(tmp_path, path)
-        inner(path, target, packed)
+            seen.append(b"")
+            assert beginnings.make_beginning(tmp_path / "people.csv", place, bounds)
+            seen[0] = place.read_bytes()
+        inner(target, content)
 
-    monkeypatch.setattr(beginnings, "_copy", slow)
-    assert not place.whole
-    assert looks.look(place).rows > 0
-    assert seen[0] is not None
-    assert seen[0].read_bytes().count(b"\n") > 1
-    assert [one.name for one in (tmp_path / beginnings.FOLDER).iterdir()] == [seen[0].parent.name]
+    monkeypatch.setattr(beginnings, "write_whole", slow)
+    assert beginnings.make_beginning(tmp_path / "people.csv", place, bounds)
+    assert seen == [place.read_bytes()]
+    assert seen[0].count(b"\n") == 1001
+    assert [one.name for one in place.parent.parent.iterdir()] == ["stamp"]
 
 
 def test_a_workbook_that_unpacks_to_too_much_is_for_jobs(tmp_path: Path) -> None:
@@ -141,7 +195,7 @@ def test_a_workbook_that_unpacks_to_too_much_is_for_jobs(tmp_path: Path) -> None
         None, "'people.xlsx' is too large for a page, not for jobs: upload it as CSV or Parquet to see it."
     )  # fmt: skip
     with pytest.raises(InputError, match="too large for a page"):
-        trees.class_counts(place, {})
+        counting.class_counts(place, {})
 
 
 def test_parquet_that_holds_more_than_its_size_tells_is_read_from_its_beginning(

@@ -11,9 +11,9 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from shoal.web.views.counting import class_counts
 from shoal.web.views.place import Place
 from shoal.web.views.results import risk_view
-from shoal.web.views.trees import class_counts
 from shoal.web.views.work import assessed
 from tests.web.conftest import sign_in
 from tests.web.test_workbench import TABS, Bench, runnable

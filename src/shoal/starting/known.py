@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Step = Callable[[str], None]
 # What goes with a value is looked at in so many groups of an ordered column, and not at all in columns of more values.
 _BINS, _MOST_BESIDE = 8, 200
+_MOST_CELLS = 20_000_000  # of values by what goes with them
 _SEPARATORS = ";,\t|"
 
 
@@ -180,11 +181,17 @@ def _known(rows: Rows, name: str, role: str | None, beside: Sequence[str]) -> Kn
     often = dict(zip(texts, column.frequencies.tolist(), strict=True))
     known = column.texts.filter(column.texts != MISSING)
     ordered = [*in_order(column.type, known), *([MISSING] if often.get(MISSING) else [])]
-    company = {other: _crossed(rows, column, rows.domain.columns[other], ordered) for other in beside if other != name}
+    others = [rows.domain.columns[other] for other in beside if other != name]
+    company = [other for other in others if _groups(other) <= min(_MOST_BESIDE, _MOST_CELLS // max(len(ordered), 1))]
     return Known(
         name=name, type=column.type, role=role, counts={text: int(often[text]) for text in ordered},
-        beside={other: table for other, table in company.items() if table.shape[1] <= _MOST_BESIDE},
+        beside={other.name: _crossed(rows, column, other, ordered) for other in company},
     )  # fmt: skip
+
+
+def _groups(other: Column) -> int:
+    """In how many groups of a column it is looked what goes with a value."""
+    return _BINS if other.type in ("numeric", "date") else int(other.card)
 
 
 def _crossed(rows: Rows, column: Column, other: Column, ordered: Sequence[str]) -> np.ndarray:

@@ -116,12 +116,14 @@ def sentinels_of(numbers: pl.DataFrame) -> list[float]:
     numbers
         Different numbers, ``value``, and how many ``rows`` have each.
     """
-    found = []
-    for sentinel in _SENTINELS:
-        mine, others = numbers.filter(pl.col("value") == sentinel), numbers.filter(~pl.col("value").is_in(_SENTINELS))
-        if mine.is_empty() or others.height < 3 or mine["rows"][0] < _FEWEST:
-            continue
-        low, high = float(others["value"].min()), float(others["value"].max())  # type: ignore[arg-type]
-        if (sentinel < 0 <= low) or (sentinel > 0 and sentinel >= _BEYOND * high > 0):
-            found.append(sentinel)
-    return found
+    is_one = pl.col("value").is_in(_SENTINELS)
+    mine, others = numbers.filter(is_one), numbers.filter(~is_one)
+    if mine.is_empty() or others.height < 3:
+        return []
+    often = dict(zip(mine["value"].to_list(), mine["rows"].to_list(), strict=True))
+    low, high = float(others["value"].min()), float(others["value"].max())  # type: ignore[arg-type]
+    return [
+        sentinel for sentinel in _SENTINELS
+        if often.get(sentinel, 0) >= _FEWEST
+        and ((sentinel < 0 <= low) or (sentinel > 0 and sentinel >= _BEYOND * high > 0))
+    ]  # fmt: skip

@@ -57,6 +57,8 @@ def sniff(path: Path, *, encoding: str | None = None, separator: str | None = No
     data = _head(path)
     found, guessed = (encoding, False) if encoding is not None else _encoding(path, data)
     try:
+        with suppress(UnicodeError):  # of half a character
+            b"a".decode(found)  # refuses what is none of text, such as bz2, of which a kilobyte unpacks to gigabytes
         text = codecs.getincrementaldecoder(found)().decode(data)
     except (LookupError, ValueError):  # no such encoding, no name of one, or other bytes
         raise InputError(f"'{path.name}' is not {found} text: give its --encoding, such as latin-1.") from None

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -23,6 +22,7 @@ from shoal.web.accounts.forms import check_origin, check_token, new_token, spend
 from shoal.web.accounts.sessions import SignedIn, cookie_name, lock_users, refuse_ended, signed_in
 from shoal.web.errors import API, Refused, missing
 from shoal.web.keys import ServerKeyring
+from shoal.web.once import once
 from shoal.web.permissions import ACTIONS, Principal, allow
 from shoal.web.projects.workspace import Workspace
 from shoal.web.settings import Settings
@@ -111,7 +111,7 @@ class Here:
                 db.expunge_all()  # what is locked later is read after that
             yield db
 
-    @cached_property
+    @once
     def workspace(self) -> Workspace:
         """The project that the address names, with the newest version of its recipe."""
         project = self._named.project

@@ -27,7 +27,7 @@ def main() -> None:
     leave_no_core()
     asked = json.loads(sys.stdin.readline())
     Thread(target=_end_with_the_worker, daemon=True).start()
-    _limit(asked["memory"])
+    limit_memory(asked["memory"])
     os.nice(NICE)
     os.umask(0o077)
 
@@ -69,7 +69,7 @@ def _too_small(asked: dict[str, Any]) -> str:
     )
 
 
-def _limit(memory: int) -> None:
+def limit_memory(memory: int) -> None:
     """Let the process have no more memory than this."""
     with suppress(ImportError):  # Windows
         import resource

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated, Any
 
 from fastapi import Form
@@ -18,6 +17,7 @@ from shoal.errors import ShoalError
 from shoal.web.context import Here
 from shoal.web.errors import Refused
 from shoal.web.jobs import queue
+from shoal.web.once import once
 from shoal.web.pages.meanwhile import Lost, Make, lost_change
 from shoal.web.projects.making import keep_made
 from shoal.web.store.work import Job, Project, RecipeVersion
@@ -58,7 +58,7 @@ class Bench:
     def project(self) -> Project:
         return self.here.workspace.project
 
-    @cached_property
+    @once
     def place(self) -> Place:
         """The project's folder and the newest version of its recipe."""
         space = self.here.workspace
@@ -73,8 +73,9 @@ class Bench:
     def page(self, template: str, tab: str, problem: Problem | None = None, **values: Any) -> Response:
         """A page of the project; with a problem, as the answer to a form that was not taken."""
         saved = self.here.request.query_params.get("saved", "")
-        # Every page but that of the recipe needs one.
-        part = tab != "recipe" and not self.place.whole and tab in _LOOKING
+        # Every page but that of the recipe needs one, and few of them look at what it reads.
+        place = None if tab == "recipe" else self.place
+        part = place is not None and tab in _LOOKING and not place.whole
         return self.here.page(
             template, problem.status if problem else 200, project=self.project, tab=tab, tabs=TABS, problem=problem,
             number=self.here.workspace.version, part=part, saved=saved if saved.isdigit() else "", **values,

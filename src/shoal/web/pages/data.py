@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
@@ -12,12 +12,10 @@ from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from shoal.errors import RecipeError
-from shoal.starting.columns import Facts
 from shoal.web.context import Here, Needs, needs
 from shoal.web.pages.bench import Base, Bench, Problem
-from shoal.web.views.data import data_view, proposed_roles
-from shoal.web.views.editing import ROLES, TYPES, with_roles, with_types
-from shoal.web.views.looks import try_look
+from shoal.web.views.data import changed_roles, data_view, proposed_roles
+from shoal.web.views.editing import ROLES, TYPES, with_types
 from shoal.web.views.place import Place
 
 _FIELDS = 4 * 20_000  # four of each column
@@ -48,12 +46,6 @@ def show_data(here: Read) -> Response:
     return _page(here, None)
 
 
-def _facts(place: Place) -> Mapping[str, Facts]:
-    """What the values of columns suggest; nothing where the source cannot be looked at."""
-    seen, _ = try_look(place)
-    return {} if seen is None else seen.facts
-
-
 def _said(form: FormData, field: str) -> str | None:
     """What a field says, None where the page had no such field."""
     return str(form[field]).strip() if field in form else None
@@ -78,7 +70,7 @@ def change_columns(here: Edit, base: Base) -> Response:
             for at, name in enumerate(names)
             if chosen[name] in ("quasi", "sensitive", "neutral", "weight")
         }
-        text = with_roles(place.text, {name: role for name, role in chosen.items() if role}, _facts(place))
+        text = changed_roles(place, {name: role for name, role in chosen.items() if role})
         text = with_types(text, kinds)
         if text == place.text:
             raise RecipeError("Nothing was changed: choose another role or type first.")
@@ -92,6 +84,6 @@ def accept_proposals(here: Edit, base: Base) -> Response:
     """All roles as they were proposed."""
 
     def make(place: Place) -> tuple[str, str]:
-        return with_roles(place.text, proposed_roles(place), _facts(place)), "roles as proposed"
+        return changed_roles(place, proposed_roles(place)), "roles as proposed"
 
     return Bench(here).change("data", base, make, _page)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -15,6 +13,7 @@ from shoal.errors import HierarchyError, ShoalError
 from shoal.web.context import Here, needs
 from shoal.web.pages.bench import Base, Bench, Problem, texts, uploaded
 from shoal.web.views import trees
+from shoal.web.views.counting import class_counts
 from shoal.web.views.drawing import columns
 from shoal.web.views.editing import with_hierarchy
 from shoal.web.views.place import Place
@@ -43,7 +42,7 @@ def _counts(here: Here) -> dict[str, Any]:
     names = asked.getlist("column")
     levels = {name: _level(asked, at) for at, name in enumerate(names)}
     try:
-        found = trees.class_counts(Bench(here).place, levels)
+        found = class_counts(Bench(here).place, levels)
     except ShoalError as error:
         return {"counts": None, "drawn": None, "why": str(error)}
     total = max(found.rows, 1)
@@ -114,10 +113,7 @@ def _uploaded(place: Place, column: str, form: FormData) -> tuple[str, bytes]:
     data = file.file.read(_LARGEST + 1)
     if len(data) > _LARGEST:
         raise HierarchyError(f"The file is larger than {_LARGEST >> 20} MiB: a hierarchy has one line a value.")
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "hierarchy.csv"
-        path.write_bytes(data)
-        return trees.uploaded(place, column, path)
+    return trees.uploaded(place, column, data)
 
 
 def _address(column: str) -> str:

@@ -20,9 +20,12 @@ from starlette.requests import ClientDisconnect, Request
 
 from shoal.errors import InputError
 from shoal.io.files import extension_of, is_typed
+from shoal.io.swap import write_whole
+from shoal.io.unpacking import first_unpacked
 from shoal.starting.sniffing import sniff
 from shoal.web.errors import Refused, invalid
 from shoal.web.middleware import TooLarge
+from shoal.web.views.beginnings import whole_lines
 
 INCOMING = "incoming"  # where files are that have no place yet
 _HALF = ".incoming-"
@@ -235,15 +238,18 @@ def check_file(incoming: Incoming, kind: str) -> None:
 
 
 def _sniffed(incoming: Incoming) -> None:
-    """Read the head as text, under the name that it will have."""
-    place = incoming.path.with_name(f".{secrets.token_hex(8)}-{incoming.name}")
-    os.link(incoming.path, place)
+    """Read the head as text, under the name that it will have; what is behind it is read by jobs."""
+    packed = incoming.name.lower().endswith(".gz")
+    place = incoming.path.with_name(f".{secrets.token_hex(8)}-{incoming.name[:-3] if packed else incoming.name}")
     try:
+        head = first_unpacked(incoming.path, _BLOCK)[0] if packed else _head(incoming)
+        write_whole(place, whole_lines(head))
         layout = sniff(place)
     except InputError as error:
-        raise InputError(str(error).replace(place.name, incoming.name)) from None
+        told = str(error).replace(place.name, incoming.name).replace(incoming.path.name, incoming.name)
+        raise InputError(told) from None
     finally:
-        place.unlink()
+        place.unlink(missing_ok=True)
     if layout.width < 1:
         raise InputError(f"'{incoming.name}' has no columns: check the file.")
 

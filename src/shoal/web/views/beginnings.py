@@ -3,31 +3,46 @@
 from __future__ import annotations
 
 import codecs
-import gzip
+import io
 import os
 import shutil
 import time
 import zipfile
-import zlib
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import AnyStr
 
+import numpy as np
 import polars as pl
 
 from shoal.errors import InputError
 from shoal.io.files import is_typed
 from shoal.io.swap import write_whole
+from shoal.io.unpacking import first_unpacked
+from shoal.starting.sniffing import SEPARATORS
+from shoal.web.views.apart import apart
+from shoal.web.views.remembering import remembered
 
 LOOKED_AT = 32 << 20
 _ROWS = 200_000
-_CELLS = 20_000_000  # of Parquet, of which a kilobyte holds any number
+_CELLS = 4_000_000  # of which a megabyte of text holds a million, and a kilobyte of Parquet any number
 _UNPACKED = 4  # times as much as is looked at of a text
 FOLDER = ".beginnings"
 _WIDE = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _UNUSED = 3600.0  # seconds after which a copy goes
 _LONGEST = 1000  # lines of one quoted cell
+_COUNTED = 1 << 16  # bytes of text whose marks are counted at a time
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """How much of a source a page looks at: bytes as they are unpacked, rows, and cells."""
+
+    bytes: int
+    rows: int
+    cells: int
 
 
 def beginning(folder: Path, path: Path) -> Path | None:
@@ -36,80 +51,125 @@ def beginning(folder: Path, path: Path) -> Path | None:
     Workbooks and files of statistics programs have no beginning that could be read alone.
     """
     known = path.stat()
-    packed = path.suffix.lower() == ".gz"
     if path.is_dir() or (is_typed(path) and path.suffix.lower() != ".parquet"):
         return None
-    if known.st_size <= (LOOKED_AT // 8 if packed else LOOKED_AT) and not _is_long(path):
-        return None
     stamp = f"{known.st_mtime_ns}-{known.st_size}-{known.st_ino}"
-    place = folder / FOLDER / stamp / (path.stem if packed else path.name)
+    place = folder / FOLDER / stamp / (path.stem if _is_packed(path) else path.name)
     with suppress(FileNotFoundError):
         os.utime(place.parent)  # it is in use, before somebody else finds it old
     if not place.exists():
-        _make(path, place, packed)
+        asked = (str(folder), str(path), str(place), Bounds(bytes=LOOKED_AT, rows=_ROWS, cells=_CELLS))
+        if not _is_cut(*asked):
+            return None
+        if not place.exists():  # somebody found it old meanwhile
+            _is_cut.forget(*asked)
+            _is_cut(*asked)
     _forget(folder / FOLDER)
     return place
 
 
-def _is_long(path: Path) -> bool:
-    """Whether Parquet holds more than its size tells; what cannot be read is told by who reads it."""
-    if path.suffix.lower() != ".parquet":
-        return False
-    try:
-        lazy = pl.scan_parquet(path, glob=False, hive_partitioning=False)
-        rows, width = lazy.select(pl.len()).collect().item(), len(lazy.collect_schema())
-    except (pl.exceptions.PolarsError, OSError):
-        return False
-    return bool(rows * width > _CELLS)
+def _is_packed(path: Path) -> bool:
+    return path.suffix.lower() == ".gz"
 
 
-def refuse_large(path: Path) -> None:
-    """Refuse what has no beginning that could be read alone, and is too large for a page."""
+@remembered(256)
+def _is_cut(folder: str, path: str, place: str, bounds: Bounds) -> bool:
+    return apart(make_beginning, Path(path), Path(place), bounds)
+
+
+def refuse_large(folder: Path, path: Path) -> None:
+    """Refuse what has no beginning that could be read alone, and says that it is too large for a page."""
     if path.is_dir() or not is_typed(path) or path.suffix.lower() == ".parquet":
         return
-    size = path.stat().st_size
-    with suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as content:
-        size = sum(one.file_size for one in content.infolist())
-    if size > _UNPACKED * LOOKED_AT:
+    known = path.stat()
+    size, most = known.st_size, _UNPACKED * LOOKED_AT
+    if size <= most:
+        size = _claimed(str(folder), str(path), known.st_mtime_ns, size)
+    if size > most:
         raise InputError(f"'{path.name}' is too large for a page, not for jobs: upload it as CSV or Parquet to see it.")
 
 
-def _make(path: Path, place: Path, packed: bool) -> None:
-    """Write a copy aside, and put it into its place whole: pages that ask at the same moment never see a part of it."""
+@remembered(256)
+def _claimed(folder: str, path: str, changed: int, size: int) -> int:
+    return apart(claimed_size, Path(path))
+
+
+def claimed_size(path: Path) -> int:
+    """How many bytes a workbook says that it unpacks to, which need not be true; else how many it has."""
+    with suppress(zipfile.BadZipFile, OSError), zipfile.ZipFile(path) as content:
+        return sum(one.file_size for one in content.infolist())
+    return path.stat().st_size
+
+
+def make_beginning(path: Path, place: Path, bounds: Bounds) -> bool:
+    """Whether a file is larger than its bounds, after putting a copy of its beginning into its place.
+
+    It is written aside, and comes into its place whole: pages that ask at the same moment never see a part of it.
+    """
+    part = _first_rows(path, bounds) if path.suffix.lower() == ".parquet" else _first_lines(path, bounds)
+    if part is None:
+        return False
     root = place.parent.parent
     root.mkdir(mode=0o700, exist_ok=True)
     aside = Path(mkdtemp(prefix=f"{place.parent.name}.", dir=root))
     try:
-        _copy(path, aside / place.name, packed)
+        write_whole(aside / place.name, part)
         aside.rename(place.parent)
     except OSError:
         if not place.exists():  # else another page was quicker
             raise
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+    return True
 
 
 def _forget(root: Path) -> None:
-    """Remove copies that no page has asked for in a while, and what a server that was killed left of others."""
+    """Remove copies that no page has asked for in a while, and what a process that was killed left of others."""
     for one in root.iterdir():
         with suppress(FileNotFoundError):  # another page removes it
             if time.time() - one.stat().st_mtime > _UNUSED:
                 shutil.rmtree(one, ignore_errors=True)
 
 
-def _copy(path: Path, place: Path, packed: bool) -> None:
-    if path.suffix.lower() == ".parquet":
-        lazy = pl.scan_parquet(path, glob=False, hive_partitioning=False)
-        rows = max(1, min(_ROWS, _CELLS // max(len(lazy.collect_schema()), 1)))
-        lazy.head(rows).collect().write_parquet(place)
-        place.chmod(0o600)
-        return
+def _first_lines(path: Path, bounds: Bounds) -> bytes | None:
+    """The beginning of a text; None where all of it is within its bounds."""
+    if _is_packed(path):
+        data, whole = first_unpacked(path, bounds.bytes)
+    else:
+        with path.open("rb") as file:
+            data = file.read(bounds.bytes)
+            whole = not file.read(1)
+    end = within(data, bounds)
+    return None if whole and end == len(data) else whole_lines(data[:end])
+
+
+def _first_rows(path: Path, bounds: Bounds) -> bytes | None:
+    """The same of Parquet, whose size tells little; what cannot be read is told by who reads it."""
+    made = io.BytesIO()
     try:
-        with gzip.open(path) if packed else path.open("rb") as file:
-            data = file.read(LOOKED_AT)
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise InputError(f"'{path.name}' is damaged and cannot be unpacked: upload it again.") from None
-    write_whole(place, whole_lines(data))
+        lazy = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+        rows, width = lazy.select(pl.len()).collect().item(), len(lazy.collect_schema())
+        most = max(1, min(bounds.rows, bounds.cells // max(width, 1)))
+        if rows <= most and path.stat().st_size <= bounds.bytes:
+            return None
+        lazy.head(most).collect().write_parquet(made)
+    except pl.exceptions.PolarsError:
+        return None
+    return made.getvalue()
+
+
+def within(data: bytes, bounds: Bounds) -> int:
+    """Where a text has as many rows, or about as many cells, as a page looks at; its end where it has fewer."""
+    marks, rows = np.zeros(256, np.int64), 0
+    for at in range(0, len(data), _COUNTED):
+        part = np.frombuffer(data, np.uint8, min(_COUNTED, len(data) - at), at)
+        marks += np.bincount(part, minlength=256)
+        if marks[ord("\n")] > bounds.rows:
+            return at + int(np.flatnonzero(part == ord("\n"))[bounds.rows - rows]) + 1
+        rows = int(marks[ord("\n")])
+        if rows + max(int(marks[ord(mark)]) for mark in SEPARATORS) > bounds.cells:
+            return at + part.size
+    return len(data)
 
 
 def whole_lines(data: bytes) -> bytes:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from shoal.web.views.editing import roles_of
-from shoal.web.views.looks import Look, try_look
+from shoal.errors import ShoalError
+from shoal.web.views.apart import apart
+from shoal.web.views.editing import roles_of, with_roles
+from shoal.web.views.looks import COLUMNS, Look, draft_of, try_look
 from shoal.web.views.place import Place
+from shoal.web.views.remembering import turn
 
 _SHORT = {"numeric": "number", "date": "date", "ordinal": "ordered", "categorical": "category"}
 
@@ -44,7 +48,7 @@ def data_view(place: Place) -> DataView:
     """What is known of a project's source, and what its recipe says of it."""
     look, problem = try_look(place)
     roles = roles_of(place.text)
-    names = look.names if look is not None else tuple(roles)
+    names = look.names if look is not None else tuple(roles)[:COLUMNS]
     columns = tuple(_column(place, look, name, roles.get(name, "")) for name in names)
     differing = sum(one.proposed not in ("", one.role) for one in columns)
     return DataView(
@@ -75,3 +79,23 @@ def proposed_roles(place: Place) -> dict[str, str]:
     if look is None:
         return {}
     return {name: one.role for name, one in look.proposals.items() if roles.get(name) != one.role}
+
+
+def changed_roles(place: Place, wanted: Mapping[str, str]) -> str:
+    """The recipe with other roles for some columns, and with what their values suggest, where they can be read."""
+    known = roles_of(place.text)
+    same = all(known.get(name) == role for name, role in wanted.items())
+    if same or try_look(place)[0] is None:
+        return with_roles(place.text, wanted, {})
+    given = (place.stamp[0], place.seen.model_dump_json(exclude_unset=True), place.text, dict(wanted))
+    with turn(str(place.folder)):
+        return apart(roles_changed, *given)
+
+
+def roles_changed(path: str, said: str, text: str, wanted: Mapping[str, str]) -> str:
+    """The same of a file that was looked at already."""
+    try:
+        facts = draft_of(path, said).facts
+    except (ShoalError, OSError):
+        facts = {}
+    return with_roles(text, wanted, facts)

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
 
-from shoal.errors import ShoalError
+from shoal.errors import InputError, ShoalError
 from shoal.io.files import is_typed
 from shoal.io.recipes import Source
 from shoal.starting.columns import Facts
 from shoal.starting.drafting import Draft, drafted
 from shoal.starting.proposing import Proposal
 from shoal.starting.reading import Given, read_raw
+from shoal.web.views.apart import apart
 from shoal.web.views.place import Place
 from shoal.web.views.remembering import remembered
 
-_ROWS = 30
+COLUMNS = 20_000  # as many as the form of a page takes
+_ROWS, _CHARACTERS = 30, 400
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -27,6 +29,8 @@ class Look:
 
     Attributes
     ----------
+    facts
+        What is known of its columns, without their values.
     head
         Its first rows as texts, for the custodian's eyes.
     whole
@@ -49,23 +53,29 @@ class Look:
 
 def look(place: Place) -> Look:
     """Look at a project's source, or remember what was seen."""
-    seen = place.head
-    return _looked(*seen.stamp, seen.recipe.source.model_dump_json(exclude_unset=True), place.whole)
+    return _looked(str(place.folder), place.stamp, place.seen.model_dump_json(exclude_unset=True), place.whole)
 
 
-@remembered(4)
-def _looked(path: str, changed: int, size: int, said: str, whole: bool) -> Look:
-    return _made(drafted_from(path, Source.model_validate_json(said)), whole)
+@remembered(16)
+def _looked(folder: str, stamp: tuple[str, int, int], said: str, whole: bool) -> Look:
+    return apart(look_at, stamp[0], said, whole)
 
 
-def drafted_from(path: str, source: Source | None = None) -> Draft:
-    """A draft of a recipe for a file, read as a recipe says where there is one."""
-    return drafted(read_raw(path, given := _given(source, Path(path))), given)
+def look_at(path: str, said: str, whole: bool) -> Look:
+    """Look at a file, read as a recipe says."""
+    return _made(draft_of(path, said), whole)
 
 
-def _given(source: Source | None, path: Path) -> Given:
-    if source is None:
-        return Given()
+def draft_of(path: str, said: str) -> Draft:
+    """A draft of a recipe for a file, read as one says."""
+    given = _given(Source.model_validate_json(said), Path(path))
+    raw = read_raw(path, given)
+    if raw.frame.width > COLUMNS:
+        raise InputError(f"'{Path(path).name}' has more than the {COLUMNS:,} columns that pages show: jobs take them.")
+    return drafted(raw, given)
+
+
+def _given(source: Source, path: Path) -> Given:
     said = source.model_fields_set  # what was left open is looked for
     return Given(
         columns=source.columns, sheet=source.sheet, markers=source.missing_markers, thousands=source.thousands,
@@ -77,8 +87,9 @@ def _given(source: Source | None, path: Path) -> Given:
 def _made(draft: Draft, whole: bool) -> Look:
     raw = draft.raw
     layout = raw.layout
+    facts = {name: replace(one, values=pl.DataFrame()) for name, one in draft.facts.items()}
     return Look(
-        rows=raw.frame.height, names=tuple(raw.frame.columns), facts=draft.facts, proposals=draft.proposals,
+        rows=raw.frame.height, names=tuple(raw.frame.columns), facts=facts, proposals=draft.proposals,
         notes=tuple(draft.notes), asked=tuple(f"{one.what}. {one.asked}" for one in draft.questions),
         head=_texts(raw.frame.head(_ROWS)), whole=whole, unique=draft.unique, smallest=draft.smallest,
         people=draft.people, written="" if layout is None else f"separator {layout.separator!r}, {layout.encoding}",
@@ -86,7 +97,12 @@ def _made(draft: Draft, whole: bool) -> Look:
 
 
 def _texts(frame: pl.DataFrame) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple("" if cell is None else str(cell) for cell in row) for row in frame.iter_rows())
+    return tuple(tuple("" if cell is None else shortened(str(cell)) for cell in row) for row in frame.iter_rows())
+
+
+def shortened(text: str) -> str:
+    """As much of a text as a cell of a page shows."""
+    return text if len(text) <= _CHARACTERS else f"{text[: _CHARACTERS - 1]}…"
 
 
 def try_look(place: Place) -> tuple[Look | None, str]:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from glob import has_magic
 from pathlib import Path
 
-from shoal.errors import InputError
-from shoal.io.recipes import Recipe, parse_recipe, update_recipe
+from shoal.errors import InputError, ShoalError
+from shoal.io.recipes import Recipe, Source, parse_recipe
+from shoal.web.once import once
+from shoal.web.projects.confined import paths_of
 from shoal.web.views.beginnings import beginning, refuse_large
 
 FILES = "hierarchies"
+_SMALL = 8 << 20  # bytes of a hierarchy, of research values and the like: as many as a form takes
+_WRITTEN = ("engine.", "registry.", "output.")  # entries that no page reads
+_READ = ("source", "roles", "columns")
 
 
 @dataclass(frozen=True)
@@ -21,48 +27,88 @@ class Place:
     folder: Path
     text: str
 
-    @cached_property
+    @once
     def recipe(self) -> Recipe:
         """The recipe, whose paths start from the folder."""
         return parse_recipe(self.text, self.folder)
 
-    @cached_property
-    def head(self) -> Place:
-        """The same over the beginning of the source, where that is too large for a page to read whole."""
+    @once
+    def seen(self) -> Source:
+        """What pages read: the source, or its beginning where it is large; a large population is left out."""
         source = self.recipe.source
-        path = None if source.path is None else self.recipe.resolve(source.path)
-        part = None if path is None or not path.exists() else beginning(self.folder, path)
-        if part is None:
-            return self
-        named = {"path": part.relative_to(self.folder).as_posix(), "name": source.title}
-        return Place(self.folder, update_recipe(self.text, {"source": named}))
+        part = None if source.path is None else self._beginning(source.path)
+        changed: dict[str, str | None] = {}
+        if part is not None:
+            changed |= {"path": part.relative_to(self.folder).as_posix(), "name": source.title}
+        if source.population is not None and not self._is_small(source.population):
+            changed["population"] = None  # it decides nothing that a page shows
+        return source.model_copy(update=changed)
+
+    def _beginning(self, named: str) -> Path | None:
+        path = self.recipe.resolve(named)
+        return beginning(self.folder, path) if path.exists() else None
+
+    def _is_small(self, named: str) -> bool:
+        try:
+            refuse_large(self.folder, self.recipe.resolve(named))
+        except InputError:
+            return False
+        except OSError:  # which who reads it tells
+            return True
+        return self._beginning(named) is None
 
     @property
     def whole(self) -> bool:
-        """Whether pages look at all of the source."""
-        return self.head is self
+        """Whether pages look at all of the source, as far as they can."""
+        try:
+            return self.seen.path == self.recipe.source.path
+        except ShoalError:  # which the page tells
+            return True
 
     @property
     def stamp(self) -> tuple[str, int, int]:
         """What tells that the file is the same as before."""
-        if self.recipe.source.path is None:
+        if self.seen.path is None:
             raise InputError("The source is in a database, which pages do not look into: jobs do.")
-        path = self.recipe.resolve(self.recipe.source.path)
+        path = self.recipe.resolve(self.seen.path)
+        if path.is_dir() or (has_magic(self.seen.path) and not path.exists()):
+            raise InputError("The source is a folder of files, which pages do not look into: jobs do.")
         try:
             known = path.stat()
         except OSError:
             raise InputError("The data of this project are not there: upload them again.") from None
-        refuse_large(path)
+        refuse_large(self.folder, path)
         return str(path), known.st_mtime_ns, known.st_size
 
     @property
     def files(self) -> tuple[int, ...]:
-        """What tells that hierarchies and research values that the recipe names are the same as before."""
-        recipe = self.recipe
-        named = [one if isinstance(one, str) else one.get("path") for one in recipe.hierarchies.values()]
-        named += [] if recipe.research is None else [recipe.research.values]
-        paths = [recipe.resolve(one) for one in named if one]
-        return tuple(one.stat().st_mtime_ns if one.exists() else 0 for one in paths)  # which the reader then misses
+        """What tells that other files that the recipe names are the same as before, of which none may be large."""
+        return tuple(self._file(where, named) for where, named in paths_of(self.recipe) if where != "source.path")
+
+    def _file(self, where: str, named: str) -> int:
+        path = self.recipe.resolve(named)
+        if where.startswith(_WRITTEN) or not path.exists():
+            return 0  # which the reader then misses
+        known = path.stat()
+        if known.st_size > _SMALL and where != "source.population":
+            raise InputError(
+                f"The file '{path.name}' in '{where}' is larger than the {_SMALL >> 20} MiB that pages read, though "
+                "jobs read more: shorten it to see it here."
+            )
+        return known.st_mtime_ns
+
+    def carried(self, *parts: str) -> bytes:
+        """What of the recipe decides what is read, for another process: source, roles, columns, and these parts."""
+        told = {name: getattr(self.recipe, name) for name in (*_READ, *parts)}
+        return pickle.dumps((told | {"source": self.seen}, self.folder))
+
+
+def carried_recipe(told: bytes) -> Recipe:
+    """The recipe of which somebody carried parts over."""
+    parts, folder = pickle.loads(told)
+    recipe = Recipe.model_validate(parts)
+    recipe._base = folder
+    return recipe
 
 
 def file_name(column: str) -> str:

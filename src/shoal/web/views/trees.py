@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
 
 import numpy as np
 import tomlkit
@@ -18,14 +20,20 @@ from shoal.hierarchy.faults import coverage, find_faults
 from shoal.hierarchy.files import write_csv
 from shoal.hierarchy.hierarchy import MISSING, Hierarchy
 from shoal.hierarchy.suggest import suggest
+from shoal.io.recipes import Recipe
 from shoal.starting.known import Known, file_rows, recipe_columns, recipe_tree
+from shoal.web.views.apart import apart
+from shoal.web.views.beginnings import FOLDER
 from shoal.web.views.editing import with_hierarchy
-from shoal.web.views.place import FILES, Place, file_name
-from shoal.web.views.remembering import remembered
+from shoal.web.views.place import FILES, Place, carried_recipe, file_name
+from shoal.web.views.remembering import remembered, turn
 
+_T = TypeVar("_T")
 # Children of a node that a page lists; the file has all of them.
 LISTED = 60
+MOST_VALUES = 10_000  # of a column that something is proposed for: it takes seconds
 _BESIDE = 4
+_MOST_LINES = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +74,7 @@ class Proposed:
 
 @dataclass(frozen=True, kw_only=True)
 class TreeView:
-    """Everything about the hierarchy of one column."""
+    """Everything about the hierarchy of one column; nothing is proposed for one of too ``many`` values."""
 
     column: str
     role: str
@@ -81,6 +89,7 @@ class TreeView:
     unused: int
     proposals: tuple[Proposed, ...]
     problem: str = ""
+    many: bool = False
 
 
 def _spec_text(entry: Any) -> str:
@@ -97,44 +106,31 @@ def _spec_text(entry: Any) -> str:
 
 def columns_of(place: Place) -> list[str]:
     """Columns that could have a hierarchy."""
-    roles = place.recipe.roles
-    return [*roles.quasi, *roles.sensitive]
+    return _columns(place.recipe)
 
 
-def known(place: Place, column: str, beside: Sequence[str] = ()) -> Known:
-    """A column of the project, with how often each value occurs."""
+def _columns(recipe: Recipe) -> list[str]:
+    return [*recipe.roles.quasi, *recipe.roles.sensitive]
+
+
+def _refuse_other(place: Place, column: str) -> None:
     if column not in columns_of(place):
         raise HierarchyError(f"There is no column '{column}' that could have a hierarchy: choose one of the list.")
-    place = place.head
-    found = _known(place.stamp, _settings(place), str(place.folder), (column,) if beside else (), tuple(beside))
-    return found[column]
 
 
-def _settings(place: Place) -> str:
-    """What of a recipe decides which values a column has."""
-    recipe = place.recipe
-    kept = {
-        "source": recipe.source.model_dump(exclude_none=True), "roles": recipe.roles.model_dump(exclude_none=True),
-        "columns": {name: one.model_dump(exclude_none=True, exclude_defaults=True, by_alias=True)
-                    for name, one in recipe.columns.items()},
-    }  # fmt: skip
-    return tomlkit.dumps(kept)
+def _beside(place: Place, column: str) -> tuple[str, ...]:
+    """Columns that could tell how values of one belong together."""
+    return tuple(name for name in place.recipe.roles.quasi if name != column)[:_BESIDE]
 
 
-@remembered(12)
-def _known(
-    stamp: tuple[str, int, int], settings: str, folder: str, names: tuple[str, ...], beside: tuple[str, ...]
-) -> dict[str, Known]:
-    """Columns by name, all that could have a hierarchy where none is named: the source is read once for them."""
-    place = Place(Path(folder), settings)
-    return {one.name: one for one in recipe_columns(place.recipe, names or columns_of(place), beside)}
+def _known(recipe: Recipe, column: str, beside: Sequence[str] = ()) -> Known:
+    """A column of the project, with how often each value occurs."""
+    return recipe_columns(recipe, [column], beside)[0]
 
 
-def tree_of(place: Place, column: str) -> Hierarchy | None:
+def _tree_of(recipe: Recipe, mine: Known) -> Hierarchy | None:
     """The hierarchy that the recipe gives a column; None where it has two levels, as it is and everything."""
-    if column not in place.recipe.hierarchies:
-        return None
-    return recipe_tree(place.recipe, known(place, column))
+    return recipe_tree(recipe, mine) if mine.name in recipe.hierarchies else None
 
 
 def two_levels(mine: Known) -> Hierarchy:
@@ -144,21 +140,41 @@ def two_levels(mine: Known) -> Hierarchy:
 
 def hierarchy_lines(place: Place) -> list[Line]:
     """Every column that could have a hierarchy, and what it has."""
-    found = []
-    for name in columns_of(place):
-        role = "quasi" if name in place.recipe.roles.quasi else "sensitive"
-        entry = place.recipe.hierarchies.get(name)
-        line: dict[str, Any] = {"column": name, "role": role, "how": "" if entry is None else _spec_text(entry)}
+    try:
+        return _lines(str(place.folder), place.stamp, place.carried("hierarchies"), place.files)
+    except ShoalError as error:
+        return [_line(place.recipe, name, problem=str(error)) for name in columns_of(place)[:_MOST_LINES]]
+
+
+@remembered(16)
+def _lines(folder: str, stamp: tuple[str, int, int], told: bytes, files: tuple[int, ...]) -> list[Line]:
+    return apart(list_lines, told)
+
+
+def list_lines(told: bytes) -> list[Line]:
+    """What the columns of a recipe have, its source read once for all of them."""
+    recipe, found = carried_recipe(told), []
+    for mine in recipe_columns(recipe, _columns(recipe)[:_MOST_LINES]):
         try:
-            mine = known(place, name)
-            tree = tree_of(place, name)
+            tree = _tree_of(recipe, mine)
             labels = () if tree is None else tuple(map(len, tree.labels))
+            about = {"values": len(mine.counts), "levels": len(labels) or 2, "labels": labels}
             problem = "" if tree is None else _lacking(tree, mine)
-            line |= {"type": mine.type, "values": len(mine.counts), "levels": len(labels) or 2, "labels": labels}
-            found.append(Line(**line, problem=problem))
+            found.append(_line(recipe, mine.name, type=mine.type, problem=problem, **about))
         except ShoalError as error:
-            found.append(Line(**{"type": "", "values": 0, "levels": 0, "labels": (), **line}, problem=str(error)))
+            found.append(_line(recipe, mine.name, problem=str(error)))
     return found
+
+
+def _line(recipe: Recipe, name: str, **known: Any) -> Line:
+    entry = recipe.hierarchies.get(name)
+    nothing = {"type": "", "values": 0, "levels": 0, "labels": ()}
+    how = "" if entry is None else _spec_text(entry)
+    return Line(**{**nothing, "column": name, "role": _role(recipe, name), "how": how, **known})
+
+
+def _role(recipe: Recipe, name: str) -> str:
+    return "quasi" if name in recipe.roles.quasi else "sensitive"
 
 
 def _lacking(tree: Hierarchy, mine: Known) -> str:
@@ -170,22 +186,36 @@ def _lacking(tree: Hierarchy, mine: Known) -> str:
 
 def tree_view(place: Place, column: str) -> TreeView:
     """Everything about the hierarchy of one column."""
-    role = "quasi" if column in place.recipe.roles.quasi else "sensitive"
-    others = [name for name in place.recipe.roles.quasi if name != column][:_BESIDE]
-    mine = known(place, column, others)
-    entry, problem = place.recipe.hierarchies.get(column), ""
+    _refuse_other(place, column)
+    told = place.carried("hierarchies")
+    return _viewed(str(place.folder), place.stamp, told, place.files, column, _beside(place, column))
+
+
+@remembered(16)
+def _viewed(
+    folder: str, stamp: tuple[str, int, int], told: bytes, files: tuple[int, ...], column: str, beside: tuple[str, ...]
+) -> TreeView:
+    return apart(view_tree, told, column, beside)
+
+
+def view_tree(told: bytes, column: str, beside: Sequence[str]) -> TreeView:
+    """The same of a recipe that was carried over."""
+    recipe = carried_recipe(told)
+    mine = _known(recipe, column, beside)
+    entry, problem = recipe.hierarchies.get(column), ""
     try:
-        tree = tree_of(place, column)
+        tree = _tree_of(recipe, mine)
     except ShoalError as error:
         tree, problem = None, str(error)
     shown = tree or two_levels(mine)
     met = coverage(shown, mine.counts)
     return TreeView(
-        column=column, role=role, type=mine.type, how="" if entry is None else _spec_text(entry),
+        column=column, role=_role(recipe, column), type=mine.type, how="" if entry is None else _spec_text(entry),
         records=mine.records, root=None if problem else _drawn(shown, leaf_weights(shown, mine.counts)),
         costs=tuple(level_costs(shown, mine.counts)) if tree is not None else (),
         labels=tuple(level[:LISTED * 5] for level in shown.labels), uncovered=tuple(met.uncovered.items())[:20],
         records_uncovered=met.records_uncovered, unused=met.unused, proposals=tuple(_proposed(mine)), problem=problem,
+        many=len(mine.counts) > MOST_VALUES,
     )  # fmt: skip
 
 
@@ -212,6 +242,8 @@ def _drawn(tree: Hierarchy, weights: np.ndarray) -> Node:
 
 
 def _proposed(mine: Known) -> list[Proposed]:
+    if len(mine.counts) > MOST_VALUES:
+        return []
     found = suggest(mine.name, mine.counts, type=mine.type, beside=mine.beside)
     return [
         Proposed(
@@ -224,25 +256,46 @@ def _proposed(mine: Known) -> list[Proposed]:
 
 def with_proposal(place: Place, column: str, how: str) -> tuple[str, bytes | None]:
     """The recipe with the proposal of a kind, and the file that it needs where it is no rule."""
-    others = [name for name in place.recipe.roles.quasi if name != column][:_BESIDE]
-    mine = known(place, column, others)
+    spec, data, type = _asked(place, propose, column, _beside(place, column), how)
+    return with_hierarchy(place.text, column, spec if data is None else stored_name(column, data), type), data
+
+
+def propose(
+    told: bytes, folder: Path, column: str, beside: Sequence[str], how: str
+) -> tuple[dict[str, Any], bytes | None, str | None]:
+    """What the proposal of a kind is: its rule, the bytes of its file where it is none, and the type that it needs."""
+    mine = _known(carried_recipe(told), column, beside)
     found = suggest(column, mine.counts, type=mine.type, beside=mine.beside, how=how)
     if not found:
         raise HierarchyError(f"There is no such proposal for '{column}' any more: look at the page again.")
-    type = None if found[0].type in (None, mine.type) else found[0].type
-    if found[0].by_rule:
-        return with_hierarchy(place.text, column, dict(found[0].spec), type), None
-    data = as_csv(found[0].hierarchy)
-    return with_hierarchy(place.text, column, stored_name(column, data), type), data
+    first = found[0]
+    type = None if first.type in (None, mine.type) else first.type
+    return (dict(first.spec), None, type) if first.by_rule else ({}, as_csv(first.hierarchy, folder), type)
+
+
+def _asked(place: Place, make: Callable[..., _T], column: str, *given: Any) -> _T:
+    """What a form asks of the values of a column."""
+    _refuse_other(place, column)
+    _ = place.stamp, place.files  # what is lacking or too large is told before
+    told = place.carried("hierarchies")
+    with turn(str(place.folder)):
+        return apart(make, told, place.folder, column, *given)
 
 
 def edited(place: Place, column: str, edits: Sequence[str]) -> tuple[str, bytes]:
     """The recipe with a column's hierarchy changed by sentences, and the file that it is then."""
-    tree = tree_of(place, column) or two_levels(known(place, column))
+    data = _asked(place, edit, column, tuple(edits))
+    return with_hierarchy(place.text, column, stored_name(column, data)), data
+
+
+def edit(told: bytes, folder: Path, column: str, edits: Sequence[str]) -> bytes:
+    """A column's hierarchy, changed."""
+    recipe = carried_recipe(told)
+    mine = _known(recipe, column)
+    tree = _tree_of(recipe, mine) or two_levels(mine)
     for one in edits:
         tree = apply_edit(tree, one)
-    data = as_csv(tree)
-    return with_hierarchy(place.text, column, stored_name(column, data)), data
+    return as_csv(tree, folder)
 
 
 def moved(label: str, under: str) -> str:
@@ -254,10 +307,18 @@ def _quoted(label: str) -> str:
     return '"' + label.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def uploaded(place: Place, column: str, path: Path) -> tuple[str, bytes]:
+def uploaded(place: Place, column: str, content: bytes) -> tuple[str, bytes]:
     """The recipe with a hierarchy that was uploaded, after saying everything that is wrong with it."""
-    mine = known(place, column)
-    rows = file_rows(path, column, None)
+    data = _asked(place, take, column, content)
+    return with_hierarchy(place.text, column, stored_name(column, data)), data
+
+
+def take(told: bytes, folder: Path, column: str, content: bytes) -> bytes:
+    """A hierarchy as it was sent, held against the values of its column."""
+    mine = _known(carried_recipe(told), column)
+    with _aside(folder) as path:
+        path.write_bytes(content)
+        rows = file_rows(path, column, None)
     faults = find_faults(column, rows)
     if faults:
         raise HierarchyError(" ".join(one.message for one in faults))
@@ -265,102 +326,24 @@ def uploaded(place: Place, column: str, path: Path) -> tuple[str, bytes]:
     lacking = _lacking(tree, mine)
     if lacking:
         raise HierarchyError(f"The hierarchy of '{column}' does not cover the data: {lacking} Add lines for them.")
-    data = as_csv(tree)
-    return with_hierarchy(place.text, column, stored_name(column, data)), data
+    return as_csv(tree, folder)
 
 
-def as_csv(tree: Hierarchy) -> bytes:
+def as_csv(tree: Hierarchy, folder: Path) -> bytes:
     """A hierarchy as the bytes of its file."""
-    from tempfile import TemporaryDirectory
+    with _aside(folder) as path:
+        write_csv(tree, path)
+        return path.read_bytes()
 
-    with TemporaryDirectory() as folder:
-        write_csv(tree, Path(folder) / "tree.csv")
-        return (Path(folder) / "tree.csv").read_bytes()
+
+@contextmanager
+def _aside(folder: Path) -> Iterator[Path]:
+    """A file for a moment, in the project's folder: it has values of people, and who writes it may be killed."""
+    (folder / FOLDER).mkdir(mode=0o700, exist_ok=True)
+    with TemporaryDirectory(dir=folder / FOLDER) as made:
+        yield Path(made) / "hierarchy.csv"
 
 
 def stored_name(column: str, data: bytes) -> str:
     """Where a hierarchy is kept: a name for its content, so that earlier recipes still find theirs."""
     return f"{FILES}/{file_name(column)}-{hashlib.sha256(data).hexdigest()[:10]}.csv"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Counted:
-    """Classes of a table whose quasi-identifiers were published on some levels.
-
-    ``people`` tells that they are counted and not rows, once in each class that they have rows in.
-    """
-
-    columns: tuple[tuple[str, int, int], ...]  # name, level, highest level
-    people: bool
-    rows: int
-    classes: int
-    smallest: int
-    alone: int
-    below: int
-    k: int
-    sizes: tuple[tuple[str, int], ...]
-
-
-def class_counts(place: Place, levels: dict[str, int], k: int | None = None) -> Counted:
-    """How many rows, or people where there is a subject, look the same on some levels, level 0 by default."""
-    wanted = k or max([one["k"] for one in place.recipe.models if isinstance(one.get("k"), int)], default=5)
-    names, trees, codes, rows, held = _cells(place)
-    placed = []
-    parts = []
-    for at, name in enumerate(names):
-        tree = trees[at]
-        top = 1 if tree is None else tree.height
-        level = min(max(levels.get(name, 0), 0), top)
-        placed.append((name, level, top))
-        if level < top:
-            parts.append(codes[:, at] if tree is None or level == 0 else tree.ancestors[level][codes[:, at]])
-    if parts:
-        of = np.unique(np.stack(parts, axis=1), axis=0, return_inverse=True)[1].ravel()
-    else:
-        of = np.zeros(rows.size, dtype=np.int64)
-    sizes = np.bincount(of, rows).astype(np.int64) if held is None else _people(of, *held)
-    return Counted(
-        columns=tuple(placed), people=held is not None, rows=int(sizes.sum()), classes=int(sizes.size),
-        smallest=int(sizes.min()) if sizes.size else 0, alone=int((sizes == 1).sum()),
-        below=int(sizes[sizes < wanted].sum()), k=wanted, sizes=_bins(sizes),
-    )  # fmt: skip
-
-
-def _people(of: np.ndarray, cells: np.ndarray, persons: np.ndarray) -> np.ndarray:
-    """People of each class, whatever number of rows they have in it."""
-    pairs = np.unique(np.stack([of[cells], persons], axis=1), axis=0)
-    return np.bincount(pairs[:, 0]).astype(np.int64)
-
-
-_BINS = (1, 2, 3, 5, 10, 20, 50, 100)
-
-
-def _bins(sizes: np.ndarray) -> tuple[tuple[str, int], ...]:
-    """Rows in classes of a size."""
-    found = []
-    for low, high in zip(_BINS, [*_BINS[1:], None], strict=True):
-        mine = sizes[(sizes >= low) & (True if high is None else sizes < high)]
-        name = f"{low} or more" if high is None else str(low) if high == low + 1 else f"{low} to {high - 1}"
-        found.append((name, int(mine.sum())))
-    return tuple(found)
-
-
-def _cells(place: Place) -> Any:
-    """Quasi-identifiers with their trees, the different combinations of them, the rows of each, and who has which."""
-    place = place.head
-    bare = tomlkit.dumps({**tomlkit.parse(_settings(place)).unwrap(), "hierarchies": place.recipe.hierarchies})
-    return _counted_cells(place.stamp, bare, str(place.folder), place.files)
-
-
-@remembered(4)
-def _counted_cells(stamp: tuple[str, int, int], text: str, folder: str, files: tuple[int, ...]) -> Any:
-    from shoal.running import open_rows
-
-    with open_rows(Place(Path(folder), text).recipe) as rows:
-        frequency = rows.frequency([])
-        columns = rows.domain.quasi
-        held = rows.held(None)[::2] if rows.domain.by_people else None
-        return (
-            [one.name for one in columns], [one.hierarchy for one in columns], np.asarray(frequency.codes).T,
-            np.asarray(frequency.rows), held,
-        )  # fmt: skip

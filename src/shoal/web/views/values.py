@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import tomlkit
@@ -17,11 +16,16 @@ from shoal.io.roles import settled
 from shoal.measures.constraints import Constraint
 from shoal.measures.wanted import table_warnings
 from shoal.running import open_rows
+from shoal.web.views.apart import apart
 from shoal.web.views.blocks import with_section
-from shoal.web.views.place import Place
+from shoal.web.views.looks import shortened
+from shoal.web.views.place import Place, carried_recipe
 from shoal.web.views.remembering import remembered
 
 _EXAMPLES = 3
+# What decides the worth of levels, beside what decides the rows.
+_PARTS = ("seed", "profile", "sample", "hierarchies", "weights", "workload", "research", "policies", "models",
+          "algorithm")  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,13 +56,17 @@ class ValuesView:
 
 def values_view(place: Place) -> ValuesView:
     """What the recipe's levels are worth."""
-    seen = place.head
-    return _valued(seen.stamp, seen.text, str(seen.folder), seen.files)
+    return _valued(str(place.folder), place.stamp, place.carried(*_PARTS), place.files)
 
 
-@remembered(4)
-def _valued(stamp: tuple[str, int, int], text: str, folder: str, files: tuple[int, ...]) -> ValuesView:
-    recipe = settled(Place(Path(folder), text).recipe)
+@remembered(16)
+def _valued(folder: str, stamp: tuple[str, int, int], told: bytes, files: tuple[int, ...]) -> ValuesView:
+    return apart(value_levels, told)
+
+
+def value_levels(told: bytes) -> ValuesView:
+    """The same of a recipe that was carried over."""
+    recipe = settled(carried_recipe(told))
     algorithm = make("algorithm", recipe.algorithm)
     with open_rows(recipe) as rows:
         domain = researched(rows.domain, rows.joined, algorithm.research)
@@ -68,14 +76,15 @@ def _valued(stamp: tuple[str, int, int], text: str, folder: str, files: tuple[in
         fewest = min((count for count in one.counts if count), default=0)
         more = ", …" if len(one.labels) > _EXAMPLES else ""
         columns.setdefault(one.column, []).append(LevelView(
-            level=one.level, labels=len(one.labels), examples=", ".join(one.labels[:_EXAMPLES]) + more, fewest=fewest,
-            value=one.value, by_hand=one.by_hand, kept=len(one.kept), rules=one.rules,
+            level=one.level, labels=len(one.labels), fewest=fewest,
+            examples=", ".join(map(shortened, one.labels[:_EXAMPLES])) + more, value=one.value,
+            by_hand=one.by_hand, kept=len(one.kept), rules=one.rules,
             breaks=tuple(dict.fromkeys(text for texts in one.breaks.values() for text in texts)),
         ))  # fmt: skip
     research = recipe.research
     return ValuesView(
         columns=tuple((name, tuple(mine)) for name, mine in columns.items()), warnings=tuple(warnings),
-        rules=tuple(map(_rule_words, rules_of(text))),
+        rules=() if research is None else tuple(map(_rule_words, research.rules)),
         from_file=research is not None and research.values is not None,
         normalise=research is None or research.normalise,
     )  # fmt: skip

@@ -1,0 +1,161 @@
+"""Reading apart from the server: in a process that has an end of its memory and of its time, whatever a file holds.
+
+Files are written by people, and what they unpack to, and what a library does with one that is damaged on purpose, is
+known only once they were read.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Lock, Timer
+from typing import IO, Any, TypeVar, cast
+
+from shoal.errors import InputError, InternalError, ShoalError
+from shoal.web.views.reader import IDLE, receive, send
+
+_T = TypeVar("_T")
+MEMORY = 2 << 30  # bytes that a read may take
+SECONDS = 60.0  # likewise, on a machine that has other things to do, too
+_START = 120.0
+_MOST = 64 << 20  # bytes of an answer
+# What libraries and the dynamic linker need; no secret that the server was started with, and none of a database.
+_PASSED = ("PATH", "HOME", "LANG", "LC_ALL", "PYTHONPATH", "SHOAL_CACHE", "LD_LIBRARY_PATH", "NUMBA_CACHE_DIR",
+           "XDG_CACHE_HOME", "VIRTUAL_ENV")  # fmt: skip
+# Threads have stacks, which count as memory; a file for a page needs few of them.
+_FEW_THREADS = {"POLARS_MAX_THREADS": "2", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+_idle: list[Reader] = []
+_guard = Lock()
+
+
+class TooMuch(InputError):
+    """What takes more memory or time than a page may."""
+
+
+def apart(function: Callable[..., _T], *given: Any, seconds: float | None = None) -> _T:
+    """What a function of a module returns or raises, called in another process.
+
+    Refused where that takes more memory, or more time, than a page may.
+    """
+    reader = _taken()
+    try:
+        answer = reader.ask(pickle.dumps((function, given)), SECONDS if seconds is None else seconds)
+    except BaseException:
+        reader.end()
+        raise
+    if reader.more:
+        with _guard:
+            _idle.append(reader)
+    else:
+        reader.end()
+    return cast(_T, _told(*answer))
+
+
+def _told(what: str, found: Any) -> Any:
+    """What an answer says, in the words of this process."""
+    if what == "done":
+        return found
+    if what == "memory":
+        raise too_large()
+    if what == "refused":
+        kind, message = found
+        error: ShoalError = kind.__new__(kind, message)  # some are made from more than their message
+        raise error
+    if what == "failed":
+        raise OSError(*found)
+    raise InternalError(f"{found} while a file was read for a page: tell whoever runs the server.")
+
+
+def too_large() -> TooMuch:
+    """The refusal of what needs too much memory."""
+    return TooMuch(
+        f"To show this takes more than the {MEMORY >> 20:,} MiB of memory that pages have, though jobs have more: save "
+        "the data as CSV or Parquet, of which pages show the beginning."
+    )
+
+
+def _too_slow(seconds: float) -> TooMuch:
+    return TooMuch(
+        f"To show this takes longer than the {seconds:g} seconds that pages have, though jobs have more: try it again "
+        "in some minutes, or with fewer columns."
+    )
+
+
+def _taken() -> Reader:
+    """A process that waits for work, the one that did some last; a new one where there is none."""
+    with _guard:
+        while _idle:
+            found = _idle.pop()
+            if found.waits:
+                return found
+            found.end()
+    return Reader()
+
+
+class Reader:
+    """A process that reads, started anew; ``more`` tells that it goes on."""
+
+    def __init__(self) -> None:
+        environment = {key: os.environ[key] for key in _PASSED if key in os.environ} | _FEW_THREADS
+        self.more, self._since, self._late = True, time.monotonic(), False
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "shoal.web.views.reader", str(MEMORY)], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True, env=environment,
+        )  # fmt: skip
+        try:
+            self._answer(b"", _START)
+        except EOFError:
+            self.end()
+            raise InternalError("What reads files for pages does not start: tell whoever runs the server.") from None
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is there, and will be for a while."""
+        return self._process.poll() is None and time.monotonic() - self._since < IDLE / 2
+
+    def ask(self, asked: bytes, seconds: float) -> tuple[str, Any]:
+        """What it answers, within so many seconds; it is of no use after that."""
+        try:
+            self.more, what, found = pickle.loads(self._answer(asked, seconds))
+        except (EOFError, BrokenPipeError):
+            raise (_too_slow(seconds) if self._late else too_large()) from None
+        self.more = self.more and not self._late  # it may have been ended just after its answer
+        self._since = time.monotonic()
+        return what, found
+
+    def _answer(self, asked: bytes, seconds: float) -> bytes:
+        into, out = cast(IO[bytes], self._process.stdin), cast(IO[bytes], self._process.stdout)
+        timer = Timer(seconds, self._stop)
+        timer.start()
+        try:
+            if asked:
+                send(into, asked)
+            return receive(out, _MOST)
+        finally:
+            timer.cancel()
+
+    def _stop(self) -> None:
+        self._late = True
+        self._process.kill()
+
+    def end(self) -> None:
+        """End it, and give back what it held."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            with suppress(OSError):  # of what was not sent any more
+                cast(IO[bytes], pipe).close()
+
+
+@atexit.register
+def end_all() -> None:
+    """End the processes that wait for work."""
+    with _guard:
+        while _idle:
+            _idle.pop().end()
