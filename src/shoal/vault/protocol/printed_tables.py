@@ -76,26 +76,31 @@ def series(lines: Sequence[str], at: int, end: int, reader: Conditions) -> Block
 
 def frame(lines: Sequence[str], at: int, reader: Conditions) -> Block | None:
     """A data frame of R or pandas: names, perhaps those of keys below them, and rows with or without a number each."""
-    header = lines[at].split()
-    if not header or not all(_NAME.fullmatch(one) for one in header) or at + 1 >= len(lines):
+    found = _header(lines, at, reader)
+    if found is None:
         return None
-    below = lines[at + 1].split()
-    keys = below if all(reader.names.column(one) or CLUSTERS.fullmatch(one) for one in below) else []
-    start = at + 2 if keys or _TYPES.fullmatch(lines[at + 1]) else at + 1
-    known = [one for one in [*keys, *header] if reader.names.column(one)]
-    if not known or (len(header) < 2 and not keys) or not below or below[0].startswith(("[", "array(")):
-        return None
+    header, keys, start = found
     numbered = not keys and start < len(lines) and len(lines[start].split()) == len(header) + 1
     names = [*keys, *header] if not numbered else ["", *header]
     records = _keyed(lines, start, len(lines), names)
     if not records or len(set(names)) < len(names):
         return None
     renamed = _renamed(names, keys, records, reader)
-    made = [
-        (place, {name: cells[old] for old, name in renamed.items() if name})
-        for place, cells in records
-    ]  # fmt: skip
+    made = [(place, {name: cells[old] for old, name in renamed.items() if name}) for place, cells in records]
     return Block(records=made, lines=[*range(at, start), *(place for place, _ in records)])
+
+
+def _header(lines: Sequence[str], at: int, reader: Conditions) -> tuple[list[str], list[str], int] | None:
+    """Names of a data frame, those of its keys, and the line where its rows begin; None where no frame does."""
+    header = lines[at].split()
+    if not header or not all(_NAME.fullmatch(one) for one in header) or at + 1 >= len(lines):
+        return None
+    below = lines[at + 1].split()
+    keys = below if all(reader.names.column(one) or CLUSTERS.fullmatch(one) for one in below) else []
+    known = [one for one in [*keys, *header] if reader.names.column(one)]
+    if not known or (len(header) < 2 and not keys) or not below or below[0].startswith(("[", "array(")):
+        return None
+    return header, keys, at + 2 if keys or _TYPES.fullmatch(lines[at + 1]) else at + 1
 
 
 def _keyed(lines: Sequence[str], start: int, end: int, names: Sequence[str]) -> list[Record]:
