@@ -9,7 +9,7 @@ from shoal.pseudonyms.secrets import Secret
 from shoal.vault.interpret import Interpreter
 from shoal.vault.leftovers import Left
 from shoal.vault.protocol.asking import Examined
-from shoal.vault.protocol.statements import GRADING, Condition, Statement
+from shoal.vault.protocol.statements import BEHIND, GRADING, Condition, Statement
 
 _MEAN = "is a mean of codes, which is not the code of a mean: ask the custodian for the mean of the values"
 _CENTRE = "the value of the code nearest to the centre, and not the mean of the values"
@@ -43,6 +43,8 @@ def _statement(one: Statement, interpreter: Interpreter, coded: Mapping[str, str
         start = f"IF {start} THEN {_told(one.concluded, one.line, interpreter, coded, left)}"
     figures = [str(each) for each in one.stated if each.column not in coded]
     left += [Left(one.line, 1, str(each), _MEAN) for each in one.stated if each.column in coded]
+    if one.behind:
+        return f"{start} ({': '.join(filter(None, (BEHIND, ', '.join(figures))))})"
     return start + (f" ({', '.join(figures)})" if figures else "")
 
 

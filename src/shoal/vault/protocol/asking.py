@@ -7,7 +7,7 @@ before, so that a refusal tells nothing about a mapping or a grading.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -191,11 +191,11 @@ def _sound(found: list[Statement], counter: Counter, policy: Policy, refused: li
         elif one.centre:
             why = next(problems)
         else:
-            why = _with_hint(check(one, counter, policy.minimum, left), one)
+            why, one = _checked(one, counter, policy.minimum, left)
             left = after(one, counter, left) if one.ordered else left
         moved = snapped(one, counter)
         if why is None:
-            why = _rare(moved, counter, policy.minimum)
+            why = _unknown(one, counter) or _rare(moved, counter, policy.minimum)
         if why is None and one.concluded is not None and moved.concluded is None:
             why = "concludes with what holds for every row"
         if why is None and not one.centre and is_trivial(moved, counter):
@@ -205,6 +205,14 @@ def _sound(found: list[Statement], counter: Counter, policy: Policy, refused: li
         elif moved not in sound:
             sound.append(moved)
     return sound
+
+
+def _checked(one: Statement, counter: Counter, minimum: int, left: np.ndarray) -> tuple[str | None, Statement]:
+    """What is wrong with a rule; one of a list may hold among the rows that are left for it alone, and then says so."""
+    why = check(one, counter, minimum)
+    if why is not None and one.ordered and check(one, counter, minimum, left) is None:
+        return None, replace(one, behind=True)
+    return _with_hint(why, one), one
 
 
 def _with_hint(why: str | None, one: Statement) -> str | None:
@@ -222,6 +230,15 @@ def _shown(text: str) -> str:
 
 def _refusal(one: Statement, why: str) -> Refused:
     return Refused(one.line, str(one), why)
+
+
+def _unknown(statement: Statement, counter: Counter) -> str | None:
+    """What nobody has is said of everybody that they have not: any text would be confirmed in the place of a value."""
+    for one in statement.everything():
+        known = one.column in counter.coded or one.sign not in ("=", "!=")
+        if not known and any(counter.nearest(one.column, value) is None for value in one.values):
+            return f"names a value that column '{one.column}' does not have"
+    return None
 
 
 def _rare(statement: Statement, counter: Counter, minimum: int) -> str | None:

@@ -9,12 +9,17 @@ import numpy as np
 from shoal.vault.protocol.checking import Counter, is_commonest
 from shoal.vault.protocol.statements import Condition, Statement
 
+_COUNTED = ("rows", "covered")
+
 
 def check_centres(centres: Sequence[Statement], counter: Counter, minimum: int) -> list[str | None]:
     """What is wrong with each of the centres of one clustering, None where nothing is.
 
     Columns are taken as they are, by standard deviations, or by ranges, since programs differ in that.
     """
+    more = [_more(one) for one in centres]
+    if any(more):
+        return [one or "is one of centres that cannot be checked" for one in more]
     columns = _numbers(centres[0])
     if len(centres) == 1:
         return ["is the only one, and so the mean of all rows"]
@@ -32,6 +37,15 @@ def check_centres(centres: Sequence[Statement], counter: Counter, minimum: int) 
         if best is None or sum(one is None for one in found) > sum(one is None for one in best):
             best = found
     return best or []
+
+
+def _more(one: Statement) -> str | None:
+    """What comes along with a centre and is not counted, None where nothing does."""
+    if one.conditions or one.concluded is not None:
+        return "is a centre and a rule at once: hand in each by itself"
+    if any(each.name not in _COUNTED for each in one.stated):
+        return "states a figure that cannot be checked of a centre: state its rows alone"
+    return None
 
 
 def _nearest(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
@@ -64,7 +78,7 @@ def _centres(
             found.append(f"is about fewer than {minimum:,} rows of the release")
         elif (np.abs(rows[mine].mean(axis=0) - given[place]) > 0.05 * spread).any():
             found.append("is not the mean of the rows that are nearest to it")
-        elif any(abs(each.number - n) > 0.5 + 0.01 * n for each in one.stated if each.name in ("rows", "covered")):
+        elif any(abs(each.number - n) > 0.5 + 0.01 * n for each in one.stated):
             found.append(f"states another number of rows than the {n:,} that are nearest to it")
         else:
             modes = [Condition(name, "=", (value,)) for name, value in one.centre if isinstance(value, str)]

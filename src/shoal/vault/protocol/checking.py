@@ -161,25 +161,20 @@ def _nearest_code(column: str, value: float | str, counter: Counter) -> float | 
     return float(codes[np.abs(codes - value).argmin()]) if len(codes) else value
 
 
-def check(statement: Statement, counter: Counter, minimum: int, before: np.ndarray | None = None) -> str | None:
+def check(statement: Statement, counter: Counter, minimum: int, within: np.ndarray | None = None) -> str | None:
     """What is wrong with a statement, None where the release bears it out.
 
     Parameters
     ----------
     minimum
         Rows that have to meet it.
-    before
-        Rows that no rule before it in an ordered list has met.
+    within
+        Rows that it is about: those that no rule before it in an ordered list has met.
     """
-    problem = _check(statement, counter, minimum, None)
-    if problem is not None and statement.ordered and before is not None:
-        return None if _check(statement, counter, minimum, before) is None else problem
-    return problem
-
-
-def _check(statement: Statement, counter: Counter, minimum: int, within: np.ndarray | None) -> str | None:
     if statement.concluded is None and not statement.stated:
         return "states nothing that can be checked: add a count, a support or a confidence"
+    if statement.concluded is None and any(one.name in _OF_CONCLUSION for one in statement.stated):
+        return "states how often a conclusion is right, and has none: write it as a rule"
     covered = counter.rows(statement.conditions, within)
     n = int(covered.sum())
     met = covered if statement.concluded is None else covered & counter.mask(statement.concluded)
@@ -187,7 +182,7 @@ def _check(statement: Statement, counter: Counter, minimum: int, within: np.ndar
     if min(n, right) < minimum:
         return f"is about fewer than {minimum:,} rows of the release"
     total = counter.n if within is None else int(within.sum())
-    base = right if statement.concluded is None else int((counter.mask(statement.concluded)).sum())
+    base = right if statement.concluded is None else int(counter.rows((statement.concluded,), within).sum())
     for one in statement.stated:
         problem = _figure(one, n, right, total, base, covered, counter)
         if problem is not None:
@@ -231,7 +226,7 @@ def is_commonest(concluded: Condition, covered: np.ndarray, counter: Counter) ->
     if concluded.sign != "=" or len(concluded.values) > 1:
         return False
     counts = counter.released.frame[concluded.column].filter(pl.Series(covered)).drop_nulls().value_counts()
-    return met >= int(counts["count"].max() or 0)  # type: ignore[arg-type]
+    return met > 0 and met >= int(counts["count"].max() or 0)  # type: ignore[arg-type]
 
 
 def after(statement: Statement, counter: Counter, before: np.ndarray) -> np.ndarray:

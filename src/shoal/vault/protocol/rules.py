@@ -123,6 +123,11 @@ def _without_arrow(body: str, number: int, reader: Conditions, sheet: Sheet, ord
     _add(sheet, number, found, Read(), (*leaf, *named), ordered, body)
 
 
+def is_whole(read: Read) -> bool:
+    """Whether nothing stands beside the conditions of a piece without which they would be others."""
+    return not (read.has_bar or _OR.search(read.rest)) and _NOISE.fullmatch(read.rest) is not None
+
+
 def _add(
     sheet: Sheet, number: int, left: Read, right: Read, figures: Sequence[Figure], ordered: bool, line: str
 ) -> None:

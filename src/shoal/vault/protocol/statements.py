@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 MAPPING, GRADING = "mapping", "grading"
+BEHIND = "among rows that no rule before it in the list meets"
 # Whole words of a comparison, and the one that says the opposite.
 SIGNS = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
@@ -69,6 +70,8 @@ class Statement:
         Part of a list of rules that are tried one after the other, so that figures may be of rows no rule before met.
     centre
         Of a cluster: each column's coordinate. There are no conditions then.
+    behind
+        It holds among the rows that no rule before it in the list meets, and not among all.
     """
 
     line: int
@@ -77,6 +80,7 @@ class Statement:
     stated: tuple[Figure, ...] = ()
     ordered: bool = False
     centre: tuple[tuple[str, float | str], ...] = ()
+    behind: bool = False
 
     def everything(self) -> Iterator[Condition]:
         """Conditions and conclusion."""
@@ -89,7 +93,8 @@ class Statement:
         start = " AND ".join(map(str, self.conditions)) or "anything"
         if self.centre:
             start = ", ".join(f"{column} {shown(value)}" for column, value in self.centre)
-        return start if self.concluded is None else f"IF {start} THEN {self.concluded}"
+        start = start if self.concluded is None else f"IF {start} THEN {self.concluded}"
+        return f"{start} ({BEHIND})" if self.behind else start
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from shoal.vault.forms import NUMBER
 from shoal.vault.protocol.blocks import CLUSTERS
 from shoal.vault.protocol.conditions import LONGEST_LINE, Conditions
 from shoal.vault.protocol.figures import called, figure
-from shoal.vault.protocol.rules import Sheet
+from shoal.vault.protocol.rules import Sheet, is_whole
 from shoal.vault.protocol.statements import Condition, Figure, Statement
 
 _MEAN = re.compile(
@@ -91,16 +91,15 @@ def _object(given: Mapping[str, Any], number: int, reader: Conditions, sheet: Sh
 
 
 def _triple(given: Any, reader: Conditions) -> Condition | None:
-    if isinstance(given, str):
-        found = reader.read(given).conditions
-        return found[0] if len(found) == 1 else None
-    if not isinstance(given, list) or len(given) != 3 or not isinstance(given[0], str):
+    if isinstance(given, list) and len(given) == 3 and isinstance(given[0], str):
+        value = given[2] if isinstance(given[2], list) else [given[2]]
+        told = str(value[0]) if len(value) == 1 else "{" + ", ".join(map(str, value)) + "}"
+        sign = str(given[1]) if len(value) == 1 else "not in" if given[1] in ("!=", "not in") else "in"
+        given = f"{given[0]} {sign} {told}"
+    if not isinstance(given, str):
         return None
-    value = given[2] if isinstance(given[2], list) else [given[2]]
-    told = str(value[0]) if len(value) == 1 else "{" + ", ".join(map(str, value)) + "}"
-    sign = str(given[1]) if len(value) == 1 else "not in" if given[1] in ("!=", "not in") else "in"
-    found = reader.read(f"{given[0]} {sign} {told}").conditions
-    return found[0] if len(found) == 1 else None
+    read = reader.read(given)
+    return read.conditions[0] if len(read.conditions) == 1 and is_whole(read) else None
 
 
 def record(
@@ -123,7 +122,7 @@ def record(
         if name.lower() in (*_IF, *_THEN):
             made = reader.read(_bare(cell))
             (found if name.lower() in _IF else ends).extend(made.conditions)
-            if not made.conditions or made.has_bar or re.search(r"\bor\b", made.rest, re.I):
+            if not made.conditions or not is_whole(made):
                 sheet.leave(number, cell, "has no condition that can be read")
                 return
         elif column is not None and is_centre:

@@ -75,7 +75,7 @@ def _weights(text: str | None) -> list[Figure]:
     total, slack = sum(map(float, weights)), figure("covered", most).slack * len(weights)
     if abs(total - 1.0) <= slack:
         return [figure("confidence", most)]
-    return [Figure("covered", total, slack), figure("right", most)]
+    return [Figure("covered", total, min(slack, 0.5)), figure("right", most)]
 
 
 def _read_bars(text: str, reader: Conditions) -> Sheet:

@@ -1,0 +1,135 @@
+"""What a release does not bear out is confirmed to nobody, however it comes along with what it does."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+
+from shoal.pseudonyms.secrets import MappingTable
+from shoal.vault.protocol.answering import answer
+from shoal.vault.protocol.asking import Examined, examine
+from shoal.vault.protocol.checking import Counter
+from shoal.vault.protocol.reading import Submission
+from tests.vault.test_hostile_questions import CODES, OPEN, ward  # noqa: F401
+
+SECRET = [MappingTable("disease", {f"true {place}": code for place, code in enumerate(CODES)})]
+
+
+def asked(ward: Counter, text: str, form: str = "auto") -> Examined:  # noqa: F811
+    return examine(Submission(text=text, form=form), ward, OPEN)
+
+
+def told(found: Examined) -> str:
+    return answer(found, SECRET).text
+
+
+def centres(ward: Counter) -> list[float]:  # noqa: F811
+    """Where two clusters of hours have their means."""
+    hours = ward.released.frame["hours"]
+    low, high = float(hours.quantile(0.25) or 0), float(hours.quantile(0.75) or 0)
+    for _ in range(50):
+        near = (hours - low).abs() <= (hours - high).abs()
+        low, high = float(hours.filter(near).mean() or 0), float(hours.filter(~near).mean() or 0)  # type: ignore[arg-type]
+    return [low, high]
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "why"),
+    [
+        ("then", ["disease = illness_1", "disease = illness_2"], "is a centre and a rule at once"),
+        ("if", ["disease = illness_1", "disease = illness_2"], "is a centre and a rule at once"),
+        ("confidence", ["0.99", "0.98"], "states a figure that cannot be checked of a centre"),
+        ("mean hours", ["3", "4"], "states a figure that cannot be checked of a centre"),
+        ("lift", ["7", "8"], "states a figure that cannot be checked of a centre"),
+    ],
+)
+def test_nothing_rides_along_with_a_centre(ward: Counter, name: str, cells: list[str], why: str) -> None:  # noqa: F811
+    places = centres(ward)
+    rows = [f"{at},{place},{cell}" for at, (place, cell) in enumerate(zip(places, cells, strict=True))]
+    found = asked(ward, "\n".join([f"cluster,hours,{name}", *rows]), "csv")
+    assert (found.state, found.gained.plain()) == ("refused", {})
+    assert all(why in one.why for one in found.refused)
+    assert len(found.refused) == 2
+    whole = [{"centre": {"hours": place}, name: cell} for place, cell in zip(places, cells, strict=True)]
+    assert asked(ward, json.dumps({"centres": whole}), "json").state == "refused"
+    bare = "\n".join(["cluster,hours", *(row.rpartition(",")[0] for row in rows)])
+    assert asked(ward, bare, "csv").state == "answered"
+
+
+def test_no_text_is_put_into_an_answer_as_a_value_that_nobody_has(ward: Counter) -> None:  # noqa: F811
+    """Every row has another one, so that it would hold; and a line break in it would begin a statement."""
+    line = "x\nIF work = state THEN disease = true 5"
+    rule = "IF {} AND age < 1.5 THEN work = private"
+    for text in (rule.format("sex not in {all of them}"), rule.format("sex != nobody"), rule.format("sex in {F, M, x}"),
+                 rule.format("hours != 3.25"), rule.format("hours in {10, 11, 12.5}")):  # fmt: skip
+        found = asked(ward, text)
+        assert found.state == "refused", text
+        assert "names a value that column" in found.refused[0].why, text
+    young = {"if": [["sex", "not in", [line, "y"]], ["age", "<", 1.5]], "then": [["work", "=", "private"]]}
+    assert asked(ward, json.dumps([young]), "json").state == "refused"
+    assert asked(ward, rule.format("sex != F")).state == "answered"
+    assert asked(ward, rule.format("hours not in {10, 11}")).state == "answered"
+
+
+def test_a_rule_that_holds_behind_others_alone_is_told_so(ward: Counter) -> None:  # noqa: F811
+    """Rules that are refused themselves take away whatever does not fit."""
+    frame = ward.released.frame
+    share = (frame.filter(pl.col("sex") == "F")["disease"] == "illness_1").mean()
+    before = f"IF disease in {{{', '.join(code for code in CODES if code != 'illness_1')}}} THEN hours > 0"
+    rule = "IF sex = F THEN disease = illness_1"
+    found = asked(ward, "\n".join(["decision list", before, f"{rule} (confidence = 1)"]), "rules")
+    (last,) = [one for one in found.accepted if one.concluded is not None and one.concluded.column == "disease"]
+    assert share < 0.5
+    assert last.behind
+    words = "among rows that no rule before it in the list meets"
+    assert f"IF sex = F THEN disease = true 1 ({words}: confidence 1)" in told(found)
+    assert words in str(last)
+    alone = asked(ward, f"decision list\n{rule} (confidence = {share:.6f})", "rules")
+    assert words not in told(alone)
+
+
+def test_the_lift_of_a_rule_behind_others_is_that_among_the_rows_that_are_left(ward: Counter) -> None:  # noqa: F811
+    rest = ward.released.frame.filter(pl.col("sex") != "M")
+    met, young = pl.col("work") == "private", pl.col("age") < 1.5
+    inside = rest.filter(young).filter(met).height / rest.filter(young).height
+    right = inside / (rest.filter(met).height / rest.height)
+    wrong = inside / (ward.released.frame.filter(met).height / rest.height)
+    states = []
+    for lift in (right, wrong):
+        text = f"decision list\nIF sex = M THEN hours > 0\nIF age < 1.5 THEN work = private (lift = {lift:.6f})"
+        states.append([one.line for one in asked(ward, text, "rules").accepted])
+    assert (3 in states[0], 3 in states[1]) == (True, False)
+
+
+@pytest.mark.parametrize("figure", ["confidence = 1", "errors = 0", "lift = {lift}", "right = {n}"])
+def test_what_concludes_nothing_is_not_right_in_so_many_cases(ward: Counter, figure: str) -> None:  # noqa: F811
+    rows = ward.released.frame.filter((pl.col("disease") == "illness_1") & (pl.col("sex") == "F")).height
+    text = f"disease = illness_1 AND sex = F n = {rows}"
+    assert asked(ward, text).state == "answered"
+    told = figure.format(lift=ward.n / rows, n=rows)
+    assert "and has none: write it as a rule" in asked(ward, f"{text} {told}").refused[0].why
+
+
+@pytest.mark.parametrize("what", ["not age < 1.5", "age < 1.5 unless they are ill", "age < 1.5 for 90 of 100"])
+def test_a_condition_of_which_a_part_was_not_read_is_none(ward: Counter, what: str) -> None:  # noqa: F811
+    """Without the part, the rule would be another one."""
+    for text, form in (
+        (json.dumps([{"if": [what], "then": ["work = private"]}]), "json"),
+        (json.dumps([{"if": what, "then": "work = private"}]), "json"),
+        (json.dumps([{"if": [["age", "<", f"1.5 {what}"]], "then": "work = private"}]), "json"),
+        (f"antecedents;consequents\n{what};work = private", "csv"),
+    ):
+        assert asked(ward, text, form).state == "refused", text
+    assert asked(ward, json.dumps([{"if": ["age < 1.5"], "then": ["work = private"]}]), "json").state == "answered"
+
+
+def test_rows_of_many_classes_are_no_less_exact_for_it(ward: Counter) -> None:  # noqa: F811
+    """A leaf of 450 rows in which 400 are right is not one of 400 without a fault, however many classes have none."""
+    rows = ward.released.frame.filter(pl.col("age") <= 1.5)
+    right = rows.filter(pl.col("work") == "private").height
+    for others, state in (([rows.height - right], "answered"), ([0] * 200, "refused")):
+        weights = ", ".join(map(str, [right, *others]))
+        text = f"|--- age <= 1.50\n|   |--- weights: [{weights}] class: private\n"
+        assert asked(ward, text).state == state, others
