@@ -30,13 +30,13 @@ def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     if path.is_dir():
-        found = [one for one in path.rglob("*") if one.suffix.lower() in ENDINGS and _is_seen(path, one)]
+        found = [one for one in path.rglob("*") if one.suffix.lower() in ENDINGS and is_seen(path, one)]
         if not any(one.is_file() for one in found):
             raise InputError(f"The folder '{path}' holds no CSV and no Parquet file ({_HIDING}): check the path.")
         return sorted(one for one in found if one.is_file())
     if is_pattern(path):
         matches = map(Path, glob.glob(str(path), recursive=True, include_hidden=True))
-        found = sorted({one for one in matches if _is_seen(path, one) and one.is_file()})
+        found = sorted({one for one in matches if is_seen(path, one) and one.is_file()})
         if not found:
             raise InputError(f"No file matches '{path}' ({_HIDING} unless spelt): check the pattern.")
         return found
@@ -63,7 +63,7 @@ def is_hidden(name: str) -> bool:
     return name.startswith(tuple(_MARKS))
 
 
-def _is_seen(path: Path, found: Path) -> bool:
+def is_seen(path: Path, found: Path) -> bool:
     """Whether nothing hides a file from the folder or the pattern that found it."""
     root = root_of(path)
     spelt = () if path.is_dir() else path.relative_to(root).parts

@@ -16,6 +16,7 @@ from typing import Any
 from shoal.checking.examining import examine
 from shoal.errors import InputError, ParameterError, RecipeError
 from shoal.io.evidence import evidence_folder
+from shoal.io.folders import is_seen
 from shoal.io.recipes import Output, Recipe, update_recipe
 from shoal.io.roles import settled
 from shoal.reporting import report
@@ -30,6 +31,7 @@ from shoal.verify.folder import MANIFEST, read_manifest
 from shoal.web.projects.confined import is_inside, offer_of, parse_confined
 from shoal.web.settings import Offer
 from shoal.web.views import work
+from shoal.web.views.beginnings import LOOKED_AT, Bounds, make_beginning
 
 Progress = Callable[[str], None]
 _KEY_FILE = b"f"  # the kind of key that needs no passphrase
@@ -38,6 +40,9 @@ _TEXTS = ("a list of texts", lambda value: isinstance(value, list) and all(isins
 _NAMED = (
     "texts by column", lambda value: isinstance(value, dict) and all(isinstance(one, str) for one in value.values())
 )  # fmt: skip
+_CUT = (".csv", ".tsv", ".txt", ".parquet")  # files whose beginning can be read alone
+_SHARE = 16  # of the memory of a job may be a file that is read whole
+_ROWS, _CELL = 200_000, 512  # of a beginning, and bytes of memory for a cell
 _COUNT = ("a whole number of at least 2", lambda value: isinstance(value, int) and 2 <= value < 1 << 53)
 # What entries of 'given' are that are no texts.
 _TAKEN = {"columns": _TEXTS, "markers": _TEXTS, "formats": _NAMED, "roles": _NAMED, "k": _COUNT}
@@ -72,7 +77,8 @@ def _start(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     source = asked["source"]
     target, table = _looked_at(asked)
     progress("reading")
-    raw = read_raw(target, replace(given, table=table))
+    part = _part(asked, target)
+    raw = read_raw(part or target, replace(given, table=table))
     progress("looking at the columns")
     draft = drafted(raw, given)
     for column, answer in answers.items():
@@ -84,7 +90,7 @@ def _start(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
         ]
         return {"questions": listed}
     text = recipe_text(tried(draft, progress), folder)
-    if "path" in source and (folder / source["path"]).is_dir():
+    if part is not None or ("path" in source and (folder / source["path"]).is_dir()):
         engine = {"engine": {"name": "duckdb"}, "algorithm": {"name": "optimal"}}
         text = update_recipe(text, {"source": {"path": source["path"]}, **engine})
     parse_confined(text, folder, [Offer(**one) for one in asked["offers"]])
@@ -102,6 +108,16 @@ def _looked_at(asked: Mapping[str, Any]) -> tuple[str, str | None]:
     elif is_inside(folder, source["path"], offers):
         return str(_first(folder / source["path"])), None
     raise InputError("The source of this project is not offered by this server any more: choose or upload another one.")
+
+
+def _part(asked: Mapping[str, Any], target: str) -> str | None:
+    """The beginning of a file that memory would not hold with what is tried on it; None where all of it is read."""
+    path = Path(target)
+    if "://" in target or path.suffix.lower() not in _CUT or path.stat().st_size <= asked["memory"] // _SHARE:
+        return None
+    place = Path(asked["temporary"]) / "beginning" / path.name
+    bounds = Bounds(bytes=LOOKED_AT, rows=_ROWS, cells=asked["memory"] // _CELL)
+    return str(place) if make_beginning(path, place, bounds) else None
 
 
 def _said(parameters: Mapping[str, Any]) -> tuple[Given, Mapping[str, Any]]:
@@ -122,7 +138,7 @@ def _first(path: Path) -> Path:
     """What is looked at of a source: itself, or the first file of a folder."""
     if not path.is_dir():
         return path
-    found = sorted(one for one in path.rglob("*.parquet") if one.is_file())
+    found = sorted(one for one in path.rglob("*.parquet") if one.is_file() and is_seen(path, one))
     if not found:
         raise InputError(f"The folder '{path.name}' has no Parquet file in it: check what is offered.")
     return found[0]
