@@ -8,10 +8,9 @@ from fastapi import APIRouter, Form
 from starlette.responses import Response
 
 from shoal.errors import RecipeError
-from shoal.io.recipes import update_recipe
 from shoal.web.context import Here, needs
 from shoal.web.pages.bench import Base, Bench, Problem, texts, whole
-from shoal.web.views.editing import models_of, with_algorithm, with_model, without_model
+from shoal.web.views.editing import models_of, with_algorithm, with_model, with_profile, without_model
 from shoal.web.views.models import algorithm_from, model_from, models_view
 from shoal.web.views.place import Place
 
@@ -55,7 +54,7 @@ def change_model(here: Edit, base: Base) -> Response:
 @router.post("/projects/{project}/models/profile")
 def choose_profile(here: Edit, base: Base, profile: Annotated[str, Form()] = "") -> Response:
     def make(place: Place) -> tuple[str, str]:
-        text = update_recipe(place.text, {"profile": profile or None})
+        text = with_profile(place.text, profile)
         if text == place.text:
             raise RecipeError("Nothing was changed: choose another profile first.")
         return text, f"profile {profile or 'none'}"

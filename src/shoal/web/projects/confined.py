@@ -28,7 +28,13 @@ def parse_confined(text: str, folder: Path, offers: Sequence[Offer] = ()) -> Rec
         raise RecipeError("The recipe is larger than a MiB: keep lists of values in files of their own.")
     recipe = parse_recipe(text.replace("\r\n", "\n"), folder)
     for where, path in paths_of(recipe):
-        if not is_inside(folder, path, () if where in _WRITTEN else offers):
+        if path.count("**") > 1:  # each of which goes through all folders for all that the others found
+            raise RecipeError(f"The pattern in '{where}' has '**' more than once: one stands for folders of any depth.")
+        try:
+            inside = is_inside(folder, path, () if where in _WRITTEN else offers)
+        except OSError:
+            raise RecipeError(f"The path in '{where}' cannot be that of a file: it is too long, or a loop.") from None
+        if not inside:
             raise RecipeError(f"The path in '{where}' leads out of the project: name a file that was uploaded to it.")
     if recipe.source.path is None and offer_of(recipe, offers) is None:
         raise RecipeError("The database in 'source' is not offered by this server: choose one of those that are.")

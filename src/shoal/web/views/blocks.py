@@ -10,12 +10,17 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import tomlkit
 
+from shoal.web.once import once
+
 _HEADING = re.compile(r"[ \t]*\[(\[?)[^\n]*\]?\][ \t]*(#[^\n]*)?\r?\n?")
+# Texts and comments, in which nothing means anything, and what does outside of them.
+_TOKEN = re.compile(
+    r'''"""(?:\\.|[^\\])*?"{3,5}|\'{3}.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*|[\[\]{}\n]''', re.DOTALL
+)
 
 
 @dataclass(frozen=True)
@@ -31,7 +36,7 @@ class Block:
         """All of it."""
         return self.lead + self.heading + self.body
 
-    @cached_property
+    @once
     def path(self) -> tuple[str, ...]:
         """What the heading names, such as ``("columns", "age")``; empty at the top."""
         found: list[str] = []
@@ -59,7 +64,7 @@ class Block:
 
 def blocks(text: str) -> list[Block]:
     """The blocks of a recipe, whose texts make up the recipe."""
-    parts = list(_parts(text.splitlines(keepends=True)))
+    parts = list(_parts(text))
     found: list[Block] = []
     lead = ""
     for place, lines in enumerate(parts):
@@ -75,15 +80,32 @@ def blocks(text: str) -> list[Block]:
     return found
 
 
-def _parts(lines: list[str]) -> Iterator[list[str]]:
+def _parts(text: str) -> Iterator[list[str]]:
     """Lines from heading to heading; a line that only looks like one, in a list or a text, is none."""
     current: list[str] = []
-    for line in lines:
-        if _HEADING.fullmatch(line) and _complete(line) and _complete("".join(current)):
+    free, at = _free_lines(text), 0
+    for line in text.split("\n"):
+        line, start, at = f"{line}\n", at, at + len(line) + 1
+        if start in free and _HEADING.fullmatch(line) and _complete(line):
             yield current
             current = []
         current.append(line)
+    current[-1] = current[-1][:-1]  # behind the last break there is no other
     yield current
+
+
+def _free_lines(text: str) -> set[int]:
+    """Where lines begin that are inside no text and no brackets, found in one go however many look like headings."""
+    free, depth = {0}, 0
+    for found in _TOKEN.finditer(text):
+        mark = found[0]
+        if mark == "\n":
+            free |= {found.end()} if depth == 0 else set()
+        elif mark in "[{":
+            depth += 1
+        elif mark in "]}":
+            depth = max(depth - 1, 0)
+    return free
 
 
 def _complete(text: str) -> bool:

@@ -261,6 +261,20 @@ def _with_blocks(text: str) -> str:
     return joined(kept)
 
 
+def with_profile(text: str, profile: str) -> str:
+    """The recipe with another profile; with none where its name is empty."""
+    if tomllib.loads(text).get("profile", "") == profile:
+        return text
+
+    def change(top: Any) -> None:
+        if profile:
+            top["profile"] = profile
+        else:
+            top.pop("profile", None)
+
+    return with_section(text, (), change)
+
+
 def with_algorithm(text: str, algorithm: Mapping[str, Any]) -> str:
     """The recipe with another algorithm, or other parameters of it."""
     return with_section(text, ("algorithm",), _exactly(algorithm))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from glob import has_magic
 from pathlib import Path
 
@@ -30,7 +31,7 @@ class Place:
     @once
     def recipe(self) -> Recipe:
         """The recipe, whose paths start from the folder."""
-        return parse_recipe(self.text, self.folder)
+        return _parsed(self.text, self.folder)
 
     @once
     def seen(self) -> Source:
@@ -101,6 +102,9 @@ class Place:
         """What of the recipe decides what is read, for another process: source, roles, columns, and these parts."""
         told = {name: getattr(self.recipe, name) for name in (*_READ, *parts)}
         return pickle.dumps((told | {"source": self.seen}, self.folder))
+
+
+_parsed = lru_cache(maxsize=32)(parse_recipe)  # which takes seconds where a recipe is long
 
 
 def carried_recipe(told: bytes) -> Recipe:

@@ -32,9 +32,11 @@ from shoal.streaming.beside import some_beside
 from shoal.streaming.recipes import judged_release
 from shoal.streaming.release import Judged
 from shoal.table.schema import Schema
+from shoal.web.views.looks import shortened
 
 Progress = Callable[[str], None]
 SHOWN = 200
+_MOST_CELLS = 20_000  # of one side, that a page shows
 MEASURED = ("lm", "c-avg", "dm")
 _MOST_POINTS = 60
 _WORST = ("distinct_l", "entropy_l", "recursive_c", "t")
@@ -158,12 +160,15 @@ def _kept_beside(judged: Judged, manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _side_by_side(schema: Schema, rows: np.ndarray, before: pl.DataFrame, after: pl.DataFrame) -> dict[str, Any]:
-    """Columns with their roles, and cells of rows before and after."""
+    """Columns with their roles, and cells of rows before and after: no more, and no longer, than a page can show."""
+    most = max(1, _MOST_CELLS // max(before.width, 1))
+    places = np.unique(np.linspace(0, rows.size - 1, min(most, rows.size)).astype(np.int64)) if rows.size else rows
+    chosen = [side[places.tolist()].iter_rows() for side in (before, after)]
     return {
         "columns": [{"name": name, "role": schema.role(name)} for name in before.columns],
         "rows": [
-            {"number": int(number) + 1, "before": _texts(one), "after": _texts(other)}
-            for number, one, other in zip(rows.tolist(), before.iter_rows(), after.iter_rows(), strict=True)
+            {"number": int(number) + 1, **dict(zip(("before", "after"), _texts(one, other), strict=True))}
+            for number, one, other in zip(rows[places].tolist(), *chosen, strict=True)
         ],
     }
 
@@ -177,5 +182,9 @@ def _read(release: Release, name: str, rows: np.ndarray) -> pl.Series:
     return column.texts[np.asarray(table.codes[name])[rows].tolist()].alias(name)
 
 
-def _texts(row: Sequence[Any]) -> list[str | None]:
-    return [None if cell is None else str(cell) for cell in row]
+def _texts(before: Sequence[Any], after: Sequence[Any]) -> tuple[list[str | None], list[str | None]]:
+    """Cells of a row as a page shows them; those that differ further on than it shows still differ."""
+    full = [[None if cell is None else str(cell) for cell in row] for row in (before, after)]
+    old, new = ([None if cell is None else shortened(cell) for cell in row] for row in full)
+    differ = [one != other and old[at] == new[at] for at, (one, other) in enumerate(zip(*full, strict=True))]
+    return old, [f"{cell}…" if more else cell for cell, more in zip(new, differ, strict=True)]
