@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gzip
 import stat
 import threading
+import time
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +25,7 @@ from shoal.web.projects.uploads import INCOMING, clean_name
 from shoal.web.settings import Offer, Settings
 from shoal.web.store.work import File, Project
 from tests.web.conftest import ADDRESS, add_people, program, sign_in
-from tests.web.working import MARKED, RECIPE, add_project, people, upload
+from tests.web.working import MARKED, RECIPE, add_project, job_of, people, project_of, upload, work_off
 
 
 def projects(app: FastAPI) -> int:
@@ -65,6 +67,26 @@ def test_what_is_no_data_is_refused(app: FastAPI, name: str, content: str | byte
     assert words in answer.text
     assert MARKED not in answer.text
     assert (projects(app), left(app)) == (0, [])
+
+
+def test_an_archive_is_checked_by_its_beginning_and_read_by_a_job(app: FastAPI) -> None:
+    """Whatever it unpacks to, or not: of many that hold nothing, and of one without an end, little is unpacked."""
+    browser, text = sign_in(app, "custodian"), people(100_000).encode()
+    assert len(text) > 1 << 20
+    broken = gzip.compress(text, 0)[: len(text) - (1 << 16)]
+    project, job = project_of(app, upload(browser, broken, "people.csv.gz"))
+    work_off(app)
+    told = "'people.csv.gz' is not a whole gzip file: check how it was made."
+    assert (job_of(app, job.id).state, job_of(app, job.id).message) == ("failed", told)
+    started = time.process_time()
+    for content, words in ((gzip.compress(b"") * 500_000, "is empty"), (broken[: 1 << 18], "not a whole gzip file")):
+        answer = upload(browser, content, "people.csv.gz")
+        assert (answer.status_code, words in answer.text) == (422, True)
+        assert "incoming" not in answer.text
+    bomb = gzip.compress(b"a,b\n" + b"1,2\n" * 25_000_000, 1)
+    assert upload(browser, bomb, "people.csv.gz").status_code == 303
+    assert time.process_time() - started < 20
+    assert left(app) == []
 
 
 def test_an_upload_that_is_too_large_is_refused_by_what_it_says_and_by_what_comes(tmp_path: Path) -> None:

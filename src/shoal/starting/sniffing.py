@@ -8,10 +8,11 @@ import gzip
 import re
 import zlib
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, cast
 
 from shoal.errors import InputError
 from shoal.io.delimited import check_separator
@@ -75,14 +76,21 @@ def sniff(path: Path, *, encoding: str | None = None, separator: str | None = No
     )
 
 
-def _head(path: Path) -> bytes:
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    """A file, unpacked, after which what is wrong with it is told."""
     try:
         with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
-            data = file.read(_BYTES)
+            yield cast("IO[bytes]", file)
     except (EOFError, zlib.error, gzip.BadGzipFile):
         raise InputError(f"'{path.name}' is not a whole gzip file: check how it was made.") from None
     except OSError as error:
         raise InputError(f"'{path}' cannot be read: {error.strerror}.") from None
+
+
+def _head(path: Path) -> bytes:
+    with _opened(path) as file:
+        data = file.read(_BYTES)
     if not data:
         raise InputError(f"'{path.name}' is empty: there is nothing to read.")
     return data
@@ -101,7 +109,7 @@ def _encoding(path: Path, data: bytes) -> tuple[str, bool]:
 
 def _is_utf8(path: Path) -> bool:
     decoder = codecs.getincrementaldecoder("utf-8")()
-    with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
+    with _opened(path) as file:
         try:
             while chunk := file.read(_BYTES):
                 decoder.decode(chunk)
