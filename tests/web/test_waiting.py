@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event, Thread
+from typing import Any
 
 import httpx
 import pytest
@@ -14,10 +15,14 @@ from fastapi import FastAPI
 
 from shoal.errors import InputError
 from shoal.web.errors import API, Refused
+from shoal.web.trust import questions
+from shoal.web.trust.tables import read_table
 from shoal.web.views import remembering
 from shoal.web.views.apart import TooMuch
 from shoal.web.views.remembering import Remembered, remembered, turn
-from tests.web.conftest import ADDRESS, sign_in
+from tests.web.conftest import ADDRESS, program, sign_in
+from tests.web.test_at_once import Made
+from tests.web.test_trust import add_release, cut, made  # noqa: F401
 from tests.web.working import add_project
 
 
@@ -78,6 +83,39 @@ def test_a_program_is_told_the_same_as_data(app: FastAPI, taken: None) -> None:
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
     message = "The server reads other files for pages just now: try again in a few seconds."
     assert answer.json() == {"error": {"code": "busy", "message": message, "where": None}}
+
+
+def test_a_question_waits_for_its_release_no_longer_and_is_not_counted(
+    app: FastAPI, taken: None, made: Made  # noqa: F811
+) -> None:
+    release, (at, ill, _) = add_release(app, made), cut(made)
+    client, asked = program(app, "researcher"), {"text": f"IF age < {at} THEN disease = {ill}"}
+    answer = client.post(f"{API}/releases/{release}/questions", json=asked)
+    assert (answer.status_code, answer.json()["error"]["code"], answer.headers["retry-after"]) == (503, "busy", "5")
+    assert client.get(f"{API}/questions").json() == []
+
+
+def test_a_release_is_read_once_for_those_who_ask_together_and_not_beyond_its_size(
+    app: FastAPI, made: Made, monkeypatch: pytest.MonkeyPatch  # noqa: F811
+) -> None:
+    release, (at, ill, _) = add_release(app, made), cut(made)
+    client, asked = program(app, "researcher"), {"text": f"IF age < {at} THEN disease = {ill}"}
+    address, read = f"{API}/releases/{release}/questions", []
+
+    def slow(*given: Any) -> Any:
+        read.append(given)
+        time.sleep(0.5)
+        return read_table(*given)
+
+    monkeypatch.setattr(questions, "read_table", slow)
+    memory = app.state.settings.job_memory
+    object.__setattr__(app.state.settings, "job_memory", 1 << 12)
+    answer = client.post(address, json=asked)
+    assert (answer.status_code, "MiB that results are checked on here" in answer.text) == (409, True)
+    object.__setattr__(app.state.settings, "job_memory", memory)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: client.post(address, json=asked).status_code, range(4)))
+    assert (set(found), len(read)) == ({201}, 2)
 
 
 def test_other_pages_are_answered_while_very_many_wait(

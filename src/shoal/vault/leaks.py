@@ -47,6 +47,10 @@ class Known:
         """Codes of one column."""
         return self.codes.get(column, frozenset())
 
+    def renamed(self, columns: Mapping[str, str]) -> Known:
+        """Codes of some columns, by other names: ``{new: old}``."""
+        return Known.of((new, code) for new, old in columns.items() for code in self.in_column(old))
+
     def plain(self) -> dict[str, list[Code]]:
         """In JSON's types."""
         return {column: sorted(codes, key=str) for column, codes in sorted(self.codes.items())}

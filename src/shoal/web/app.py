@@ -41,7 +41,7 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
         429: "Asked for too often; Retry-After says in how many seconds there is room again.",
         500: "A fault of the server.",
         501: "The server lacks an optional library that this needs.",
-        503: "The database does not answer.",
+        503: "The database does not answer, or others read first; Retry-After says when to try again.",
         507: "The server's disk is full.",
     }.items()
 }

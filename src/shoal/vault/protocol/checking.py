@@ -49,6 +49,13 @@ class Tally:
         }  # fmt: skip
         return cls({column: one["kind"] for column, one in plain.items()}, made)
 
+    def renamed(self, columns: Mapping[str, str]) -> Tally:
+        """Counts of some columns, by other names: ``{new: old}``."""
+        return Tally(
+            {new: self.coded[old] for new, old in columns.items()},
+            {new: self.codes(old) for new, old in columns.items()},
+        )
+
     def steps(self, column: str, known: Iterable[float | str] = ()) -> Steps:
         """What the codes of a graded column show of its categories, together with others that somebody knows."""
         codes, _ = self.codes(column)

@@ -3,7 +3,8 @@
 Two releases that were coded alike, as by one seed, give the same codes: what is known of one is known of the other. So
 the ledger goes by a fingerprint of the secret, which only this server can make. A mapping that was extended for later
 records has another one, and most of its codes in common: so it does with a mapping or grading of which it has all
-pieces, or most, and with another extension of the same one.
+pieces, or most, and with another extension of the same one. What its column is called makes no difference: a grading is
+often made by the data alone.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from shoal.web.context import Here
 from shoal.web.keys import ServerKeyring, get, kept, put
 from shoal.web.trust.rows import SecretRows
 
-_KNOWN, _TABLE, _KEY = "known", "table", ("ledger", "key")
+_KNOWN, _TABLE, _KEY = "known", "pieces", ("ledger", "key")
 # So many codes in common are no coincidence, where one of two mappings does not have all of the other.
 _MANY = 8
 _Table = Mapping[str, str]
@@ -79,21 +80,21 @@ class Ledger:
                     found[user] = found.get(user, NOTHING) | same
         return found
 
-    def common(self, db: Db, keyring: ServerKeyring, other: Ledger) -> dict[str, set[str]]:
-        """Pieces that columns share with those of another ledger."""
+    def common(self, db: Db, keyring: ServerKeyring, other: Ledger) -> dict[tuple[str, str], set[str]]:
+        """Pieces that columns of this ledger share with those of another one, by both names."""
         tables = _tables(db, keyring, kept(db, keyring))
         found = {
-            column: _in_common(tables[own], tables[other.names[column]], tables.values())
-            for column, own in self.names.items() if column in other.names
+            (mine, theirs): _in_common(tables[own], tables[name], tables.values())
+            for mine, own in self.names.items() for theirs, name in other.names.items()
         }  # fmt: skip
-        return {column: pieces for column, pieces in found.items() if pieces}
+        return {pair: pieces for pair, pieces in found.items() if pieces}
 
     @staticmethod
-    def shared(known: Known, common: Mapping[str, set[str]]) -> Known:
-        """Those of some codes that are among common pieces."""
+    def shared(known: Known, common: Mapping[str, Mapping[str, set[str]]]) -> Known:
+        """Those of some codes that are among pieces which a column has in common with others, by that column."""
         return Known.of(
-            (column, code) for column, pieces in common.items() for code in known.in_column(column)
-            if _piece(code, pieces)
+            (column, code) for column, others in common.items() for other, pieces in others.items()
+            for code in known.in_column(other) if _piece(code, pieces)
         )  # fmt: skip
 
     def add(self, db: Db, keyring: ServerKeyring, user: str, new: Known) -> None:
@@ -123,7 +124,7 @@ def _tables(db: Db, keyring: ServerKeyring, names: Iterable[str]) -> dict[str, d
 
 def _pieces_of(key: bytes, secret: Secret) -> dict[str, str]:
     plain = secret.reveal()
-    about = [plain["column"], plain["kind"]]
+    about = [plain["kind"]]
     if secret.kind == "mapping":
         return {code: _fingerprint(key, [*about, value, code]) for value, code in plain["mapping"].items()}
     about += [plain[one] for one in ("rule", "decimals", "type")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from threading import Lock
 
@@ -14,14 +15,14 @@ from shoal.errors import ShoalError
 from shoal.pseudonyms.secrets import Secret, restore
 from shoal.vault.leaks import Known
 from shoal.vault.protocol.checking import Tally
-from shoal.vault.protocol.folder import counter_of
 from shoal.web.context import Here
 from shoal.web.errors import conflict
 from shoal.web.jobs.keeping import private_of
 from shoal.web.keys import get, put
-from shoal.web.projects.releases import folder_of_release
 from shoal.web.store.work import Release
 from shoal.web.trust.ledger import Ledger
+from shoal.web.trust.tables import read_table
+from shoal.web.views.remembering import turn
 
 _TALLY = "tally"
 _KEPT = 32  # counts of codes in memory
@@ -32,11 +33,21 @@ _lock = Lock()
 
 @dataclass(frozen=True)
 class Relative:
-    """Another release, and which of the first one's codes stand for the same there, by column."""
+    """Another release, or other columns of the same one, by the names of the first one's columns.
+
+    Attributes
+    ----------
+    columns
+        What columns of the first are called in this one.
+    common
+        For each of these columns, which codes of which columns of the first stand for the same there.
+    """
 
     release: Release
     ledger: Ledger
-    common: dict[str, set[str]]
+    columns: dict[str, str]
+    common: dict[str, dict[str, set[str]]]
+    where: str = " of another release"
 
     def shared(self, known: Known) -> Known:
         """What is known of the first release and tells of this one."""
@@ -49,11 +60,29 @@ def all_releases(db: Db) -> list[Release]:
 
 
 def relatives(here: Here, release: Release, ledger: Ledger, among: list[Release]) -> list[Relative]:
-    """Which other releases have a mapping or grading of a release, or most of one."""
-    others = [(one, ledger_of(here, one)) for one in among if one.id != release.id]
+    """Which releases have a mapping or grading of a release, or most of one, whatever they call its column.
+
+    Columns of the release itself may go by one grading, too.
+    """
+    ledgers = [(one, ledger_of(here, one)) for one in among]
     with here.reading() as db:
-        found = [Relative(one, other, other.common(db, here.keyring, ledger)) for one, other in others]
-    return [one for one in found if one.common]
+        pairs = [(one, other, other.common(db, here.keyring, ledger)) for one, other in ledgers]
+    return [each for one, other, found in pairs for each in _views(one, other, found, one.id == release.id)]
+
+
+def _views(release: Release, ledger: Ledger, pairs: dict[tuple[str, str], set[str]], own: bool) -> Iterator[Relative]:
+    """A release as often as one of its columns takes part: first under their own names, then under others."""
+    columns: dict[str, list[str]] = {}
+    for mine, theirs in sorted(pairs, key=lambda pair: (pair[0] != pair[1], pair)):
+        if not (own and mine == theirs):
+            columns.setdefault(theirs, []).append(mine)
+    for place in range(max(map(len, columns.values()), default=0)):
+        names = {theirs: mine[place] for theirs, mine in columns.items() if place < len(mine)}
+        common = {
+            theirs: {other: pieces for (one, other), pieces in pairs.items() if one == mine}
+            for theirs, mine in names.items()
+        }
+        yield Relative(release, ledger, names, common, " by the same grading" if own else " of another release")
 
 
 def kept_secrets(here: Here, release: Release) -> list[Secret]:
@@ -96,8 +125,10 @@ def _counted(here: Here, release: Release) -> Tally:
         known = get(db, here.keyring, _TALLY, release.id)
     if known is not None:
         return Tally.of_plain(json.loads(known))
+    secrets = kept_secrets(here, release)
     try:
-        made = counter_of(folder_of_release(release, here.settings), kept_secrets(here, release)).tally()
+        with turn(release.id):
+            made = read_table(release, secrets, here.settings).tally()
     except (ShoalError, OSError):
         raise conflict(_named(here, release)) from None
     with here.writing() as db:

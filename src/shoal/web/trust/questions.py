@@ -24,13 +24,11 @@ from shoal.vault.leaks import NOTHING, Known
 from shoal.vault.protocol.answering import Answer, answer
 from shoal.vault.protocol.asking import ANSWERED, REFUSED, WAITING, Budget, Examined, Policy, examine
 from shoal.vault.protocol.checking import Counter
-from shoal.vault.protocol.folder import counter_of
 from shoal.vault.protocol.reading import Submission
 from shoal.web.context import Here
 from shoal.web.errors import Outdated, Refused, conflict, refusal
 from shoal.web.keys import ServerKeyring, get, put
 from shoal.web.permissions import Principal, allow
-from shoal.web.projects.releases import folder_of_release
 from shoal.web.settings import Settings
 from shoal.web.store.base import now
 from shoal.web.store.people import User
@@ -41,6 +39,8 @@ from shoal.web.trust.ledger import Ledger, everyone
 from shoal.web.trust.limits import LIMIT, next_number, note
 from shoal.web.trust.lineage import Relative, all_releases, kept_secrets, relatives, tally_of
 from shoal.web.trust.rows import SecretRows
+from shoal.web.trust.tables import read_table
+from shoal.web.views.remembering import turn
 
 _POLICY, _QUESTION = "policy", "question"
 _KEPT = 2  # released tables in memory
@@ -194,12 +194,17 @@ def secrets_of(here: Here, release: Release) -> list[Secret]:
 def table_of(release: Release, secrets: Iterable[Secret], settings: Settings) -> Counter:
     """The released table, of which the last few are kept at hand."""
     key = f"{settings.folder}/{release.id}/{release.manifest}"
-    with _lock:
-        if key in _tables:
-            _tables.move_to_end(key)
-            return _tables[key]
+    found = _at_hand(key)
+    if found is not None:
+        return found
+    with turn(release.id):
+        found = _at_hand(key)  # those who ask together read it once
+        return _read(key, release, list(secrets), settings) if found is None else found
+
+
+def _read(key: str, release: Release, secrets: list[Secret], settings: Settings) -> Counter:
     try:
-        made = counter_of(folder_of_release(release, settings), list(secrets))
+        made = read_table(release, secrets, settings)
     except (InputError, OSError):  # which would tell where the server keeps it
         raise conflict("The files of this release cannot be read: tell whoever runs the server.") from None
     with _lock:
@@ -207,6 +212,13 @@ def table_of(release: Release, secrets: Iterable[Secret], settings: Settings) ->
         while len(_tables) > _KEPT:
             _tables.popitem(last=False)
     return made
+
+
+def _at_hand(key: str) -> Counter | None:
+    with _lock:
+        if key in _tables:
+            _tables.move_to_end(key)
+        return _tables.get(key)
 
 
 def policy_of(db: Db, keyring: ServerKeyring, release: str, settings: Settings) -> Policy:
@@ -270,8 +282,9 @@ def _examined(
     policies = [replace(one, automatic=True, waiting=1.0) for one in seen.policies] if approved else seen.policies
     mine, all_know = zip(*((known.get(user, NOTHING), everyone(known)) for known in seen.known), strict=True)
     beside = [
-        Budget(tally=tally_of(here, one.release), policy=policies[at], mine=mine[at], everyone=all_know[at],
-               shared=one.shared, where=" of another release")
+        Budget(tally=tally_of(here, one.release).renamed(one.columns), policy=policies[at],
+               mine=mine[at].renamed(one.columns), everyone=all_know[at].renamed(one.columns),
+               shared=one.shared, where=one.where)
         for at, one in enumerate(seen.relatives, start=1)
     ]  # fmt: skip
     try:
