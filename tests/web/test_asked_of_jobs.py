@@ -19,7 +19,8 @@ TOKENS = CODED.replace('"zip"]', '"zip"]\npseudonym = ["sex"]').replace('"age", 
 
 
 def started(folder: Path, source: dict[str, Any], **parameters: Any) -> dict[str, Any]:
-    asked = {"kind": "start", "folder": str(folder), "source": source, "offers": [], "parameters": parameters}
+    asked = {"kind": "start", "folder": str(folder), "source": source, "offers": [], "parameters": parameters,
+             "memory": 1 << 30, "temporary": str(folder)}  # fmt: skip
     return do(asked, lambda *step: None)
 
 
