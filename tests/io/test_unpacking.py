@@ -51,7 +51,10 @@ def test_what_holds_nothing_is_not_read_for_ever(tmp_path: Path, content: bytes)
     assert time.process_time() - started < 5
 
 
-@pytest.mark.parametrize("content", [b"", b"no archive", gzip.compress(b"a" * 99)[:-9], gzip.compress(b"a") + b"more"])
+@pytest.mark.parametrize(
+    "content", [b"", b"no archive", gzip.compress(b"a" * 99)[:-9], gzip.compress(b"a") + b"more"],
+    ids=["empty", "no archive", "cut short", "more behind it"],  # an archive has the time it was made at in it
+)
 def test_what_is_no_whole_archive_is_told(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.gz"
     path.write_bytes(content)
