@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -47,7 +48,7 @@ def kill_from(last: int) -> Callable[[int], None]:
 def interrupt_at(last: int) -> Callable[[int], None]:
     def act(step: int) -> None:
         if step == last:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
 
     return act
 

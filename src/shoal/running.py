@@ -97,7 +97,8 @@ def _carry_out(
     if keeps_rows(recipe):
         secrecy = _secrecy(recipe, key, replace)
         return run_stream(recipe, replace=replace, resume=resume, secrecy=secrecy, progress=progress)
-    check_output(folder, recipe.resolve(recipe.source.file), replace=replace)
+    source = recipe.resolve(recipe.source.file)
+    check_output(folder, None if source.is_dir() else source, replace=replace)  # reading says that it takes no folder
     keeper = _keeper(recipe, key, replace)
     memory = remembered(recipe, key)
     token_key = keeper.token_key if keeper else None

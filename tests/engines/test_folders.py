@@ -87,7 +87,7 @@ def test_people_in_a_hidden_copy_are_not_counted_twice(tmp_path: Path) -> None:
     assert sentence
 
 
-@pytest.mark.parametrize("engine", ["memory", "duckdb", "spark"])
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
 def test_a_release_goes_into_no_folder_that_is_read(engine: str, tmp_path: Path) -> None:
     put(tmp_path / "src/people.csv", people())
     recipe = recipe_for(tmp_path, "src")

@@ -6,6 +6,7 @@ import contextlib
 import multiprocessing
 import os
 import shutil
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ def crash_at(monkeypatch: pytest.MonkeyPatch, wanted: int, *, interrupts: bool =
         def call(*given: Any, **named: Any) -> Any:
             done[0] += 1
             if interrupts and done[0] == wanted:
-                raise KeyboardInterrupt
+                signal.raise_signal(signal.SIGINT)
             if not interrupts and done[0] >= wanted:
                 raise Killed
             return step(*given, **named)

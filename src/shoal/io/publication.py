@@ -25,6 +25,7 @@ from shoal.io.evidence import FACTS, evidence_folder, read_evidence
 from shoal.io.locks import lock_file, locked
 from shoal.io.manifest import json_bytes
 from shoal.io.swap import put, sync, write_whole
+from shoal.io.undisturbed import Undisturbed
 from shoal.verify.folder import MANIFEST
 
 JOURNAL = "journal.json"
@@ -116,21 +117,19 @@ def publish(
     check
         Raises unless the release may go to its folder; asked when nobody else can write there any more.
     """
-    with ExitStack() as undo:
+    with Undisturbed() as undisturbed, ExitStack() as undo, ExitStack() as held:
         _make_parents(folder.parent, undo)
-        with locked(folder, *(holder.place for holder in holders)):
-            recover(folder, holders)
-            check()
-            try:
+        with undisturbed.disturbed():  # somebody else may be at it for long
+            held.enter_context(locked(folder, *(holder.place for holder in holders)))
+        recover(folder, holders)
+        check()
+        try:
+            with undisturbed.disturbed():
                 _publish(folder, fill, replace, holders)
-            finally:
-                # What it cannot finish now is told by the journal, and finished by the next one.
-                with suppress(OSError, ShoalError):
-                    try:
-                        recover(folder, holders)
-                    except KeyboardInterrupt:  # it can begin again wherever it was, and nothing shall be left
-                        recover(folder, holders)
-                        raise
+        finally:
+            # What it cannot finish now is told by the journal, and finished by the next one.
+            with suppress(OSError, ShoalError):
+                recover(folder, holders)
         undo.pop_all()
 
 
