@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -14,6 +15,14 @@ from shoal.io.publication import publish
 from shoal.io.undisturbed import Undisturbed
 
 CLEARING = ("publication.py", "undisturbed.py", "contextlib.py", "shutil.py", "locks.py")
+
+
+@pytest.fixture(autouse=True)
+def usual() -> Iterator[None]:
+    """Python's own handler, whatever a session of Spark has put in its place."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 class Second:
@@ -67,22 +76,32 @@ def test_a_second_interrupt_wherever_the_clearing_up_is(tmp_path: Path) -> None:
 
 def test_an_interrupt_waits_and_then_comes() -> None:
     done = []
-    with pytest.raises(KeyboardInterrupt), Undisturbed():
-        signal.raise_signal(signal.SIGINT)
-        done.append("the work")
+
+    def work() -> None:
+        with Undisturbed():
+            signal.raise_signal(signal.SIGINT)
+            done.append("the work")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
     assert done
 
 
 def test_an_interrupt_ends_what_may_be_disturbed() -> None:
     done = []
-    with pytest.raises(KeyboardInterrupt), Undisturbed() as undisturbed:
-        try:
-            with undisturbed.disturbed():
+
+    def work() -> None:
+        with Undisturbed() as undisturbed:
+            try:
+                with undisturbed.disturbed():
+                    signal.raise_signal(signal.SIGINT)
+                    done.append("the work")
+            finally:
                 signal.raise_signal(signal.SIGINT)
-                done.append("the work")
-        finally:
-            signal.raise_signal(signal.SIGINT)
-            done.append("clearing up")
+                done.append("clearing up")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
     assert done == ["clearing up"]
 
 
