@@ -339,11 +339,6 @@ def test_what_it_cannot_serve_is_said_before_anything_is_read(change: Any, words
     assert (code, words in sentence) == (2, True), sentence
 
 
-def test_memory_is_for_spark_to_say(tmp_path: Path) -> None:
-    recipe = keyed(census(tmp_path, 20), tmp_path / "people.csv")
-    assert "leave 'memory' out of [engine]" in outcome(recipe, "spark", more='memory = "2GB"')[1]
-
-
 def test_other_frames_are_refused() -> None:
     with pytest.raises(InputError, match="is no Spark DataFrame"):
         shoal.spark.anonymize(visits(5), VISITS)

@@ -211,3 +211,26 @@ def test_a_run_that_ends_leaves_nothing_and_the_next_completes_under_spark_submi
         "conf", "out", "out.evidence", "people.csv", "recipe.toml", "scratch", "script.py"
     ]  # fmt: skip
     assert list(scratch.iterdir()) == []
+
+
+SESSIONS = """
+import sys
+from pathlib import Path
+from shoal.engines.cluster import session
+for name in sys.argv[1:]:
+    with session(Path(name)) as spark:
+        print(spark.sparkContext._temp_dir)
+    assert not list(Path(name).iterdir())
+"""
+
+
+@pytest.mark.skipif((cluster.java_version() or 0) < 17, reason="needs Java 17: install openjdk-17-jre-headless")
+def test_a_second_session_of_one_process_writes_to_its_own_folder(tmp_path: Path) -> None:
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for folder in folders:
+        folder.mkdir()
+    command = [sys.executable, "-c", SESSIONS, *map(str, folders)]
+    done = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    written = map(Path, done.stdout.split())
+    assert all(place.is_relative_to(folder) for place, folder in zip(written, folders, strict=True))

@@ -63,7 +63,10 @@ def session(folder: Path | None = None) -> Iterator[Any]:
     with scratch(folder) as own:
         with told():
             # A configuration knows the defaults of the place only once Java runs.
-            getattr(SparkContext, "_ensure_initialized", lambda: None)()
+            SparkContext._ensure_initialized()
+            # Java goes on from session to session, and would write to the folder of the first, which is gone.
+            java: Any = SparkContext._jvm
+            getattr(getattr(java.org.apache.spark.util, "Utils$"), "MODULE$").clearLocalRootDirs()
             found = _started(SparkConf(), SparkSession.builder, own)
         try:
             yield found

@@ -172,7 +172,7 @@ def _connection(duckdb: Any, folder: Path, store: Store, memory: int) -> Iterato
     except duckdb.InterruptException:
         raise KeyboardInterrupt from None
     except duckdb.Error as error:
-        raise _told(error) from None
+        raise _told(error, memory * _SHARE) from None
     except RuntimeError as error:
         if str(error) == _CTRL_C:
             raise KeyboardInterrupt from None
@@ -181,12 +181,15 @@ def _connection(duckdb: Any, folder: Path, store: Store, memory: int) -> Iterato
         connection.close()
 
 
-def _told(error: Exception) -> InputError:
+def _told(error: Exception, limit: float) -> InputError:
     """What DuckDB could not do; its own words may hold more than is good."""
     if "No space left" in str(error) or "max_temp_directory_size" in str(error):
         return full()
     if "Out of Memory" in str(error) or "OutOfMemory" in type(error).__name__:
-        return InputError("DuckDB has too little memory for this source: raise 'memory' under [engine].")
+        return InputError(
+            f"DuckDB has too little memory for this source in its {limit / 1e9:.1f}GB, {_SHARE:.0%} of the run's: "
+            "raise 'memory' under [engine]."
+        )
     return InputError(f"DuckDB cannot count the rows of this source ({type(error).__name__}).")
 
 

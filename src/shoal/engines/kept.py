@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from shoal.engines.counted import CountedRows, Database
+from shoal.engines.counted import Database
+from shoal.engines.sized import SizedRows
 from shoal.errors import InputError
 from shoal.recoding.publish import Publishing
 from shoal.recoding.rewriting import Rewriting, rewritten
@@ -250,7 +251,7 @@ class Publisher:
         return {name: numbered(values) if self.held else values for name, values in found.items()}
 
 
-class KeptRows(CountedRows):
+class KeptRows(SizedRows):
     """Rows that a database counts, and that come back in batches.
 
     Parameters

@@ -83,7 +83,8 @@ class SparkEngine:
     Parameters
     ----------
     memory
-        What a run may take is said in Spark's own settings, so that this is not looked at.
+        What Java and the executors may take is said in Spark's own settings, so that this is not looked at; what is
+        searched and held in the driver's Python is looked at later.
     folder
         Where scratch files go: a folder that the driver and all executors see under this name. By default the
         system's temporary folder, which does for ``local`` masters.
@@ -339,6 +340,13 @@ class SparkRows(KeptRows):
         """A new folder in the scratch of these rows."""
         return Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self._files.folder))
 
+    def holds_cells(self, most: int) -> bool:
+        """Whether there are no more than about so many combinations of quasi-identifier codes; none of them come."""
+        return min(self.domain.n, math.prod(self.packing.cards)) <= most or self._about(self._words) <= most
+
+    def _about(self, keys: dict[str, str]) -> int:
+        return int(self.database.ask(sql.about(keys))["n"][0])
+
     def _asked_cells(self, most: int | None) -> dict[str, np.ndarray]:
         """Words, rows and people of the cells: added up from few values in them, which are asked for later anyway."""
         first = self.domain.schema.sensitive[:1]
@@ -353,8 +361,7 @@ class SparkRows(KeptRows):
 
     def _few_pairs(self, one: Attribute, cells: int) -> bool:
         """Whether all pairs of cell and value may come at once, by a guess where there might be many."""
-        asked = sql.about({**self._words, **self._values(one)})
-        return super()._few_pairs(one, cells) or int(self.database.ask(asked)["n"][0]) <= counted.PAIRS
+        return super()._few_pairs(one, cells) or self._about({**self._words, **self._values(one)}) <= counted.PAIRS
 
 
 def _unnumbered() -> ParameterError:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import tempfile
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -31,11 +29,6 @@ from shoal.table.schema import Schema
 from shoal.table.spill import read_part, spilling
 from shoal.table.stats import Attribute, GroupStats
 from shoal.table.table import Table
-
-# What is left of a run's memory to kernels, and bytes that they take of a cell and of a row, as measured.
-_KERNELS, _CELL, _ROW = 0.35, 24, 64
-# Bytes of a combination and a value that occurs with it, while those of some combinations are put together.
-_PAIR = 24
 
 
 class Store:
@@ -277,29 +270,6 @@ class StoredRows(KeptRows):
         packing = Packing(tuple(self.domain.columns[name].card for name in names))
         known = packing.pack(list(self.joined(names).codes))
         return packing.find(known, packing.pack([codes[name] for name in names])).astype(np.int32)
-
-    def most(self, memory: int) -> int:
-        """Rows whose records can be grouped in so many bytes."""
-        return max(int(memory * _KERNELS) // self._bytes, 1)
-
-    def needed(self, rows: int) -> float:
-        """Bytes in which so many rows can be grouped."""
-        return rows * self._bytes / _KERNELS
-
-    def most_cells(self, memory: int) -> int:
-        """Combinations of quasi-identifiers that can be searched in so many bytes."""
-        most = bisect_right(range(self.domain.n + 1), memory, key=lambda cells: math.ceil(self.cells_needed(cells)))
-        return max(most - 1, 1)
-
-    def cells_needed(self, cells: int) -> float:
-        """Bytes in which so many combinations can be searched, with the values that occur with them."""
-        words = 2 * (8 * len(self.packing.words) + 4 * len(self.domain.quasi) + 24)
-        pairs = sum(min(self.domain.n, cells * column.card) for column in self.domain.sensitive)
-        return (cells * words + _PAIR * pairs) / _KERNELS
-
-    @property
-    def _bytes(self) -> int:
-        return _CELL * len(self.places) + _ROW
 
     def private(self, name: str) -> Path:
         """A new folder in the scratch of these rows."""

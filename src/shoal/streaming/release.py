@@ -63,6 +63,7 @@ from shoal.results import Written
 from shoal.risk.drawn import counted_facts
 from shoal.streaming.attacking import SAMPLE, Attacked, attack_stream
 from shoal.streaming.grouped import Buckets
+from shoal.streaming.held import refuse_unheld
 from shoal.streaming.showing import Showing
 from shoal.table.keys import Keys
 from shoal.table.table import crowded
@@ -117,6 +118,8 @@ class Stream:
         problem = Problem(rows=rows, judge=judge, keys=self.keys, codes=self.codes, progress=self.progress)
         method = self.method
         if not isinstance(rows, StoredRows):
+            if method.by_cells(rows.domain):
+                self._refuse_too_many_cells(rows)
             return method.run(problem)
         most = rows.most(self.memory)
         # Cells take what rows take, where they are grouped as these are.
@@ -141,9 +144,9 @@ class Stream:
 
     def _holds_cells(self, rows: KeptRows) -> bool:
         """Whether memory holds the frequency table."""
-        return not isinstance(rows, StoredRows) or rows.holds_cells(rows.most_cells(self.memory))
+        return rows.holds_cells(rows.most_cells(self.memory))
 
-    def _refuse_too_many_cells(self, rows: StoredRows) -> None:
+    def _refuse_too_many_cells(self, rows: KeptRows) -> None:
         """Refuse a frequency table that memory does not hold."""
         if not self._holds_cells(rows):
             count = rows.n_cells()
@@ -158,6 +161,7 @@ class Stream:
         started, method, output = time.perf_counter(), self.method, self.output
         refuse_unknown_codes(output.acknowledged)
         rows, judge = self.prepared()
+        refuse_unheld(rows, self.memory)
         models = judge.models
         empty = vacuous(judge, method.share_allowed(rows.domain.n))
         refuse_beforehand(rows, judge, empty, output, method)

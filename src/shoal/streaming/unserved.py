@@ -103,8 +103,6 @@ def _refuse_places(recipe: Recipe, method: Algorithm | None) -> None:
     refuse_keyless(name, recipe.roles.key)
     if recipe.output.order == "kept":
         raise RecipeError(f"The engine '{name}' has no order of rows to keep: leave 'order' out of [output].")
-    if recipe.engine.memory is not None:
-        raise RecipeError(f"The engine '{name}' takes the memory that Spark is given: leave 'memory' out of [engine].")
     if recipe.roles.guard:
         raise RecipeError(
             f"The engine '{name}' does not serve guarded nodes, which are looked up row by row: use the engine "

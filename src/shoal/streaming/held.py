@@ -1,0 +1,37 @@
+"""Whether memory holds the people whose names the gate looks for in what is published."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shoal.engines.kept import KeptRows
+from shoal.errors import InputError
+
+# Hashes by which different values are counted: to two in a hundred, whatever their number.
+_HASHES = 1 << 12
+
+
+def refuse_unheld(rows: KeptRows, memory: int) -> None:
+    """Refuse more names and people than so many bytes hold; where all may fit, nothing is counted."""
+    hidden = [name for name in rows.domain.schema.identifiers if name in rows.reading.others]
+    if rows.people_needed(len(hidden) * rows.domain.n) <= memory:
+        return
+    names = sum(_different(rows, name) for name in hidden)
+    needed, people = rows.people_needed(names), rows.domain.n_subjects if rows.domain.by_people else 0
+    if needed > memory:
+        whose = f" of {people:,} people" if people else ""
+        raise InputError(
+            f"The gate looks for every identifier in what is published, and some {names:,} different ones{whose} need "
+            f"{needed / 1e9:.1f}GB: give 'memory' under [engine] as much, or cut the table into releases of their own."
+        )
+
+
+def _different(rows: KeptRows, name: str) -> int:
+    """How many different values a column has, estimated from the smallest of their hashes."""
+    place, least = rows.column(name), np.zeros(0, dtype=np.uint64)
+    for part in rows.parts([place]):
+        hashes = part[place].drop_nulls().hash().to_numpy()
+        if least.size == _HASHES:
+            hashes = hashes[hashes < least[-1]]
+        least = np.unique(np.concatenate([least, hashes]))[:_HASHES]
+    return least.size if least.size < _HASHES else int((_HASHES - 1) / (float(least[-1]) / 2.0**64))

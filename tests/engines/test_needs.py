@@ -1,0 +1,97 @@
+"""What memory does not hold is refused before it is asked for, with how much it needs, on every engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from shoal.engines.sized import SizedRows
+from shoal.streaming import held
+from tests.engines.alike import outcome
+
+RECIPE = """
+seed = 1
+[source]
+path = "people.csv"
+[roles]
+key = "row"
+identifiers = ["name"]
+quasi = ["age"]
+sensitive = ["disease"]
+{subject}
+[hierarchies]
+age = {{ widths = [5, 10, 20] }}
+[[models]]
+name = "k"
+k = 3
+[[models]]
+name = "distinct-l"
+l = 2
+[algorithm]
+name = "optimal"
+suppression_limit = 0.5
+"""
+
+
+def people(folder: Path, rows: int, *, names: int, subject: bool = False) -> Path:
+    """A recipe of rows with so many different names, of half as many people as rows."""
+    draw = np.random.default_rng(2)
+    name = [f"Q{at % names:06d}" for at in range(rows)]
+    pl.DataFrame(
+        {"row": range(rows), "name": name, "age": draw.integers(20, 60, rows), "disease": draw.choice(["a", "b"], rows)}
+        | ({"who": [f"w{at // 2}" for at in range(rows)]} if subject else {})
+    ).write_csv(folder / "people.csv")
+    recipe = folder / "recipe.toml"
+    recipe.write_text(RECIPE.format(subject='subject = "who"' if subject else ""), encoding="utf-8")
+    return recipe
+
+
+def opened(engine: str, request: pytest.FixtureRequest) -> None:
+    """What an engine needs, or a skip."""
+    if engine == "spark":
+        request.getfixturevalue("spark")
+    else:
+        pytest.importorskip(engine)
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+@pytest.mark.parametrize("subject", [False, True])
+def test_names_and_people_that_memory_does_not_hold(
+    engine: str, subject: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    opened(engine, request)
+    recipe = people(tmp_path, 900, names=300, subject=subject)
+    monkeypatch.setattr("shoal.engines.sized._NAME", 5 * 10**6)
+    monkeypatch.setattr("shoal.engines.sized._PERSON", 4 * 10**6)
+    code, sentence, _ = outcome(recipe, engine, more='memory = "1GB"')
+    whose = " of 450 people need 3.3GB" if subject else " need 1.5GB"
+    assert (code, sentence) == (
+        2,
+        f"The gate looks for every identifier in what is published, and some 300 different ones{whose}: give 'memory' "
+        "under [engine] as much, or cut the table into releases of their own.",
+    )
+    assert not (tmp_path / f"out-{engine}").exists()
+    assert outcome(recipe, engine, more='memory = "3.3GB"')[:2] == (0, "")
+
+
+def test_different_names_are_estimated_whatever_their_number(tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    recipe = people(tmp_path, 40_000, names=20_000)
+    recipe.write_text(f'{recipe.read_text()}[engine]\nname = "duckdb"\n')
+    with shoal.open_rows(recipe) as rows:
+        assert held._different(rows, "name") == pytest.approx(20_000, rel=0.06)
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+def test_a_frequency_table_that_memory_does_not_hold(
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    opened(engine, request)
+    monkeypatch.setattr(SizedRows, "most_cells", lambda rows, memory: 20)
+    code, sentence, _ = outcome(people(tmp_path, 900, names=30), engine)
+    assert code == 2
+    assert "searches the frequency table, and its 40 combinations need, with the values in them, 0.0GB" in sentence
