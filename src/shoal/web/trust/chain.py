@@ -48,8 +48,7 @@ def as_entry(one: LogEntry) -> dict[str, Any]:
 
 def exported(reading: Reading) -> Iterator[bytes]:
     """The log as a file, with the lines that it has now."""
-    with reading() as db:
-        last = last_of(db)
+    last = _last(reading)
     return (as_line(one) for one in entries(reading, until=last.number))
 
 
@@ -65,6 +64,11 @@ def last_of(db: Db) -> Mark:
     """The last line, whose hash is the head, to be kept elsewhere."""
     found = db.execute(select(LogEntry.number, LogEntry.hash).order_by(LogEntry.number.desc()).limit(1)).first()
     return Mark() if found is None else Mark(*found)
+
+
+def _last(reading: Reading) -> Mark:
+    with reading() as db:
+        return last_of(db)
 
 
 @dataclass(frozen=True)
@@ -89,13 +93,12 @@ class Watch:
 
     def look(self, reading: Reading, *, every: bool = False) -> Checked:
         """Follow the chain from where it was left, some lines at a time; or all of it, from its first line."""
-        with reading() as db:
-            last = last_of(db)
         if not self._busy.acquire(blocking=False):
             if every:
                 raise Refused(429, "too-many", _BUSY, headers={"retry-after": "60"})
-            return Checked(self._known, last, None)  # another page is looking, and nobody waits for it
+            return Checked(self._known, _last(reading), None)  # another page is looking, and nobody waits for it
         try:
+            last = _last(reading)  # not before: another page may have seen more lines meanwhile
             known = Mark() if every else self._known
             until = last.number if every else min(last.number, known.number + AT_ONCE)
             try:
