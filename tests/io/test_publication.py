@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import functools
+import hashlib
 import multiprocessing
+import operator
 import os
 import shutil
 import signal
@@ -231,3 +235,64 @@ def test_whatever_ends_the_staging_leaves_the_disk_as_it_was(
                 write_release(release(FRAME[:1], rows=1), folder, replace=replace)
     assert whole(out, {2}) == 2
     assert names(tmp_path) == ["out", "out.evidence"]
+
+
+def interrupted_twice() -> None:
+    """Raise an interrupt as compiled code does that has noticed it, so that Python raises it again a moment later."""
+    raised = functools.partial(ctypes.pythonapi.PyErr_SetNone, ctypes.py_object(KeyboardInterrupt))
+    list(map(operator.call, [ctypes.pythonapi.PyErr_SetInterrupt, raised]))
+
+
+def test_an_interrupt_that_is_raised_twice_leaves_nothing(tmp_path: Path) -> None:
+    def fill(staged: Path, private: Path) -> str:
+        (staged / "release.csv").write_text("a\n1\n")
+        interrupted_twice()
+        raise AssertionError
+
+    for _ in range(3):
+        with pytest.raises(KeyboardInterrupt):
+            publication.publish(tmp_path / "out", fill, lambda: None, replace=False)
+        assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("step", ["put", "then"])
+def test_what_goes_with_a_release_is_there_when_it_is(
+    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Interrupted just behind the step that counts, or in the next."""
+    done: list[str] = []
+
+    def fill(staged: Path, private: Path) -> str:
+        (staged / "manifest.json").write_text("{}")
+        return hashlib.sha256(b"{}").hexdigest()
+
+    def then() -> None:
+        if step == "then" and not done:
+            done.append("begun")
+            signal.raise_signal(signal.SIGINT)
+        done.append("then")
+
+    def put(*given: Any) -> None:
+        swap.put(*given)
+        if step == "put" and given[1] == tmp_path / "out":
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(publication, "put", put)
+    with pytest.raises(KeyboardInterrupt):
+        publication.publish(tmp_path / "out", fill, lambda: None, replace=False, then=then)
+    assert (tmp_path / "out" / "manifest.json").exists()
+    assert done[-1] == "then"
+    assert not publication.leftovers(tmp_path / "out")
+
+
+def test_an_interrupt_before_the_release_is_made_ends_it(tmp_path: Path) -> None:
+    made: list[Path] = []
+
+    def fill(staged: Path, private: Path) -> str:
+        made.append(staged)
+        return ""
+
+    with pytest.raises(KeyboardInterrupt):
+        publication.publish(tmp_path / "out", fill, lambda: signal.raise_signal(signal.SIGINT), replace=False)
+    assert not made
+    assert not list(tmp_path.iterdir())

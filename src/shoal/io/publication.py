@@ -25,7 +25,6 @@ from shoal.io.evidence import FACTS, evidence_folder, read_evidence
 from shoal.io.locks import lock_file, locked
 from shoal.io.manifest import json_bytes
 from shoal.io.swap import put, sync, write_whole
-from shoal.io.undisturbed import Undisturbed
 from shoal.verify.folder import MANIFEST
 
 JOURNAL = "journal.json"
@@ -107,6 +106,7 @@ def publish(
     *,
     replace: bool,
     holders: Sequence[Holder] = (),
+    then: Callable[[], None] = lambda: None,
 ) -> None:
     """Stage a release and its evidence, tell the holders, and put everything in place.
 
@@ -116,25 +116,36 @@ def publish(
         Writes the release and the evidence into two empty folders, and returns the release's digest.
     check
         Raises unless the release may go to its folder; asked when nobody else can write there any more.
+    then
+        Brings into force what was written elsewhere, as soon as the release is in its place; more than once does no
+        harm.
     """
-    with Undisturbed() as undisturbed, ExitStack() as undo, ExitStack() as held:
+    with ExitStack() as undo:
         _make_parents(folder.parent, undo)
-        with undisturbed.disturbed():  # somebody else may be at it for long
-            held.enter_context(locked(folder, *(holder.place for holder in holders)))
-        recover(folder, holders)
-        check()
-        try:
-            with undisturbed.disturbed():
-                _publish(folder, fill, replace, holders)
-        finally:
-            # What it cannot finish now is told by the journal, and finished by the next one.
-            with suppress(OSError, ShoalError):
-                recover(folder, holders)
+        with locked(folder, *(holder.place for holder in holders)):
+            recover(folder, holders)
+            check()
+            try:
+                _publish(folder, fill, replace, holders, then)
+            finally:
+                # Nothing is called before this 'try': an interrupt that compiled code raised is raised once more by
+                # Python, at the first call behind it.
+                try:
+                    recover(folder, holders)
+                except KeyboardInterrupt:  # it can begin again wherever it was, and nothing shall be left
+                    recover(folder, holders)
+                    raise
+                except (OSError, ShoalError):
+                    pass  # what it cannot finish now is told by the journal, and finished by the next one
         undo.pop_all()
 
 
 def _publish(
-    folder: Path, fill: Callable[[Path, Path], str], replace: bool, holders: Sequence[Holder]
+    folder: Path,
+    fill: Callable[[Path, Path], str],
+    replace: bool,
+    holders: Sequence[Holder],
+    then: Callable[[], None],
 ) -> None:
     transaction = secrets.token_hex(_ID)
     staging = _staging(folder, transaction)
@@ -149,7 +160,13 @@ def _publish(
     sync(staging.parent)
     for holder in holders:
         holder.stage(bond)
-    put(staged, folder, staging / _OLD if replace else None)
+    try:
+        put(staged, folder, staging / _OLD if replace else None)
+        then()
+    except KeyboardInterrupt:  # what is in its place stays there, and so does what goes with it
+        if digest_of(folder) == bond.digest:
+            then()
+        raise
 
 
 def resume(folder: Path) -> None:

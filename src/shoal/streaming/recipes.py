@@ -130,10 +130,9 @@ def run_stream(
 
         with writing(folder):
             publish(
-                folder, fill, _check(recipe, folder, replace), replace=replace, holders=[keeper] if keeper else []
-            )
-        if table is not None:
-            table.commit()
+                folder, fill, _check(recipe, folder, replace), replace=replace, holders=[keeper] if keeper else [],
+                **({} if table is None else {"then": table.commit}),
+            )  # fmt: skip
     return found[0]
 
 
