@@ -28,35 +28,53 @@ def first_unpacked(path: Path, most: int) -> tuple[bytes, bool]:
     return bytes(data), whole
 
 
+class _Packed:
+    """A file that is read up to a bound."""
+
+    def __init__(self, file: BinaryIO, most: int) -> None:
+        self._file, self._left = file, most
+
+    def read(self) -> bytes:
+        """The next bytes of it, none at its end."""
+        block = self._file.read(_BLOCK)
+        self._left -= len(block)
+        return block
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether more was read than allowed for."""
+        return self._left < 0
+
+
 def _unpack(file: BinaryIO, data: bytearray, most: int) -> bool:
     """Unpack member after member; whether the file came to its end before anything else did."""
-    packed, members, taken = file.read(_BLOCK), 0, 0
+    source, members = _Packed(file, most + _BESIDE), 0
+    packed = source.read()
     if not packed:
         raise EOFError
     while packed:
         member = zlib.decompressobj(_GZIP)
         members += 1
         while not member.eof:
-            if len(data) > most or taken > most + _BESIDE or members > _MEMBERS:
+            if len(data) > most or source.exhausted or members > _MEMBERS:
                 del data[most:]
                 return False
             data += member.decompress(packed, most + 1 - len(data))
             if not member.eof and not member.unconsumed_tail:
-                packed = file.read(_BLOCK)
-                taken += len(packed)
+                packed = source.read()
                 if not packed:
                     raise EOFError
             else:
                 packed = member.unconsumed_tail
-        packed = _next_member(member.unused_data, file)
-    whole = len(data) <= most
+        packed = _next_member(member.unused_data, source)
+    whole = len(data) <= most and not source.exhausted
     del data[most:]
     return whole
 
 
-def _next_member(rest: bytes, file: BinaryIO) -> bytes:
+def _next_member(rest: bytes, source: _Packed) -> bytes:
     """Where another member begins; zeros may stand behind the last one."""
-    while not (rest := rest.lstrip(b"\0")):
-        if not (rest := file.read(_BLOCK)):
+    while not (rest := rest.lstrip(b"\0")) and not source.exhausted:
+        if not (rest := source.read()):
             break
     return rest
