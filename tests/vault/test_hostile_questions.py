@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from decimal import Decimal
 
 import numpy as np
 import polars as pl
 import pytest
 
 from shoal.errors import ParameterError, ShoalError
-from shoal.pseudonyms.secrets import MappingTable
+from shoal.pseudonyms.grades import GradingTable
+from shoal.pseudonyms.secrets import MappingTable, Secret, SecretKey
 from shoal.vault.protocol.answering import answer
 from shoal.vault.protocol.asking import Policy, examine
 from shoal.vault.protocol.checking import Counter
@@ -147,3 +149,33 @@ def test_nothing_that_is_handed_in_takes_long_to_read(ward: Counter, text: str) 
     with suppress(ShoalError):
         read_results(Submission(text=text), ward.released)
     assert time.process_time() - start < 6
+
+
+def wide(name: str, graded: bool) -> tuple[Counter, list[Secret]]:
+    """Four codes of 'diag', and another coded column whose name is spelt like one of them; sex goes with that one."""
+    other = np.arange(2400) % 4 + 1
+    codes = np.where(other == 3, 1.25, 1.75) if graded else np.array([f"{name}_{one}" for one in other])
+    frame = pl.DataFrame({
+        "diag": [f"diag_{one // 4 % 4 + 1}" for one in range(2400)], name: codes,
+        "sex": np.where(np.arange(2400) // 16 % 10 < np.where(other == 3, 9, 2), "F", "M"),
+    })  # fmt: skip
+    ages = GradingTable(name, bounds=[(Decimal(16), Decimal(20))], names=[1], rule="paper", decimals=0)
+    mapped = MappingTable(name, {f"b{one}": f"{name}_{one}" for one in range(1, 5)})
+    secrets: list[Secret] = [MappingTable("diag", {f"a{one}": f"diag_{one}" for one in range(1, 5)})]
+    coded = {"diag": "mapping", name: "grading" if graded else "mapping"}
+    return Counter(Released.of(frame, coded)), [*secrets, ages if graded else mapped]
+
+
+@pytest.mark.parametrize(
+    ("name", "graded", "rule", "expected"),
+    [("diag_2", False, "IF diag_2 = diag_2_3 THEN sex = F", "IF diag_2 = b3 THEN sex = F\n"),
+     ("diag_2", True, "IF diag_2 < 1.75 THEN sex = F", "IF diag_2 < 19 THEN sex = F\n"),
+     ("diag2", True, "IF diag2 < 1.75 THEN sex = F", "IF diag2 < 19 THEN sex = F\n")],
+)  # fmt: skip
+def test_the_name_of_a_column_is_no_code_of_another(name: str, graded: bool, rule: str, expected: str) -> None:
+    """Nothing but what is counted is told: the value of code diag_2 is not, where a column is called so."""
+    counter, secrets = wide(name, graded)
+    found = examine(Submission(text=rule), counter, OPEN)
+    assert set(found.gained.codes) == {name}
+    made = answer(found, [*secrets, SecretKey("sex", bytes(32))])
+    assert (made.text, made.left) == (expected, [])

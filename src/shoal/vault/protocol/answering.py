@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 
-from shoal.pseudonyms.secrets import Secret
-from shoal.vault.interpret import Interpreter
+from shoal.errors import DomainError
+from shoal.pseudonyms.grades import GradingTable
+from shoal.pseudonyms.secrets import MappingTable, Secret
 from shoal.vault.leftovers import Left
+from shoal.vault.names import Codes
 from shoal.vault.protocol.asking import Examined
-from shoal.vault.protocol.statements import BEHIND, GRADING, Condition, Statement
+from shoal.vault.protocol.statements import BEHIND, Condition, Statement
 
 _MEAN = "is a mean of codes, which is not the code of a mean: ask the custodian for the mean of the values"
+_NO_CODE = "has a code that stands for no value of this entry"
 _CENTRE = "the value of the code nearest to the centre, and not the mean of the values"
 
 
@@ -25,38 +29,53 @@ class Answer:
 
 def answer(examined: Examined, secrets: Sequence[Secret]) -> Answer:
     """Turn back what was accepted, from the conditions that were read and from nothing else in the text."""
-    coded = {one.column: one.kind for one in secrets}
-    interpreter = Interpreter(secrets)
-    left: list[Left] = []
-    lines = [_statement(one, interpreter, coded, left) for one in examined.accepted]
+    values, left = _Values(secrets), list[Left]()
+    lines = [_statement(one, values, left) for one in examined.accepted]
     return Answer("".join(f"{line}\n" for line in lines), [*examined.left, *left])
 
 
-def _statement(one: Statement, interpreter: Interpreter, coded: Mapping[str, str], left: list[Left]) -> str:
-    told = [_told(each, one.line, interpreter, coded, left) for each in one.conditions]
-    start = " AND ".join(told) or "anything"
+class _Values:
+    """What codes of a column stand for, column by column: a name that is spelt like a code of another is none here."""
+
+    def __init__(self, secrets: Sequence[Secret]) -> None:
+        self.graded = {one.column: one for one in secrets if isinstance(one, GradingTable)}
+        self._mapped = Codes([one for one in secrets if isinstance(one, MappingTable)])
+
+    def __contains__(self, column: object) -> bool:
+        return column in self.graded or column in self._mapped
+
+    def told(self, condition: Condition, line: int, left: list[Left]) -> str:
+        """A condition with its values; one on a column without codes stays, and one of which a code has no value."""
+        column, sign, codes = condition.column, condition.sign, condition.values
+        if column not in self:
+            return str(condition)
+        found = [each for code in codes if (each := self._value(column, sign, code)) is not None]
+        if len(found) < len(codes):
+            left.append(Left(line, 1, str(condition), _NO_CODE))
+            return str(condition)
+        # In the order of what they mean, so that it does not tell which is which.
+        return str(Condition(column, found[0][0], tuple(sorted(value for _, value in found))))
+
+    def _value(self, column: str, sign: str, code: float | str) -> tuple[str, str] | None:
+        """A comparison with a code as one with a value, whose sign may be another at either end of a grading."""
+        if column in self.graded:
+            with suppress(DomainError):
+                return self.graded[column].threshold(sign, float(code))
+            return None
+        value = self._mapped.value(column, str(code))
+        return None if value is None else (sign, value)
+
+
+def _statement(one: Statement, values: _Values, left: list[Left]) -> str:
+    start = " AND ".join(values.told(each, one.line, left) for each in one.conditions) or "anything"
     if one.centre:
         parts = [Condition(name, "=", (value,)) for name, value in one.centre]
-        start = "centre at " + ", ".join(_told(each, one.line, interpreter, coded, left) for each in parts)
-        start += f" ({_CENTRE})" if any(coded.get(name) == GRADING for name, _ in one.centre) else ""
+        start = "centre at " + ", ".join(values.told(each, one.line, left) for each in parts)
+        start += f" ({_CENTRE})" if any(name in values.graded for name, _ in one.centre) else ""
     if one.concluded is not None:
-        start = f"IF {start} THEN {_told(one.concluded, one.line, interpreter, coded, left)}"
-    figures = [str(each) for each in one.stated if each.column not in coded]
-    left += [Left(one.line, 1, str(each), _MEAN) for each in one.stated if each.column in coded]
+        start = f"IF {start} THEN {values.told(one.concluded, one.line, left)}"
+    figures = [str(each) for each in one.stated if each.column not in values]
+    left += [Left(one.line, 1, str(each), _MEAN) for each in one.stated if each.column in values]
     if one.behind:
         return f"{start} ({': '.join(filter(None, (BEHIND, ', '.join(figures))))})"
     return start + (f" ({', '.join(figures)})" if figures else "")
-
-
-def _told(
-    condition: Condition, line: int, interpreter: Interpreter, coded: Mapping[str, str], left: list[Left]
-) -> str:
-    """A condition with its values; one on a column without codes stays."""
-    if condition.column not in coded:
-        return str(condition)
-    if len(condition.values) > 1:  # by what they mean, so that their order does not tell which is which
-        alone = {one: interpreter.text(str(replace(condition, values=(one,)))).text for one in condition.values}
-        condition = replace(condition, values=tuple(sorted(alone, key=lambda one: alone[one])))
-    made = interpreter.text(str(condition))
-    left += [Left(line, one.at, one.text, one.why) for one in made.left]
-    return made.text

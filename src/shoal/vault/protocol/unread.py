@@ -31,7 +31,7 @@ def unread(sheet: Sheet, released: Released, reader: Conditions) -> list[Left]:
     for number, line in sheet.pieces:
         took = sheet.took.get(number, [])
         is_read = bool(took) and all(one in stated for one in took)
-        known = {str(value) for one in took if one in stated for value in _values(one)}
+        known = {str(value) for one in took if one in stated for value in _spelt(one)}
         places = list(codes.within(line, numbers=not is_read))
         if not is_read:
             made = reader.read(line)
@@ -71,8 +71,9 @@ def _has(listed: str | None, text: str) -> bool:
     return listed is not None and text in listed
 
 
-def _values(one: Condition | str) -> tuple[float | str, ...]:
-    return (one,) if isinstance(one, str) else one.values
+def _spelt(one: Condition | str) -> tuple[float | str, ...]:
+    """What a label or condition is made of; a column can be called like a code."""
+    return (one,) if isinstance(one, str) else (one.column, *one.values)
 
 
 def _ranges(released: Released) -> list[Range]:
