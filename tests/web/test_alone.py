@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,10 +13,12 @@ import uvicorn
 
 from shoal.cli.main import execute
 from shoal.errors import InputError
-from shoal.web.alone import LOCK, alone
+from shoal.web import alone as module
+from shoal.web import serving
+from shoal.web.alone import LOCK, WORKER_LOCK, alone
 from shoal.web.app import create_app
 from shoal.web.settings import Settings
-from tests.web.kills import ending, free_port, kill, start
+from tests.web.kills import ending, free_port, kill, start, worker_of
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -30,6 +34,11 @@ def database(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 @pytest.fixture
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_PATIENCE", {LOCK: 0.0, WORKER_LOCK: 0.0})
+
+
+@pytest.fixture
 def _served_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever comes as far as to listen has failed the test."""
 
@@ -40,7 +49,7 @@ def _served_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.sample(1)
-@pytest.mark.usefixtures("_served_by_nobody")
+@pytest.mark.usefixtures("_served_by_nobody", "_impatient")
 def test_a_second_server_is_refused_and_one_after_a_kill_starts_at_once(
     tmp_path: Path, database: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -57,12 +66,31 @@ def test_a_second_server_is_refused_and_one_after_a_kill_starts_at_once(
         assert "A server is at work in the data folder" in told
         assert "stop it first" in told
         assert (half.exists(), made.exists()) == (True, True)
+        worker = worker_of(first)
+        assert worker is not None
+        os.kill(worker, signal.SIGSTOP)  # as if it were just writing
         assert kill(first.pid)
         first.wait(10)
-        start(folder, free_port(), database, among=servers)  # while the worker of the first may still be ending
+        with pytest.raises(InputError, match="worker of a server that has ended is still at work"), alone(folder):
+            pass
+        os.kill(worker, signal.SIGCONT)
+        start(folder, free_port(), database, among=servers)  # while the worker of the first is still ending
         assert (half.exists(), made.exists()) == (False, False)
 
 
+@pytest.mark.usefixtures("_impatient")
+def test_a_server_that_has_stopped_has_its_folder_until_its_process_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Threads go on for a while that answer requests, and write."""
+    monkeypatch.setattr(uvicorn.Server, "run", lambda self: None)
+    monkeypatch.setattr(serving, "_keep_working", lambda *given: None)
+    serving.serve(Settings(folder=tmp_path / "data"), lambda address, link: None)
+    with pytest.raises(InputError, match="A server is at work"), alone(tmp_path / "data"):
+        pass
+
+
+@pytest.mark.usefixtures("_impatient")
 def test_a_folder_is_had_by_one_at_a_time_whatever_it_is_called(tmp_path: Path) -> None:
     (tmp_path / "other").symlink_to(tmp_path / "data")
     (tmp_path / "data").mkdir()
@@ -72,6 +100,7 @@ def test_a_folder_is_had_by_one_at_a_time_whatever_it_is_called(tmp_path: Path) 
         assert (tmp_path / "data" / LOCK).stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.usefixtures("_impatient")
 @pytest.mark.parametrize("command", ["rotate", "accept"])
 def test_secrets_of_a_server_that_runs_are_not_turned_over(
     tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]

@@ -16,35 +16,61 @@ try:
 except ImportError:  # Windows has no flock: nobody can tell whether a folder is in use
     fcntl = None  # type: ignore[assignment]
 
-LOCK = "server.lock"
-_PATIENCE, _PAUSE = 1.0, 0.05  # seconds; a process that was killed while it started another has it for a moment longer
+LOCK, WORKER_LOCK = "server.lock", "worker.lock"
+# Seconds. A process that was killed while it started another has the first for a moment longer; a worker whose server
+# was killed brings to its end what it is just writing.
+_PATIENCE = {LOCK: 1.0, WORKER_LOCK: 60.0}
+_PAUSE = 0.05
+_TOLD = {
+    LOCK: "A server is at work in the data folder '{}': stop it first, or choose another folder.",
+    WORKER_LOCK: "The worker of a server that has ended is still at work in the data folder '{}': try again later.",
+}
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)  # of some network file systems
+
+
+def take(folder: Path) -> tuple[int, int]:
+    """Have a data folder to oneself until the process has ended; refused where a server or its worker is at work in it.
+
+    Returns the descriptors of both locks. A worker inherits the second, and so has it for as long as it lives. The
+    files stay when the locks are given up: one that is removed could be held by two.
+    """
+    server = _locked(folder, LOCK)
+    try:
+        return server, _locked(folder, WORKER_LOCK)
+    except BaseException:
+        os.close(server)
+        raise
 
 
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Have a data folder to oneself; refused where a server is at work in it.
-
-    The file stays when the lock is given up: one that is removed could be held by two.
-    """
+    """Have a data folder to oneself for a while, in which nothing else may be begun that outlasts it."""
+    held = take(folder)
     try:
-        descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)  # which no process that we start inherits
+        yield
+    finally:
+        for one in held:
+            os.close(one)
+
+
+def _locked(folder: Path, name: str) -> int:
+    try:
+        descriptor = os.open(folder / name, os.O_RDWR | os.O_CREAT, 0o600)  # which processes inherit if we say so alone
     except OSError as error:
         raise InputError(f"The data folder '{folder}' cannot be used: {error.strerror}.") from None
     try:
-        if not _taken(descriptor):
-            raise InputError(
-                f"A server is at work in the data folder '{folder}': stop it first, or choose another folder."
-            )
-        yield
-    finally:
+        if not _taken(descriptor, _PATIENCE[name]):
+            raise InputError(_TOLD[name].format(folder))
+    except BaseException:
         os.close(descriptor)
+        raise
+    return descriptor
 
 
-def _taken(descriptor: int) -> bool:
+def _taken(descriptor: int, patience: float) -> bool:
     if fcntl is None:
         return True
-    end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + patience
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -20,7 +20,7 @@ import uvicorn
 
 from shoal.errors import InputError
 from shoal.web.accounts.users import first_admin
-from shoal.web.alone import alone
+from shoal.web.alone import take
 from shoal.web.app import create_app, make_folder
 from shoal.web.jobs.child import leave_no_core
 from shoal.web.keys import Keys
@@ -43,18 +43,20 @@ def serve(settings: Settings, announce: Callable[[str, str | None], None]) -> No
     refuse_open(settings)
     leave_no_core()
     make_folder(settings.folder)
-    with alone(settings.folder):  # before anything is swept up that another server may be making
-        _serve(settings, announce)
+    # Before anything is swept up that another server may be making, and until the process has ended: threads that answer
+    # requests go on for a while when the server has stopped.
+    _, shared = take(settings.folder)
+    _serve(settings, announce, shared)
 
 
-def _serve(settings: Settings, announce: Callable[[str, str | None], None]) -> None:
+def _serve(settings: Settings, announce: Callable[[str, str | None], None], shared: int) -> None:
     app = create_app(settings)
     _ = app.state.keys.keyring  # a wrong key is told now
     with app.state.store.writing() as db:
         link = first_admin(db)
     announce(settings.shown, None if link is None else f"{settings.shown}/setup/{link}")
     stop = Event()
-    watcher = Thread(target=_keep_working, args=(settings, stop), daemon=True)
+    watcher = Thread(target=_keep_working, args=(settings, stop, shared), daemon=True)
     watcher.start()
     try:
         uvicorn.Server(_config(app, settings)).run()
@@ -102,12 +104,13 @@ def _text(path: Path | None) -> str | None:
     return None if path is None else str(path)
 
 
-def _keep_working(settings: Settings, stop: Event) -> None:
-    """Run a worker, and another one when it ends."""
+def _keep_working(settings: Settings, stop: Event, shared: int) -> None:
+    """Run a worker, which has the lock of that descriptor too, and another one when it ends."""
     told = dumped(settings) + "\n"
+    command, passed = [sys.executable, "-m", "shoal.web.serving"], (shared,) if os.name == "posix" else ()
     while not stop.is_set():
         started = time.monotonic()
-        worker = subprocess.Popen([sys.executable, "-m", "shoal.web.serving"], stdin=subprocess.PIPE, text=True)
+        worker = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, pass_fds=passed)
         assert worker.stdin is not None
         with suppress(BrokenPipeError):
             worker.stdin.write(told)
