@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import secrets
 import subprocess
@@ -9,6 +10,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import httpx
 import pytest
@@ -16,6 +19,7 @@ import pytest
 from shoal.cli.main import execute
 from shoal.cli.serve import _SETTINGS, _value
 from shoal.errors import InputError
+from shoal.web import serving
 from shoal.web.app import create_app
 from shoal.web.serving import dumped, loaded, refuse_open
 from shoal.web.settings import Offer, Settings
@@ -91,6 +95,21 @@ def test_a_server_that_a_test_has_left_is_ended_with_its_worker(tmp_path: Path) 
         fails()
     assert len(started) > 1
     assert [pid for pid in started if Path(f"/proc/{pid}/exe").exists()] == []
+
+
+def test_a_worker_that_does_not_start_is_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stop, tried = Event(), []
+
+    def start_one(*given: Any, **more: Any) -> None:
+        tried.append(more)
+        if len(tried) == 3:
+            stop.set()
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(serving.subprocess, "Popen", start_one)
+    monkeypatch.setattr(stop, "wait", lambda seconds: stop.is_set())
+    serving._keep_working(Settings(folder=tmp_path), stop, 0)
+    assert len(tried) == 3
 
 
 def test_the_first_start_gives_a_link(tmp_path: Path, servers: list[subprocess.Popen[str]]) -> None:

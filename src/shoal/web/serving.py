@@ -43,8 +43,8 @@ def serve(settings: Settings, announce: Callable[[str, str | None], None]) -> No
     refuse_open(settings)
     leave_no_core()
     make_folder(settings.folder)
-    # Before anything is swept up that another server may be making, and until the process has ended: threads that answer
-    # requests go on for a while when the server has stopped.
+    # Before anything is swept up that another server may be making, and until the process has ended: threads that
+    # answer requests go on for a while when the server has stopped.
     _, shared = take(settings.folder)
     _serve(settings, announce, shared)
 
@@ -110,23 +110,33 @@ def _keep_working(settings: Settings, stop: Event, shared: int) -> None:
     command, passed = [sys.executable, "-m", "shoal.web.serving"], (shared,) if os.name == "posix" else ()
     while not stop.is_set():
         started = time.monotonic()
-        worker = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, pass_fds=passed)
-        assert worker.stdin is not None
-        with suppress(BrokenPipeError):
-            worker.stdin.write(told)
-            worker.stdin.flush()
-        while worker.poll() is None and not stop.wait(0.2):
-            pass
-        with suppress(BrokenPipeError, OSError):
-            worker.stdin.close()  # by which it knows that it should end
         try:
-            worker.wait(15)
-        except subprocess.TimeoutExpired:
-            worker.kill()
-            worker.wait()
+            worker = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, pass_fds=passed)
+        except OSError as error:  # of a machine that has no process, memory or file left just now
+            _log.error("the worker does not start: %s; trying again", error.strerror)
+            stop.wait(1)
+            continue
+        _watch(worker, told, stop)
         if not stop.is_set():
             _log.error("the worker ended with code %s: starting another", worker.returncode)
             stop.wait(0 if time.monotonic() - started > 10 else 1)
+
+
+def _watch(worker: subprocess.Popen[str], told: str, stop: Event) -> None:
+    """Wait until a worker has ended, by itself or since it should stop."""
+    assert worker.stdin is not None
+    with suppress(BrokenPipeError):
+        worker.stdin.write(told)
+        worker.stdin.flush()
+    while worker.poll() is None and not stop.wait(0.2):
+        pass
+    with suppress(BrokenPipeError, OSError):
+        worker.stdin.close()  # by which it knows that it should end
+    try:
+        worker.wait(15)
+    except subprocess.TimeoutExpired:
+        worker.kill()
+        worker.wait()
 
 
 def dumped(settings: Settings) -> str:
