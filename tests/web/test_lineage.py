@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,7 +17,7 @@ import shoal
 from shoal.pseudonyms.secrets import restore
 from shoal.web.projects.workspace import folder_of
 from shoal.web.store.work import Release
-from shoal.web.trust import lineage
+from shoal.web.trust import ledger, lineage
 from shoal.web.trust.ledger import _in_common
 from tests.web.conftest import program, sign_in
 from tests.web.test_trust import LIMITS, MARKED, add_release, cut, made  # noqa: F401
@@ -128,6 +130,27 @@ def test_what_is_no_coincidence(mine: str, other: str, related: bool) -> None:
 
     found = _in_common(table(mine), table(other), [table(mine), table(other), table("kl"), table("a")])
     assert found == (set(mine) & set(other) if related else set())
+
+
+def test_tables_are_compared_with_those_alone_that_somebody_was_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Servers keep many tables, of which few have to do with each other: no pair of them looks at all the others."""
+    rows = {f"pieces/{name}": json.dumps({"ill_1": f"a{name}", "ill_2": f"b{name}"}).encode() for name in range(20)}
+    rows |= {f"known/{name}/ruth": b'["ill_1"]' for name in (3, 4)}
+    compared: list[set[str]] = []
+
+    def count(*given: Any) -> set[str]:
+        compared.append(_in_common(*given))
+        return compared[-1]
+
+    monkeypatch.setattr(ledger, "kept", lambda *_: list(rows))
+    monkeypatch.setattr(ledger, "get", lambda _, __, purpose, name: rows[f"{purpose}/{name}"])
+    monkeypatch.setattr(ledger, "_pieces", {})
+    monkeypatch.setattr(ledger, "_in_common", count)
+    anything: Any = None
+    known = ledger.Ledger({"ill": "3", "later": "5"}).read(anything, anything)
+    assert known["ruth"].codes == {"ill": {"ill_1"}}
+    assert compared == [{"ill_1", "ill_2"}, set(), set(), set()]
+    assert _in_common({"a": "1"}, {"a": "2"}, (pytest.fail("looked at the others") for _ in range(20))) == set()
 
 
 @pytest.fixture(scope="module")

@@ -69,20 +69,18 @@ class Ledger:
         """What each researcher knows, by their identifiers."""
         found: dict[str, Known] = {}
         names = kept(db, keyring)
-        tables = _tables(db, keyring, names)
+        tables, told = _tables(db, keyring, names), _told(names)
         for column, own in self.names.items():
-            for name, table in tables.items():
-                common = _in_common(tables[own], table, tables.values())
-                start = f"{_KNOWN}/{name}/"
-                for user in (one.removeprefix(start) for one in names if common and one.startswith(start)):
+            for name, users in told.items():  # which are few beside all that the server keeps
+                common = _in_common(tables[own], tables.get(name, {}), tables.values())
+                for user in users if common else ():
                     codes = json.loads(get(db, keyring, _KNOWN, f"{name}/{user}") or b"[]")
                     same = Known.of((column, code) for code in codes if _piece(code, common))
                     found[user] = found.get(user, NOTHING) | same
         return found
 
-    def common(self, db: Db, keyring: ServerKeyring, other: Ledger) -> dict[tuple[str, str], set[str]]:
+    def common(self, tables: Mapping[str, _Table], other: Ledger) -> dict[tuple[str, str], set[str]]:
         """Pieces that columns of this ledger share with those of another one, by both names."""
-        tables = _tables(db, keyring, kept(db, keyring))
         found = {
             (mine, theirs): _in_common(tables[own], tables[name], tables.values())
             for mine, own in self.names.items() for theirs, name in other.names.items()
@@ -113,8 +111,23 @@ def everyone(known: Mapping[str, Known]) -> Known:
     return found
 
 
-def _tables(db: Db, keyring: ServerKeyring, names: Iterable[str]) -> dict[str, dict[str, str]]:
+def all_tables(db: Db, keyring: ServerKeyring) -> dict[str, dict[str, str]]:
     """The pieces of every mapping and grading: a digest of what each code, or name of a category, stands for."""
+    return _tables(db, keyring, kept(db, keyring))
+
+
+def _told(names: Iterable[str]) -> dict[str, list[str]]:
+    """Who was told something, by the mapping or grading that it was of."""
+    found: dict[str, list[str]] = {}
+    for one in names:
+        purpose, _, rest = one.partition("/")
+        if purpose == _KNOWN:
+            name, _, user = rest.partition("/")
+            found.setdefault(name, []).append(user)
+    return found
+
+
+def _tables(db: Db, keyring: ServerKeyring, names: Iterable[str]) -> dict[str, dict[str, str]]:
     found = [one.removeprefix(f"{_TABLE}/") for one in names if one.startswith(f"{_TABLE}/")]
     for name in found:
         if name not in _pieces:
@@ -139,10 +152,12 @@ def _in_common(mine: _Table, other: _Table, among: Iterable[_Table]) -> set[str]
     and where both have all of a third: then they are extensions of it, by whatever codes.
     """
     same = mine.items() & other.items()
+    if not same:  # as nearly all have, for which the others need not be looked at
+        return set()
     pieces, least = {piece for piece, _ in same}, min(len(mine), len(other))
     many = 2 if pieces == mine.keys() & other.keys() else _MANY
     meant = len(same) == least or (2 * len(same) >= least and len(same) >= many)
-    return pieces if meant or any(len(each) > 1 and each.items() <= same for each in among) else set()
+    return pieces if meant or any(1 < len(each) <= len(same) and each.items() <= same for each in among) else set()
 
 
 def _piece(code: float | str, common: set[str]) -> bool:

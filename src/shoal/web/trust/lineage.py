@@ -20,7 +20,7 @@ from shoal.web.errors import conflict
 from shoal.web.jobs.keeping import private_of
 from shoal.web.keys import get, put
 from shoal.web.store.work import Release
-from shoal.web.trust.ledger import Ledger
+from shoal.web.trust.ledger import Ledger, all_tables
 from shoal.web.trust.tables import read_table
 from shoal.web.views.remembering import turn
 
@@ -66,7 +66,8 @@ def relatives(here: Here, release: Release, ledger: Ledger, among: list[Release]
     """
     ledgers = [(one, ledger_of(here, one)) for one in among]
     with here.reading() as db:
-        pairs = [(one, other, other.common(db, here.keyring, ledger)) for one, other in ledgers]
+        tables = all_tables(db, here.keyring)
+    pairs = [(one, other, other.common(tables, ledger)) for one, other in ledgers]
     return [each for one, other, found in pairs for each in _views(one, other, found, one.id == release.id)]
 
 
