@@ -77,7 +77,8 @@ ALLOWED: dict[str, set[str]] = {
     "vault": OPEN | BELOW_PIPELINE,
     "warming": OPEN | BELOW_PIPELINE | {"pipeline", "census"},
     "papers": OPEN | BELOW_PIPELINE | {"pipeline", "running", "census"},
-    "remote": OPEN | {"io", "running", "vault", "verify"},
+    "downloads": OPEN | {"io", "running", "vault"},
+    "remote": OPEN | {"downloads", "io", "vault"},
     "cli": OPEN | BELOW_PIPELINE | ABOVE | {"papers", "warming", "remote", "web"},
     "web": OPEN | BELOW_PIPELINE | ABOVE,
 }

@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 from urllib.parse import quote, urlsplit
 
-from shoal.errors import InputError, MissingExtraError, ShoalError, UserError, VerificationError
+from shoal.downloads import keep_signature, put, refuse_taken, verify
+from shoal.errors import InputError, ShoalError, UserError, VerificationError
 from shoal.io.rights import refuse_readable
 
 TOKEN, TOKEN_FILE = "SHOAL_TOKEN", "SHOAL_TOKEN_FILE"
@@ -118,7 +119,8 @@ class Remote:
         signed
             Refuse a release that nobody signed.
         public_key
-            A file with the key that signed it; without, a signature is checked by the key that it names itself.
+            A file with the key that signed it; without, a signature is checked by the key that it names itself, or
+            kept unchecked where it was not asked for and the library that checks it is not installed.
 
         Raises
         ------
@@ -126,7 +128,11 @@ class Remote:
             It is not what the server lists, not what its manifest says or not signed as wanted; nothing is kept.
         """
         place, wanted = Path(folder).resolve(), signed or public_key is not None
-        _refuse_taken(place, folder)
+        refuse_taken(place, folder)
+        if wanted:
+            from shoal.vault.signing import refuse_unfit
+
+            refuse_unfit(public_key)  # before anything is downloaded
         manifest = _manifest(self._json("GET", f"/releases/{_id(release)}"))
         files = _files(self._json("GET", f"/releases/{_id(release)}/files"), most)
         signature = self.signature(release)["signature"]
@@ -137,11 +143,10 @@ class Remote:
             staged.mkdir(0o755)
             for name, size in files.items():
                 self._save(f"/releases/{_id(release)}/files/{quote(name)}", staged / name, size)
-            _verify(staged, manifest)
+            verify(staged, manifest)
             if signature is not None:
-                _check_signature(staged, signature, public_key, wanted)
-                os.rename(_beside(staged), _beside(place))
-            os.rename(staged, place)
+                keep_signature(staged, signature, public_key, wanted)
+            put(staged, place)
         return place
 
     def ask(
@@ -276,13 +281,6 @@ def _context(ca: str | Path | None) -> ssl.SSLContext:
         raise InputError(f"'{ca}' is no file of certificates: give one that holds them as text (PEM).") from None
 
 
-def _refuse_taken(place: Path, named: str | Path) -> None:
-    if place.exists() or _beside(place).exists():
-        raise InputError(f"'{named if place.exists() else _beside(place)}' exists: choose another name.")
-    if not place.parent.is_dir():
-        raise InputError(f"There is no folder '{place.parent}' to put '{place.name}' into: make it first.")
-
-
 def _manifest(told: Any) -> str:
     """The hash of a release's manifest, as a server lists it."""
     if not isinstance(told, dict) or "manifest" not in told:
@@ -308,10 +306,6 @@ def _files(told: Any, most: int) -> dict[str, int]:
             f"The release has {total:,} bytes, and a download may have {most:,}: allow more if you have the room."
         )
     return dict(listed)
-
-
-def _beside(folder: Path) -> Path:
-    return folder.with_name(f"{folder.name}.sig")  # as ``shoal sign`` puts it
 
 
 def _write(file: IO[bytes], block: bytes) -> None:
@@ -358,38 +352,6 @@ def _id(given: str) -> str:
     if not isinstance(given, str) or not _ID.fullmatch(given):
         raise InputError("The identifier of a release or question has letters and digits alone: copy it again.")
     return given
-
-
-def _verify(folder: Path, expected: str) -> None:
-    from shoal.io.publication import digest_of
-    from shoal.running import verify_release
-
-    if digest_of(folder) != expected:
-        raise VerificationError("The manifest that came is not the one that the server lists: nothing was kept.")
-    report = verify_release(folder)
-    if not report.passed:
-        wrong = next((check.detail for check in report.checks if not check.passed), "a verdict does not hold")
-        raise VerificationError(f"The release that came is not what its manifest says, and was not kept: {wrong}")
-
-
-def _check_signature(folder: Path, signature: str, public_key: str | Path | None, wanted: bool) -> None:
-    """Put a signature beside a folder, if it is of the release in there and by the key that it has to be by."""
-    from shoal.vault.signing import check_signature
-
-    place = _beside(folder)
-    place.write_text(signature, "utf-8")
-    try:
-        found = check_signature(folder, place)
-    except MissingExtraError:
-        if wanted:
-            raise
-        return
-    except (VerificationError, InputError):
-        raise VerificationError("The signature that came is not of this release, which was not kept.") from None
-    try:
-        check_signature(folder, place, public_key)
-    except VerificationError:
-        raise VerificationError(f"It is signed by another key, {found.fingerprint}, and was not kept.") from None
 
 
 def _why(reason: Any) -> str:

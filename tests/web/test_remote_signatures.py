@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -124,3 +125,47 @@ def test_the_command_says_who_signed(
     assert (code, f"Signed by {key}" in told, "nobody said" in told) == (0, True, False)
     code, told = downloaded("e", "--json")
     assert json.loads(told)["signature"] == {"fingerprint": key, "expected": False}
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(39, "Directory not empty")])
+def test_a_download_that_ends_at_its_last_step_leaves_nothing(
+    there: tuple[Remote, str], app: FastAPI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    remote, release = there
+    sign(app, release)
+    rename = os.rename
+
+    def ends(old: Path, new: Path) -> None:
+        if Path(new).name == "out.sig":
+            raise error
+        rename(old, new)
+
+    (place := tmp_path / "place").mkdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", ends)
+        with pytest.raises((KeyboardInterrupt, InputError)):
+            remote.download(release, place / "out")
+    assert not list(place.iterdir())
+    remote.download(release, place / "out")
+    assert sorted(one.name for one in place.iterdir()) == ["out", "out.sig"]
+
+
+def test_a_key_that_is_none_is_noticed_before_anything_is_downloaded(
+    there: tuple[Remote, str], app: FastAPI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remote, release = there
+    sign(app, release)
+    monkeypatch.setattr(Remote, "_save", None)
+    (tmp_path / "no.pub").write_text("no key")
+    with pytest.raises(InputError, match="is no public key"):
+        remote.download(release, tmp_path / "out", public_key=tmp_path / "no.pub")
+
+
+def test_half_a_character_is_no_signature(
+    there: tuple[Remote, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remote, release = there
+    monkeypatch.setattr(Remote, "signature", lambda *_: {"signature": "\ud800"})
+    with pytest.raises(VerificationError, match="not of this release"):
+        remote.download(release, tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -116,6 +116,13 @@ def check_signature(folder: str | Path, signature: str | Path, public: str | Pat
     return Signed(fingerprint=fingerprint(raw), expected=True)
 
 
+def refuse_unfit(public: str | Path | None) -> None:
+    """Refuse to go on where no signature can be checked: without the library, or by a file that is no key."""
+    _library()
+    if public is not None:
+        _read_public(Path(public))
+
+
 def fingerprint(public: bytes) -> str:
     """What people compare of a public key: the SHA-256 of its bytes, as hexadecimal text."""
     return hashlib.sha256(public).hexdigest()
