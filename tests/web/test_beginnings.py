@@ -119,6 +119,19 @@ def test_a_small_file_is_read_whole_and_a_newer_one_replaces_the_copy(tmp_path: 
     assert len(list(root.iterdir())) == 1
 
 
+@pytest.mark.parametrize("name", ["people.csv", "people.xlsx"])
+def test_rows_that_were_copied_go_where_the_file_is_small_now(tmp_path: Path, name: str) -> None:
+    """Somebody replaced a large file by one without names; and a process was killed while it had values in a file."""
+    root = tmp_path / beginnings.FOLDER
+    for one in ("of-the-one-before", "left-by-one-that-was-killed", "just-now"):
+        (root / one).mkdir(parents=True)
+        if one != "just-now":
+            os.utime(root / one, (0, 0))
+    (tmp_path / name).write_text("age,town\n1,Ulm\n")
+    assert beginnings.beginning(tmp_path, tmp_path / name) is None
+    assert [one.name for one in root.iterdir()] == ["just-now"]
+
+
 def test_another_file_of_the_same_moment_and_size_has_a_copy_of_its_own(tmp_path: Path) -> None:
     for name in ("one.csv", "two.csv"):
         frame().write_csv(tmp_path / name)

@@ -17,6 +17,7 @@ from shoal.web.projects.workspace import folder_of
 from shoal.web.settings import Offer, Settings
 from shoal.web.store.base import new_id, now
 from shoal.web.store.work import File, Job, Project, Release
+from shoal.web.views.beginnings import forget_copies
 
 OFFERS = "offers"
 _UNMADE = ".unmade"  # in a folder whose project is being made or removed
@@ -64,11 +65,13 @@ def _remove(folder: Path) -> None:
 def finish_begun(db: Db, settings: Settings) -> None:
     """Bring to its end what a server that was killed had begun: projects not made or removed yet, and files.
 
-    What has no row otherwise stays: it is newer than a database that was restored.
+    What has no row otherwise stays: it is newer than a database that was restored. Copies that pages had made go, since
+    a source may not be there or not be offered any more.
     """
     for folder in settings.projects.glob("*"):
         _settle(db, folder)
         settle_left(db, folder)
+        forget_copies(folder)
 
 
 def keep_file(db: Db, project: Project, incoming: Incoming, kind: str, folder: Path) -> File:
@@ -83,6 +86,8 @@ def keep_file(db: Db, project: Project, incoming: Incoming, kind: str, folder: P
         db.merge(project).source = {"path": path, "name": incoming.name, "bytes": incoming.bytes}
     db.flush()
     put_file(db, folder, path, incoming)
+    if kind == "source":
+        afterwards(db, lambda _: forget_copies(folder))  # of what is replaced, which may have been to go
     return row
 
 

@@ -51,12 +51,13 @@ def beginning(folder: Path, path: Path) -> Path | None:
     Workbooks and files of statistics programs have no beginning that could be read alone.
     """
     known = path.stat()
-    if path.is_dir() or (is_typed(path) and path.suffix.lower() != ".parquet"):
-        return None
     stamp = f"{known.st_mtime_ns}-{known.st_size}-{known.st_ino}"
     place = folder / FOLDER / stamp / (path.stem if _is_packed(path) else path.name)
     with suppress(FileNotFoundError):
-        os.utime(place.parent)  # it is in use, before somebody else finds it old
+        os.utime(place.parent)  # it is in use, before somebody finds it old
+    _forget(folder / FOLDER)  # also where this file is small: copies of one that was here before it
+    if path.is_dir() or (is_typed(path) and path.suffix.lower() != ".parquet"):
+        return None
     if not place.exists():
         asked = (str(folder), str(path), str(place), Bounds(bytes=LOOKED_AT, rows=_ROWS, cells=_CELLS))
         if not _is_cut(*asked):
@@ -64,8 +65,12 @@ def beginning(folder: Path, path: Path) -> Path | None:
         if not place.exists():  # somebody found it old meanwhile
             _is_cut.forget(*asked)
             _is_cut(*asked)
-    _forget(folder / FOLDER)
     return place
+
+
+def forget_copies(folder: Path) -> None:
+    """Remove all copies of beginnings in a project's folder, and what a process that was killed left beside them."""
+    shutil.rmtree(folder / FOLDER, ignore_errors=True)
 
 
 def _is_packed(path: Path) -> bool:
@@ -125,7 +130,7 @@ def make_beginning(path: Path, place: Path, bounds: Bounds) -> bool:
 
 def _forget(root: Path) -> None:
     """Remove copies that no page has asked for in a while, and what a process that was killed left of others."""
-    for one in root.iterdir():
+    for one in root.glob("*"):
         with suppress(FileNotFoundError):  # another page removes it
             if time.time() - one.stat().st_mtime > _UNUSED:
                 shutil.rmtree(one, ignore_errors=True)
