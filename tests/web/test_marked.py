@@ -18,9 +18,11 @@ from sqlalchemy.engine import make_url
 from shoal.errors import RecipeError
 from shoal.web.app import create_app
 from shoal.web.errors import API
+from shoal.web.jobs.compared import keep_compared
 from shoal.web.projects.confined import parse_confined
 from shoal.web.projects.workspace import folder_of
 from shoal.web.settings import Settings
+from shoal.web.store.work import Job
 from tests.engines.server import binaries
 from tests.web.conftest import program, sign_in
 from tests.web.working import MARKED, add_job, add_project, job_of, work_off
@@ -100,6 +102,20 @@ def test_what_was_compared_before_goes(app: FastAPI) -> None:
     assert [one.name for one in folder.glob("*/compare*")] == ["compare.sealed"]
     assert program(app, "custodian").delete(f"{API}/projects/{project.id}").status_code == 204
     assert not folder.exists()
+
+
+def test_what_is_kept_is_what_the_page_shows_whichever_job_ended_last(app: FastAPI) -> None:
+    project = add_project(app, CODED)
+    state, keyring = app.state, app.state.keys.keyring
+    folder = folder_of(project.id, state.settings) / "jobs"
+    older, newer = (add_job(app, project, "compare") for _ in range(2))
+    for job in (newer, older):
+        (folder / job.id).mkdir(parents=True)
+        with state.store.writing() as db:
+            mine = db.get_one(Job, job.id)
+            keep_compared(db, mine, {"statement": job.id}, state.settings, keyring)
+            mine.state = "done"
+    assert [one.parent.name for one in folder.glob("*/compare*")] == [newer.id]
 
 
 @pytest.mark.parametrize(

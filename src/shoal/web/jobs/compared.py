@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session as Db
 
 from shoal.errors import ShoalError, VerificationError
@@ -26,17 +27,15 @@ def keep_compared(db: Db, job: Job, found: dict[str, Any], settings: Settings, k
         write_whole(folder / job.id / _FILE, keyring.seal(_PURPOSE, job.id, json.dumps(found).encode()))
     except OSError as error:
         raise ShoalError(f"What was compared cannot be kept: {error.strerror}. Make room, then try again.") from None
-    afterwards(db, lambda now: _drop_others(now, job.id, folder))
+    afterwards(db, lambda now: _drop_others(now, job.project, folder))
     return {"statement": found["statement"]}
 
 
-def _drop_others(db: Db, job: str, folder: Path) -> None:
-    """Remove what earlier jobs left, once a newer one is there to stay."""
-    known = db.get(Job, job)
-    if known is not None and known.state == "done":
-        for place in folder.glob(f"*/{_FILE}"):
-            if place.parent.name != job:
-                place.unlink(missing_ok=True)
+def _drop_others(db: Db, project: str, folder: Path) -> None:
+    """Remove what jobs left that are done, but what pages show: that of the one that was asked for last."""
+    mine = select(Job.id).where(Job.project == project, Job.kind == "compare", Job.state == "done")
+    for old in db.scalars(mine.order_by(Job.created.desc()).offset(1)):  # jobs may end in another order
+        (folder / old / _FILE).unlink(missing_ok=True)
 
 
 def compared(job: Job, settings: Settings, keyring: Keyring) -> Any:
