@@ -11,7 +11,7 @@ import pytest
 from shoal.vault.protocol.answering import answer
 from shoal.vault.protocol.asking import Policy
 from shoal.vault.protocol.checking import Counter
-from tests.vault.test_protocol import AGES, ILLS, ask, small, told  # noqa: F401
+from tests.vault.test_protocol import AGES, ILLS, ask, clustered, small, told  # noqa: F401
 
 OPEN = Policy(waiting=1, budget=1, together=1, enumeration=1)
 Centres = tuple[np.ndarray, np.ndarray]
@@ -20,12 +20,7 @@ Centres = tuple[np.ndarray, np.ndarray]
 @pytest.fixture(scope="module")
 def centres(small: Counter) -> Centres:  # noqa: F811
     """Two clusters of ages and hours, and how many rows each has."""
-    from sklearn.cluster import KMeans
-
-    rows = small.released.frame.select("age", "hours").to_numpy()
-    spread = rows.std(axis=0)
-    model = KMeans(2, n_init=3, random_state=0).fit(rows / spread)
-    return model.cluster_centers_ * spread, np.bincount(model.labels_)
+    return clustered(small)
 
 
 def weka(found: np.ndarray, sizes: np.ndarray) -> str:

@@ -255,15 +255,21 @@ def test_bad_submissions_are_told_in_a_sentence(small: Counter) -> None:
         read_results(Submission(text="|--- age <= 1.9\n|   |--- class: F", target="gender"), small.released)
 
 
-def test_cluster_centres_are_checked_as_means_of_their_rows(small: Counter) -> None:
-    from sklearn.cluster import KMeans
-
-    rows = small.released.frame.select("age", "hours").to_numpy()
+def clustered(counter: Counter) -> tuple[np.ndarray, np.ndarray]:
+    """Two clusters, of the young and the old, by ages and hours in standard deviations, and how many rows each has."""
+    rows = counter.released.frame.select("age", "hours").to_numpy()
     spread = rows.std(axis=0)
-    model = KMeans(2, n_init=3, random_state=0).fit(rows / spread)
-    sizes = np.bincount(model.labels_)
-    lines = [f"{place},{a * spread[0]:.3f},{b * spread[1]:.3f},{sizes[place]}"
-             for place, (a, b) in enumerate(model.cluster_centers_)]  # fmt: skip
+    near = rows[:, 0] < 2
+    for _ in range(50):
+        places = np.array([rows[near].mean(axis=0), rows[~near].mean(axis=0)])
+        far = (((rows[:, None] - places) / spread) ** 2).sum(axis=2)
+        near = far[:, 0] <= far[:, 1]
+    return places, np.array([near.sum(), (~near).sum()])
+
+
+def test_cluster_centres_are_checked_as_means_of_their_rows(small: Counter) -> None:
+    places, sizes = clustered(small)
+    lines = [f"{at},{age:.3f},{hours:.3f},{sizes[at]}" for at, (age, hours) in enumerate(places)]
     found = ask(small, "\n".join(["cluster,age,hours,n", *lines]), Policy(budget=1, waiting=1, together=1))
     assert len(found.accepted) == 2, found.refused
     assert told(found).startswith("centre at age = ")

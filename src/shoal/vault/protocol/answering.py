@@ -69,8 +69,7 @@ class _Values:
 def _statement(one: Statement, values: _Values, left: list[Left]) -> str:
     start = " AND ".join(values.told(each, one.line, left) for each in one.conditions) or "anything"
     if one.centre:
-        parts = [Condition(name, "=", (value,)) for name, value in one.centre]
-        start = "centre at " + ", ".join(values.told(each, one.line, left) for each in parts)
+        start = "centre at " + ", ".join(values.told(each, one.line, left) for each in one.coordinates())
         start += f" ({_CENTRE})" if any(name in values.graded for name, _ in one.centre) else ""
     if one.concluded is not None:
         start = f"IF {start} THEN {values.told(one.concluded, one.line, left)}"

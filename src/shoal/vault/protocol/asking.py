@@ -253,8 +253,7 @@ def _rare(statement: Statement, counter: Counter, minimum: int) -> str | None:
 
 def _of_codes(statement: Statement, coded: Container[str]) -> list[Condition]:
     """What a statement says of coded columns, its centre included."""
-    centre = [Condition(name, "=", (value,)) for name, value in statement.centre]
-    return [one for one in (*statement.everything(), *centre) if one.column in coded]
+    return [one for one in (*statement.everything(), *statement.coordinates()) if one.column in coded]
 
 
 def _rows(one: Condition, value: Code, statement: Statement, tally: Tally) -> int:

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from shoal.vault.protocol.checking import Counter, is_commonest
-from shoal.vault.protocol.statements import Condition, Statement
+from shoal.vault.protocol.statements import Statement
+from shoal.vault.protocol.trivial import sets_apart
 
 _COUNTED = ("rows", "covered")
+_FAR = "is not the mean of the rows that are nearest to it"
 
 
 def check_centres(centres: Sequence[Statement], counter: Counter, minimum: int) -> list[str | None]:
@@ -30,13 +32,19 @@ def check_centres(centres: Sequence[Statement], counter: Counter, minimum: int) 
         return ["needs a coordinate of the same columns of numbers for every centre"] * len(centres)
     rows = counter.released.frame.select(columns).fill_null(strategy="mean").to_numpy()
     given = np.array([[float(dict(one.centre)[name]) for name in columns] for one in centres])
+    if not (np.isfinite(rows).all() and np.isfinite(given).all()):  # what is no number is no further than any other
+        return ["needs columns in which there is a number, and none without an end"] * len(centres)
     spread = np.maximum(rows.std(axis=0), 1e-12)
     best: list[str | None] | None = None
     for scale in (np.ones(len(columns)), spread, np.maximum(rows.max(axis=0) - rows.min(axis=0), 1e-12)):
-        found = _centres(centres, _nearest(rows / scale, given / scale), (rows, given, spread), counter, minimum)
-        if best is None or sum(one is None for one in found) > sum(one is None for one in best):
-            best = found
-    return best or []
+        nearest = _nearest(rows / scale, given / scale)
+        mine = [(one, nearest == place) for place, one in enumerate(centres)]
+        wrong = [_wrong(*each, (rows, at, spread), counter) for each, at in zip(mine, given, strict=True)]
+        if not any(wrong):
+            return [_idle(*each, counter, minimum) for each in mine]
+        if best is None or wrong.count(_FAR) < best.count(_FAR):
+            best = wrong
+    return [one or "is one of centres of which another does not hold" for one in best or []]
 
 
 def _more(one: Statement) -> str | None:
@@ -62,26 +70,26 @@ def _numbers(one: Statement) -> list[str]:
     return [name for name, value in one.centre if isinstance(value, float)]
 
 
-def _centres(
-    centres: Sequence[Statement],
-    nearest: np.ndarray,
-    parts: tuple[np.ndarray, np.ndarray, np.ndarray],
-    counter: Counter,
-    minimum: int,
-) -> list[str | None]:
+def _wrong(
+    one: Statement, mine: np.ndarray, parts: tuple[np.ndarray, np.ndarray, np.ndarray], counter: Counter
+) -> str | None:
+    """What a centre says of its own rows that is not so: then the others, which share the rest, are none either."""
     rows, given, spread = parts
-    found: list[str | None] = []
-    for place, one in enumerate(centres):
-        mine = nearest == place
-        n = int(mine.sum())
-        if n < minimum:
-            found.append(f"is about fewer than {minimum:,} rows of the release")
-        elif (np.abs(rows[mine].mean(axis=0) - given[place]) > 0.05 * spread).any():
-            found.append("is not the mean of the rows that are nearest to it")
-        elif any(abs(each.number - n) > 0.5 + 0.01 * n for each in one.stated):
-            found.append(f"states another number of rows than the {n:,} that are nearest to it")
-        else:
-            modes = [Condition(name, "=", (value,)) for name, value in one.centre if isinstance(value, str)]
-            common = all(is_commonest(mode, mine, counter) for mode in modes)
-            found.append(None if common else "has a value that is not the commonest among its rows")
-    return found
+    n = int(mine.sum())
+    if n == 0 or (np.abs(rows[mine].mean(axis=0) - given) > 0.05 * spread).any():
+        return _FAR
+    if any(abs(each.number - n) > 0.5 + 0.01 * n for each in one.stated):
+        return f"states another number of rows than the {n:,} that are nearest to it"
+    modes = [each for each in one.coordinates() if isinstance(each.values[0], str)]
+    common = all(is_commonest(mode, mine, counter) for mode in modes)
+    return None if common else "has a value that is not the commonest among its rows"
+
+
+def _idle(one: Statement, mine: np.ndarray, counter: Counter, minimum: int) -> str | None:
+    """Why a centre that holds is not told: it is about few rows, or has a code that says nothing of them."""
+    if int(mine.sum()) < minimum:
+        return f"is about fewer than {minimum:,} rows of the release"
+    for each in one.coordinates():
+        if each.column in counter.coded and not sets_apart(each, mine, counter):
+            return f"has a coordinate of column '{each.column}' that is no other than that of all rows"
+    return None

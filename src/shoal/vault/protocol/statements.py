@@ -88,6 +88,10 @@ class Statement:
         if self.concluded is not None:
             yield self.concluded
 
+    def coordinates(self) -> Iterator[Condition]:
+        """Its centre, as conditions."""
+        yield from (Condition(column, "=", (value,)) for column, value in self.centre)
+
     def __str__(self) -> str:
         """As a rule, in codes."""
         start = " AND ".join(map(str, self.conditions)) or "anything"
@@ -120,7 +124,7 @@ class Released:
             cells = frame[column].cast(pl.String)
             numbers = cells.cast(pl.Float64, strict=False)
             is_text = coded.get(column) == MAPPING or numbers.null_count() > cells.null_count()
-            made.append(cells if is_text else numbers)
+            made.append(cells if is_text else numbers.fill_nan(None))  # which would be above every threshold
         return cls(pl.DataFrame(made), {name: kind for name, kind in coded.items() if name in frame.columns})
 
     def is_number(self, column: str) -> bool:

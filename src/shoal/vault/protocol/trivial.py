@@ -85,12 +85,20 @@ def _means_differ(counter: Counter, column: str, around: np.ndarray, within: np.
     return _beyond(float(part.mean() - every.mean()), float(spread))
 
 
+def sets_apart(coordinate: Condition, mine: np.ndarray, counter: Counter) -> bool:
+    """Whether a value is more or less common among the rows of a centre, or their mean another, than among all rows."""
+    every = counter.rows(())
+    if counter.released.is_number(coordinate.column):
+        return _means_differ(counter, coordinate.column, every, mine) != 0
+    return _differ(counter.mask(coordinate), every, mine) != 0
+
+
 def _beyond(difference: float, spread: float) -> int:
     return int(np.sign(difference)) if abs(difference) > _SIGMAS * spread else 0
 
 
 def enumerated(statements: Sequence[Statement], counter: Counter, limit: float) -> set[int]:
-    """Places of statements that together go through the codes of a mapping, one code each.
+    """Places of statements that together go through the codes of a mapping, one code each; so a clustering can, too.
 
     Parameters
     ----------
@@ -107,10 +115,12 @@ def enumerated(statements: Sequence[Statement], counter: Counter, limit: float) 
 
 
 def _is_lone(statement: Statement, column: str, counter: Counter) -> bool:
-    """One code, and at most one more column that makes a difference."""
+    """One code, and at most one more column that makes a difference; rows can be cut into any clusters."""
     mine = _of(statement, column)
     if len(mine) != 1 or len(mine[0].values) != 1:
         return False
+    if statement.centre:
+        return True
     others = {one.column for one in statement.conditions} - {column}
     concluded = set() if statement.concluded is None else {statement.concluded.column} - {column}
     if len(others | concluded) <= 1:
@@ -120,4 +130,4 @@ def _is_lone(statement: Statement, column: str, counter: Counter) -> bool:
 
 
 def _of(statement: Statement, column: str) -> list[Condition]:
-    return [one for one in statement.everything() if one.column == column]
+    return [one for one in (*statement.everything(), *statement.coordinates()) if one.column == column]

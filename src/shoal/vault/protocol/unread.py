@@ -22,8 +22,7 @@ def unread(sheet: Sheet, released: Released, reader: Conditions) -> list[Left]:
     codes, ranges = _Codes(released, text), _ranges(released)
     stated: set[Condition | str] = set(sheet.labels.values())
     for one in sheet.statements:
-        stated.update(one.everything())
-        stated.update(Condition(column, "=", (value,)) for column, value in one.centre)
+        stated.update((*one.everything(), *one.coordinates()))
     listed: dict[int, str] = {}
     for left in sheet.left:
         listed[left.line] = f"{listed.get(left.line, '')}\n{left.text}"
