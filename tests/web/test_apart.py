@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from fastapi import FastAPI
 
-from shoal.errors import HierarchyError, InputError, MissingExtraError, RefusalError
+from shoal.errors import HierarchyError, InputError, InternalError, MissingExtraError, RefusalError
 from shoal.web.views import apart as module
 from shoal.web.views import counting, looks, trees, values
 from shoal.web.views.apart import TooMuch, apart
@@ -39,7 +39,13 @@ def little_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     module.end_all()
 
 
+class Panic(BaseException):
+    """As Polars raises them: no Exception."""
+
+
 def _raise(kind: str) -> None:
+    if kind == "panic":
+        raise Panic("zyzzyva")
     if kind == "refusal":
         raise RefusalError("This is not done.", ["W-A"])
     if kind == "missing":
@@ -66,11 +72,13 @@ def test_what_is_returned_and_raised_comes_back() -> None:
         apart(_raise, "missing")
     with pytest.raises(FileNotFoundError):
         apart(_raise, "system")
+    with pytest.raises(InternalError, match=r"^Panic while a file was read for a page: tell whoever runs the server"):
+        apart(_raise, "panic")
 
 
 def test_what_ends_the_process_is_refused_and_another_takes_its_place() -> None:
     first = apart(os.getpid)
-    with pytest.raises(TooMuch, match="more than the 2,048 MiB of memory that pages have"):
+    with pytest.raises(TooMuch, match="ended on the way, perhaps because it takes more than the 2,048 MiB of memory"):
         apart(os.abort)
     assert apart(os.getpid) != first
 
@@ -93,7 +101,7 @@ def test_what_takes_too_much_memory_is_refused(little_memory: None) -> None:
 
 def test_an_answer_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MOST", 1000)
-    with pytest.raises(TooMuch):
+    with pytest.raises(TooMuch, match="^To show this takes more than"):
         apart(bytes, 2000)
 
 

@@ -72,12 +72,18 @@ def _told(what: str, found: Any) -> Any:
     raise InternalError(f"{found} while a file was read for a page: tell whoever runs the server.")
 
 
-def too_large() -> TooMuch:
+def too_large(what: str = "To show this takes", do: str = "") -> TooMuch:
     """The refusal of what needs too much memory."""
     return TooMuch(
-        f"To show this takes more than the {MEMORY >> 20:,} MiB of memory that pages have, though jobs have more: save "
-        "the data as CSV or Parquet, of which pages show the beginning."
+        f"{what} more than the {MEMORY >> 20:,} MiB of memory that pages have, though jobs have more: {do}save the "
+        "data as CSV or Parquet, of which pages show the beginning."
     )
+
+
+def _ended() -> TooMuch:
+    """The same of a process that is gone, of which nobody knows by what."""
+    what = "What reads this for pages ended on the way, perhaps because it takes"
+    return too_large(what, "try it again in some minutes, or ")
 
 
 def _too_slow(seconds: float) -> TooMuch:
@@ -123,8 +129,10 @@ class Reader:
         """What it answers, within so many seconds; it is of no use after that."""
         try:
             self.more, what, found = pickle.loads(self._answer(asked, seconds))
+        except OverflowError:
+            raise too_large() from None
         except (EOFError, BrokenPipeError):
-            raise (_too_slow(seconds) if self._late else too_large()) from None
+            raise (_too_slow(seconds) if self._late else _ended()) from None
         self.more = self.more and not self._late  # it may have been ended just after its answer
         self._since = time.monotonic()
         return what, found

@@ -69,7 +69,7 @@ def _done(asked: bytes) -> tuple[str, Any]:
         return "refused", (type(error), str(error))
     except OSError as error:
         return "failed", (error.errno, error.strerror)
-    except Exception as error:
+    except BaseException as error:  # a panic of Polars is no Exception
         return "broken", type(error).__name__  # its words may hold cells
 
 
@@ -89,10 +89,10 @@ def send(to: IO[bytes], content: bytes) -> None:
 
 
 def receive(source: IO[bytes], most: int | None = None) -> bytes:
-    """Read a message; an end of the input or one of more than ``most`` bytes is an :class:`EOFError`."""
+    """Read a message; one of more than ``most`` bytes is an :class:`OverflowError`, an end an :class:`EOFError`."""
     (size,) = _HEAD.unpack(_exactly(source, _HEAD.size))
     if most is not None and size > most:
-        raise EOFError
+        raise OverflowError
     return _exactly(source, size)
 
 
