@@ -12,6 +12,7 @@ from shoal.vault.protocol.answering import answer
 from shoal.vault.protocol.asking import Examined, examine
 from shoal.vault.protocol.checking import Counter
 from shoal.vault.protocol.reading import Submission
+from shoal.vault.protocol.statements import Released
 from tests.vault.test_hostile_questions import CODES, OPEN, ward  # noqa: F401
 
 SECRET = [MappingTable("disease", {f"true {place}": code for place, code in enumerate(CODES)})]
@@ -133,3 +134,15 @@ def test_rows_of_many_classes_are_no_less_exact_for_it(ward: Counter) -> None:  
         weights = ", ".join(map(str, [right, *others]))
         text = f"|--- age <= 1.50\n|   |--- weights: [{weights}] class: private\n"
         assert asked(ward, text).state == state, others
+
+
+def test_a_threshold_that_only_those_without_a_value_do_not_meet_is_not_left_out(ward: Counter) -> None:  # noqa: F811
+    """Figures of those who have an age would be confirmed of all."""
+    frame = ward.released.frame.with_columns(age=pl.when(pl.int_range(pl.len()) % 4 > 0).then("age"))
+    partly = Counter(Released(frame, ward.released.coded))
+    ill = frame.filter((pl.col("disease") == "illness_7") & pl.col("age").is_not_null())
+    rule = "IF disease = illness_7 AND age > 0 THEN sex = F"
+    found = asked(partly, f"{rule} ({ill.height}/{ill.filter(pl.col('sex') == 'M').height})")
+    assert (found.state, found.gained.plain()) == ("refused", {})
+    whole = asked(ward, rule)
+    assert told(whole) == "IF disease = true 7 THEN sex = F\n"

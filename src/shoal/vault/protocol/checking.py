@@ -152,8 +152,8 @@ def _snap(condition: Condition, counter: Counter) -> Condition | None:
         return replace(condition, values=tuple(value for value in known if value is not None))
     codes, counts = counter.codes(condition.column)
     met = int(counter.mask(condition).sum())
-    if met in (0, counts.sum()):
-        return None if met else condition
+    if met in (0, counts.sum()):  # left as it is where nobody meets it, or all who have a value, and refused as rare
+        return None if 0 < met == counter.n else condition
     value = float(condition.values[0])
     # At most t: the largest code that is. Below t: the smallest code that is not.
     closed = condition.sign in ("<=", ">")
