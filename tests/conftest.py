@@ -34,8 +34,13 @@ LONGEST = [
         "models/test_contract", "test_extending", "test_soak", "engines/test_resumed", "test_recorded",
     )
 ]  # fmt: skip
-# These share a session of Spark, which takes longer to start than most of their tests.
-TOGETHER = [f"tests/engines/test_spark{name}.py" for name in ("", "_commands", "_rows")]
+# These share the Java of Spark, which takes longer to start than most of their tests.
+TOGETHER = [
+    f"tests/engines/test_{name}.py"
+    for name in (
+        "spark", "spark_commands", "spark_rows", "folders", "left_out", "naming_keys", "needs", "survey_weights",
+    )
+]  # fmt: skip
 REQUIRE_ALL = os.environ.get("SHOAL_REQUIRE_ALL") == "1"
 THOROUGH = os.environ.get("SHOAL_THOROUGH") == "1"
 

@@ -158,6 +158,7 @@ def _no_text(verdicts: list[dict[str, Any]]) -> None:
     verdicts[1]["vouched_by"] = ["shoal-example", "1.0"]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("change", [_nobody, _for_ours, _no_name, _no_text])
 def test_a_manifest_cannot_say_otherwise(
     change: Callable[[list[dict[str, Any]]], None], site: Path, made: Path, tmp_path: Path

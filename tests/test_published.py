@@ -118,7 +118,7 @@ def test_the_census_by_every_algorithm(tmp_path: Path, name: str) -> None:
     assert digests(folder).split()[0] == recorded()[f"census {name}"].split()[0], RECORD_ANEW
 
 
-@pytest.mark.sample(14)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", names("algorithm"))
 def test_adult_by_every_algorithm(tmp_path: Path, shared: Path, name: str) -> None:
     folder, source = released(name, adult(shared), tmp_path)

@@ -165,6 +165,7 @@ def test_rules_of_the_recipe_are_shown_whatever_says_them(shoal: Shoal, write: C
     assert (plain["rules"], "rules" in plain["algorithm"]) == ([], False)
 
 
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("name", BAD)
 def test_check_ends_as_run_does(
     shoal: Shoal, write: Callable[[str], Path], name: str, monkeypatch: pytest.MonkeyPatch

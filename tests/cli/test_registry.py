@@ -78,6 +78,7 @@ def test_a_repeat_that_exposes_somebody_is_refused_until_accepted(place: Path, c
     assert [(one["people"], one["accepted"]) for one in listing(place, capsys)] == [(3, False), (2, True)]
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("who", ["P Q", "patient-p patient-q", "p@ward q@ward", "0p 0q", "s t"])
 @pytest.mark.parametrize("algorithm", [K, M], ids=["mondrian", "m-invariant"])
 def test_people_written_otherwise_are_no_release_of_other_people(

@@ -66,6 +66,7 @@ def hold(spec: Spec, made: shoal.Release, again: shoal.Release, rows: int) -> No
     assert report.passed, [check for check in report.checks if not check.passed]
 
 
+@pytest.mark.sample(48)
 @pytest.mark.parametrize("spec", ALGORITHMS, ids=label)
 def test_an_example_is_released(spec: Spec) -> None:
     frame = people()

@@ -87,6 +87,7 @@ def typed(folder: Path, name: str, **changed: str) -> Path:
     return written(folder, frame, **{"roles": f'neutral = ["{name}"]', "columns": columns, **changed})
 
 
+@pytest.mark.sample(13)
 @pytest.mark.parametrize("name", COLUMNS)
 @pytest.mark.parametrize("changed", [{}, {"roles": 'identifiers = ["{}"]'}], ids=str)
 def test_types_come_back_as_they_were_read(name: str, changed: dict[str, str], tmp_path: Path) -> None:
@@ -96,6 +97,7 @@ def test_types_come_back_as_they_were_read(name: str, changed: dict[str, str], t
     assert found == outcome(recipe, "memory")
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", COLUMNS)
 def test_parquet_keeps_them(name: str, tmp_path: Path) -> None:
     recipe = typed(tmp_path, name, format="parquet")

@@ -101,6 +101,7 @@ def told(found: Any) -> Any:
     return {key: value for key, value in found.items() if key not in ("target", "file", "html")}
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("who", WHO)
 @pytest.mark.parametrize("path", ["people.csv", "people.parquet", "parts", "parts/*.parquet"])
 def test_levels_have_the_same_values_and_nodes_the_same_prices(
@@ -156,6 +157,7 @@ def test_more_rows_at_risk_than_are_listed_there_are_refused(
     assert "10 at most risk are listed: give a smaller --top" in capsys.readouterr().err
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("path", ["people.csv", "people.parquet", "parts", "parts/*.parquet"])
 @pytest.mark.parametrize("who", [[], ["--subject", "person"]])
 def test_any_file_is_audited_and_assessed_as_in_memory(
@@ -282,6 +284,7 @@ def shares(found: Any, *, but: tuple[str, ...] = ()) -> dict[str, tuple[float, .
     return {one["name"]: (one["value"], one["low"], one["high"]) for one in figures}
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("who", WHO)
 @pytest.mark.parametrize("algorithm", ["optimal", "toc"])
 def test_attacks_on_everybody_find_what_they_find_in_memory(
@@ -372,6 +375,7 @@ def points(found: Any) -> list[Any]:
     return [{key: value for key, value in one.items() if key not in ("seconds", "beside")} for one in found["points"]]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("who", WHO)
 def test_points_are_compared_as_in_memory(people: pl.DataFrame, said: Said, tmp_path: Path, who: str) -> None:
     here, there = (said("compare", name, *SWEEP, "--algorithm", "mondrian") for name in both(tmp_path, who))

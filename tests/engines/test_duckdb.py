@@ -54,6 +54,7 @@ def test_most_of_them_are_released(tmp_path: Path) -> None:
     assert sum(outcome(make(seed).write(tmp_path / str(seed)), "duckdb")[0] == 0 for seed in cases) >= 2
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "changed",
     [

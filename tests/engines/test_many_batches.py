@@ -28,6 +28,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"shoal.{name}", rows)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("format", ["csv", "parquet"])
 def test_suppressed_rows_may_be_stars(format: str, tmp_path: Path) -> None:

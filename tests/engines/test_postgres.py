@@ -52,6 +52,7 @@ def both(recipe: Path, server: Server, types: dict[str, str] | None = None) -> t
     return outcome(moved(recipe, server, types), "postgres"), outcome(recipe, "memory")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "changed",
     [

@@ -65,6 +65,7 @@ def reads(steps: list[str]) -> bool:
     return any(step.startswith("reading: ") for step in steps)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "changed",
     [{}, {"missing": "drop"}, {"subject": 'subject = "person"'}, {"algorithm": "k-members"}],
@@ -83,6 +84,7 @@ def test_a_resumed_run_writes_what_one_run_does(
     assert files == outcome(recipe, "memory")[2]
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", COLUMNS)
 def test_types_are_kept(name: str, tmp_path: Path) -> None:
     times = f'[columns.{name}]\ntype = "categorical"' if isinstance(COLUMNS[name].dtype, pl.Datetime) else ""
@@ -152,6 +154,7 @@ def other_missing(root: Path) -> None:
     recipe.write_text(recipe.read_text().replace('missing = "value"', 'missing = "drop"'))
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("change", [touched, replaced, grown, damaged, lacking, other_role, other_missing])
 def test_whatever_differs_is_read_anew(change: Callable[[Path], None], tmp_path: Path) -> None:
     mine = placed(census(tmp_path))

@@ -24,6 +24,7 @@ duckdb = pytest.importorskip("duckdb")
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", ["c0=5", "r=1", "[ab]", "a*b?", "it's", 'quo"te', "white space", "é漢", "{a,b}"])
 def test_any_folder_will_do(name: str, tmp_path: Path) -> None:
     recipe = census(tmp_path, 200)
@@ -199,6 +200,7 @@ sys.exit(execute(["run", sys.argv[1]]))
 """
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("most", [1, 2000, 20_000])
 def test_files_that_may_not_grow_are_one_sentence(most: int, tmp_path: Path) -> None:
     recipe = census(tmp_path, 3000)

@@ -74,6 +74,7 @@ def of_people(folder: Path, rows: int = 200, **changed: str) -> Path:
     return recipe
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "changed",
     [

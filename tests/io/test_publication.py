@@ -26,7 +26,7 @@ from tests.io.test_output import FRAME, names, release
 
 STEPS = ("rename", "replace", "fsync", "mkdir", "rmdir", "unlink")
 ROUNDS = many(3, 10)
-STRIDE = many(2, 1)  # from a step that is the last one to the next that is tried
+STRIDE = many(4, 1)  # from a step that is the last one to the next that is tried
 CONTEXT = multiprocessing.get_context("spawn")
 
 

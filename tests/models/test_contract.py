@@ -59,7 +59,7 @@ def named(spec: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("spec", [s for s in ALL if make("model", s).monotone == "up"], ids=named)
-@settings(max_examples=many(8, 80))
+@settings(max_examples=many(5, 80))
 @given(data=st.data())
 def test_merging_keeps_what_is_declared_to_be_kept(data: st.DataObject, spec: dict[str, Any]) -> None:
     """``up``: where both of two classes satisfy the model, so does their union."""
@@ -102,7 +102,7 @@ def test_failing_is_inherited_where_it_is_declared_to_be(data: st.DataObject, sp
 
 
 @pytest.mark.parametrize("spec", ALL, ids=named)
-@settings(max_examples=5)
+@settings(max_examples=many(3, 30))
 @given(data=st.data())
 def test_flags_are_honest_where_people_are_counted(data: st.DataObject, spec: dict[str, Any]) -> None:
     """What the table makes of a model's flags: merging keeps it, and failing stays, or nobody says so."""
@@ -133,7 +133,7 @@ def test_two_people_may_share_a_value_only_once_they_are_together() -> None:
 
 
 @pytest.mark.parametrize("spec", [spec for spec in ALL if spec["name"] != "max-range"], ids=named)
-@settings(max_examples=many(4, 40))
+@settings(max_examples=many(3, 40))
 @given(data=st.data(), people=st.booleans())
 def test_figures_are_the_verifiers(data: st.DataObject, spec: dict[str, Any], people: bool) -> None:
     """Both readings of one contract give the same figure for the worst class, and the same verdict."""
@@ -187,7 +187,7 @@ def by_reference(released: Released, model: Model) -> list[Judgement]:
 
 
 @pytest.mark.parametrize("spec", ALL, ids=named)
-@settings(max_examples=5)
+@settings(max_examples=many(3, 30))
 @given(data=st.data())
 def test_what_is_called_infeasible_is(data: st.DataObject, spec: dict[str, Any]) -> None:
     """No grouping of all rows satisfies a model that was refused before anything ran."""
@@ -204,7 +204,7 @@ def test_what_is_called_infeasible_is(data: st.DataObject, spec: dict[str, Any])
 
 
 @pytest.mark.parametrize("spec", ALL, ids=named)
-@settings(max_examples=5)
+@settings(max_examples=many(3, 30))
 @given(data=st.data())
 def test_what_is_called_vacuous_cannot_fail(data: st.DataObject, spec: dict[str, Any]) -> None:
     loose = {"t": 0.97, "v": 0.0, "limit": 1.0, "alpha": 1.0, "e": 0.0}
