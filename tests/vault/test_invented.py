@@ -76,19 +76,57 @@ def test_no_text_is_put_into_an_answer_as_a_value_that_nobody_has(ward: Counter)
 
 def test_a_rule_that_holds_behind_others_alone_is_told_so(ward: Counter) -> None:  # noqa: F811
     """Rules that are refused themselves take away whatever does not fit."""
-    frame = ward.released.frame
-    share = (frame.filter(pl.col("sex") == "F")["disease"] == "illness_1").mean()
-    before = f"IF disease in {{{', '.join(code for code in CODES if code != 'illness_1')}}} THEN hours > 0"
+    frame, pair = ward.released.frame, ["illness_1", "illness_2"]
+    every, some = (
+        (one.filter(pl.col("sex") == "F")["disease"] == "illness_1").mean()
+        for one in (frame, frame.filter(pl.col("disease").is_in(pair)))
+    )
+    before = f"IF disease in {{{', '.join(code for code in CODES if code not in pair)}}} THEN hours > 0"
     rule = "IF sex = F THEN disease = illness_1"
-    found = asked(ward, "\n".join(["decision list", before, f"{rule} (confidence = 1)"]), "rules")
+    found = asked(ward, "\n".join(["decision list", before, f"{rule} (confidence = {some:.6f})"]), "rules")
     (last,) = [one for one in found.accepted if one.concluded is not None and one.concluded.column == "disease"]
-    assert share < 0.5
+    assert every < some / 2
     assert last.behind
     words = "among rows that no rule before it in the list meets"
-    assert f"IF sex = F THEN disease = true 1 ({words}: confidence 1)" in told(found)
+    assert f"IF sex = F THEN disease = true 1 ({words}: confidence " in told(found)
     assert words in str(last)
-    alone = asked(ward, f"decision list\n{rule} (confidence = {share:.6f})", "rules")
+    alone = asked(ward, f"decision list\n{rule} (confidence = {every:.6f})", "rules")
     assert words not in told(alone)
+
+
+def test_what_holds_for_all_rows_that_are_left_says_nothing_of_its_codes(ward: Counter) -> None:  # noqa: F811
+    """Where only one illness is left, everybody has it."""
+    before = f"IF disease in {{{', '.join(code for code in CODES if code != 'illness_1')}}} THEN hours > 0"
+    found = asked(ward, f"decision list\n{before}\nIF sex = F THEN disease = illness_1 (confidence = 1)", "rules")
+    assert found.gained.plain() == {}
+    assert found.refused[-1].why == "says no more of its codes than how often they occur"
+
+
+FIRST = "IF sex = M AND hours > 40 THEN work = state"
+BEFORE = {
+    "alternatives": ["IF hours > 20 OR sex = F THEN work = state"],
+    "a column that is none": ["IF town = Rome THEN work = state"],
+    "a column that is none, as PART writes it": ["town = Rome: state (3.0)"],
+    "a line that is too long": [f"IF hours > 20 THEN work = state {'x' * 1000}"],
+    "another list": ["PART decision list"],
+    "an enumeration": [f"IF disease = {code} THEN sex = {'MF'[place % 2]}" for place, code in enumerate(CODES[:6])],
+}
+
+
+@pytest.mark.parametrize("what", BEFORE)
+def test_rows_that_are_left_are_not_counted_without_a_rule_before(ward: Counter, what: str) -> None:  # noqa: F811
+    """Its figures are of the rows that the first rule alone leaves."""
+    rest = ward.released.frame.filter(~((pl.col("sex") == "M") & (pl.col("hours") > 40)), pl.col("age") < 1.5)
+    rule = f"IF age < 1.5 THEN work = private ({rest.height}/{rest.filter(pl.col('work') == 'state').height})"
+    whole = asked(ward, "\n".join(["JRIP rules:", FIRST, "", rule]))
+    assert whole.accepted[-1].behind
+    found = asked(ward, "\n".join(["JRIP rules:", FIRST, *BEFORE[what], rule]))
+    assert "IF age < 1.5" not in " ".join(map(str, found.accepted))
+
+
+def test_a_rule_is_not_read_without_its_part_that_is_too_long(ward: Counter) -> None:  # noqa: F811
+    text = f"IF age < 1.5 AND\nhours > {'0' * 1000}40\nTHEN work = private"
+    assert asked(ward, text).accepted == ()
 
 
 def test_the_lift_of_a_rule_behind_others_is_that_among_the_rows_that_are_left(ward: Counter) -> None:  # noqa: F811

@@ -180,25 +180,27 @@ def _sound(found: list[Statement], counter: Counter, policy: Policy, refused: li
     for one in found[policy.statements :]:
         refused.append(_refusal(one, f"is beyond the {policy.statements} statements that a question may have"))
     found = found[: policy.statements]
-    centres = [one for one in found if one.centre]
-    problems = iter(check_centres(centres, counter, policy.minimum) if centres else [])
+    centres = {place: one for place, one in enumerate(found) if one.centre}
+    problems = check_centres(list(centres.values()), counter, policy.minimum) if centres else []
+    of_centres = dict(zip(centres, problems, strict=True))
     listed = enumerated(found, counter, policy.enumeration)
     left = np.ones(counter.n, dtype=bool)
     sound: list[Statement] = []
     for place, one in enumerate(found):
+        among = left
+        left = after(one, counter, left) if one.ordered else left  # whatever becomes of the rule itself
         if place in listed:
             why: str | None = "is one of a list that goes through the codes of a column one by one"
         elif one.centre:
-            why = next(problems)
+            why = of_centres[place]
         else:
-            why, one = _checked(one, counter, policy.minimum, left)
-            left = after(one, counter, left) if one.ordered else left
+            why, one = _checked(one, counter, policy.minimum, among)
         moved = snapped(one, counter)
         if why is None:
             why = _unknown(one, counter) or _rare(moved, counter, policy.minimum)
         if why is None and one.concluded is not None and moved.concluded is None:
             why = "concludes with what holds for every row"
-        if why is None and not one.centre and is_trivial(moved, counter):
+        if why is None and not one.centre and is_trivial(moved, counter, among if one.behind else None):
             why = "says no more of its codes than how often they occur"
         if why is not None:
             refused.append(_refusal(one, why))

@@ -89,11 +89,14 @@ def read_results(given: Submission, released: Released) -> Readings:
 
 
 def _readable(text: str) -> tuple[str, list[Left]]:
-    """A text without lines that nobody would write, which might take long to read, and these lines."""
+    """A text without lines that nobody would write, which might take long to read, and these lines.
+
+    Words that mean nothing stand for them, so that nothing is read as if it had been whole without.
+    """
     lines = [_BLANKS.sub(" " * 16, line.rstrip()) for line in text.splitlines()]
     why = f"has more than {LONGEST_LINE:,} characters, and was not read"
     long = [Left(number, 1, line[:80], why) for number, line in enumerate(lines, 1) if len(line) > LONGEST_LINE]
-    return "\n".join("" if len(line) > LONGEST_LINE else line for line in lines), long
+    return "\n".join("(too long)" if len(line) > LONGEST_LINE else line for line in lines), long
 
 
 def _looks_json(text: str) -> bool:

@@ -54,15 +54,24 @@ class Sheet:
 
 
 def read_rules(text: str, reader: Conditions) -> Sheet:
-    """Statements of a text of rules."""
+    """Statements of a text of rules.
+
+    Those of a list are ordered up to its first line that is not read, or to another list: behind these, nobody can tell
+    which rows are left.
+    """
     sheet, header = Sheet(), []
-    ordered = _ORDERED.search(text) is not None
+    begun = broken = False
     sheet.pieces = list(_whole_lines(text))
     for number, line in sheet.pieces:
         if _HEADER.search(line):
             header = [name for word in line.split() if (name := called(word)) is not None]
             continue
-        _rule(line, number, reader, sheet, header, ordered)
+        before, heads = len(sheet.statements), _ORDERED.search(line) is not None
+        broken = broken or (heads and any(one.ordered for one in sheet.statements))
+        begun = begun or heads
+        _rule(line, number, reader, sheet, header, begun and not broken)
+        is_read = len(sheet.statements) > before or not re.search(r"\w", line)
+        broken = broken or (begun and not is_read and (not heads or _ARROW.search(line) is not None))
     return sheet
 
 

@@ -16,53 +16,50 @@ _SIGMAS = 3.0
 _FEWEST = 3
 
 
-def is_trivial(statement: Statement, counter: Counter) -> bool:
+def is_trivial(statement: Statement, counter: Counter, within: np.ndarray | None = None) -> bool:
     """Whether no coded column that it names makes a difference to what it states, or a code that it lists makes none.
 
     A code that rides along with a column that does make one, or with other codes of a list, would be told for nothing.
     A column makes one if the share of the conclusion (or, without one, of the column's own condition), or a mean that
-    is stated, is another with its conditions than without them, beyond chance.
+    is stated, is another with its conditions than without them, beyond chance; among all rows, or ``within`` some.
     """
     coded = counter.released.coded
     named = dict.fromkeys(one.column for one in statement.everything() if one.column in coded)
-    matter = {column: _matters(column, statement, counter) for column in named}
+    matter = {column: _effect(column, statement, counter, within) != 0 for column in named}
     listed = [one for one in statement.everything() if one.column in coded and one.sign in ("=", "!=")]
-    idle = any(not matter[one.column] or _has_idle(one, statement, counter) for one in listed)
+    idle = any(not matter[one.column] or _has_idle(one, statement, counter, within) for one in listed)
     return bool(named) and (idle or not any(matter.values()))
 
 
-def _has_idle(condition: Condition, statement: Statement, counter: Counter) -> bool:
+def _has_idle(condition: Condition, statement: Statement, counter: Counter, within: np.ndarray | None) -> bool:
     """Whether one of several codes in a list would make no difference alone, or the opposite one."""
     if len(condition.values) == 1:
         return False
-    wanted = _effect(condition.column, statement, counter) * (1 if condition.sign == "=" else -1)
+    wanted = _effect(condition.column, statement, counter, within) * (1 if condition.sign == "=" else -1)
     for value in condition.values:
         alone = Condition(condition.column, "=", (value,))
         conditions = tuple(alone if one == condition else one for one in statement.conditions)
         concluded = alone if statement.concluded == condition else statement.concluded
-        if _effect(condition.column, replace(statement, conditions=conditions, concluded=concluded), counter) != wanted:
+        single = replace(statement, conditions=conditions, concluded=concluded)
+        if _effect(condition.column, single, counter, within) != wanted:
             return True
     return False
 
 
-def _matters(column: str, statement: Statement, counter: Counter) -> bool:
-    return _effect(column, statement, counter) != 0
-
-
-def _effect(column: str, statement: Statement, counter: Counter) -> int:
+def _effect(column: str, statement: Statement, counter: Counter, within: np.ndarray | None = None) -> int:
     """Whether what is stated is more (1) or less (-1) with a column's conditions than without, beyond chance, or 0."""
     mine = [one for one in statement.conditions if one.column == column]
     others = [one for one in statement.conditions if one.column != column]
     concluded = statement.concluded
-    around = counter.rows(others)
+    every, around = counter.rows((), within), counter.rows(others, within)
     if not mine:  # it is the conclusion alone
-        return _differ(counter.mask(concluded), counter.rows(()), around) if concluded is not None and others else 0
-    within = counter.rows(mine, around)
+        return _differ(counter.mask(concluded), every, around) if concluded is not None and others else 0
+    inside = counter.rows(mine, around)
     if concluded is not None:
-        return 0 if concluded.column == column else _differ(counter.mask(concluded), around, within)
-    found = _differ(counter.rows(mine), counter.rows(()), around) if others else 0
+        return 0 if concluded.column == column else _differ(counter.mask(concluded), around, inside)
+    found = _differ(counter.rows(mine), every, around) if others else 0
     means = [one.column for one in statement.stated if one.name == "mean" and one.column not in (None, column)]
-    return found or next(filter(None, (_means_differ(counter, str(name), around, within) for name in means)), 0)
+    return found or next(filter(None, (_means_differ(counter, str(name), around, inside) for name in means)), 0)
 
 
 def _differ(event: np.ndarray, around: np.ndarray, within: np.ndarray) -> int:
@@ -125,7 +122,7 @@ def _is_lone(statement: Statement, column: str, counter: Counter) -> bool:
     concluded = set() if statement.concluded is None else {statement.concluded.column} - {column}
     if len(others | concluded) <= 1:
         return True
-    telling = {name for name in others - concluded if _matters(name, statement, counter)}
+    telling = {name for name in others - concluded if _effect(name, statement, counter)}
     return len(telling | concluded) <= 1
 
 
