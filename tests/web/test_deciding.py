@@ -53,10 +53,12 @@ def test_a_question_about_a_release_that_cannot_be_read_is_refused(app: FastAPI,
     with app.state.store.reading() as db:
         one = db.get_one(Release, release)
     questions._tables.clear()
-    shutil.rmtree(folder_of(one.project, app.state.settings) / one.folder)
-    sent = sign_in(app, "custodian").submit(f"/questions/{waiting}/decision", decision="answer")
-    assert (sent.status_code, "The files of this release cannot be read" in sent.text) == (409, True)
-    assert str(app.state.settings.folder) not in sent.text
+    place = folder_of(one.project, app.state.settings) / one.folder
+    for harm in (lambda: (place / "Gout.txt").write_text("a note"), lambda: shutil.rmtree(place)):
+        harm()
+        sent = sign_in(app, "custodian").submit(f"/questions/{waiting}/decision", decision="answer")
+        assert (sent.status_code, "The files of this release cannot be read" in sent.text) == (409, True)
+        assert str(app.state.settings.folder) not in sent.text
     assert decide(app, waiting, "refuse") == 303
     assert state(app, waiting) == "refused"
     last = log_of(app)[-1]

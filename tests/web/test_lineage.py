@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from shoal.web.projects.workspace import folder_of
 from shoal.web.store.work import Release
 from shoal.web.trust import ledger, lineage
 from shoal.web.trust.ledger import _in_common
+from shoal.web.trust.tables import read_table
 from tests.web.conftest import program, sign_in
 from tests.web.test_trust import LIMITS, MARKED, add_release, cut, made  # noqa: F401
 
@@ -214,6 +216,23 @@ def test_a_release_whose_files_are_gone_is_counted_all_the_same(app: FastAPI, ma
     limit(app, small, budget="0.7")
     refused = client.post(ask, json={"text": f"IF age < {at} THEN disease = {ill}"}).json()["refused"]
     assert refused[0]["why"].startswith("would tell more of column 'disease' of another release")
+
+
+def test_a_release_that_is_too_large_is_not_taken_for_the_one_that_was_asked_about(
+    app: FastAPI, made: Made, narrow: Made, monkeypatch: pytest.MonkeyPatch  # noqa: F811
+) -> None:
+    wide, (at, _, gout) = add_release(app, made), cut(made)
+    boss = sign_in(app, "custodian")
+    assert boss.set_limits(wide, **{one: limit for one, limit in LIMITS.items() if one != "automatic"}).is_redirect
+    ask, text = f"/api/v1/releases/{wide}/questions", {"text": f"IF age >= {at} THEN disease = {gout}"}
+    waiting = program(app, "researcher").post(ask, json=text).json()
+    large, small = add_release(app, narrow), replace(app.state.settings, job_memory=1 << 12)
+    monkeypatch.setattr(lineage, "read_table", lambda release, *given: read_table(release, given[0], small))
+    told_so = program(app, "researcher").post(ask, json=text)
+    assert told_so.status_code == 409
+    assert told_so.json()["error"]["message"].startswith("Another release has the same codes, and its files cannot")
+    told_so = boss.submit(f"/questions/{waiting['id']}/decision", decision="answer")
+    assert (told_so.status_code, large in told_so.text, "job-memory" in told_so.text) == (409, True, True)
 
 
 def test_a_code_of_few_people_in_another_release_is_not_told(app: FastAPI, made: Made, tmp_path: Path) -> None:  # noqa: F811

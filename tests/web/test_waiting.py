@@ -109,7 +109,9 @@ def test_a_release_is_read_once_for_those_who_ask_together_and_not_beyond_its_si
 
     monkeypatch.setattr(questions, "read_table", slow)
     memory = app.state.settings.job_memory
-    object.__setattr__(app.state.settings, "job_memory", 1 << 12)
+    largest = max(path.stat().st_size for path in made[0].iterdir())
+    assert 32 * made[2].height * made[2].width > largest  # cells weigh more in memory than on disk
+    object.__setattr__(app.state.settings, "job_memory", 4 * largest)
     answer = client.post(address, json=asked)
     assert (answer.status_code, "MiB that results are checked on here" in answer.text) == (409, True)
     object.__setattr__(app.state.settings, "job_memory", memory)

@@ -16,7 +16,7 @@ from shoal.pseudonyms.secrets import Secret, restore
 from shoal.vault.leaks import Known
 from shoal.vault.protocol.checking import Tally
 from shoal.web.context import Here
-from shoal.web.errors import conflict
+from shoal.web.errors import Refused, conflict
 from shoal.web.jobs.keeping import private_of
 from shoal.web.keys import get, put
 from shoal.web.store.work import Release
@@ -25,6 +25,8 @@ from shoal.web.trust.tables import read_table
 from shoal.web.views.remembering import turn
 
 _TALLY = "tally"
+_GONE = "put its folder back"
+_LARGE = "it is larger than a quarter of 'job-memory', so ask whoever runs the server for more"
 _KEPT = 32  # counts of codes in memory
 _ledgers: dict[str, Ledger] = {}  # by release: names, for as many as there are
 _tallies: OrderedDict[str, Tally] = OrderedDict()
@@ -127,21 +129,23 @@ def _counted(here: Here, release: Release) -> Tally:
     if known is not None:
         return Tally.of_plain(json.loads(known))
     secrets = kept_secrets(here, release)
-    try:
-        with turn(release.id):
+    with turn(release.id):
+        try:
             made = read_table(release, secrets, here.settings).tally()
-    except (ShoalError, OSError):
-        raise conflict(_named(here, release)) from None
+        except (ShoalError, OSError):
+            raise conflict(_named(here, release, _GONE)) from None
+        except Refused:  # which says of this release what is meant of the other one
+            raise conflict(_named(here, release, _LARGE)) from None
     with here.writing() as db:
         put(db, here.keyring, _TALLY, release.id, json.dumps(made.plain()).encode(), release=release.id)
     return made
 
 
-def _named(here: Here, release: Release) -> str:
-    """Which release cannot be read, for those who may know of it."""
+def _named(here: Here, release: Release, remedy: str) -> str:
+    """Which release cannot be read, for those who may know of it, and what to do."""
     if here.may("question.decide"):
         named = f"The release '{release.name}' ({release.id}) has the same codes, and its files cannot be read"
-        return f"{named}: put its folder back, without which nothing that answers tell of it can be counted."
+        return f"{named}: {remedy}, without which nothing that answers tell of it can be counted."
     return "Another release has the same codes, and its files cannot be read: tell whoever granted you this one."
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session as Db
 
-from shoal.errors import InputError, ShoalError
+from shoal.errors import InputError, ShoalError, VerificationError
 from shoal.pseudonyms.secrets import Secret
 from shoal.vault.leaks import NOTHING, Known
 from shoal.vault.protocol.answering import Answer, answer
@@ -205,7 +205,7 @@ def table_of(release: Release, secrets: Iterable[Secret], settings: Settings) ->
 def _read(key: str, release: Release, secrets: list[Secret], settings: Settings) -> Counter:
     try:
         made = read_table(release, secrets, settings)
-    except (InputError, OSError):  # which would tell where the server keeps it
+    except (InputError, VerificationError, OSError):  # which would tell where the server keeps it, and what else
         raise conflict("The files of this release cannot be read: tell whoever runs the server.") from None
     with _lock:
         _tables[key] = made

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from shoal.pseudonyms.secrets import Secret
 from shoal.vault.protocol.checking import Counter
 from shoal.vault.protocol.folder import counter_of
+from shoal.verify.folder import read_manifest
 from shoal.web.errors import conflict
 from shoal.web.projects.releases import files_of_release, folder_of_release
 from shoal.web.settings import Settings
 from shoal.web.store.work import Release
 
-_SHARE = 4  # of the memory of a job, bytes that a release may have: the server has others to answer
+_SHARE = 4  # of the memory of a job, what a release may take: the server has others to answer
+_CELL = 32  # bytes of a cell in memory, as text and as the number that it may be; in a Parquet file it may have none
 
 
 def read_table(release: Release, secrets: Sequence[Secret], settings: Settings) -> Counter:
     """The table of a release, for whoever has their turn to read; refused where it is too large for the server."""
+    folder, most = folder_of_release(release, settings), settings.job_memory // _SHARE
     sizes = [path.stat().st_size for path in files_of_release(release, settings).values()]
-    if max(sizes, default=0) > settings.job_memory // _SHARE:
+    if max([*sizes, _CELL * _cells(read_manifest(folder))]) > most:
         raise conflict(
-            f"A file of this release has more than the {settings.job_memory // _SHARE >> 20:,} MiB that results are "
-            "checked on here: ask whoever runs the server for more, a quarter of 'job-memory'."
+            f"This release takes more than the {most >> 20:,} MiB that results are checked on here, of its largest "
+            f"file or at {_CELL} bytes a cell: ask whoever runs the server for more, a quarter of 'job-memory'."
         )
-    return counter_of(folder_of_release(release, settings), secrets)
+    return counter_of(folder, secrets)
+
+
+def _cells(manifest: Mapping[str, Any]) -> int:
+    """How many cells the tables of a release have, which are not read unless these are few enough."""
+    data = manifest["data"]
+    rows: int = data["rows"] + data.get("sensitive", {"rows": 0})["rows"]
+    return rows * len(manifest["columns"])
