@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,18 @@ def test_a_message_says_nothing_of_where_things_are(app: FastAPI, tmp_path: Path
     assert message is not None
     assert "gone.csv" in message
     assert str(tmp_path) not in message
+
+
+def test_what_a_check_and_pages_find_says_nothing_of_where_things_are(app: FastAPI, tmp_path: Path) -> None:
+    project = add_project(app, RECIPE + '[hierarchies]\nage = "hierarchies/gone.csv"\n')
+    job = add_job(app, project, "check").id
+    work_off(app)
+    found = job_of(app, job).result
+    assert found is not None
+    browser, tabs = sign_in(app, "custodian"), ("hierarchies", "hierarchies/age", "counts", "values")
+    for one in (json.dumps(found), *(browser.get(f"/projects/{project.id}/{tab}").text for tab in tabs)):
+        assert "hierarchies/gone.csv" in one
+        assert str(tmp_path) not in one
 
 
 def test_what_jobs_and_a_restored_database_leave_is_private(app: FastAPI) -> None:

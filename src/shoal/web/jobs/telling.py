@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 _NUMBER = r"(?P<done>\d[\d,]*) of (?P<all>\d[\d,]*)"
 # What is done of something, at the end of a sentence or all of it; and the number of what has begun.
@@ -22,7 +23,7 @@ def share_of(step: str) -> float | None:
     return None
 
 
-def without_places(message: str, folders: Iterable[str], offers: Iterable[Mapping[str, str | None]] = ()) -> str:
+def without_places(message: str, folders: Sequence[str], offers: Sequence[Mapping[str, str | None]] = ()) -> str:
     """A message in which paths start from a project, and what is offered has its name.
 
     Parameters
@@ -38,3 +39,12 @@ def without_places(message: str, folders: Iterable[str], offers: Iterable[Mappin
         for known in {os.path.abspath(folder), os.path.realpath(folder)}:
             message = message.replace(known + os.sep, "").replace(known, "the project")
     return message
+
+
+def found_without_places(found: Any, folders: Sequence[str], offers: Sequence[Mapping[str, str | None]]) -> Any:
+    """The same of all texts in what a job found, of which some are messages."""
+    if isinstance(found, str):
+        return without_places(found, folders, offers)
+    if isinstance(found, dict):
+        return {key: found_without_places(one, folders, offers) for key, one in found.items()}
+    return [found_without_places(one, folders, offers) for one in found] if isinstance(found, list) else found

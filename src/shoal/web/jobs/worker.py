@@ -26,7 +26,7 @@ from shoal.errors import ShoalError
 from shoal.web.jobs import queue
 from shoal.web.jobs.clearing import clear, release_of, sweep, temporary_of
 from shoal.web.jobs.keeping import keep, project_key
-from shoal.web.jobs.telling import without_places
+from shoal.web.jobs.telling import found_without_places, without_places
 from shoal.web.keys import Keys
 from shoal.web.projects.workspace import Workspace, folder_of
 from shoal.web.settings import Settings
@@ -224,7 +224,8 @@ class Worker:
                     clear(one.job, self.settings, only=None if told == "cancel" else one.job.attempts)
                     return
                 result = keep(db, one.job, outcome["done"], self.settings, keyring)
-                queue.end(db, one.job, "done", result=result)
+                places = [str(folder_of(one.job.project, self.settings))]
+                queue.end(db, one.job, "done", result=found_without_places(result, places, one.asked["offers"]))
         except ShoalError as error:
             self._undo(one.job, "failed", str(error))
 

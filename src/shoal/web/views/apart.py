@@ -12,12 +12,14 @@ import pickle
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from threading import Lock, Timer
 from typing import IO, Any, TypeVar, cast
 
 from shoal.errors import InputError, InternalError, ShoalError
+from shoal.web.jobs.telling import without_places
 from shoal.web.views.reader import IDLE, receive, send
 
 _T = TypeVar("_T")
@@ -38,10 +40,17 @@ class TooMuch(InputError):
     """What takes more memory or time than a page may."""
 
 
-def apart(function: Callable[..., _T], *given: Any, seconds: float | None = None) -> _T:
+def apart(
+    function: Callable[..., _T], *given: Any, within: Path | str | None = None, seconds: float | None = None
+) -> _T:
     """What a function of a module returns or raises, called in another process.
 
     Refused where that takes more memory, or more time, than a page may.
+
+    Parameters
+    ----------
+    within
+        The folder of a project, from which paths start in what is raised: nobody is told where the server keeps it.
     """
     reader = _taken()
     try:
@@ -54,10 +63,10 @@ def apart(function: Callable[..., _T], *given: Any, seconds: float | None = None
             _idle.append(reader)
     else:
         reader.end()
-    return cast(_T, _told(*answer))
+    return cast(_T, _told(*answer, [] if within is None else [str(within)]))
 
 
-def _told(what: str, found: Any) -> Any:
+def _told(what: str, found: Any, places: Sequence[str]) -> Any:
     """What an answer says, in the words of this process."""
     if what == "done":
         return found
@@ -65,7 +74,8 @@ def _told(what: str, found: Any) -> Any:
         raise too_large()
     if what == "refused":
         kind, message = found
-        error: ShoalError = kind.__new__(kind, message)  # some are made from more than their message
+        # Some are made from more than their message.
+        error: ShoalError = kind.__new__(kind, without_places(message, places))
         raise error
     if what == "failed":
         raise OSError(*found)

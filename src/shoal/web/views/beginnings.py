@@ -79,7 +79,7 @@ def _is_packed(path: Path) -> bool:
 
 @remembered(256)
 def _is_cut(folder: str, path: str, place: str, bounds: Bounds) -> bool:
-    return apart(make_beginning, Path(path), Path(place), bounds)
+    return apart(make_beginning, Path(path), Path(place), bounds, within=folder)
 
 
 def refuse_large(folder: Path, path: Path) -> None:
@@ -96,7 +96,7 @@ def refuse_large(folder: Path, path: Path) -> None:
 
 @remembered(256)
 def _claimed(folder: str, path: str, changed: int, size: int) -> int:
-    return apart(claimed_size, Path(path))
+    return apart(claimed_size, Path(path), within=folder)
 
 
 def claimed_size(path: Path) -> int:

@@ -89,7 +89,7 @@ def changed_roles(place: Place, wanted: Mapping[str, str]) -> str:
         return with_roles(place.text, wanted, {})
     given = (place.stamp[0], place.seen.model_dump_json(exclude_unset=True), place.text, dict(wanted))
     with turn(str(place.folder)):
-        return apart(roles_changed, *given)
+        return apart(roles_changed, *given, within=place.folder)
 
 
 def roles_changed(path: str, said: str, text: str, wanted: Mapping[str, str]) -> str:

@@ -58,7 +58,7 @@ def look(place: Place) -> Look:
 
 @remembered(16)
 def _looked(folder: str, stamp: tuple[str, int, int], said: str, whole: bool) -> Look:
-    return apart(look_at, stamp[0], said, whole)
+    return apart(look_at, stamp[0], said, whole, within=folder)
 
 
 def look_at(path: str, said: str, whole: bool) -> Look:

@@ -22,6 +22,7 @@ from shoal.hierarchy.hierarchy import MISSING, Hierarchy
 from shoal.hierarchy.suggest import suggest
 from shoal.io.recipes import Recipe
 from shoal.starting.known import Known, file_rows, recipe_columns, recipe_tree
+from shoal.web.jobs.telling import without_places
 from shoal.web.views.apart import apart
 from shoal.web.views.beginnings import FOLDER
 from shoal.web.views.editing import with_hierarchy
@@ -148,7 +149,7 @@ def hierarchy_lines(place: Place) -> list[Line]:
 
 @remembered(16)
 def _lines(folder: str, stamp: tuple[str, int, int], told: bytes, files: tuple[int, ...]) -> list[Line]:
-    return apart(list_lines, told)
+    return apart(list_lines, told, within=folder)
 
 
 def list_lines(told: bytes) -> list[Line]:
@@ -162,7 +163,7 @@ def list_lines(told: bytes) -> list[Line]:
             problem = "" if tree is None else _lacking(tree, mine)
             found.append(_line(recipe, mine.name, type=mine.type, problem=problem, **about))
         except ShoalError as error:
-            found.append(_line(recipe, mine.name, problem=str(error)))
+            found.append(_line(recipe, mine.name, problem=_problem(recipe, error)))
     return found
 
 
@@ -171,6 +172,10 @@ def _line(recipe: Recipe, name: str, **known: Any) -> Line:
     nothing = {"type": "", "values": 0, "levels": 0, "labels": ()}
     how = "" if entry is None else _spec_text(entry)
     return Line(**{**nothing, "column": name, "role": _role(recipe, name), "how": how, **known})
+
+
+def _problem(recipe: Recipe, error: ShoalError) -> str:
+    return without_places(str(error), [str(recipe.base)])
 
 
 def _role(recipe: Recipe, name: str) -> str:
@@ -195,7 +200,7 @@ def tree_view(place: Place, column: str) -> TreeView:
 def _viewed(
     folder: str, stamp: tuple[str, int, int], told: bytes, files: tuple[int, ...], column: str, beside: tuple[str, ...]
 ) -> TreeView:
-    return apart(view_tree, told, column, beside)
+    return apart(view_tree, told, column, beside, within=folder)
 
 
 def view_tree(told: bytes, column: str, beside: Sequence[str]) -> TreeView:
@@ -206,7 +211,7 @@ def view_tree(told: bytes, column: str, beside: Sequence[str]) -> TreeView:
     try:
         tree = _tree_of(recipe, mine)
     except ShoalError as error:
-        tree, problem = None, str(error)
+        tree, problem = None, _problem(recipe, error)
     shown = tree or two_levels(mine)
     met = coverage(shown, mine.counts)
     return TreeView(
@@ -279,7 +284,7 @@ def _asked(place: Place, make: Callable[..., _T], column: str, *given: Any) -> _
     _ = place.stamp, place.files  # what is lacking or too large is told before
     told = place.carried("hierarchies")
     with turn(str(place.folder)):
-        return apart(make, told, place.folder, column, *given)
+        return apart(make, told, place.folder, column, *given, within=place.folder)
 
 
 def edited(place: Place, column: str, edits: Sequence[str]) -> tuple[str, bytes]:

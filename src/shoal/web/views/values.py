@@ -61,7 +61,7 @@ def values_view(place: Place) -> ValuesView:
 
 @remembered(16)
 def _valued(folder: str, stamp: tuple[str, int, int], told: bytes, files: tuple[int, ...]) -> ValuesView:
-    return apart(value_levels, told)
+    return apart(value_levels, told, within=folder)
 
 
 def value_levels(told: bytes) -> ValuesView:
