@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from fastapi import FastAPI
 
+from shoal.errors import InputError
 from shoal.io.recipes import parse_recipe
 from shoal.web.jobs import kinds
+from shoal.web.jobs.telling import without_places
 from shoal.web.projects.workspace import Fit, Workspace, folder_of
 from tests.web.conftest import user_of
 from tests.web.working import add_job, add_project, job_of, people, work_off
@@ -44,3 +47,24 @@ def test_a_large_file_is_looked_at_by_its_beginning(
         db.merge(job).recipe = 2
     work_off(app)
     assert (job_of(app, job.id).state, job_of(app, job.id).message) == ("done", None)
+
+
+def test_columns_in_the_names_of_folders_are_in_the_first_recipe(app: FastAPI, tmp_path: Path) -> None:
+    table, lent = pl.read_csv(people(240).encode()), tmp_path / "lent"
+    for at, year in enumerate(["2020", "2021", "2022"]):
+        place = lent / f"year={year}/Jane Doe {at}.parquet"
+        place.parent.mkdir(parents=True)
+        table[80 * at : 80 * at + 80].write_parquet(place)
+    asked: dict[str, Any] = {
+        "kind": "start", "folder": str(folder_of(add_project(app).id, app.state.settings)),
+        "parameters": {"given": {"roles": {"illness": "sensitive"}}}, "source": {"path": str(lent)},
+        "offers": [{"name": "people", "place": str(lent), "table": None}], "temporary": str(tmp_path / "job"),
+        "memory": 4 << 30,
+    }  # fmt: skip
+    recipe = parse_recipe(kinds.do(asked, lambda step: None)["text"])
+    assert (recipe.engine.name, recipe.source.path, recipe.source.name) == ("duckdb", str(lent), "lent")
+    assert "year" in recipe.roles.quasi
+    (lent / "b.parquet").symlink_to("/nowhere")
+    with pytest.raises(InputError) as failed:
+        kinds.do(asked, lambda step: None)
+    assert without_places(str(failed.value), [], asked["offers"]).startswith("'b.parquet' in 'people' is neither")

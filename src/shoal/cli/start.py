@@ -89,7 +89,7 @@ def start(
 
 def _refuse_taken(output: Path | None, replace: bool) -> None:
     """Refuse places where a recipe would be lost, made public or, by a slip, written over the data themselves."""
-    from shoal.io.output import is_release
+    from shoal.io.folders import is_release
 
     if output is None:
         return

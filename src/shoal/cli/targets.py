@@ -135,7 +135,7 @@ def open_target(
     without a role are kept: as neutral ones, or as quasi-identifiers where none is named.
     """
     from shoal.catalogue import load
-    from shoal.io.output import is_release
+    from shoal.io.folders import is_release
     from shoal.io.relations import no_file
     from shoal.risk.classes import counted_rows
     from shoal.running import keeps_rows, open_rows

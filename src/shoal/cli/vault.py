@@ -218,7 +218,7 @@ def _checked(
 
 def _around(file: Path | None) -> Path | None:
     """The release that a file is part of, if any."""
-    from shoal.io.output import is_release
+    from shoal.io.folders import is_release
 
     return file.parent if file is not None and is_release(file.parent) else None
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from shoal.errors import InputError, ShoalError
 from shoal.io.evidence import evidence_folder
-from shoal.io.output import is_release
+from shoal.io.folders import is_release
 from shoal.io.publication import evidence_of
 from shoal.io.recipes import dump_recipe, load_recipe
 from shoal.verify.folder import read_manifest

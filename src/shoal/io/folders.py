@@ -1,46 +1,46 @@
 """Which files a path, a folder or a pattern stands for; what is hidden in them, and what may not be put among them.
 
 Below what was named, names that begin with '.' or '_' are hidden, as Spark and Hive have it: such are copies that
-editors keep, and what unfinished jobs leave. Whoever spells such a name means it.
+editors keep, and what unfinished jobs leave. Whoever spells such a name means it. Nothing else is left out without a
+word, and what would be read twice is refused.
 """
 
 from __future__ import annotations
 
-import glob
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from shoal.errors import InputError
 from shoal.io.files import extension_of
+from shoal.verify.folder import MANIFEST
 
 ENDINGS = (".parquet", ".csv", ".tsv", ".txt", ".data", ".gz")
 _MARKS, _MAGIC, _HIDING = "._", "*?[", "names that begin with '.' or '_' are left out"
+_BELOW = ("**", "*")  # the pattern that a folder stands for
+# What tells a table whose folder also keeps rows of its earlier states.
+_TABLES = {"Delta": "_delta_log", "Hudi": ".hoodie", "Iceberg": "metadata/snap-*.avro"}
+
+Pattern = tuple[str, ...]
 
 
 def files_of(path: str | Path) -> list[Path]:
-    """The files that a path, a folder or a pattern names, all of one kind."""
-    found = _files(Path(path))
+    """The files that a path, a folder or a pattern names, all of one kind, each once."""
+    path = Path(path)
+    if path.is_file():
+        return [path]
+    if not path.is_dir() and not is_pattern(path):
+        raise InputError(f"There is no file '{path}': check the path.")
+    found = sorted(_Search(path).files())
+    if not found and path.is_dir():
+        raise InputError(f"The folder '{path}' holds no CSV and no Parquet file ({_HIDING}): check the path.")
+    if not found:
+        raise InputError(f"No file matches '{path}' ({_HIDING} unless spelt): check the pattern.")
     if len({extension_of(one) == ".parquet" for one in found}) > 1:
         raise InputError(f"'{path}' names both Parquet and text files: name those of one kind.")
     return found
-
-
-def _files(path: Path) -> list[Path]:
-    if path.is_file():
-        return [path]
-    if path.is_dir():
-        found = [one for one in path.rglob("*") if one.suffix.lower() in ENDINGS and is_seen(path, one)]
-        if not any(one.is_file() for one in found):
-            raise InputError(f"The folder '{path}' holds no CSV and no Parquet file ({_HIDING}): check the path.")
-        return sorted(one for one in found if one.is_file())
-    if is_pattern(path):
-        matches = map(Path, glob.glob(str(path), recursive=True, include_hidden=True))
-        found = sorted({one for one in matches if is_seen(path, one) and one.is_file()})
-        if not found:
-            raise InputError(f"No file matches '{path}' ({_HIDING} unless spelt): check the pattern.")
-        return found
-    raise InputError(f"There is no file '{path}': check the path.")
 
 
 def is_pattern(path: Path) -> bool:
@@ -63,20 +63,114 @@ def is_hidden(name: str) -> bool:
     return name.startswith(tuple(_MARKS))
 
 
-def is_seen(path: Path, found: Path) -> bool:
-    """Whether nothing hides a file from the folder or the pattern that found it."""
-    root = root_of(path)
-    spelt = () if path.is_dir() else path.relative_to(root).parts
-    *folders, name = found.relative_to(root).parts
+def is_release(folder: Path) -> bool:
+    """Whether a folder holds a manifest of ours, and is therefore public."""
+    with suppress(OSError):
+        return b'"shoal"' in (folder / MANIFEST).read_bytes()
+    return False
+
+
+class _Search:
+    """A walk below a folder or a pattern, name by name, so that nothing that cannot be looked into is passed by.
+
+    Links to folders are followed where a pattern says how deep files are, and refused in a folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._root, self._whole = path, root_of(path), path.is_dir()
+        self._known: dict[object, Path] = {}
+
+    def files(self) -> Iterator[Path]:
+        """All files, in no order."""
+        if not self._root.is_dir():
+            return
+        for folder in self._root.resolve().parents:
+            self._refuse_states(folder)
+        waiting = [(self._root, {_BELOW if self._whole else self._path.relative_to(self._root).parts})]
+        while waiting:
+            folder, patterns = waiting.pop()
+            try:
+                found = list(self._seen(folder, patterns))
+            except OSError as error:
+                raise self._refused(folder, f"cannot be looked into ({error.strerror}): see to its rights") from None
+            waiting += [(place, left) for place, left in found if left]
+            files = [place for place, left in found if not left]
+            if files and is_release(folder):
+                raise self._refused(files[0], "is part of a release, whose people would count again: move it elsewhere")
+            yield from files
+
+    def _seen(self, folder: Path, patterns: set[Pattern]) -> Iterator[tuple[Path, set[Pattern]]]:
+        """Folders to go on in, with what is left of patterns behind them, and files, behind which nothing is."""
+        self._refuse_again(folder)
+        self._refuse_states(folder)
+        with os.scandir(folder) as listed:
+            entries = sorted(listed, key=lambda entry: entry.name)
+        for entry in entries:
+            place, is_folder, is_link = folder / entry.name, entry.is_dir(), entry.is_symlink()
+            left = _left(patterns, entry.name, hidden=_hides(entry.name, is_folder))
+            wanted = _is_done(left) and (not self._whole or place.suffix.lower() in ENDINGS)
+            if is_folder and (deeper := left - {()}):
+                if self._whole and is_link:
+                    raise self._refused(place, "is a link to a folder, which only patterns follow: name files by one")
+                yield place, deeper
+            elif not is_folder and not entry.is_file() and (wanted or (left and is_link)):
+                raise self._refused(place, "is neither a file nor a folder that is there: mend or remove it")
+            elif not is_folder and wanted:
+                self._refuse_again(place)
+                yield place, set()
+
+    def _refuse_again(self, place: Path) -> None:
+        """Refuse a file or a folder that was found already: by another name, or packed."""
+        told = place.stat()
+        plain = place.with_suffix("") if place.suffix.lower() == ".gz" else place
+        for mark in ((told.st_dev, told.st_ino), plain):
+            other = self._known.setdefault(mark, place)
+            if other != place:
+                raise self._refused(place, f"is {self._told(other)} once more: remove one, or people count twice")
+
+    def _refuse_states(self, folder: Path) -> None:
+        """Refuse tables that keep rows of before they were changed beside those of now."""
+        for kind, mark in _TABLES.items():
+            if any(folder.glob(mark)):
+                raise InputError(
+                    f"'{self._path}' is, or is part of, a table of {kind}, whose files also hold rows that were "
+                    "changed or deleted: write it out as Parquet, or name it as a 'table' on Spark."
+                )
+
+    def _refused(self, place: Path, words: str) -> InputError:
+        return InputError(f"{self._told(place)} in '{self._path}' {words}.")
+
+    def _told(self, place: Path) -> str:
+        """A place from where the search began, without what folders say of people."""
+        parts = [part.partition("=") for part in place.relative_to(self._root).parts]
+        return f"'{Path(*(f'{name}=...' if sign else name for name, sign, _ in parts))}'"
+
+
+def _hides(name: str, is_folder: bool) -> bool:
     # A folder of a partition is none that somebody hides, whatever its column is called.
-    hidden = [one for one in folders if is_hidden(one) and not (one.startswith("_") and "=" in one)]
-    return all(_spells(spelt, one) for one in [*hidden, *([name] if is_hidden(name) else [])])
+    return is_hidden(name) and not (is_folder and name.startswith("_") and "=" in name)
 
 
-def _spells(pattern: Sequence[str], name: str) -> bool:
-    """Whether a part of a pattern matches a name, and says itself what that begins with."""
-    begins = (part[: part.find("]") + 1] if part.startswith("[") else part[:1] for part in pattern)
-    return any(name[0] in begin and fnmatchcase(name, part) for part, begin in zip(pattern, begins, strict=True))
+def _left(patterns: Iterable[Pattern], name: str, *, hidden: bool) -> set[Pattern]:
+    """What is left of patterns behind a name that their first parts take; one that is hidden has to be spelt."""
+    found: set[Pattern] = set()
+    for pattern in patterns:
+        while pattern[:1] == ("**",):
+            found |= set() if hidden else {pattern}
+            pattern = pattern[1:]
+        if pattern and fnmatchcase(name, pattern[0]) and (not hidden or _spells(pattern[0], name)):
+            found.add(pattern[1:])
+    return found
+
+
+def _is_done(left: Iterable[Pattern]) -> bool:
+    """Whether one of patterns asks for nothing more."""
+    return any(set(pattern) <= {"**"} for pattern in left)
+
+
+def _spells(part: str, name: str) -> bool:
+    """Whether a part of a pattern that matches a name says itself what that begins with."""
+    return name[0] in (part[: part.find("]") + 1] if part.startswith("[") else part[:1])
 
 
 def refuse_among(place: Path, source: Path, what: str, names: Iterable[str] = ()) -> None:
@@ -89,17 +183,17 @@ def refuse_among(place: Path, source: Path, what: str, names: Iterable[str] = ()
             )
     elif not source.exists() and is_pattern(source):
         root = root_of(source)
-        pattern = (*root.resolve().parts, *source.relative_to(root).parts)
-        if any(_matches((*place.parts, name), pattern) for name in names):
-            raise InputError(
-                f"{what} '{place}' would hold files that the pattern of the source matches: choose another folder."
-            )
+        if place.is_relative_to(root.resolve()):
+            above, pattern = place.relative_to(root.resolve()).parts, source.relative_to(root).parts
+            if any(_matches((*above, name), pattern) for name in names):
+                raise InputError(
+                    f"{what} '{place}' would hold files that the pattern of the source matches: choose another folder."
+                )
 
 
-def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether a pattern matches a path that need not exist, part by part."""
-    if not pattern or not parts:
-        return not parts and all(one == "**" for one in pattern)
-    if pattern[0] == "**":
-        return _matches(parts, pattern[1:]) or _matches(parts[1:], pattern)
-    return fnmatchcase(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])
+def _matches(parts: Sequence[str], pattern: Pattern) -> bool:
+    """Whether a pattern matches a path that need not exist, hidden or not."""
+    left = {pattern}
+    for part in parts:
+        left = _left(left, part, hidden=False)
+    return _is_done(left)

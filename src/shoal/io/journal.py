@@ -15,8 +15,8 @@ from typing import Any
 
 from shoal.errors import InputError, VerificationError
 from shoal.io.chain import START, Journal, as_line, chained, link
+from shoal.io.folders import is_release
 from shoal.io.locks import locked
-from shoal.io.output import is_release
 from shoal.verify.folder import MANIFEST, read_manifest
 
 SUFFIX = ".log"

@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from shoal.io.evidence import (
     write_evidence,
 )
 from shoal.io.files import FORMATS, FORMULAS, write_frame
-from shoal.io.folders import refuse_among
+from shoal.io.folders import is_release, refuse_among
 from shoal.io.labelled import Labels
 from shoal.io.manifest import manifest_bytes
 from shoal.io.native import native
@@ -196,13 +196,6 @@ def _check_free(folder: Path, replace: bool, ours: tuple[str, ...]) -> None:
             f"'{folder}' also holds '{foreign[0]}', which is no part of a release, so it is not replaced: "
             "move that away first."
         )
-
-
-def is_release(folder: Path) -> bool:
-    """Whether a folder holds a manifest of ours, and is therefore public."""
-    with suppress(OSError):
-        return b'"shoal"' in (folder / MANIFEST).read_bytes()
-    return False
 
 
 def _refuse_leaks(release: Release, folder: Path, shown: Shown) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from shoal.errors import InputError
+from shoal.io.folders import is_release
 from shoal.io.locks import locked
-from shoal.io.output import is_release
 from shoal.io.swap import write_whole
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import InputError, MissingExtraError, VerificationError
-from shoal.io.output import is_release
+from shoal.io.folders import is_release
 from shoal.io.rights import refuse_readable
 from shoal.io.swap import write_whole
 from shoal.verify.folder import MANIFEST, open_folder

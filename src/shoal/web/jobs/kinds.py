@@ -13,10 +13,15 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
+
 from shoal.checking.examining import examine
 from shoal.errors import InputError, ParameterError, RecipeError
 from shoal.io.evidence import evidence_folder
-from shoal.io.folders import is_seen
+from shoal.io.files import extension_of, not_parquet
+from shoal.io.folders import files_of
+from shoal.io.partitions import partitions_of
 from shoal.io.recipes import Output, Recipe, update_recipe
 from shoal.io.roles import settled
 from shoal.reporting import report
@@ -90,7 +95,7 @@ def _start(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
         ]
         return {"questions": listed}
     text = recipe_text(tried(draft, progress), folder)
-    if part is not None or ("path" in source and (folder / source["path"]).is_dir()):
+    if part is not None:
         engine = {"engine": {"name": "duckdb"}, "algorithm": {"name": "optimal"}}
         text = update_recipe(text, {"source": {"path": source["path"]}, **engine})
     parse_confined(text, folder, [Offer(**one) for one in asked["offers"]])
@@ -106,18 +111,40 @@ def _looked_at(asked: Mapping[str, Any]) -> tuple[str, str | None]:
             if one.name == source["offer"]:
                 return one.place, one.table
     elif is_inside(folder, source["path"], offers):
-        return str(_first(folder / source["path"])), None
+        return str(folder / source["path"]), None
     raise InputError("The source of this project is not offered by this server any more: choose or upload another one.")
 
 
 def _part(asked: Mapping[str, Any], target: str) -> str | None:
-    """The beginning of a file that memory would not hold with what is tried on it; None where all of it is read."""
+    """The beginning of a folder, or of a file that memory would not hold with what is tried on it; None of others."""
     path = Path(target)
+    bounds = Bounds(bytes=LOOKED_AT, rows=_ROWS, cells=asked["memory"] // _CELL)
+    if "://" not in target and path.is_dir():
+        return str(_begun(path, Path(asked["temporary"]), bounds))
     if "://" in target or path.suffix.lower() not in _CUT or path.stat().st_size <= asked["memory"] // _SHARE:
         return None
     place = Path(asked["temporary"]) / "beginning" / path.name
-    bounds = Bounds(bytes=LOOKED_AT, rows=_ROWS, cells=asked["memory"] // _CELL)
     return str(place) if make_beginning(path, place, bounds) else None
+
+
+def _begun(folder: Path, temporary: Path, bounds: Bounds) -> Path:
+    """The beginning of the first file of a folder, with what the folders of all files say, as a file of its name."""
+    files = files_of(folder)
+    if extension_of(files[0]) != ".parquet":
+        raise InputError(f"The folder '{folder.name}' has no Parquet file in it: check what is offered.")
+    partitions, where = partitions_of(folder, files), f"'{files[0].name}'"
+    try:
+        lazy = pl.scan_parquet(files[0], glob=False, hive_partitioning=False)
+        names = partitions.behind(lazy.collect_schema().names(), where)
+        rows = lazy.head(max(1, min(bounds.rows, bounds.cells // max(len(names), 1)))).collect()
+    except pl.exceptions.PolarsError as error:
+        raise not_parquet(files[0], error) from None
+    # In turn, so that a few rows have the values of many files.
+    told = [cells.gather(np.arange(rows.height) % len(files)) for cells in partitions.normal(where, ())]
+    place = temporary / "beginning" / f"{folder.name}.parquet"
+    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    rows.with_columns(told).write_parquet(place)
+    return place
 
 
 def _said(parameters: Mapping[str, Any]) -> tuple[Given, Mapping[str, Any]]:
@@ -132,16 +159,6 @@ def _said(parameters: Mapping[str, Any]) -> tuple[Given, Mapping[str, Any]]:
         if not fits(value):
             raise ParameterError(f"The '{name}' in 'given' of a job 'start' must be {words}.")
     return Given(**said), answers
-
-
-def _first(path: Path) -> Path:
-    """What is looked at of a source: itself, or the first file of a folder."""
-    if not path.is_dir():
-        return path
-    found = sorted(one for one in path.rglob("*.parquet") if one.is_file() and is_seen(path, one))
-    if not found:
-        raise InputError(f"The folder '{path.name}' has no Parquet file in it: check what is offered.")
-    return found[0]
 
 
 def _answered(draft: Draft, column: str, answer: str) -> Draft:

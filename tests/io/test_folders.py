@@ -1,0 +1,140 @@
+"""What a folder or a pattern stands for: every file once, nothing left out without a word, and no rows of before."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shoal.errors import InputError
+from shoal.io.folders import files_of, refuse_among
+
+
+def put(*places: Path) -> None:
+    """Files with a row each."""
+    for place in places:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("age\n1\n")
+
+
+def found(folder: Path, pattern: str = ".") -> list[str]:
+    """The files that a folder, or a pattern below it, names."""
+    return [one.relative_to(folder).as_posix() for one in files_of(folder / pattern)]
+
+
+@pytest.mark.parametrize("pattern", [".", "*.csv", "**/*.csv"])
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_a_file_of_two_names_is_refused(link: Callable[[Path, Path], None], pattern: str, tmp_path: Path) -> None:
+    put(tmp_path / "people.csv")
+    link(tmp_path / "people.csv", tmp_path / "latest.csv")
+    with pytest.raises(InputError, match=r"'people.csv' in '.*' is 'latest.csv' once more"):
+        files_of(tmp_path / pattern)
+    assert found(tmp_path, "p*.csv") == ["people.csv"]
+
+
+def test_so_is_a_folder_of_two_names(tmp_path: Path) -> None:
+    put(tmp_path / "sex=1/a.csv", tmp_path / "x.csv")
+    (tmp_path / "sex=2").symlink_to("sex=1")
+    for pattern in ("*/*.csv", "**/*.csv"):
+        with pytest.raises(InputError, match=r"'sex=...' in '.*' is 'sex=...' once more"):
+            files_of(tmp_path / pattern)
+    with pytest.raises(InputError, match="'sex=...' in '.*' is a link to a folder"):
+        files_of(tmp_path)
+    (tmp_path / "sex=2").unlink()
+    (tmp_path / "round").symlink_to(".")
+    with pytest.raises(InputError, match="once more"):
+        files_of(tmp_path / "**/*.csv")
+    assert found(tmp_path, "*.csv") == ["x.csv"]
+
+
+def test_a_pattern_follows_links_to_folders(tmp_path: Path) -> None:
+    put(tmp_path / "far/b.csv", tmp_path / "src/2024/a.csv")
+    (tmp_path / "src/2025").symlink_to(tmp_path / "far")
+    for pattern in ("*/*.csv", "**/*.csv"):
+        assert found(tmp_path / "src", pattern) == ["2024/a.csv", "2025/b.csv"]
+
+
+def test_a_file_that_is_also_there_packed_is_refused(tmp_path: Path) -> None:
+    put(tmp_path / "a.csv", tmp_path / "a.csv.gz", tmp_path / "b/a.csv")
+    with pytest.raises(InputError, match=r"'a.csv.gz' in '.*' is 'a.csv' once more"):
+        files_of(tmp_path)
+    assert found(tmp_path, "**/*.csv") == ["a.csv", "b/a.csv"]
+
+
+@pytest.mark.parametrize("named", [".", "part", "part/*.csv", "**/*.csv"])
+@pytest.mark.parametrize("mark", ["_delta_log/0.json", ".hoodie/hoodie.properties", "metadata/snap-1-0-a.avro"])
+def test_tables_that_keep_rows_of_before_are_refused(mark: str, named: str, tmp_path: Path) -> None:
+    put(tmp_path / mark, tmp_path / "part/a.csv")
+    with pytest.raises(InputError, match=r"(Delta|Hudi|Iceberg), whose files also hold rows that were changed"):
+        files_of(tmp_path / named)
+    assert files_of(tmp_path / "part/a.csv") == [tmp_path / "part/a.csv"]
+
+
+@pytest.mark.parametrize("pattern", [".", "**/*.csv", "old*/*.csv"])
+def test_a_release_among_the_files_is_refused(pattern: str, tmp_path: Path) -> None:
+    put(tmp_path / "people.csv", tmp_path / "old/release.csv")
+    (tmp_path / "old/manifest.json").write_text('{"shoal": "1"}')
+    with pytest.raises(InputError, match=r"'old/release.csv' in '.*' is part of a release, whose people would count"):
+        files_of(tmp_path / pattern)
+    assert found(tmp_path, "*.csv") == ["people.csv"]
+    assert files_of(tmp_path / "old/release.csv") == [tmp_path / "old/release.csv"]
+    (tmp_path / "old/manifest.json").write_text("{}")
+    assert found(tmp_path) == ["old/release.csv", "people.csv"]
+
+
+@pytest.mark.parametrize("pattern", [".", "*/*.csv", "**/*.csv"])
+def test_a_folder_that_cannot_be_looked_into_is_refused(
+    pattern: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path / "year=2020/a.csv", tmp_path / "year=2021/a.csv")
+    listed = os.scandir
+
+    def scandir(path: Path) -> Any:
+        if Path(path) == tmp_path / "year=2021":
+            raise PermissionError(13, "Permission denied", str(path))
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    with pytest.raises(InputError, match=r"'year=...' in '.*' cannot be looked into \(Permission denied\)"):
+        files_of(tmp_path / pattern)
+    assert found(tmp_path, "year=2020/*.csv") == ["year=2020/a.csv"]
+
+
+@pytest.mark.parametrize(("name", "pattern"), [("b.csv", "."), ("b.csv", "*.csv"), ("2025", "."), ("2025", "*/*.csv")])
+def test_links_to_nothing_are_refused(name: str, pattern: str, tmp_path: Path) -> None:
+    put(tmp_path / "2024/a.csv", tmp_path / "a.csv")
+    for hidden in (".#a.csv", "_b"):
+        (tmp_path / hidden).symlink_to("/nowhere")
+    assert files_of(tmp_path / pattern)
+    (tmp_path / name).symlink_to("/nowhere")
+    with pytest.raises(InputError, match=f"'{name}' in '.*' is neither a file nor a folder that is there"):
+        files_of(tmp_path / pattern)
+
+
+def test_so_are_pipes_that_are_called_as_data(tmp_path: Path) -> None:
+    put(tmp_path / "a.csv")
+    os.mkfifo(tmp_path / "pipe")
+    assert found(tmp_path) == ["a.csv"]
+    os.mkfifo(tmp_path / "b.csv")
+    with pytest.raises(InputError, match="'b.csv' in '.*' is neither"):
+        files_of(tmp_path)
+
+
+def test_a_hidden_name_has_to_be_spelt_where_it_stands(tmp_path: Path) -> None:
+    put(*(tmp_path / f"_2024/{name}.csv" for name in ("a", "_a", "_temporary/p", "deep/b", "deep/_b")))
+    for pattern, names in {
+        "_*/*.csv": ["a"], "_*/**/*.csv": ["a", "deep/b"], "_*/**/_*.csv": ["_a", "deep/_b"],
+        "_*/_*/*": ["_temporary/p"], "_*/**/_*/*.csv": ["_temporary/p"], "_*/**": ["a", "deep/b"],
+    }.items():  # fmt: skip
+        assert found(tmp_path, pattern) == [f"_2024/{name}.csv" for name in names], pattern
+
+
+def test_marks_of_patterns_above_the_first_one_are_letters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "[a]").mkdir()
+    monkeypatch.chdir(tmp_path / "[a]")
+    with pytest.raises(InputError, match="would hold files that the pattern of the source matches"):
+        refuse_among(Path("out"), Path("*/*.csv"), "The output folder", ["release.csv"])
+    refuse_among(tmp_path / "a/out", Path("*/*.csv"), "The output folder", ["release.csv"])
