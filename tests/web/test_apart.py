@@ -172,6 +172,13 @@ def test_a_workbook_of_rows_is_read(tmp_path: Path) -> None:
     assert counting.class_counts(place, {}).rows == 200
 
 
+def test_classes_are_counted_in_no_thread_of_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "people.csv").write_text(ROWS)
+    for name in ("unique", "bincount", "stack"):
+        monkeypatch.delattr(counting.np, name)  # another process has its own
+    assert counting.class_counts(Place(tmp_path, SOURCE.format("people.csv")), {}).rows == 200
+
+
 def test_parquet_of_one_long_text_in_very_many_rows_is_told(
     tmp_path: Path, little_memory: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from shoal.running import open_rows
 from shoal.web.views.apart import apart
 from shoal.web.views.place import Place, carried_recipe
-from shoal.web.views.remembering import remembered
+from shoal.web.views.remembering import remembered, turn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +35,14 @@ class Counted:
 def class_counts(place: Place, levels: dict[str, int], k: int | None = None) -> Counted:
     """How many rows, or people where there is a subject, look the same on some levels, level 0 by default."""
     wanted = k or max([one["k"] for one in place.recipe.models if isinstance(one.get("k"), int)], default=5)
-    found = _cells(place)
+    cells = _counted(str(place.folder), place.stamp, place.carried("hierarchies"), place.files)
+    with turn(str(place.folder)):
+        return apart(count_classes, cells, levels, wanted)
+
+
+def count_classes(cells: bytes, levels: dict[str, int], wanted: int) -> Counted:
+    """The same of combinations that were carried over."""
+    found: Cells = pickle.loads(cells)
     placed = []
     parts = []
     for at, name in enumerate(found.names):
@@ -90,23 +98,19 @@ class Cells:
     held: Any
 
 
-def _cells(place: Place) -> Cells:
-    return _counted(str(place.folder), place.stamp, place.carried("hierarchies"), place.files)
-
-
 @remembered(4)
-def _counted(folder: str, stamp: tuple[str, int, int], told: bytes, files: tuple[int, ...]) -> Cells:
-    return apart(count_cells, told)
+def _counted(folder: str, stamp: tuple[str, int, int], told: bytes, files: tuple[int, ...]) -> bytes:
+    return apart(count_cells, told, within=folder)
 
 
-def count_cells(told: bytes) -> Cells:
-    """Count the combinations of a recipe's rows."""
+def count_cells(told: bytes) -> bytes:
+    """Count the combinations of a recipe's rows: as cells, carried over."""
     with open_rows(carried_recipe(told)) as rows:
         frequency, columns = rows.frequency([]), rows.domain.quasi
         trees = [one.hierarchy for one in columns]
-        return Cells(
+        return pickle.dumps(Cells(
             names=tuple(one.name for one in columns), codes=np.asarray(frequency.codes).T,
             places=tuple(None if one is None else one.ancestors for one in trees),
             rows=np.asarray(frequency.rows), held=rows.held(None)[::2] if rows.domain.by_people else None,
-        )  # fmt: skip
+        ))  # fmt: skip
 
