@@ -40,14 +40,12 @@ class _Values:
     def __init__(self, secrets: Sequence[Secret]) -> None:
         self.graded = {one.column: one for one in secrets if isinstance(one, GradingTable)}
         self._mapped = Codes([one for one in secrets if isinstance(one, MappingTable)])
-
-    def __contains__(self, column: object) -> bool:
-        return column in self.graded or column in self._mapped
+        self.columns = {*self.graded, *self._mapped}
 
     def told(self, condition: Condition, line: int, left: list[Left]) -> str:
         """A condition with its values; one on a column without codes stays, and one of which a code has no value."""
         column, sign, codes = condition.column, condition.sign, condition.values
-        if column not in self:
+        if column not in self.columns:
             return str(condition)
         found = [each for code in codes if (each := self._value(column, sign, code)) is not None]
         if len(found) < len(codes):
@@ -73,8 +71,8 @@ def _statement(one: Statement, values: _Values, left: list[Left]) -> str:
         start += f" ({_CENTRE})" if any(name in values.graded for name, _ in one.centre) else ""
     if one.concluded is not None:
         start = f"IF {start} THEN {values.told(one.concluded, one.line, left)}"
-    figures = [str(each) for each in one.stated if each.column not in values]
-    left += [Left(one.line, 1, str(each), _MEAN) for each in one.stated if each.column in values]
+    figures = [str(each) for each in one.stated if each.column not in values.columns]
+    left += [Left(one.line, 1, str(each), _MEAN) for each in one.stated if each.column in values.columns]
     if one.behind:
         return f"{start} ({': '.join(filter(None, (BEHIND, ', '.join(figures))))})"
     return start + (f" ({', '.join(figures)})" if figures else "")

@@ -21,6 +21,7 @@ _MEAN = re.compile(
     r"(?:mean|avg)[\s_.-]+(?:of[\s_.-]+)?(?P<behind>.+)|(?P<before>.*[^\s_.-])[\s_.-]+(?:mean|avg)", re.I
 )
 _IF, _THEN = ("if", "antecedents", "antecedent", "lhs", "conditions"), ("then", "consequents", "consequent", "rhs")
+_LISTED = {"=": "=", "==": "=", "in": "=", "!=": "!=", "<>": "!=", "~=": "!=", "≠": "!=", "not in": "!="}
 
 
 def read_csv(text: str, reader: Conditions) -> Sheet:
@@ -92,14 +93,22 @@ def _object(given: Mapping[str, Any], number: int, reader: Conditions, sheet: Sh
 
 def _triple(given: Any, reader: Conditions) -> Condition | None:
     if isinstance(given, list) and len(given) == 3 and isinstance(given[0], str):
-        value = given[2] if isinstance(given[2], list) else [given[2]]
-        told = str(value[0]) if len(value) == 1 else "{" + ", ".join(map(str, value)) + "}"
-        sign = str(given[1]) if len(value) == 1 else "not in" if given[1] in ("!=", "not in") else "in"
-        given = f"{given[0]} {sign} {told}"
+        if isinstance(given[2], list):
+            return _listed(given[0], given[1], given[2], reader)
+        given = f"{given[0]} {given[1]} {given[2]}"
     if not isinstance(given, str):
         return None
     read = reader.read(given)
     return read.conditions[0] if len(read.conditions) == 1 and is_whole(read) else None
+
+
+def _listed(name: str, sign: object, values: Sequence[object], reader: Conditions) -> Condition | None:
+    """That a column has one of several values, or none of them; a sign for one value alone has no meaning here."""
+    column, plain = reader.names.column(name), _LISTED.get(" ".join(str(sign).lower().split()))
+    if column is None or plain is None or not values:
+        return None
+    made = [reader.equal(column, str(value)) for value in values]
+    return None if None in made else Condition(column, plain, tuple(one.values[0] for one in made if one is not None))
 
 
 def record(
