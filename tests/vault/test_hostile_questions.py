@@ -179,3 +179,12 @@ def test_the_name_of_a_column_is_no_code_of_another(name: str, graded: bool, rul
     assert set(found.gained.codes) == {name}
     made = answer(found, [*secrets, SecretKey("sex", bytes(32))])
     assert (made.text, made.left) == (expected, [])
+
+
+def test_no_threshold_rides_along_with_a_code_that_makes_the_difference(ward: Counter) -> None:
+    """Sex goes with the illness, whatever the age."""
+    ill = (pl.col("disease") == "illness_7") & (pl.col("age") < 1.5)
+    rule = f"IF disease = illness_7 AND age < 1.5 THEN sex = F ({confidence(ward, ill, pl.col('sex') == 'F')})"
+    found = examine(Submission(text=rule), ward, OPEN)
+    assert (found.state, found.gained.plain()) == ("refused", {})
+    assert found.refused[0].why == "says no more of its codes than how often they occur"

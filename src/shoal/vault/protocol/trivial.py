@@ -17,7 +17,7 @@ _FEWEST = 3
 
 
 def is_trivial(statement: Statement, counter: Counter, within: np.ndarray | None = None) -> bool:
-    """Whether no coded column that it names makes a difference to what it states, or a code that it lists makes none.
+    """Whether a coded column that it names makes no difference to what it states, or a code that it lists makes none.
 
     A code that rides along with a column that does make one, or with other codes of a list, would be told for nothing.
     A column makes one if the share of the conclusion (or, without one, of the column's own condition), or a mean that
@@ -25,10 +25,9 @@ def is_trivial(statement: Statement, counter: Counter, within: np.ndarray | None
     """
     coded = counter.released.coded
     named = dict.fromkeys(one.column for one in statement.everything() if one.column in coded)
-    matter = {column: _effect(column, statement, counter, within) != 0 for column in named}
+    matter = [_effect(column, statement, counter, within) != 0 for column in named]
     listed = [one for one in statement.everything() if one.column in coded and one.sign in ("=", "!=")]
-    idle = any(not matter[one.column] or _has_idle(one, statement, counter, within) for one in listed)
-    return bool(named) and (idle or not any(matter.values()))
+    return not all(matter) or any(_has_idle(one, statement, counter, within) for one in listed)
 
 
 def _has_idle(condition: Condition, statement: Statement, counter: Counter, within: np.ndarray | None) -> bool:
