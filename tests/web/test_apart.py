@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import re
@@ -50,6 +51,8 @@ def _raise(kind: str) -> None:
         raise RefusalError("This is not done.", ["W-A"])
     if kind == "missing":
         raise MissingExtraError("This", "that", "those")
+    if kind == "full":
+        raise OSError(errno.ENOSPC, "No space left on device")
     if kind == "system":
         raise FileNotFoundError(2, "No such file or directory")
     raise HierarchyError("A sentence.")
@@ -70,8 +73,10 @@ def test_what_is_returned_and_raised_comes_back() -> None:
         apart(_raise, "refusal")
     with pytest.raises(MissingExtraError, match=r"pip install 'shoal\[those\]'"):
         apart(_raise, "missing")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(InputError, match=r"cannot be read \(No such file or directory\): upload it again"):
         apart(_raise, "system")
+    with pytest.raises(OSError, match="No space left"):  # which is told as such
+        apart(_raise, "full")
     with pytest.raises(InternalError, match=r"^Panic while a file was read for a page: tell whoever runs the server"):
         apart(_raise, "panic")
 
@@ -255,6 +260,22 @@ def test_a_folder_is_not_looked_into(tmp_path: Path) -> None:
         assert looks.try_look(place) == (None, told)
         with pytest.raises(InputError, match="folder of files"):
             values.values_view(place)
+
+
+@pytest.mark.parametrize("name", ["people.csv", "people.csv.gz", "people.xlsx", "x" * 300])
+def test_a_file_that_the_system_does_not_give_is_told(tmp_path: Path, name: str) -> None:
+    """Of a disk that is broken, or whose rights were taken away; of some not even whether they are there."""
+    if len(name) < 300:
+        (tmp_path / name).symlink_to("/proc/self/mem")
+    place = Place(tmp_path, SOURCE.format(name))
+    assert place.whole
+    found, why = looks.try_look(place)
+    assert (found, "cannot be read" in why) == (None, True)
+    assert [why in one.problem for one in trees.hierarchy_lines(place)] == [True, True]
+    for show in (counting.class_counts, values.values_view, trees.tree_view):
+        given = {"class_counts": ({},), "tree_view": ("age",)}.get(show.__name__, ())
+        with pytest.raises(InputError, match="cannot be read"):
+            show(place, *given)  # type: ignore[operator]
 
 
 def test_a_column_of_very_many_values_has_a_page_without_proposals(tmp_path: Path) -> None:

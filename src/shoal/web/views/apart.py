@@ -7,6 +7,7 @@ known only once they were read.
 from __future__ import annotations
 
 import atexit
+import errno
 import os
 import pickle
 import subprocess
@@ -78,8 +79,18 @@ def _told(what: str, found: Any, places: Sequence[str]) -> Any:
         error: ShoalError = kind.__new__(kind, without_places(message, places))
         raise error
     if what == "failed":
-        raise OSError(*found)
+        raise unreadable(OSError(*found))
     raise InternalError(f"{found} while a file was read for a page: tell whoever runs the server.")
+
+
+def unreadable(error: OSError) -> Exception:
+    """What is raised where the system refuses a file: a sentence, but for a full disk, which every answer tells."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return error
+    return InputError(
+        f"The data of this project, or a file beside them, cannot be read ({error.strerror}): upload it again, or tell "
+        "whoever runs the server."
+    )
 
 
 def too_large(what: str = "To show this takes", do: str = "") -> TooMuch:

@@ -111,5 +111,3 @@ def try_look(place: Place) -> tuple[Look | None, str]:
         return look(place), ""
     except ShoalError as error:
         return None, str(error)
-    except OSError:
-        return None, "The data of this project cannot be read: upload them again."

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from glob import has_magic
@@ -13,6 +15,7 @@ from shoal.errors import InputError, ShoalError
 from shoal.io.recipes import Recipe, Source, parse_recipe
 from shoal.web.once import once
 from shoal.web.projects.confined import paths_of
+from shoal.web.views.apart import unreadable
 from shoal.web.views.beginnings import beginning, refuse_large
 
 FILES = "hierarchies"
@@ -47,7 +50,8 @@ class Place:
 
     def _beginning(self, named: str) -> Path | None:
         path = self.recipe.resolve(named)
-        return beginning(self.folder, path) if path.exists() else None
+        with _readable():
+            return beginning(self.folder, path) if path.exists() else None
 
     def _is_small(self, named: str) -> bool:
         try:
@@ -72,13 +76,13 @@ class Place:
         if self.seen.path is None:
             raise InputError("The source is in a database, which pages do not look into: jobs do.")
         path = self.recipe.resolve(self.seen.path)
-        if path.is_dir() or (has_magic(self.seen.path) and not path.exists()):
-            raise InputError("The source is a folder of files, which pages do not look into: jobs do.")
-        try:
+        with _readable():
+            if path.is_dir() or (has_magic(self.seen.path) and not path.exists()):
+                raise InputError("The source is a folder of files, which pages do not look into: jobs do.")
+            if not path.exists():
+                raise InputError("The data of this project are not there: upload them again.")
             known = path.stat()
-        except OSError:
-            raise InputError("The data of this project are not there: upload them again.") from None
-        refuse_large(self.folder, path)
+            refuse_large(self.folder, path)
         return str(path), known.st_mtime_ns, known.st_size
 
     @property
@@ -88,9 +92,10 @@ class Place:
 
     def _file(self, where: str, named: str) -> int:
         path = self.recipe.resolve(named)
-        if where.startswith(_WRITTEN) or not path.exists():
-            return 0  # which the reader then misses
-        known = path.stat()
+        with _readable():
+            if where.startswith(_WRITTEN) or not path.exists():
+                return 0  # which the reader then misses
+            known = path.stat()
         if known.st_size > _SMALL and where != "source.population":
             raise InputError(
                 f"The file '{path.name}' in '{where}' is larger than the {_SMALL >> 20} MiB that pages read, though "
@@ -102,6 +107,15 @@ class Place:
         """What of the recipe decides what is read, for another process: source, roles, columns, and these parts."""
         told = {name: getattr(self.recipe, name) for name in (*_READ, *parts)}
         return pickle.dumps((told | {"source": self.seen}, self.folder))
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Tell what the system refuses in a sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise unreadable(error) from None
 
 
 _parsed = lru_cache(maxsize=32)(parse_recipe)  # which takes seconds where a recipe is long
