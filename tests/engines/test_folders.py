@@ -79,12 +79,27 @@ def test_who_spells_a_hidden_name_means_it(tmp_path: Path) -> None:
 
 def test_people_in_a_hidden_copy_are_not_counted_twice(tmp_path: Path) -> None:
     recipe = recipe_for(tmp_path, "src")
-    recipe.write_text(recipe.read_text().replace("k = 2", "k = 6").replace('"mondrian"', '"none"'))
+    text = recipe.read_text().replace("k = 2", "k = 6").replace('"mondrian"', '"none"')
+    recipe.write_text(text.replace('key = "line"', 'identifiers = ["line"]'))
     for name in ["people", ".ipynb_checkpoints/people-checkpoint"]:
         put(tmp_path / f"src/{name}.csv", people())
     code, sentence, _ = outcome(recipe, "duckdb")
-    assert code != 0
-    assert sentence
+    assert (code, "failing: k" in sentence) == (3, True)
+    put(tmp_path / "src/people-checkpoint.csv", people())
+    assert outcome(recipe, "duckdb")[0] == 0
+
+
+def test_no_name_of_a_file_that_nobody_spelt_is_published(tmp_path: Path) -> None:
+    for name in ["Jane Fitzwilliam", "John Doe"]:
+        put(tmp_path / f"src/{name}.csv", people(len(name)))
+    recipe = recipe_for(tmp_path, "src")
+    recipe.write_text(recipe.read_text().replace('name = "people"\n', "").replace('key = "line"', 'drop = ["line"]'))
+    code, _, files = outcome(recipe, "duckdb")
+    assert (code, [name for name, data in files.items() if b"Jane" in data]) == (0, [])
+    for read in (open_batches, look_at):
+        assert [read(tmp_path / one).name for one in ("src", "src/*.csv", "src/John Doe.csv")] == [
+            "src", "src", "John Doe"
+        ]  # fmt: skip
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "spark"])
@@ -183,6 +198,7 @@ def test_columns_in_the_names_of_folders_are_columns_of_the_table(kind: str, tmp
         (["year=1/a", "month=1/b"], "others name none or other ones"),
         (["x/year=1/a"], "others name none or other ones"),
         (["y=1/y=2/a"], "others name none or other ones"),
+        (["Year=1/year=2/a"], "others name none or other ones"),
         (["year=/a"], "nothing before or behind the '='"),
         (["year=%FF/a"], "is not UTF-8"),
         (["age=1/a"], "Column 'age' is both in 'a.csv' and in the names of folders"),
@@ -229,3 +245,11 @@ def test_spark_refuses_letters_in_names_of_folders_that_it_reads_as_others(tmp_p
     code, sentence, _ = outcome(recipe_for(tmp_path, "src"), "spark")
     assert code == 2
     assert "which Spark reads as others" in sentence
+
+
+def test_a_file_that_is_gone_is_told_without_what_its_folder_says(tmp_path: Path) -> None:
+    put(tmp_path / "disease=HIV/a.csv", people())
+    source = open_batches(tmp_path)
+    (tmp_path / "disease=HIV/a.csv").unlink()
+    with pytest.raises(InputError, match="^'a.csv' cannot be read"):
+        source.stamp()

@@ -21,7 +21,7 @@ from shoal.errors import EmptyTableError, InputError, ParameterError
 from shoal.hierarchy.values import normal_text
 from shoal.io.delimited import Layout, parse, refuse_faulty
 from shoal.io.files import extension_of, not_parquet
-from shoal.io.folders import files_of
+from shoal.io.folders import files_of, name_of
 from shoal.io.frames import clean
 from shoal.io.normal import MISSING, normalise
 from shoal.io.partitions import Partitions, partitions_of
@@ -42,6 +42,8 @@ class Batches:
     ----------
     paths
         The files, all of one kind and with the same columns.
+    name
+        What the table is called where nobody said.
     partitions
         Columns that stand in the names of their folders.
     columns, separator, encoding, missing_markers
@@ -51,17 +53,13 @@ class Batches:
     """
 
     paths: Sequence[Path]
+    name: str
     partitions: Partitions = field(default_factory=Partitions)
     columns: Sequence[str] | None = None
     separator: str | None = None
     encoding: str = "utf-8"
     missing_markers: Sequence[str] = ()
     scratch: Path | None = None
-
-    @property
-    def name(self) -> str:
-        """What the table is called where nobody said."""
-        return self.paths[0].stem
 
     def stamp(self) -> dict[str, Any]:
         """What tells another state of the files, or another way to read them, from this one."""
@@ -181,7 +179,7 @@ def _state(path: Path) -> list[int]:
     try:
         told = path.stat()
     except OSError as error:
-        raise InputError(f"'{path}' cannot be read: {error.strerror}.") from None
+        raise InputError(f"'{path.name}' cannot be read: {error.strerror}.") from None
     # The last is no user's to set, as by a copy that keeps the time of another file.
     return [told.st_size, told.st_mtime_ns, told.st_ctime_ns]
 
@@ -228,8 +226,8 @@ def open_batches(
     """A file, a folder of files (below it, too), or a pattern such as ``visits-*.parquet``."""
     paths = files_of(path)
     batches = Batches(
-        paths=paths, partitions=partitions_of(path, paths), columns=columns, separator=separator, encoding=encoding,
-        missing_markers=missing_markers, scratch=scratch,
+        paths=paths, name=name_of(path), partitions=partitions_of(path, paths), columns=columns, separator=separator,
+        encoding=encoding, missing_markers=missing_markers, scratch=scratch,
     )  # fmt: skip
     if not batches.names:
         raise EmptyTableError(f"'{path}' has no columns: there is nothing to read.")

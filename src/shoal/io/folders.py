@@ -58,6 +58,12 @@ def root_of(path: Path) -> Path:
     return Path(*path.parts[:at])
 
 
+def name_of(path: str | Path) -> str:
+    """What a table is called where nobody said; of many files as their folder, since nobody spelt the name of one."""
+    path = Path(path)
+    return path.stem if path.is_file() else Path(os.path.abspath(root_of(path))).name or "table"
+
+
 def is_hidden(name: str) -> bool:
     """Whether a file is hidden by its name."""
     return name.startswith(tuple(_MARKS))

@@ -13,7 +13,7 @@ import polars as pl
 from shoal.errors import EmptyTableError, InputError, ParameterError
 from shoal.io.delimited import Layout
 from shoal.io.files import extension_of, not_parquet
-from shoal.io.folders import files_of
+from shoal.io.folders import files_of, name_of
 from shoal.io.partitions import Partitions, partitions_of
 from shoal.io.text import Text
 
@@ -26,6 +26,8 @@ class Looked:
 
     Attributes
     ----------
+    name
+        What the table is called where nobody said.
     names
         Their columns, those of folders behind the others.
     partitions
@@ -35,6 +37,7 @@ class Looked:
     """
 
     paths: Sequence[Path]
+    name: str
     names: Sequence[str]
     partitions: Partitions
     zones: Mapping[str, str] = field(default_factory=dict)
@@ -55,11 +58,6 @@ class Looked:
         """Their extension, such as ``.csv``."""
         return extension_of(self.paths[0])
 
-    @property
-    def name(self) -> str:
-        """What the table is called where nobody said."""
-        return self.paths[0].stem
-
 
 def look_at(
     path: str | Path, *, columns: Sequence[str] | None = None, separator: str | None = None, encoding: str = "utf-8"
@@ -72,15 +70,15 @@ def look_at(
         As :func:`shoal.io.files.read_frame` takes them.
     """
     paths = files_of(path)
-    partitions, where = partitions_of(path, paths), f"'{paths[0].name}'"
+    name, partitions, where = name_of(path), partitions_of(path, paths), f"'{paths[0].name}'"
     if extension_of(paths[0]) == ".parquet":
         own, zones = _parquet(paths, columns)
-        return Looked(paths=paths, names=partitions.behind(own, where), partitions=partitions, zones=zones)
+        return Looked(paths=paths, name=name, names=partitions.behind(own, where), partitions=partitions, zones=zones)
     names = [_header(one, columns, separator, encoding) for one in paths]
     for one, mine in zip(paths, names, strict=True):
         if mine != names[0]:
             raise InputError(f"'{one.name}' has other columns than '{paths[0].name}': name files of one table.")
-    return Looked(paths=paths, names=partitions.behind(names[0], where), partitions=partitions)
+    return Looked(paths=paths, name=name, names=partitions.behind(names[0], where), partitions=partitions)
 
 
 def _parquet(paths: Sequence[Path], columns: Sequence[str] | None) -> tuple[list[str], dict[str, str]]:

@@ -66,7 +66,7 @@ def partitions_of(path: str | Path, files: Sequence[Path]) -> Partitions:
         return Partitions(root=root)
     told = [[_decoded(part, path) for part in parts] for parts in folders]
     names = [name for name, _ in told[0]]
-    if any([name for name, _ in parts] != names for parts in told) or len(set(names)) < len(names):
+    if any([name for name, _ in parts] != names for parts in told) or len({*map(str.casefold, names)}) < len(names):
         raise _mixed(path)
     cells = list(zip(*([cell for _, cell in parts] for parts in told), strict=True))
     wide = any(_WIDE.search(one) for parts in folders for one in parts)
