@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from threading import Event, Thread
+import pickle
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from itertools import islice
+from threading import Event, Semaphore, Thread
 from typing import Any
 
 import httpx
@@ -20,16 +21,44 @@ from shoal.web.trust.tables import read_table
 from shoal.web.views import remembering
 from shoal.web.views.apart import TooMuch
 from shoal.web.views.remembering import Remembered, remembered, turn
-from tests.web.conftest import ADDRESS, program, sign_in
+from tests.web.conftest import ADDRESS, program, sign_in, user_of
 from tests.web.test_at_once import Made
 from tests.web.test_trust import add_release, cut, made  # noqa: F401
 from tests.web.working import add_project
 
 
+class Queue:
+    """Who has to wait, counted as they come; ``end`` is the end of their patience, however long that takes."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._change, self._over, self._came = remembering._LINE.change, Event(), Semaphore(0)
+        self._wait = self._change.wait_for
+        monkeypatch.setattr(self._change, "wait_for", self._stand)
+
+    def _stand(self, ready: Callable[[], bool], patience: float) -> bool:
+        self._came.release()
+        self._wait(lambda: self._over.is_set() or ready(), 120)
+        return ready()
+
+    def came(self, many: int) -> bool:
+        """Whether so many more came into the line."""
+        return all(self._came.acquire(timeout=60) for _ in range(many))
+
+    def end(self) -> None:
+        self._over.set()
+        with self._change:
+            self._change.notify_all()
+
+
+@pytest.fixture
+def queue(monkeypatch: pytest.MonkeyPatch) -> Queue:
+    return Queue(monkeypatch)
+
+
 @pytest.fixture
 def taken(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Two other projects read, and do not come to an end."""
-    monkeypatch.setattr(remembering, "PATIENCE", 0.5)
+    monkeypatch.setattr(remembering, "PATIENCE", 0.05)
     end, begun = Event(), [Event(), Event()]
 
     def hold(at: int) -> None:
@@ -54,17 +83,15 @@ def busy(answer: Refused) -> bool:
 def test_a_page_gives_up_with_a_sentence(app: FastAPI, taken: None) -> None:
     project = add_project(app)
     browser = sign_in(app, "custodian")
-    started = time.monotonic()
     answer = browser.get(f"/projects/{project.id}/data")
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
     assert "The server reads other files for pages just now: try again in a few seconds." in answer.text
-    assert time.monotonic() - started < 20
     for page in (f"/projects/{project.id}/recipe", f"/projects/{project.id}/models", "/"):
         assert browser.get(page).status_code == 200
 
 
 def test_a_form_that_gave_up_can_be_sent_again(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remembering, "PATIENCE", 0.2)
+    monkeypatch.setattr(remembering, "PATIENCE", 0.05)
     project = add_project(app)
     browser, address = sign_in(app, "custodian"), f"/projects/{project.id}/hierarchies/age"
     sent = {"csrf": browser.token(), "base": "1", "do": "suggest", "how": "widths"}
@@ -96,7 +123,7 @@ def test_a_question_waits_for_its_release_no_longer_and_is_not_counted(
 
 
 def test_a_release_is_read_once_for_those_who_ask_together_and_not_beyond_its_size(
-    app: FastAPI, made: Made, monkeypatch: pytest.MonkeyPatch  # noqa: F811
+    app: FastAPI, made: Made, monkeypatch: pytest.MonkeyPatch, queue: Queue  # noqa: F811
 ) -> None:
     release, (at, ill, _) = add_release(app, made), cut(made)
     client, asked = program(app, "researcher"), {"text": f"IF age < {at} THEN disease = {ill}"}
@@ -104,7 +131,7 @@ def test_a_release_is_read_once_for_those_who_ask_together_and_not_beyond_its_si
 
     def slow(*given: Any) -> Any:
         read.append(given)
-        time.sleep(0.5)
+        assert len(read) == 1 or queue.came(3)  # the first is too large
         return read_table(*given)
 
     monkeypatch.setattr(questions, "read_table", slow)
@@ -120,20 +147,18 @@ def test_a_release_is_read_once_for_those_who_ask_together_and_not_beyond_its_si
     assert (set(found), len(read)) == ({201}, 2)
 
 
-def test_other_pages_are_answered_while_very_many_wait(
-    app: FastAPI, taken: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_pages_are_answered_while_very_many_wait(app: FastAPI, taken: None, queue: Queue) -> None:
     """More ask for what has to be read than the server has threads."""
-    monkeypatch.setattr(remembering, "PATIENCE", 10.0)
     project, browser = add_project(app), sign_in(app, "custodian")
 
     async def ask() -> tuple[int, int, set[int]]:
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url=ADDRESS, cookies=dict(browser.cookies)) as client:
             slow = [asyncio.create_task(client.get(f"/projects/{project.id}/data")) for _ in range(80)]
-            await asyncio.wait(slow, timeout=30, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(slow, return_when=asyncio.FIRST_COMPLETED)
             answer = await client.get("/")
             waiting = sum(not one.done() for one in slow)
+            queue.end()
             return answer.status_code, waiting, {one.status_code for one in await asyncio.gather(*slow)}
 
     status, waiting, others = asyncio.run(ask())
@@ -141,28 +166,29 @@ def test_other_pages_are_answered_while_very_many_wait(
     assert waiting >= remembering.OF_ONE  # it came before any of them gave up
 
 
-def test_no_more_wait_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch, taken: None) -> None:
-    monkeypatch.setattr(remembering, "PATIENCE", 3.0)
+def test_no_more_wait_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch, taken: None, queue: Queue) -> None:
     monkeypatch.setattr(remembering, "WAITING", 4)
     monkeypatch.setattr(remembering, "OF_ONE", 3)
 
-    def ask(whose: str) -> float:
-        started = time.monotonic()
+    def ask(whose: str) -> None:
         with pytest.raises(Refused) as told, turn(whose):
             pass
         assert busy(told.value)
-        return time.monotonic() - started
 
     with ThreadPoolExecutor(12) as pool:
-        mine = [pool.submit(ask, "mine") for _ in range(6)]
-        time.sleep(0.3)
-        theirs = [pool.submit(ask, "theirs") for _ in range(3)]
-        took = [[one.result() > 1.5 for one in each] for each in (mine, theirs)]
-    assert [sum(each) for each in took] == [3, 1]  # of six and of three; all others were told at once
+        try:
+            for whose, many, room in (("mine", 6, 3), ("theirs", 3, 1)):
+                asked = [pool.submit(ask, whose) for _ in range(many)]
+                assert queue.came(room)
+                told = list(islice(as_completed(asked, 60), many - room))
+                assert [one.result() for one in told] == [None] * (many - room)  # at once, and all others wait
+                assert sum(not one.done() for one in asked) == room
+        finally:
+            queue.end()
 
 
 def test_one_project_leaves_room_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remembering, "PATIENCE", 0.2)
+    monkeypatch.setattr(remembering, "PATIENCE", 0.05)
 
     def read(whose: str) -> bool:
         with turn(whose):
@@ -177,10 +203,57 @@ def test_one_project_leaves_room_for_another(monkeypatch: pytest.MonkeyPatch) ->
     assert not remembering._LINE._waiting
 
 
+def test_one_account_leaves_room_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remembering, "PATIENCE", 0.05)
+
+    def read(whose: str, account: str, then: Callable[[], None] = lambda: None) -> None:
+        remembering.ASKING.set(lambda: account)
+        with turn(whose):
+            then()
+
+    def meanwhile() -> None:
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(read, "theirs", "them").result()
+            with pytest.raises(Refused) as told:
+                pool.submit(read, "my other", "me").result()
+        assert busy(told.value)
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(read, "mine", "me", meanwhile).result()
+    assert not remembering._LINE._reading
+    assert not remembering._LINE._waiting
+
+
+def test_a_page_is_read_for_the_account_that_asks(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remembering, "PATIENCE", 0.05)
+    address, browser = f"/projects/{add_project(app).id}/data", sign_in(app, "custodian")
+    mine = user_of(app, "custodian").id
+    for account, status in ((mine, 503), ("somebody", 200)):
+        token = remembering.ASKING.set(lambda account=account: account)  # type: ignore[misc]
+        with turn("another project"):
+            assert browser.get(address).status_code == status
+        remembering.ASKING.reset(token)
+
+
+def test_what_is_remembered_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remembering, "KEPT", 1000)
+    read: list[str] = []
+
+    @remembered(8)
+    def reads(whose: str, size: int) -> bytes:
+        read.append(whose)
+        return bytes(size)
+
+    for whose, size in (("a", 300), ("b", 300), ("a", 300), ("c", 600), ("a", 300), ("b", 300), ("d" * 900, 300)):
+        assert reads(whose, size) == bytes(size)
+    assert "".join(read) == "abcb" + "d" * 900
+    assert list(reads._known) == [("d" * 900, 300)]  # the last is kept, however large it is
+
+
 def test_what_is_known_is_told_whoever_reads(taken: None) -> None:
     given: Remembered[int] = remembered(2)(lambda whose: len(whose))
     with remembering._LINE.change:
-        given._known["mine",] = (4, None, float("inf"))
+        given._known["mine",] = (pickle.dumps(4), None, float("inf"))
     assert given("mine") == 4
     with pytest.raises(Refused):
         given("yours")
@@ -198,13 +271,14 @@ def test_what_was_refused_is_not_read_again_and_what_took_too_much_for_a_while(m
             raise InputError("It is wrong.")
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(remembering, "_AGAIN", 0.3)
+    times = [0.0]
+    monkeypatch.setattr(remembering, "clock", lambda: times[0])
     for whose, kind in (("too much", TooMuch), ("wrong", InputError), ("away", OSError)):
         for _ in range(2):
             with pytest.raises(kind):
                 reads(whose)
     assert read == ["too much", "wrong", "away", "away"]
-    time.sleep(0.4)
+    times[0] = remembering._AGAIN + 1
     for whose in ("too much", "wrong"):
         with pytest.raises(InputError):
             reads(whose)

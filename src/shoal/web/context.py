@@ -30,6 +30,7 @@ from shoal.web.store.opening import Store
 from shoal.web.store.people import User
 from shoal.web.things import Named, load_named
 from shoal.web.trail import record
+from shoal.web.views.remembering import ASKING
 
 _T = TypeVar("_T")
 _PAGES = Environment(
@@ -184,10 +185,16 @@ def render(
 
 
 async def _form(request: Request) -> FormData | None:
-    """The fields of a form that a browser sends."""
+    """The fields of a form that a browser sends; and whatever is read from here on is read for who asks."""
+    ASKING.set(lambda: _asks(request))
     if request.method != "POST" or request.url.path.startswith(API):
         return None
     return await request.form()
+
+
+def _asks(request: Request) -> str:
+    here: Here | None = getattr(request.state, "here", None)
+    return "" if here is None or here.someone is None else here.someone.id
 
 
 class Needs:
