@@ -79,7 +79,7 @@ def looks_like(codes: Iterable[str]) -> str:
             whole.append(re.escape(code))
     for (stem, join), numbered in tails.items():
         whole.append(re.escape(stem) + (r"[._:-]?\d+" if numbered else re.escape(join) + r"\w+"))
-    return "|".join(sorted(whole, key=len, reverse=True)) or r"(?!)"
+    return "|".join(sorted(whole, key=lambda one: (-len(one), one))) or r"(?!)"
 
 
 def _alike(text: str) -> str:

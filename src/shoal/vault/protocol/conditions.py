@@ -6,6 +6,7 @@ import operator
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
 
 from shoal.vault.forms import NUMBER, is_calculated
 from shoal.vault.names import Names
@@ -56,6 +57,39 @@ class Read:
     """Whether a bar stands behind something, which is an alternative and no branch of a tree."""
 
 
+class _Texts:
+    """The different values of a release's columns of texts, which may be very many: gathered once for all questions."""
+
+    def __init__(self, released: Released) -> None:
+        names = [name for name in released.frame.columns if not released.is_number(name)]
+        self.values = {name: frozenset(released.frame[name].drop_nulls().unique().to_list()) for name in names}
+        self._lengths = {name: sorted({*map(len, values)}, reverse=True) for name, values in self.values.items()}
+        self.flags = re.compile("|".join(self._flagged()) or r"(?!)", re.I)
+
+    def longest(self, column: str, text: str, at: int) -> str | None:
+        """The longest value of a column that stands at a place of a text."""
+        parts = (text[at : at + length] for length in self._lengths[column] if at + length <= len(text))
+        return next((part for part in parts if part in self.values[column]), None)
+
+    def _flagged(self) -> Iterator[str]:
+        """An indicator's name is that of a column and a value of it."""
+        for name, values in self.values.items():
+            if 0 < len(values) <= _MOST and sum(map(len, values)) <= _LONGEST:
+                told = "|".join(map(re.escape, sorted(values, key=lambda one: (-len(one), one))))
+                yield rf"(?<![\w-]){re.escape(name)}[_.:=-]?(?:{told})[\"'`]?{_named(_FLAG)}"
+
+
+def _texts_of(released: Released) -> _Texts:
+    """What was gathered of a release, for as long as it is at hand."""
+    found = _known.get(released)
+    if found is None:
+        _known[released] = found = _Texts(released)
+    return found
+
+
+_known: WeakKeyDictionary[Released, _Texts] = WeakKeyDictionary()
+
+
 class Conditions:
     """Reads conditions on the columns of a release.
 
@@ -68,22 +102,9 @@ class Conditions:
     def __init__(self, released: Released, aliases: Mapping[str, str] | None = None) -> None:
         self._released = released
         self.names = Names(released.frame.columns, aliases or {})
-        texts = [name for name in released.frame.columns if not released.is_number(name)]
-        self._values = {name: _texts(released, name) for name in texts}
+        self._texts = _texts_of(released)
         name = rf"(?<![\w-])(?P<quote>[\"'`]?)(?P<name>{self.names.pattern})(?P=quote)(?:(?![\w-]|\.\w)|(?=_[\[(]))"
         self._pattern = re.compile(name, re.I)
-        self._flags = re.compile("|".join(self._flagged()) or r"(?!)", re.I)
-        self._longest = {
-            name: re.compile("|".join(map(re.escape, sorted(values, key=len, reverse=True))) or r"(?!)")
-            for name, values in self._values.items()
-        }
-
-    def _flagged(self) -> Iterator[str]:
-        """An indicator's name is that of a column and a value of it."""
-        for name, values in self._values.items():
-            if 0 < len(values) <= _MOST and sum(map(len, values)) <= _LONGEST:
-                told = "|".join(map(re.escape, sorted(values, key=len, reverse=True)))
-                yield rf"(?<![\w-]){re.escape(name)}[_.:=-]?(?:{told})[\"'`]?{_named(_FLAG)}"
 
     def read(self, text: str) -> Read:
         """Everything in a text that is a condition; nothing in one that is longer than a line can be."""
@@ -91,7 +112,7 @@ class Conditions:
         if len(text) > LONGEST_LINE:
             return found
         while at < len(text):
-            flag = self._flags.search(text, at)
+            flag = self._texts.flags.search(text, at)
             name = self._pattern.search(text, at)
             if flag is not None and (name is None or flag.start() <= name.start()):
                 condition = self._flag(flag[0])
@@ -129,7 +150,11 @@ class Conditions:
         """Whether a column of texts has a value; every number may be one of a column of numbers."""
         if self.is_number(column):
             return re.fullmatch(NUMBER, text) is not None
-        return text in self._values[column]
+        return text in self.values(column)
+
+    def values(self, column: str) -> frozenset[str]:
+        """Different values of a column of texts."""
+        return self._texts.values[column]
 
     def equal(self, column: str, text: str) -> Condition | None:
         """That a column has the value in a cell; None where a number is meant and is none."""
@@ -143,7 +168,7 @@ class Conditions:
         parts = re.search(rf"[\"'`]?{_FLAG}$", text)
         assert parts is not None
         told = text[: parts.start()]
-        for name, values in self._values.items():
+        for name, values in self._texts.values.items():
             value = re.sub(r"^[_.:=-]", "", told[len(name) :]) if told.lower().startswith(name.lower()) else None
             bare = told[len(name) :] if value is not None else None
             for one in (value, bare):
@@ -197,14 +222,16 @@ class Conditions:
         if found is None or _plain(found["sign"]) not in ("=", "!="):
             return [], low, high
         at = found.end()
-        value = self._longest[column].match(text, at)
-        if value is None or re.match(r"[\w-]|\.\w", text[value.end() : value.end() + 2]):
-            value = _WORD.match(text, at)  # no value of the column: nothing will be counted
-        if value is None:
-            return [], low, high
-        quote = re.match(_QUOTE, text[value.end() :]) if found["quote"] else None
-        end = value.end() + (0 if quote is None else quote.end())
-        return [Condition(column, _plain(found["sign"]), (value[0],))], low, end
+        value = self._texts.longest(column, text, at)
+        if value is None or re.match(r"[\w-]|\.\w", text[at + len(value) : at + len(value) + 2]):
+            word = _WORD.match(text, at)  # no value of the column: nothing will be counted
+            if word is None:
+                return [], low, high
+            value = word[0]
+        end = at + len(value)
+        quote = re.match(_QUOTE, text[end:]) if found["quote"] else None
+        end += 0 if quote is None else quote.end()
+        return [Condition(column, _plain(found["sign"]), (value,))], low, end
 
 
 def opposite(condition: Condition) -> Condition:
@@ -223,7 +250,3 @@ def _plain(sign: str) -> str:
 def _named(pattern: str) -> str:
     """A pattern without names, so that it can stand several times in another."""
     return re.sub(r"\?P<\w+>", "?:", pattern)
-
-
-def _texts(released: Released, column: str) -> frozenset[str]:
-    return frozenset(released.frame[column].drop_nulls().unique().to_list())

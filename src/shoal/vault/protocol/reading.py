@@ -149,13 +149,18 @@ def _target(target: str | None, labels: set[str], reader: Conditions, released: 
         return column
     fitting = []
     for name in released.frame.columns:
-        values = released.frame[name].drop_nulls().unique().to_list()
-        known = {str(value) for value in values} | {f"{value:g}" for value in values if isinstance(value, float)}
+        known = reader.values(name) if not released.is_number(name) else _numbers(released, name)
         if labels and labels <= known:
             fitting.append(name)
     if len(fitting) != 1:
         raise InputError("The results do not say which column their classes or means are of: name it as the target.")
     return fitting[0]
+
+
+def _numbers(released: Released, column: str) -> set[str]:
+    """The numbers of a column, as they may be written."""
+    values = released.frame[column].drop_nulls().unique().to_list()
+    return {written for value in values for written in (str(value), f"{value:g}")}
 
 
 def _tightest(conditions: Sequence[Condition]) -> tuple[Condition, ...]:

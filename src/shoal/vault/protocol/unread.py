@@ -19,7 +19,7 @@ _MANY = 500  # codes above which only those are looked for that a text has
 def unread(sheet: Sheet, released: Released, reader: Conditions) -> list[Left]:
     """Codes in pieces of a submission that no statement holds and that are not listed yet."""
     text = "\n".join(line for _, line in sheet.pieces)
-    codes, ranges = _Codes(released, text), _ranges(released)
+    codes, ranges = _Codes(released, reader, text), _ranges(released)
     stated: set[Condition | str] = set(sheet.labels.values())
     for one in sheet.statements:
         stated.update((*one.everything(), *one.coordinates()))
@@ -45,11 +45,11 @@ def unread(sheet: Sheet, released: Released, reader: Conditions) -> list[Left]:
 class _Codes:
     """Where codes of mapped columns, and what looks like them, stand in a line."""
 
-    def __init__(self, released: Released, text: str) -> None:
+    def __init__(self, released: Released, reader: Conditions, text: str) -> None:
         mapped = [name for name, kind in released.coded.items() if kind == MAPPING]
-        codes = {code for name in mapped for code in released.frame[name].drop_nulls().unique().to_list()}
+        codes = frozenset[str]().union(*map(reader.values, mapped))
         if len(codes) > _MANY:
-            codes = {code for code in codes if code in text}
+            codes = _present(codes, text)
         self._numbers = {code for code in codes if re.fullmatch(r"[\d.+-]+", code)}
         self._pattern = re.compile(looks_like(codes), re.I)
 
@@ -64,6 +64,13 @@ class _Codes:
             for found in re.finditer(r"(?<![\w.])[\d.+-]*\d(?![\w.])", line):
                 if found[0] in self._numbers:
                     yield found.start(), found[0]
+
+
+def _present(codes: frozenset[str], text: str) -> frozenset[str]:
+    """Codes that a text has: of each length all pieces of it are looked up, however many codes there are."""
+    lengths = {*map(len, codes)}
+    pieces = (text[at : at + length] for length in lengths for at in range(len(text) - length + 1))
+    return frozenset(piece for piece in pieces if piece in codes)
 
 
 def _has(listed: str | None, text: str) -> bool:

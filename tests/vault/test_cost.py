@@ -1,0 +1,63 @@
+"""What reading a question costs grows with its text and its release, and no faster: looks are counted, never timed."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import polars as pl
+import pytest
+
+from shoal.vault.protocol import conditions
+from shoal.vault.protocol.conditions import Conditions
+from shoal.vault.protocol.reading import Submission, read_results
+from shoal.vault.protocol.statements import Released
+from shoal.vault.protocol.unread import _present
+
+
+@pytest.fixture(scope="module")
+def tokens() -> Released:
+    """A pseudonym of everybody, as coded as an illness."""
+    frame = pl.DataFrame({
+        "person": [f"token{number:06x}" for number in range(6000)], "sex": ["F", "M"] * 3000,
+        "disease": [f"ill{number}x" for number in range(600)] * 10, "age": [1.25, 1.75, 2.5] * 2000,
+    })  # fmt: skip
+    return Released.of(frame, {"disease": "mapping", "age": "grading"})
+
+
+def test_values_are_gathered_once_and_never_made_a_pattern_of_all(
+    tokens: Released, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patterns, real = list[int](), re.compile
+
+    def compiled(pattern: Any, flags: int = 0) -> re.Pattern[str]:
+        patterns.append(len(pattern))
+        return real(pattern, flags)
+
+    monkeypatch.setattr(re, "compile", compiled)
+    text = "IF person = token0003e8 AND disease = ill7x THEN sex = F"
+    assert [str(one) for one in Conditions(tokens).read(text).conditions] == [
+        "person = token0003e8", "disease = ill7x", "sex = F",
+    ]  # fmt: skip
+    assert sum(patterns) < 20_000  # and the tokens have 66,000 letters
+    first, gathered = patterns[:], conditions._texts_of(tokens)
+    patterns.clear()
+    read_results(Submission(text=text), tokens)
+    assert sum(patterns) < sum(first) / 2
+    assert conditions._texts_of(tokens) is gathered
+
+
+def test_codes_are_looked_up_in_a_text_and_not_one_by_one() -> None:
+    codes, looks = frozenset(f"ill{number:05}" for number in range(1000)), list[int]()
+
+    class Text(str):
+        def __getitem__(self, which: Any) -> str:
+            looks.append(1)
+            return super().__getitem__(which)
+
+        def __contains__(self, part: object) -> bool:
+            pytest.fail("searched for a code in the whole text")
+
+    text = Text("has ill00003 and ill00999 but not ill0100")
+    assert _present(codes, text) == {"ill00003", "ill00999"}
+    assert len(looks) <= len(text)
