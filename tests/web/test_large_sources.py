@@ -34,10 +34,14 @@ def test_a_large_file_is_looked_at_by_its_beginning(
     (folder / "source" / "people.csv").write_text(people(3000))
     whole = start(app, folder, tmp_path, 4 << 30)
     assert (whole["rows"], parse_recipe(whole["text"]).engine.name) == (3000, "memory")
+    assert "It runs as it is" in whole["text"]
     monkeypatch.setattr(kinds, "_ROWS", 1000)
     part = start(app, folder, tmp_path, 1 << 19)
     recipe = parse_recipe(part["text"])
-    assert (part["rows"], recipe.engine.name, recipe.source.path) == (1000, "duckdb", "source/people.csv")
+    assert (part["rows_looked_at"], recipe.engine.name, recipe.source.path) == (1000, "duckdb", "source/people.csv")
+    assert "rows" not in part
+    assert "# Only 1,000 rows of its beginning were looked at" in part["text"]
+    assert "It runs as it is" not in part["text"]
     assert str(tmp_path) not in part["text"]
     with app.state.store.writing() as db:
         owner = user_of(app, "custodian").id

@@ -42,8 +42,9 @@ def _keep_recipe(db: Db, job: Job, project: Project, found: dict[str, Any], sett
         version = space.save(db, Fit(found["text"]), base=job.recipe, author=job.author, note="first recipe")
     except Refused as error:  # somebody wrote a recipe meanwhile
         raise ShoalError(error.message) from None
-    project.source = {**project.source, "rows": found["rows"], "columns": found["columns"]}
-    return {"version": version, "rows": found["rows"], "columns": found["columns"]}
+    known: dict[str, Any] = {name: found[name] for name in ("rows", "rows_looked_at", "columns") if name in found}
+    project.source = {**project.source, **known}
+    return {"version": version, **known}
 
 
 def _keep_release(db: Db, job: Job, project: Project, found: dict[str, Any], keyring: ServerKeyring) -> dict[str, Any]:

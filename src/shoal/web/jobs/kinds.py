@@ -48,6 +48,7 @@ _NAMED = (
 _CUT = (".csv", ".tsv", ".txt", ".parquet")  # files whose beginning can be read alone
 _SHARE = 16  # of the memory of a job may be a file that is read whole
 _ROWS, _CELL = 200_000, 512  # of a beginning, and bytes of memory for a cell
+_ONLY = "Only {:,} rows of its beginning were looked at: check it, since others may have other values and types."
 _COUNT = ("a whole number of at least 2", lambda value: isinstance(value, int) and 2 <= value < 1 << 53)
 # What entries of 'given' are that are no texts.
 _TAKEN = {"columns": _TEXTS, "markers": _TEXTS, "formats": _NAMED, "roles": _NAMED, "k": _COUNT}
@@ -94,12 +95,15 @@ def _start(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
             for one in draft.questions
         ]
         return {"questions": listed}
-    text = recipe_text(tried(draft, progress), folder)
+    draft, rows = tried(draft, progress), raw.frame.height
+    if part is not None:  # a run reads more than was tried
+        draft = replace(draft, tried=False, notes=(*draft.notes, _ONLY.format(rows)))
+    text = recipe_text(draft, folder)
     if part is not None:
         engine = {"engine": {"name": "duckdb"}, "algorithm": {"name": "optimal"}}
         text = update_recipe(text, {"source": {"path": source["path"]}, **engine})
     parse_confined(text, folder, [Offer(**one) for one in asked["offers"]])
-    return {"text": text, "rows": raw.frame.height, "columns": raw.frame.width}
+    return {"text": text, "rows" if part is None else "rows_looked_at": rows, "columns": raw.frame.width}
 
 
 def _looked_at(asked: Mapping[str, Any]) -> tuple[str, str | None]:
