@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from shoal.vault.protocol import conditions
+from shoal.vault.protocol import conditions, tables
 from shoal.vault.protocol.conditions import Conditions
 from shoal.vault.protocol.reading import Submission, read_results
 from shoal.vault.protocol.statements import Released
@@ -61,3 +61,26 @@ def test_codes_are_looked_up_in_a_text_and_not_one_by_one() -> None:
     text = Text("has ill00003 and ill00999 but not ill0100")
     assert _present(codes, text) == {"ill00003", "ill00999"}
     assert len(looks) <= len(text)
+
+
+def test_the_names_above_a_table_are_looked_at_once(tokens: Released, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, real = list[str](), tables.called
+
+    def called(name: str) -> str | None:
+        asked.append(name)
+        return real(name)
+
+    monkeypatch.setattr(tables, "called", called)
+    read = read_results(Submission(text="sex,mean_age,n\n" + "F,1.5,10\n" * 50, form="csv"), tokens)
+    assert len(read.statements) == 50
+    assert asked == ["sex", "mean_age", "n"]
+
+
+def test_a_name_is_split_in_one_way_alone() -> None:
+    """Where nothing fits, all ways of splitting are tried; so there is one, whatever stands behind it."""
+    for name in ("mean" + "_" * 900 + "x\ny", "x\ny" + "_" * 900 + "mean", "avg of x\ny", "mean.of..x\ny"):
+        found = tables._MEAN.fullmatch(name)
+        assert found is not None
+        assert (found["behind"] or found["before"]) == "x\ny"
+    assert tables._MEAN.fullmatch("mean_of_") is not None  # of a column of that name
+    assert tables._MEAN.fullmatch("mean" + "_" * 900) is None

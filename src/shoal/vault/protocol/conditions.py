@@ -57,6 +57,16 @@ class Read:
     """Whether a bar stands behind something, which is an alternative and no branch of a tree."""
 
 
+@dataclass(frozen=True)
+class Heading:
+    """What cells below a name are: conditions, of a side of a rule or a column, or a figure, perhaps of a column."""
+
+    kind: str
+    column: str | None
+    figure: str | None
+    of: str | None
+
+
 class _Texts:
     """The different values of a release's columns of texts, which may be very many: gathered once for all questions."""
 
@@ -97,11 +107,17 @@ class Conditions:
     ----------
     aliases
         What texts call a column, to its name.
+
+    Attributes
+    ----------
+    headings
+        Of tables, by the names that they have had.
     """
 
     def __init__(self, released: Released, aliases: Mapping[str, str] | None = None) -> None:
         self._released = released
         self.names = Names(released.frame.columns, aliases or {})
+        self.headings: dict[str, Heading] = {}
         self._texts = _texts_of(released)
         name = rf"(?<![\w-])(?P<quote>[\"'`]?)(?P<name>{self.names.pattern})(?P=quote)(?:(?![\w-]|\.\w)|(?=_[\[(]))"
         self._pattern = re.compile(name, re.I)

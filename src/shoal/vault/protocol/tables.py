@@ -12,13 +12,14 @@ from typing import Any
 from shoal.errors import InputError
 from shoal.vault.forms import NUMBER
 from shoal.vault.protocol.blocks import CLUSTERS
-from shoal.vault.protocol.conditions import LONGEST_LINE, Conditions
+from shoal.vault.protocol.conditions import LONGEST_LINE, Conditions, Heading
 from shoal.vault.protocol.figures import called, figure
 from shoal.vault.protocol.rules import Sheet, is_whole
-from shoal.vault.protocol.statements import Condition, Figure, Statement
+from shoal.vault.protocol.statements import Condition, Statement
 
+# Neither part can be split in more than one way, so that no name takes more steps than it has characters.
 _MEAN = re.compile(
-    r"(?:mean|avg)[\s_.-]+(?:of[\s_.-]+)?(?P<behind>.+)|(?P<before>.*[^\s_.-])[\s_.-]+(?:mean|avg)", re.I
+    r"(?:mean|avg)[\s_.-]+(?:of[\s_.-]+)?(?P<behind>[^\s_.-].*)|(?P<before>.*[^\s_.-])[\s_.-]+(?:mean|avg)", re.I | re.S
 )
 _IF, _THEN = ("if", "antecedents", "antecedent", "lhs", "conditions"), ("then", "consequents", "consequent", "rhs")
 _LISTED = {"=": "=", "==": "=", "in": "=", "!=": "!=", "<>": "!=", "~=": "!=", "≠": "!=", "not in": "!="}
@@ -122,15 +123,15 @@ def record(
     """One statement of cells by the names above them, beside conditions that are read already."""
     found, ends, figures = list(conditions), list(concluded), []
     centre: list[tuple[str, float | str]] = []
-    is_centre = any(CLUSTERS.fullmatch(name) for name in cells)
-    for name, cell in cells.items():
-        cell = cell.strip()
-        column = reader.names.column(name)
-        if not cell or CLUSTERS.fullmatch(name):
+    headings = [_heading(name, reader) for name in cells]
+    is_centre = any(each.kind == "cluster" for each in headings)
+    for (name, cell), heading in zip(cells.items(), headings, strict=True):
+        cell, column = cell.strip(), heading.column
+        if not cell or heading.kind == "cluster":
             continue
-        if name.lower() in (*_IF, *_THEN):
+        if heading.kind in ("if", "then"):
             made = reader.read(_bare(cell))
-            (found if name.lower() in _IF else ends).extend(made.conditions)
+            (found if heading.kind == "if" else ends).extend(made.conditions)
             if not made.conditions or not is_whole(made):
                 sheet.leave(number, cell, "has no condition that can be read")
                 return
@@ -142,8 +143,8 @@ def record(
                 sheet.leave(number, cell, f"under '{column}' is no value or interval that can be read")
                 return
             found += made_of_cell
-        elif (one := _figure(name, cell, reader)) is not None:
-            figures.append(one)
+        elif heading.figure is not None and re.fullmatch(rf"{NUMBER}\s*%?", cell):
+            figures.append(figure(heading.figure, cell, heading.of))
         else:
             sheet.leave(number, name, "is neither a column of the release nor a figure that can be checked")
             if not re.fullmatch(rf"{NUMBER}\s*%?", cell):  # perhaps a condition: without it this says something else
@@ -169,14 +170,17 @@ def _of_cell(column: str, cell: str, reader: Conditions) -> list[Condition]:
 
 def is_figure(name: str, reader: Conditions) -> bool:
     """Whether cells below a name are figures that can be checked."""
-    return _figure(name, "1", reader) is not None
+    return _heading(name, reader).figure is not None
 
 
-def _figure(name: str, cell: str, reader: Conditions) -> Figure | None:
-    if not re.fullmatch(rf"{NUMBER}\s*%?", cell):
-        return None
-    if (known := called(name)) is not None:
-        return figure(known, cell)
-    mean = _MEAN.fullmatch(name)
-    column = None if mean is None else reader.names.column(mean["behind"] or mean["before"])
-    return None if column is None else figure("mean", cell, column)
+def _heading(name: str, reader: Conditions) -> Heading:
+    """What cells below a name are, which is looked for once, however many they are."""
+    found = reader.headings.get(name)
+    if found is None:
+        kind = "cluster" if CLUSTERS.fullmatch(name) else "if" if name.lower() in _IF else ""
+        kind = "then" if name.lower() in _THEN else kind
+        told, mean = called(name), _MEAN.fullmatch(name)
+        of = None if told or mean is None else reader.names.column(mean["behind"] or mean["before"])
+        found = Heading(kind, reader.names.column(name), told or ("mean" if of else None), of)
+        reader.headings[name] = found
+    return found
