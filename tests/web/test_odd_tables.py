@@ -11,6 +11,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from shoal.web.views import data, looks
 from shoal.web.views.counting import class_counts
 from shoal.web.views.place import Place
 from shoal.web.views.results import risk_view
@@ -63,6 +64,26 @@ def test_a_form_has_room_for_a_wide_table(app: FastAPI) -> None:
     roles = {f"role-{at}": "quasi" if not at else "sensitive" if at == 1 else "drop" for at in range(340)}
     assert bench.send("data", column=list(names), **fields, **roles) == (303, "")
     assert len(tomllib.loads(bench.space.text)["roles"]["drop"]) == 338
+
+
+@pytest.mark.parametrize(
+    ("there", "shown", "more"), [(True, 5, "2 further columns are"), (False, 1, "1 further column is")]
+)
+def test_a_page_shows_some_columns_of_a_very_wide_table_and_says_so(
+    app: FastAPI, monkeypatch: pytest.MonkeyPatch, there: bool, shown: int, more: str
+) -> None:
+    bench = Bench(app, RECIPE.replace('"age", "sex", "zip"', '"c0"').replace("illness", "c1"))
+    source = bench.folder / "source" / "people.csv"
+    source.write_text("\n".join(["c0,c1,c2,c3,c4,c5,c6", *["a,b,a,b,a,b,a"] * 9]) + "\n")
+    if not there:  # then it shows what the recipe says
+        source.unlink()
+    monkeypatch.setattr(looks, "apart", lambda do, *given, **_: do(*given))  # which knows what is changed here
+    for module in (looks, data):
+        monkeypatch.setattr(module, "SHOWN", shown)
+    page = bench.page("data")
+    assert f'{more} not shown here: say what they are in the <a href="{bench.at}/recipe">recipe</a>.' in page
+    assert (page.count('name="column"'), page.count('<td title="')) == (shown, 9 * shown * there)
+    assert ("<dd>7</dd>" in page) == there  # how many there are is told
 
 
 @pytest.mark.parametrize("number", ["²", "9" * 30, "9" * 5000, "-1", "one"])

@@ -16,9 +16,10 @@ from shoal.web.context import Here, Needs, needs
 from shoal.web.pages.bench import Base, Bench, Problem
 from shoal.web.views.data import changed_roles, data_view, proposed_roles
 from shoal.web.views.editing import ROLES, TYPES, with_types
+from shoal.web.views.looks import SHOWN
 from shoal.web.views.place import Place
 
-_FIELDS = 4 * 20_000  # four of each column
+_FIELDS = 4 * SHOWN + 100  # four of each column, and those of every form
 
 
 class _Wide(APIRoute):

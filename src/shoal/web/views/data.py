@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from shoal.errors import ShoalError
 from shoal.web.views.apart import apart
 from shoal.web.views.editing import roles_of, with_roles
-from shoal.web.views.looks import COLUMNS, Look, draft_of, try_look
+from shoal.web.views.looks import SHOWN, Look, draft_of, try_look
 from shoal.web.views.place import Place
 from shoal.web.views.remembering import turn
 
@@ -35,12 +35,13 @@ class ColumnView:
 
 @dataclass(frozen=True, kw_only=True)
 class DataView:
-    """The source of a project."""
+    """The source of a project; ``more`` of its columns are not shown."""
 
     title: str
     look: Look | None
     problem: str
     columns: tuple[ColumnView, ...]
+    more: int
     differing: int
 
 
@@ -48,12 +49,12 @@ def data_view(place: Place) -> DataView:
     """What is known of a project's source, and what its recipe says of it."""
     look, problem = try_look(place)
     roles = roles_of(place.text)
-    names = look.names if look is not None else tuple(roles)[:COLUMNS]
-    columns = tuple(_column(place, look, name, roles.get(name, "")) for name in names)
-    differing = sum(one.proposed not in ("", one.role) for one in columns)
+    names = look.names if look is not None else tuple(roles)
     return DataView(
-        title=place.recipe.source.title, look=look, problem=problem, columns=columns, differing=differing
-    )
+        title=place.recipe.source.title, look=look, problem=problem, more=max(0, len(names) - SHOWN),
+        columns=tuple(_column(place, look, name, roles.get(name, "")) for name in names[:SHOWN]),
+        differing=len(_differing(look, roles)),
+    )  # fmt: skip
 
 
 def _column(place: Place, look: Look | None, name: str, role: str) -> ColumnView:
@@ -74,11 +75,12 @@ def _column(place: Place, look: Look | None, name: str, role: str) -> ColumnView
 
 def proposed_roles(place: Place) -> dict[str, str]:
     """Column to the role that was proposed for it, where the recipe says another."""
-    look, _ = try_look(place)
-    roles = roles_of(place.text)
-    if look is None:
-        return {}
-    return {name: one.role for name, one in look.proposals.items() if roles.get(name) != one.role}
+    return _differing(try_look(place)[0], roles_of(place.text))
+
+
+def _differing(look: Look | None, roles: Mapping[str, str]) -> dict[str, str]:
+    proposals = {} if look is None else look.proposals
+    return {name: one.role for name, one in proposals.items() if roles.get(name) != one.role}
 
 
 def changed_roles(place: Place, wanted: Mapping[str, str]) -> str:

@@ -19,7 +19,8 @@ from shoal.web.views.apart import apart
 from shoal.web.views.place import Place
 from shoal.web.views.remembering import remembered
 
-COLUMNS = 20_000  # as many as the form of a page takes
+COLUMNS = 20_000  # as many as are looked at
+SHOWN = 500  # as many as a page shows: each has a row of its form, and cells
 _ROWS, _CHARACTERS = 30, 400
 
 
@@ -30,9 +31,9 @@ class Look:
     Attributes
     ----------
     facts
-        What is known of its columns, without their values.
+        What is known of the columns that are shown, without their values.
     head
-        Its first rows as texts, for the custodian's eyes.
+        Their first rows as texts, for the custodian's eyes.
     whole
         Whether all of it was looked at.
     """
@@ -71,7 +72,7 @@ def draft_of(path: str, said: str) -> Draft:
     given = _given(Source.model_validate_json(said), Path(path))
     raw = read_raw(path, given)
     if raw.frame.width > COLUMNS:
-        raise InputError(f"'{Path(path).name}' has more than the {COLUMNS:,} columns that pages show: jobs take them.")
+        raise InputError(f"'{Path(path).name}' has more than the {COLUMNS:,} columns that pages look at: jobs take them.")
     return drafted(raw, given)
 
 
@@ -87,11 +88,12 @@ def _given(source: Source, path: Path) -> Given:
 def _made(draft: Draft, whole: bool) -> Look:
     raw = draft.raw
     layout = raw.layout
-    facts = {name: replace(one, values=pl.DataFrame()) for name, one in draft.facts.items()}
+    shown = raw.frame.columns[:SHOWN]
+    facts = {name: replace(draft.facts[name], values=pl.DataFrame()) for name in shown if name in draft.facts}
     return Look(
         rows=raw.frame.height, names=tuple(raw.frame.columns), facts=facts, proposals=draft.proposals,
         notes=tuple(draft.notes), asked=tuple(f"{one.what}. {one.asked}" for one in draft.questions),
-        head=_texts(raw.frame.head(_ROWS)), whole=whole, unique=draft.unique, smallest=draft.smallest,
+        head=_texts(raw.frame.select(shown).head(_ROWS)), whole=whole, unique=draft.unique, smallest=draft.smallest,
         people=draft.people, written="" if layout is None else f"separator {layout.separator!r}, {layout.encoding}",
     )  # fmt: skip
 
