@@ -10,6 +10,7 @@ import pytest
 
 from shoal.vault.protocol import conditions, tables
 from shoal.vault.protocol.conditions import Conditions
+from shoal.vault.protocol.printed import read_printed
 from shoal.vault.protocol.reading import Submission, read_results
 from shoal.vault.protocol.statements import Released
 from shoal.vault.protocol.unread import _present
@@ -84,3 +85,34 @@ def test_a_name_is_split_in_one_way_alone() -> None:
         assert (found["behind"] or found["before"]) == "x\ny"
     assert tables._MEAN.fullmatch("mean_of_") is not None  # of a column of that name
     assert tables._MEAN.fullmatch("mean" + "_" * 900) is None
+
+
+class _Lines(list[str]):
+    """Lines that count how often one is looked at."""
+
+    looks = 0
+
+    def __getitem__(self, which: Any) -> Any:
+        found = super().__getitem__(which)
+        _Lines.looks += len(found) if isinstance(which, slice) else 1
+        return found
+
+
+class _Text(str):
+    def splitlines(self, keepends: bool = False) -> list[str]:
+        return _Lines(super().splitlines(keepends))
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["Attribute Full Data 0 1\n", "Attribute Full Data 0 1\nage 1 2 3\n", "age .5 age\n", "age .5\n", "age sex\nF M\n",
+     "Cluster means:\n", "Cluster means:\nage\n1 2\n", "age\n1.25\n7\n", "sex\nF M\n1 2\n", "age sex\n1 F\n\n",
+     "[[1\n"],
+)  # fmt: skip
+def test_prints_are_looked_at_in_proportion_to_their_lines(tokens: Released, piece: str) -> None:
+    reader, looks = Conditions(tokens), list[int]()
+    for times in (300, 600):
+        _Lines.looks = 0
+        read_printed(_Text(piece * times), reader)
+        looks.append(_Lines.looks)
+    assert looks[1] < 2.5 * looks[0]

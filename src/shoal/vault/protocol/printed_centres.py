@@ -29,7 +29,7 @@ def weka_centres(lines: Sequence[str], at: int, reader: Conditions) -> Block | N
     block = Block(lines=[at], left=[(at, "Full Data", "is about all rows, and no part of the answer")])
     rows: dict[str, list[str]] = {"cluster": found["clusters"].split()}
     place = at + 1
-    while place < len(lines) and lines[place].strip():
+    while place < len(lines) and lines[place].strip() and not _WEKA.match(lines[place]):
         words = lines[place].split()
         name = " ".join(words[: -width - 1])
         if name not in rows and not name.startswith("+/-"):  # standard deviations are listed, like all that is odd

@@ -82,8 +82,8 @@ def frame(lines: Sequence[str], at: int, reader: Conditions) -> Block | None:
     header, keys, start = found
     numbered = not keys and start < len(lines) and len(lines[start].split()) == len(header) + 1
     names = [*keys, *header] if not numbered else ["", *header]
-    records = _keyed(lines, start, len(lines), names)
-    if not records or len(set(names)) < len(names):
+    records = _keyed(lines, start, len(lines), names) if len(set(names)) == len(names) else []
+    if not records:
         return None
     renamed = _renamed(names, keys, records, reader)
     made = [(place, {name: cells[old] for old, name in renamed.items() if name}) for place, cells in records]
