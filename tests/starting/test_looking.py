@@ -50,6 +50,12 @@ def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_bytes(b"")
     with pytest.raises(InputError, match="'b.csv' is empty"):
         sniff(tmp_path / "b.csv")
+    (tmp_path / "c.csv").write_bytes(b"\n" * (1 << 20))
+    with pytest.raises(InputError, match="'c.csv' holds nothing but blank lines"):
+        sniff(tmp_path / "c.csv")
+    (tmp_path / "d.csv").write_bytes(b"long_name," * 120_000 + b"last\n1\n")
+    with pytest.raises(InputError, match="first line of 'd.csv' is longer than the mebibyte that is looked at"):
+        sniff(tmp_path / "d.csv")
 
 
 # One right number of each kind, as their own documents give them.

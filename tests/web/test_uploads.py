@@ -59,7 +59,9 @@ def test_everything_is_private(app: FastAPI) -> None:
         ("people.csv", b"a,b\n\0\0\0\1,2\n", "no text"),
         ("people.parquet", people(), "not what its name says"),
         ("people.xlsx", people(), "not what its name says"),
+        ("people.csv", "long_name," * 120_000 + "last\n1\n", "longer than the mebibyte that is looked at"),
     ],
+    ids=["program", "nameless", "empty", "binary", "parquet", "workbook", "long"],
 )
 def test_what_is_no_data_is_refused(app: FastAPI, name: str, content: str | bytes, words: str) -> None:
     answer = upload(sign_in(app, "custodian"), content, name)

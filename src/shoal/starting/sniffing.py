@@ -65,6 +65,11 @@ def sniff(path: Path, *, encoding: str | None = None, separator: str | None = No
         raise InputError(f"'{path.name}' is not {found} text: give its --encoding, such as latin-1.") from None
     lines = text.removeprefix("\ufeff").splitlines(keepends=True)
     lines = [line for line in (lines[:-1] if len(data) >= _BYTES else lines) if line.strip()][:_LINES]
+    if not lines and text.removeprefix("\ufeff").strip():
+        raise InputError(
+            f"The first line of '{path.name}' is longer than the mebibyte that is looked at: give its columns shorter "
+            "names, or save it as Parquet."
+        )
     if not lines:
         raise InputError(f"'{path.name}' holds nothing but blank lines.")
     if separator is not None:
