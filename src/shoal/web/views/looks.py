@@ -72,7 +72,7 @@ def draft_of(path: str, said: str) -> Draft:
     given = _given(Source.model_validate_json(said), Path(path))
     raw = read_raw(path, given)
     if raw.frame.width > COLUMNS:
-        raise InputError(f"'{Path(path).name}' has more than the {COLUMNS:,} columns that pages look at: jobs take them.")
+        raise InputError(f"'{Path(path).name}' has more than the {COLUMNS:,} columns that pages look at: jobs do.")
     return drafted(raw, given)
 
 
