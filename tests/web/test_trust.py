@@ -133,6 +133,25 @@ def test_the_api_says_the_same(app: FastAPI, release: str, made: tuple) -> None:
     assert "as JSON" in wrong.json()["error"]["message"]
 
 
+def test_the_log_holds_what_was_answered_without_telling_it(app: FastAPI, release: str, made: tuple) -> None:
+    """By its salt an answer is shown to be the one of the log; without it nobody can try likely ones."""
+    researcher, (value, code, _) = program(app, "researcher"), cut(made)
+    given = {"text": f"IF age < {value} THEN disease = {code}"}
+    one = researcher.post(f"{API}/releases/{release}/questions", json=given).json()
+    assert one["state"] == "answered"
+    line = next(entry.facts for entry in reversed(log_of(app)) if entry.event == "answer")
+
+    def digest(text: str, salt: str = "") -> str:
+        return hashlib.sha256((f"{salt}\n" if salt else "").encode() + text.encode()).hexdigest()
+
+    assert line["answer"] == digest(one["answer"], one["salt"])
+    checked = {name: one[name] for name in ("statements", "refused", "left")}
+    assert line["proof"] == digest(json.dumps(checked, sort_keys=True), one["salt"])
+    everything = json.dumps(line)
+    assert one["salt"] not in everything
+    assert digest(one["answer"]) not in everything
+
+
 def test_an_invented_rule_and_an_enumeration_are_refused_and_logged(app: FastAPI, release: str, made: tuple) -> None:
     client = program(app, "researcher")
     counts = made[2]["disease"].value_counts().rows()

@@ -71,6 +71,7 @@ class QuestionOut(QuestionShort):
     refused: list[RefusedLine]
     left: list[LeftPiece]
     answer: str | None
+    salt: str | None
 
 
 class LeakOut(BaseModel):

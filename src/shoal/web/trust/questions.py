@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from secrets import token_hex
 from threading import Lock
 from typing import Any
 
@@ -66,6 +67,7 @@ class Told:
     refused: list[dict[str, Any]]
     left: list[dict[str, Any]]
     answer: str | None
+    salt: str | None = None  # what the digests in the log begin with, which nobody can guess contents by without it
 
 
 def ask(here: Here, release: Release, given: Submission) -> str:
@@ -300,13 +302,15 @@ def _settle(here: Here, db: Db, row: Question, found: Examined, made: Answer | N
         "refused": [{"line": one.line, "statement": one.statement, "why": one.why} for one in found.refused],
         "left": [{"line": one.line, "text": one.text, "why": one.why} for one in (made or found).left],
     }
-    row.checked = _seal(here, f"{row.id}/checked", checked)
+    salt = token_hex(16)
+    row.checked = _seal(here, f"{row.id}/checked", {**checked, "salt": salt})
+    facts = {"question": row.id, "release": row.release, "proof": _salted(salt, json.dumps(checked, sort_keys=True))}
     if found.state == WAITING:
-        here.log(db, "waiting", question=row.id, release=row.release)
+        here.log(db, "waiting", **facts)
         return
     row.decided = now()
     if made is None:
-        here.log(db, "refusal", question=row.id, release=row.release, **_counts(found))
+        here.log(db, "refusal", **facts, **_counts(found))
         return
     row.answer = here.keyring.seal(_QUESTION, f"{row.id}/answer", made.text.encode())
     ledger.add(db, here.keyring, row.user, found.gained)
@@ -314,7 +318,11 @@ def _settle(here: Here, db: Db, row: Question, found: Examined, made: Answer | N
         what = here.keyring.seal("leak", f"{row.id}/{column}", json.dumps(codes).encode())
         db.add(Leak(question=row.id, release=row.release, user=row.user, column=column, what=what))
     told = {column: len(codes) for column, codes in found.gained.codes.items()}
-    here.log(db, "answer", question=row.id, release=row.release, codes=told, **_counts(found))
+    here.log(db, "answer", **facts, answer=_salted(salt, made.text), codes=told, **_counts(found))
+
+
+def _salted(salt: str, text: str) -> str:
+    return hashlib.sha256(f"{salt}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _counts(found: Examined) -> dict[str, int]:
