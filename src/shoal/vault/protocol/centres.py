@@ -19,17 +19,10 @@ def check_centres(centres: Sequence[Statement], counter: Counter, minimum: int) 
 
     Columns are taken as they are, by standard deviations, or by ranges, since programs differ in that.
     """
-    more = [_more(one) for one in centres]
-    if any(more):
-        return [one or "is one of centres that cannot be checked" for one in more]
+    problem = _unfit(centres, counter)
+    if problem is not None:
+        return [_more(one) or problem for one in centres]
     columns = _numbers(centres[0])
-    if len(centres) == 1:
-        return ["is the only one, and so the mean of all rows"]
-    if any(len({name for name, _ in one.centre}) < len(one.centre) for one in centres):
-        return ["has two coordinates of one column"] * len(centres)
-    numbers = columns and all(map(counter.released.is_number, columns))
-    if not numbers or any(_numbers(one) != columns for one in centres):
-        return ["needs a coordinate of the same columns of numbers for every centre"] * len(centres)
     rows = counter.released.frame.select(columns).fill_null(strategy="mean").to_numpy()
     given = np.array([[float(dict(one.centre)[name]) for name in columns] for one in centres])
     if not (np.isfinite(rows).all() and np.isfinite(given).all()):  # what is no number is no further than any other
@@ -38,13 +31,27 @@ def check_centres(centres: Sequence[Statement], counter: Counter, minimum: int) 
     best: list[str | None] | None = None
     for scale in (np.ones(len(columns)), spread, np.maximum(rows.max(axis=0) - rows.min(axis=0), 1e-12)):
         nearest = _nearest(rows / scale, given / scale)
-        mine = [(one, nearest == place) for place, one in enumerate(centres)]
-        wrong = [_wrong(*each, (rows, at, spread), counter) for each, at in zip(mine, given, strict=True)]
+        wrong = [
+            _wrong(one, nearest == place, (rows, given[place], spread), counter) for place, one in enumerate(centres)
+        ]
         if not any(wrong):
-            return [_idle(*each, counter, minimum) for each in mine]
+            return [_idle(one, nearest == place, counter, minimum) for place, one in enumerate(centres)]
         if best is None or wrong.count(_FAR) < best.count(_FAR):
             best = wrong
     return [one or "is one of centres of which another does not hold" for one in best or []]
+
+
+def _unfit(centres: Sequence[Statement], counter: Counter) -> str | None:
+    """Why centres cannot be checked together, None where they can."""
+    if any(map(_more, centres)):
+        return "is one of centres that cannot be checked"
+    if len(centres) == 1:
+        return "is the only one, and so the mean of all rows"
+    if any(len({name for name, _ in one.centre}) < len(one.centre) for one in centres):
+        return "has two coordinates of one column"
+    columns = _numbers(centres[0])
+    fit = columns and all(map(counter.released.is_number, columns)) and all(_numbers(one) == columns for one in centres)
+    return None if fit else "needs a coordinate of the same columns of numbers for every centre"
 
 
 def _more(one: Statement) -> str | None:
