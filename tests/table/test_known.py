@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 from shoal.table import known
-from shoal.table.gathering import Numbered
+from shoal.table.gathering import Gathering, Numbered
+from shoal.table.schema import Schema
 from shoal.verify.seen import Seen, _Run
 from shoal.verify.tally import Numbering
 
@@ -85,3 +86,35 @@ def test_rows_of_other_types_are_no_others() -> None:
     with pytest.raises(pl.exceptions.SchemaError):
         numbers.find(pl.DataFrame({"x": ["1"]}))
     assert Seen().find(pl.DataFrame({"x": [1]})).tolist() == [-1]
+
+
+def test_rows_in_another_order_of_columns_leave_the_next_to_their_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, wanted = Seen(), pl.DataFrame({"x": [1, 2], "y": ["a", "b"]})
+    rows.add(wanted)
+    assert rows.find(wanted.select("y", "x")).tolist() == [0, 1]
+    monkeypatch.delattr(pl.DataFrame, "join")
+    assert rows.find(wanted).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_different_cells_are_looked_up_batch_by_batch(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    column = COLUMNS[name].alias("x")
+    expected = column.drop_nulls().unique().sort()
+    gathering = Gathering(Schema(quasi=["y"]), "drop")
+    most = {"cells": 0}
+    unique = pl.Series.unique
+
+    def counted(cells: pl.Series, **how: bool) -> pl.Series:
+        most["cells"] = max(most["cells"], cells.len())
+        return unique(cells, **how)
+
+    monkeypatch.setattr(pl.Series, "unique", counted)
+    for start in range(0, column.len(), 20):
+        part = column[start : start + 20].to_frame()
+        gathering.see(part.with_columns(y=pl.lit(None, pl.String)))
+    assert most["cells"] <= 20
+    assert gathering.dropped["x"].name == "x"
+    assert gathering.dropped["x"].sort().equals(expected)
+    again = known.Different(gathering.dropped)
+    again.see(column)
+    assert again.columns["x"].sort().equals(expected)

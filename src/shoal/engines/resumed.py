@@ -57,21 +57,21 @@ def is_whole(folder: Path) -> bool:
 
 def save(folder: Path, gathering: Gathering, store: Store) -> None:
     """Write what a reading found; it counts from the moment that its last file is there."""
-    names, dropped = list(gathering.columns), list(gathering.dropped)
+    names, dropped = list(gathering.columns), gathering.dropped
     with spilling():
         gathering.sample.write_parquet(folder / _SAMPLE)
         for at, name in enumerate(names):
             found = gathering.columns[name]
             frame = pl.DataFrame({"value": found.values, "count": found.counts})
             frame.write_parquet(folder / f"values-{at}.parquet")
-        for at, name in enumerate(dropped):
-            gathering.dropped[name].alias("value").to_frame().write_parquet(folder / f"dropped-{at}.parquet")
+        for at, cells in enumerate(dropped.values()):
+            cells.alias("value").to_frame().write_parquet(folder / f"dropped-{at}.parquet")
         facts = {
             "n_read": gathering.n_read,
             "n": gathering.n,
             "nulls": gathering.nulls,
             "columns": names,
-            "dropped": dropped,
+            "dropped": list(dropped),
             "parts": store.n_parts,
             "files": _hashes(folder),
         }

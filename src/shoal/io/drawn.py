@@ -12,6 +12,7 @@ import polars as pl
 
 from shoal.io.batches import Batches, PreparedBatches
 from shoal.table.keys import Keys
+from shoal.table.known import Different
 from shoal.table.sampling import Drawing, Sample, Sampling
 
 
@@ -55,15 +56,13 @@ class DrawnBatches:
 
     def left_out(self, columns: Sequence[str], known: Mapping[str, pl.Series]) -> dict[str, pl.Series]:
         """Different cells of some columns in the rows that were not drawn, with others that are known."""
-        found = dict(known)
-        start = 0
+        found, start = Different(known), 0
         for frame in self.source.frames(columns) if columns else ():
             others = frame.filter(pl.Series(~self.flags[start : start + frame.height]))
             start += frame.height
             for name in columns:
-                before = [found[name]] if name in found else []
-                found[name] = pl.concat([*before, others[name].drop_nulls().unique()]).unique()
-        return found
+                found.see(others[name])
+        return found.columns
 
 
 def draw_batches(

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import EmptyTableError, InputError
-from shoal.table.known import Known
+from shoal.table.known import Different, Known
 from shoal.table.numbering import number_cells
 from shoal.table.schema import Schema
 
@@ -106,7 +106,7 @@ class Gathering:
         self.n_read = self.n = 0
         self._nulls = dict.fromkeys([*schema.released, *self._never], 0)
         self._sample: list[pl.DataFrame] = []
-        self.dropped: dict[str, pl.Series] = {}
+        self._dropped = Different()
 
     @property
     def _never(self) -> list[str]:
@@ -123,7 +123,8 @@ class Gathering:
         if self._missing == "drop":
             keep = frame.select(pl.all_horizontal(pl.col(self._schema.released).is_not_null()).alias("keep"))["keep"]
             if not keep.all():
-                self._note_dropped(_plain(frame.filter(~keep)))
+                for cells in _plain(frame.filter(~keep)):
+                    self._dropped.see(cells)
                 frame, positions = frame.filter(keep), positions[keep.to_numpy()]
         self.n += frame.height
         if sum(part.height for part in self._sample) < LEAST:
@@ -157,7 +158,7 @@ class Gathering:
             Values of rows that do not take part.
         """
         self.types, self._sample = dict(sample.schema), [sample]
-        self.columns, self.dropped = dict(columns), dict(dropped)
+        self.columns, self._dropped = dict(columns), Different(dropped)
         self.n_read, self.n = n_read, n
         self._nulls = {name: nulls[name] for name in self._nulls}
 
@@ -171,12 +172,10 @@ class Gathering:
         """Missing cells of every column that is published, or in which none may be missing."""
         return dict(self._nulls)
 
-    def _note_dropped(self, frame: pl.DataFrame) -> None:
-        """Values of rows that are left out, which nothing published may tell about either."""
-        for name in frame.columns:
-            found = frame[name].drop_nulls().unique()
-            known = self.dropped.get(name)
-            self.dropped[name] = found if known is None else pl.concat([known, found]).unique()
+    @property
+    def dropped(self) -> dict[str, pl.Series]:
+        """Different values of rows that are left out, which nothing published may tell about either."""
+        return self._dropped.columns
 
     def refuse(self) -> None:
         """Refuse missing cells that no policy covers, and a source without rows."""

@@ -6,6 +6,7 @@ and every value is put in order a few times in all.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -74,6 +75,32 @@ class Known:
             found[mine] = numbers
             start += run.keys.size
         return found
+
+
+class Different:
+    """The different cells of columns that come bit by bit, without null.
+
+    Parameters
+    ----------
+    known
+        Those that came before.
+    """
+
+    def __init__(self, known: Mapping[str, pl.Series] | None = None) -> None:
+        self._known: dict[str, Known] = {}
+        for name, cells in (known or {}).items():
+            self.see(cells.alias(name))
+
+    def see(self, cells: pl.Series) -> None:
+        """Take in more cells of a column, by its name."""
+        found = cells.drop_nulls().unique()
+        known = self._known.setdefault(cells.name, Known(found.dtype))
+        known.add(found.gather(np.flatnonzero(known.find(found) < 0)))
+
+    @property
+    def columns(self) -> dict[str, pl.Series]:
+        """All of them, by column."""
+        return {name: known.values.alias(name) for name, known in self._known.items()}
 
 
 def _sorted(values: pl.Series, keys: np.ndarray, numbers: np.ndarray) -> _Run:

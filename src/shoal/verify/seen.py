@@ -58,10 +58,11 @@ class Seen:
             return np.full(wanted.height, -1, dtype=np.int64)
         if self._hashed and wanted.width and all(map(_has_hash, wanted.dtypes)):
             self._index()
-            found = self._looked_up(wanted)
-            if found is not None:
-                return found
-            self._hashed = False
+            if all(run.rows.schema == wanted.schema for run in self._runs):
+                found = self._looked_up(wanted)
+                if found is not None:
+                    return found
+                self._hashed = False  # two rows of one hash
         known = self.rows.with_row_index("\x00")
         joined = wanted.join(known, on=wanted.columns, how="left", nulls_equal=True, maintain_order="left")["\x00"]
         return joined.cast(pl.Int64).fill_null(-1).to_numpy().copy()
@@ -79,9 +80,7 @@ class Seen:
             self._runs[-1] = self._runs[-1].followed(last)
 
     def _looked_up(self, wanted: pl.DataFrame) -> np.ndarray | None:
-        """The same by hashes; None where two different rows have one, or others are known than are wanted."""
-        if any(run.rows.schema != wanted.schema for run in self._runs):
-            return None
+        """The same by hashes; None where two different rows have one."""
         found = np.full(wanted.height, -1, dtype=np.int64)
         keys = wanted.hash_rows().to_numpy()
         order = np.argsort(keys)
