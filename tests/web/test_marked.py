@@ -1,4 +1,5 @@
-"""Where cells of people stand on a server that codes them: in the source, which is kept as it is, and nowhere else.
+"""Where cells of people stand on a server that codes them: in the source, which is kept as it is, in what pages make of
+it, which docs/server.md names, and nowhere else.
 
 All that a custodian does with a coded release is done; then every file of the data folder, the backup that
 docs/server.md tells to take, and what PostgreSQL's own backup gives, are looked through.
@@ -7,6 +8,7 @@ docs/server.md tells to take, and what PostgreSQL's own backup gives, are looked
 from __future__ import annotations
 
 import base64
+import re
 import subprocess
 import tarfile
 from pathlib import Path
@@ -23,6 +25,7 @@ from shoal.web.projects.confined import parse_confined
 from shoal.web.projects.workspace import folder_of
 from shoal.web.settings import Settings
 from shoal.web.store.work import Job
+from shoal.web.views import beginnings
 from tests.engines.server import binaries
 from tests.web.conftest import program, sign_in
 from tests.web.working import MARKED, add_job, add_project, job_of, work_off
@@ -62,7 +65,10 @@ def forms(text: str) -> list[bytes]:
     return [plain, plain.hex().encode(), *shifted]
 
 
-def test_marked_values_of_a_coded_release_stand_in_the_source_alone(every_app: FastAPI, tmp_path: Path) -> None:
+def test_marked_values_of_a_coded_release_stand_in_the_source_and_in_what_pages_make_of_it_alone(
+    every_app: FastAPI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(beginnings, "LOOKED_AT", 512)  # so that pages look at a copy
     app, project = every_app, add_project(every_app, CODED)
     folder = app.state.settings.folder
     jobs = [add_job(app, project, kind) for kind in ("check", "compare", "run", "compare")]
@@ -72,6 +78,9 @@ def test_marked_values_of_a_coded_release_stand_in_the_source_alone(every_app: F
     assert MARKED in browser.get(f"/projects/{project.id}/compare").text
     assert MARKED not in program(app, "custodian").get(f"{API}/jobs/{jobs[3].id}").text
     assert browser.submit(f"/releases/{jobs[2].id}/export", sure="true").status_code == 200
+    at, edit = f"/projects/{project.id}", f"add level above 0: bad = flu, gout; good = cold, {MARKED}"
+    assert browser.submit(f"{at}/hierarchies/illness", base="1", do="edit", edits=edit).status_code == 303
+    assert [browser.get(f"{at}/{tab}").status_code for tab in ("data", "hierarchies", "values")] == [200] * 3
     tar = tmp_path / "backup.tar"
     left_out = ["--exclude=shoal.db*", "--exclude=*master.key*"]
     dump = dumped(app, tmp_path / "backup.sql")
@@ -81,11 +90,12 @@ def test_marked_values_of_a_coded_release_stand_in_the_source_alone(every_app: F
         found = {name: file.read() for name, file in members.items() if file is not None}
     found |= {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     found["database"] = dump.read_bytes()
-    for kept in (PLAIN, "compare.sealed", "release.csv"):
+    for kept in ("compare.sealed", "release.csv"):
         assert len([name for name in found if name.endswith(kept)]) == 2, kept  # the folder has it, and the backup
-    for name, content in found.items():
-        if not name.endswith(PLAIN):
-            assert not [one for one in forms(MARKED) if one in content], name
+    marked = [name for name, content in found.items() if any(one in content for one in forms(MARKED))]
+    told = (PLAIN, r"\.beginnings/[\d-]+/people\.csv", r"hierarchies/illness-\w+\.csv")
+    assert [len([name for name in marked if re.search(f"/{one}$", name)]) for one in told] == [2, 2, 2]
+    assert len(marked) == 6, marked
 
 
 def test_what_was_compared_before_goes(app: FastAPI) -> None:
