@@ -12,12 +12,14 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 from fastapi import FastAPI
 from sqlalchemy import Connection, event
 from sqlalchemy.orm import Session as Db
 
+from shoal.io.locks import locked
 from shoal.web.context import Here
 from shoal.web.errors import API
 from shoal.web.jobs import queue
@@ -181,6 +183,30 @@ def test_two_who_replace_a_source_at_once_undo_nothing_of_each_other(
     assert (first.result().status_code, second.status_code) == (500, 201)
     assert told(every_app, project, "source/people.csv") == (sha(third), sha(third))
     assert left(every_app, project) == []
+
+
+def test_who_changes_files_at_the_same_time_is_told_so_and_a_full_disk_too(
+    app: FastAPI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, client = add_project(app), program(app, "custodian")
+    address, folder = f"{API}/projects/{project.id}/files/source/people.csv", folder_of(project.id, app.state.settings)
+    monkeypatch.setattr(together, "_PATIENCE", 0.0)
+    with locked(folder / "files"):
+        answer = client.put(address, content=NEW)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "conflict")
+    assert str(folder) not in answer.text
+    opened = os.open
+
+    def full(path: Any, *given: Any, **named: Any) -> int:
+        if str(path).endswith(".files.lock"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return opened(path, *given, **named)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "open", full)
+        assert client.put(address, content=NEW).status_code == 507
+    assert left(app, project.id) == []
+    assert client.put(address, content=NEW).status_code == 201
 
 
 def test_a_hierarchy_that_a_page_made_goes_with_its_version(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:

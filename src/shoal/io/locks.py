@@ -22,15 +22,15 @@ _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)  # of 
 
 
 @contextmanager
-def locked(*places: Path) -> Iterator[None]:
+def locked(*places: Path, patience: float | None = None) -> Iterator[None]:
     """Hold the locks of files or folders, always in the same order, so that two processes never wait for each other.
 
     The system lets go of a lock when its process ends, however it ends. A lock file that is left behind is used, and
-    removed, by the next one.
+    removed, by the next one. What the system refused is the cause of the error that tells so.
     """
     with ExitStack() as held:
         for place in sorted({Path(os.path.abspath(place)) for place in places}):
-            held.enter_context(_one(place))
+            held.enter_context(_one(place, PATIENCE if patience is None else patience))
         yield
 
 
@@ -40,9 +40,9 @@ def lock_file(place: Path) -> Path:
 
 
 @contextmanager
-def _one(place: Path) -> Iterator[None]:
+def _one(place: Path, patience: float) -> Iterator[None]:
     path = lock_file(place)
-    descriptor = _acquired(path, place)
+    descriptor = _acquired(path, place, patience)
     try:
         yield
     finally:
@@ -53,13 +53,13 @@ def _one(place: Path) -> Iterator[None]:
             os.close(descriptor)
 
 
-def _acquired(path: Path, place: Path) -> int:
-    end = time.monotonic() + PATIENCE
+def _acquired(path: Path, place: Path, patience: float) -> int:
+    end = time.monotonic() + patience
     while True:
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
-            raise InputError(f"'{place}' cannot be written: {error.strerror}.") from None
+            raise InputError(f"'{place}' cannot be written: {error.strerror}.") from error
         try:
             if _taken(descriptor, path):
                 return descriptor

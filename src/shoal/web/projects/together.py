@@ -24,13 +24,16 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session as Db
 from sqlalchemy.orm import SessionTransaction
 
+from shoal.errors import InputError
 from shoal.io.locks import locked
 from shoal.io.swap import sync, write_whole
+from shoal.web.errors import conflict
 from shoal.web.projects.uploads import Incoming
 from shoal.web.store.work import File
 
 NOTES = ".changing"
 _NOTE, _BEFORE, _LOCKED = "note.json", "before", "files"
+_PATIENCE = 10.0  # seconds
 _NO_LINKS = (errno.EPERM, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK)
 _log = logging.getLogger("shoal.web")
 
@@ -63,7 +66,7 @@ def put_file(db: Db, folder: Path, path: str, incoming: Incoming) -> None:
     """
     if folder not in db.info:
         with ExitStack() as taken:
-            taken.enter_context(locked(folder / _LOCKED))
+            _take(taken, folder)
             afterwards(db, lambda now: settle(now, folder)).push(taken.pop_all())
         db.info[folder] = True
     place = folder / path
@@ -77,6 +80,16 @@ def put_file(db: Db, folder: Path, path: str, incoming: Incoming) -> None:
         _keep(place, note / _BEFORE)
     os.replace(incoming.path, place)
     sync(place.parent)
+
+
+def _take(taken: ExitStack, folder: Path) -> None:
+    """Take the lock of a project's files, for which nobody waits long: on SQLite all who write wait meanwhile."""
+    try:
+        taken.enter_context(locked(folder / _LOCKED, patience=_PATIENCE))
+    except InputError as error:
+        if isinstance(error.__cause__, OSError):  # such as a full disk
+            raise error.__cause__ from None
+        raise conflict("Somebody else changes files of this project just now: try again in a moment.") from None
 
 
 def _keep(place: Path, before: Path) -> None:
