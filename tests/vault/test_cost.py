@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
 import polars as pl
 import pytest
 
-from shoal.vault.protocol import conditions, tables
-from shoal.vault.protocol.conditions import Conditions
+from shoal.vault.protocol import conditions, tables, unread
+from shoal.vault.protocol.conditions import LONGEST_LINE, Conditions
 from shoal.vault.protocol.printed import read_printed
 from shoal.vault.protocol.reading import Submission, read_results
 from shoal.vault.protocol.statements import Released
-from shoal.vault.protocol.unread import _present
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_codes_are_looked_up_in_a_text_and_not_one_by_one() -> None:
             pytest.fail("searched for a code in the whole text")
 
     text = Text("has ill00003 and ill00999 but not ill0100")
-    assert _present(codes, text) == {"ill00003", "ill00999"}
+    assert unread._present(codes, text) == {"ill00003", "ill00999"}
     assert len(looks) <= len(text)
 
 
@@ -116,3 +116,20 @@ def test_prints_are_looked_at_in_proportion_to_their_lines(tokens: Released, pie
         read_printed(_Text(piece * times), reader)
         looks.append(_Lines.looks)
     assert looks[1] < 2.5 * looks[0]
+
+
+def test_what_holds_no_statement_is_searched_in_parts(tokens: Released, monkeypatch: pytest.MonkeyPatch) -> None:
+    searched, real = list[int](), unread.loose_numbers
+
+    def loose(text: str, *given: Any, **more: Any) -> Any:
+        searched.append(len(text))
+        return real(text, *given, **more)
+
+    monkeypatch.setattr(unread, "loose_numbers", loose)
+    codes = [f"ill{number}x" for number in range(600)]
+    text = json.dumps([{"note": " ".join(codes), "other": ["+" * 3000]}])
+    left = [one for one in read_results(Submission(text=text), tokens).left if "no statement" in one.why]
+    assert [one.text for one in left] == codes
+    assert [text[one.at : one.at + len(one.text)] for one in left] == codes  # in the list of one
+    assert max(searched) <= LONGEST_LINE
+    assert sum(searched) < 2 * len(text)
