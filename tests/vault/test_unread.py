@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 import polars as pl
 import pytest
 
+from shoal.errors import InputError
 from shoal.vault.protocol.checking import Counter
 from shoal.vault.protocol.statements import Released
 from tests.vault.test_protocol import ask, forms, small, told  # noqa: F401
@@ -70,3 +72,43 @@ def test_codes_without_a_shape_are_found_as_words() -> None:
     counter = Counter(Released.of(frame, {"ill": "mapping"}))
     found = ask(counter, "max of x\ngeneral-h 3\n17 rows")
     assert [(one.line, one.text) for one in found.left] == [(1, "x"), (2, "general-h"), (3, "17")]
+
+
+TWO = "K-means clustering with 2 clusters of sizes 600, 600\n\nCluster means:\n"
+# What was read once in part alone, and what has to be listed or refused of it; {n} rows are young and have flu.
+HIDDEN = {
+    "a cell with alternatives": ('age,disease,n\n"< 1.9 or > 2.75",illness_3,{n}\n', ["2.75"]),
+    "a centre that is a list": ('[{{"centre": [1.25, 2.75], "disease": "illness_3", "n": {n}}}]', ["1.25", "2.75"]),
+    "a list under another name": ('[{{"age": "<1.9", "ages": [2.75], "disease": "illness_3", "n": {n}}}]', ["2.75"]),
+    "a coordinate twice": ('[{{"centre": {{"age": 1.25}}, "age": 2.75, "n": {n}}}]', ["1.25", "2.75"]),
+    "Weka's line without a name": (
+        "Attribute Full Data 0 1\nage 1.9 1.2 2.5\nillness_12 1.25 2.75\nhours 34 20 47\n",
+        ["illness_12", "1.25", "2.75"]),
+    "rules behind R's sums of squares": (
+        f"{TWO}  hours\n1 32\n2 42\n\nWithin cluster sum of squares by cluster:\n[1] 15.1 39.8\n\n"
+        "[1] {{disease=illness_12}} => {{sex=F}} 0.07 0.83\n[2] {{age=1.25}} => {{disease=illness_7}} 0.07 0.83\n",
+        ["illness_12", "illness_7", "1.25"]),
+    "R's column by two names": (f"{TWO}  age H-age hours\n1 1.25 2.5 32\n2 2.25 1.5 42\n", ["1.25", "2.5", "2.25"]),
+    "R's column in two parts": (f"{TWO}  age\n1 1.25\n2 2.25\n  age\n1 1.5\n2 2.5\n", ["1.25", "2.25", "1.5", "2.5"]),
+    "numpy's column by two names": ("age H-age hours\n[[1.25 2.5 32]\n [2.25 1.5 42]]\n", ["1.25", "2.5", "2.25"]),
+    "rows with names": ("        sex     work n\nillness_12 F private {n}\n", ["illness_12"]),
+    "rows with numbers for names": ("     disease sex n\n1.25 illness_3 F {n}\n", ["1.25", "illness_3"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", HIDDEN)
+def test_nothing_is_read_in_part_without_a_word(small: Counter, what: str) -> None:  # noqa: F811
+    text, codes = HIDDEN[what]
+    n = small.released.frame.filter(pl.col("age") < 1.9, pl.col("disease") == "illness_3").height
+    found = ask(small, text.format(n=n))
+    told = " ".join([*(one.text for one in found.left), *(one.statement for one in found.refused)])
+    assert [code for code in codes if code not in re.findall(r"[\w.]+", told)] == [], told
+    assert found.accepted == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "form"), [("age,age,work,n\n1.25,<1.5,private,9\n", "csv"), ('[{"age": 1.25, "age": "<1.5", "n": 9}]', "json")]
+)  # fmt: skip
+def test_a_name_that_stands_twice_is_refused(small: Counter, text: str, form: str) -> None:  # noqa: F811
+    with pytest.raises(InputError, match="a name twice"):
+        ask(small, text, form=form)

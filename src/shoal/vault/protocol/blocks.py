@@ -33,9 +33,9 @@ class Block:
 
 
 def columns_of(words: Sequence[str], reader: Conditions) -> list[str]:
-    """The columns that words are names of, all of them or none."""
-    found = [reader.names.column(word) for word in words]
-    return [one for one in found if one is not None] if all(found) else []
+    """The columns that words are names of, where all are and no column is named twice; else none."""
+    found = [column for word in words if (column := reader.names.column(word)) is not None]
+    return found if len(set(found)) == len(words) else []
 
 
 def is_number(word: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from shoal.vault.forms import NUMBER
 from shoal.vault.protocol.blocks import Block, columns_of, is_number
 from shoal.vault.protocol.conditions import Conditions
 
@@ -13,6 +14,7 @@ _SIZE = re.compile(r"\(\s*(\d+(?:\.\d+)?)\s*\)")
 _INSTANCES = re.compile(r"^\d+\s+\d+\s+\(\s*\d+%\)\s*$")
 _SIZES = re.compile(r"^K-means clustering with \d+ clusters? of sizes? (?P<sizes>[\d, ]+)$")
 _VECTOR = re.compile(r"^\s*\[\d+\](?P<numbers>(?:\s+\d+)+)\s*$")
+_SQUARES = re.compile(rf"^\[\d+\](?:\s+{NUMBER})+$|^\(between_SS")
 _ARRAY = re.compile(r"^\s*(?:array\()?\[\[\s*[-+.\d]")
 _UNNAMED = "does not say which columns it is of: write their names, in order, on the line before it"
 _MEANS = "Cluster means:"
@@ -32,13 +34,14 @@ def weka_centres(lines: Sequence[str], at: int, reader: Conditions) -> Block | N
     while place < len(lines) and lines[place].strip() and not _WEKA.match(lines[place]):
         words = lines[place].split()
         name = " ".join(words[: -width - 1])
-        if name not in rows and not name.startswith("+/-"):  # standard deviations are listed, like all that is odd
-            rows |= {name: words[-width:]} if name else {}
+        if name and name not in rows and not name.startswith("+/-"):  # these are listed, like all that is odd
+            rows[name] = words[-width:]
             block.lines.append(place)
         place += 1
     block.lines += _instances(lines, place)
     if len(sizes) == width + 1:
         rows["n"] = sizes[1:]
+        block.lines.append(at + 1)
     block.records = [(at, {name: values[one] for name, values in rows.items()}) for one in range(width)]
     return block
 
@@ -56,7 +59,7 @@ def r_centres(lines: Sequence[str], at: int, reader: Conditions) -> Block | None
     block, centres, place = Block(lines=[at]), dict[str, tuple[int, dict[str, str]]](), at + 1
     while place < len(lines) and lines[place].strip():
         columns = columns_of(lines[place].split(), reader)
-        if not columns:
+        if not columns or any(known.keys() & set(columns) for _, known in centres.values()):
             return Block(lines=[at], left=[(place, lines[place], f"is above a table that {_UNNAMED}")])
         rows = _rows(lines, place + 1, len(columns))
         for line, (cluster, *values) in rows:
@@ -87,18 +90,18 @@ def _rows(lines: Sequence[str], at: int, width: int) -> list[tuple[int, list[str
 
 
 def _beside(lines: Sequence[str], at: int, clusters: int) -> list[int]:
-    """Lines behind R's means that hold no codes: the cluster of every row, and sums of squares."""
+    """Lines behind R's means that hold no codes: the cluster of every row, and sums of squares, up to a blank line."""
     found, part = [], ""
     for place in range(at, len(lines)):
         text = lines[place].strip()
         if text == _MEANS:
             break
-        if text.endswith(":"):
+        if text.endswith(":") or not text:
             part = text
         vector = _VECTOR.match(text)
         numbers = [] if vector is None else vector["numbers"].split()
         is_vector = part == "Clustering vector:" and numbers and all(0 < int(one[:9]) <= clusters for one in numbers)
-        squares = part.startswith("Within cluster sum of squares") and text.startswith(("[", "(between_SS"))
+        squares = part.startswith("Within cluster sum of squares") and _SQUARES.match(text)
         if is_vector or squares:
             found.append(place)
     return found

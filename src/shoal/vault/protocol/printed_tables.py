@@ -83,7 +83,8 @@ def frame(lines: Sequence[str], at: int, reader: Conditions) -> Block | None:
     numbered = not keys and start < len(lines) and len(lines[start].split()) == len(header) + 1
     names = [*keys, *header] if not numbered else ["", *header]
     records = _keyed(lines, start, len(lines), names) if len(set(names)) == len(names) else []
-    if not records:
+    # Rows with names of their own say something that stands under no column.
+    if not records or (numbered and not all(is_count(cells[""]) for _, cells in records)):
         return None
     renamed = _renamed(names, keys, records, reader)
     made = [(place, {name: cells[old] for old, name in renamed.items() if name}) for place, cells in records]

@@ -39,6 +39,8 @@ def read_csv(text: str, reader: Conditions) -> Sheet:
     header = [name.strip() for name in rows[0]]
     if max(map(len, header), default=0) > LONGEST_LINE:
         raise InputError(f"The header has a name of more than {LONGEST_LINE:,} characters: check the table.")
+    if len(set(header)) < len(header):
+        raise InputError("The header has a name twice: give every column a name of its own.")
     for number, row in enumerate(rows[1:], 2):
         if row and len(row) != len(header):
             raise InputError(f"Line {number} has {len(row)} cells and the header {len(header)}: check the table.")
@@ -51,7 +53,7 @@ def read_csv(text: str, reader: Conditions) -> Sheet:
 def read_json(text: str, reader: Conditions) -> tuple[Sheet, str | None]:
     """A list of statements as objects, or an object with ``statements`` and perhaps ``target``."""
     try:
-        found = json.loads(text)
+        found = json.loads(text, object_pairs_hook=_named_once)
         json.dumps(found, ensure_ascii=False).encode()  # which half a character, as \ud800, would not bear
     except (ValueError, RecursionError):
         raise InputError("The results cannot be read as JSON: check them, or submit them as text.") from None
@@ -71,11 +73,18 @@ def read_json(text: str, reader: Conditions) -> tuple[Sheet, str | None]:
     return sheet, target
 
 
+def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object in JSON, of which nothing is lost."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise InputError("An object of the results has a name twice: give everything in it a name of its own.")
+    return found
+
+
 def _object(given: Mapping[str, Any], number: int, reader: Conditions, sheet: Sheet) -> None:
-    plain: dict[str, str] = {}
+    cells: list[tuple[str, str]] = []
     conditions: list[Condition] = []
     concluded: list[Condition] = []
-    centre = given.get("centre", given.get("center"))
     for name, value in given.items():
         if name.lower() in (*_IF, *_THEN) and isinstance(value, list):
             made = [_triple(one, reader) for one in value]
@@ -84,11 +93,18 @@ def _object(given: Mapping[str, Any], number: int, reader: Conditions, sheet: Sh
                 return
             (conditions if name.lower() in _IF else concluded).extend(one for one in made if one is not None)
         elif isinstance(value, str | int | float) and not isinstance(value, bool):
-            plain[name] = value if isinstance(value, str) else repr(value)
-        elif name not in ("centre", "center"):
+            cells.append((name, value if isinstance(value, str) else repr(value)))
+        elif name in ("centre", "center") and isinstance(value, dict):
+            cells += [(name, str(number)), *((each, str(place)) for each, place in value.items())]
+        elif isinstance(value, list | dict):  # perhaps a condition: without it this says something else
+            sheet.leave(number, json.dumps(value, ensure_ascii=False), f"under '{name}' cannot be read")
+            return
+        else:
             sheet.leave(number, name, "was not read, and is no part of the answer")
-    if isinstance(centre, dict):
-        plain |= {"cluster": str(number)} | {name: str(value) for name, value in centre.items()}
+    plain = dict(cells)
+    if len(plain) < len(cells):
+        sheet.leave(number, "centre", "has a name that stands beside it as well")
+        return
     record(plain, number, reader, sheet, conditions, concluded)
 
 
@@ -165,7 +181,8 @@ def _bare(cell: str) -> str:
 
 def _of_cell(column: str, cell: str, reader: Conditions) -> list[Condition]:
     equal = reader.equal(column, cell)
-    return [equal] if equal is not None else reader.read(f"{column} {cell}").conditions
+    read = reader.read(f"{column} {cell}")
+    return [equal] if equal is not None else read.conditions if is_whole(read) else []
 
 
 def is_figure(name: str, reader: Conditions) -> bool:
@@ -175,7 +192,7 @@ def is_figure(name: str, reader: Conditions) -> bool:
 
 def _heading(name: str, reader: Conditions) -> Heading:
     """What cells below a name are, which is looked for once, however many they are."""
-    found = reader.headings.get(name)
+    found = reader.headings.get(name) if len(name) <= LONGEST_LINE else Heading("", None, None, None)
     if found is None:
         kind = "cluster" if CLUSTERS.fullmatch(name) else "if" if name.lower() in _IF else ""
         kind = "then" if name.lower() in _THEN else kind
