@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi import FastAPI
 from sqlalchemy import inspect
+from starlette.datastructures import FormData
 
-from shoal.web.errors import API
+from shoal.errors import ShoalError
+from shoal.web.errors import API, Refused
+from shoal.web.pages.meanwhile import lost_change
 from shoal.web.projects import workspace
 from shoal.web.projects.workspace import folder_of, versions
 from shoal.web.store.work import File, Project, RecipeVersion
+from shoal.web.views.place import Place
 from tests.web.conftest import program, sign_in
 from tests.web.working import RECIPE, add_project
 
@@ -66,6 +71,15 @@ def test_a_hierarchy_is_kept_with_the_version_that_names_it(app: FastAPI, projec
     with app.state.store.reading() as db:
         rows = db.query(File).filter(File.kind == "hierarchy").count()
     assert (answer.status_code, len(kept), rows) == ((303, 1, 1) if base == 1 else (409, 0, 0))
+
+
+@pytest.mark.parametrize("error", [ShoalError("x"), Refused(503, "busy", "x"), OSError(5, "x")])
+def test_who_was_late_is_told_so_also_where_nobody_can_tell_what_is_lost(tmp_path: Path, error: Exception) -> None:
+    def make(place: Place) -> tuple[str, str]:
+        raise error
+
+    place = Place(tmp_path, RECIPE)
+    assert lost_change(place, place, make, FormData(), "/") is None
 
 
 def test_versions_are_listed_bit_by_bit_and_without_their_texts(app: FastAPI, project: Project) -> None:

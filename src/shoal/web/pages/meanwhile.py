@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from starlette.datastructures import FormData, UploadFile
 
 from shoal.errors import ShoalError
+from shoal.web.errors import Refused
 from shoal.web.views.place import Place
 
 Make = Callable[[Place], tuple[str, str]]
@@ -52,7 +53,7 @@ def lost_change(base: Place, newest: Place, make: Make, form: FormData, address:
 def _made(place: Place, make: Make) -> str | None:
     try:
         return make(place)[0]
-    except ShoalError:
+    except (ShoalError, Refused, OSError):  # such as one for whom there is no turn to read: the conflict is told anyway
         return None
 
 
