@@ -6,12 +6,16 @@ import errno
 import gzip
 import os
 import re
+import signal
 import struct
+import subprocess
 import time
 import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -108,6 +112,39 @@ def test_an_answer_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MOST", 1000)
     with pytest.raises(TooMuch, match="^To show this takes more than"):
         apart(bytes, 2000)
+
+
+def test_those_that_ended_while_they_waited_are_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where one waits above them, which is taken first."""
+
+    class Waiting:
+        def __init__(self, waits: bool) -> None:
+            self.waits, self.ended = waits, False
+
+        def end(self) -> None:
+            self.ended = True
+
+    gone, first, last = Waiting(False), Waiting(True), Waiting(True)
+    monkeypatch.setattr(module, "_idle", [gone, first, last])
+    assert module._taken() is last  # type: ignore[comparison-overlap]
+    assert (module._idle, gone.ended, first.ended, last.ended) == ([first], True, False, False)
+
+
+def test_one_that_cannot_be_waited_for_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+
+    def start(*given: Any, **named: Any) -> subprocess.Popen[bytes]:
+        started.append(subprocess.Popen(["sleep", "30"], **named))
+        return started[0]
+
+    def refuse(*given: Any) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(module, "Timer", refuse)
+    monkeypatch.setattr(module, "subprocess", SimpleNamespace(**{**vars(subprocess), "Popen": start}))
+    with pytest.raises(RuntimeError, match="new thread"):
+        module.Reader()
+    assert started[0].poll() == -signal.SIGKILL
 
 
 def test_it_knows_no_secret_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,12 +117,13 @@ def _too_slow(seconds: float) -> TooMuch:
 def _taken() -> Reader:
     """A process that waits for work, the one that did some last; a new one where there is none."""
     with _guard:
-        while _idle:
-            found = _idle.pop()
-            if found.waits:
-                return found
-            found.end()
-    return Reader()
+        waiting = [one for one in _idle if one.waits]
+        gone = [one for one in _idle if one not in waiting]
+        found = waiting.pop() if waiting else None
+        _idle[:] = waiting
+    for one in gone:
+        one.end()
+    return found or Reader()
 
 
 class Reader:
@@ -137,8 +138,10 @@ class Reader:
         )  # fmt: skip
         try:
             self._answer(b"", _START)
-        except EOFError:
+        except BaseException as error:
             self.end()
+            if not isinstance(error, EOFError):
+                raise
             raise InternalError("What reads files for pages does not start: tell whoever runs the server.") from None
 
     @property
