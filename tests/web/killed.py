@@ -6,12 +6,14 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
 from fastapi import FastAPI
-from sqlalchemy import event
+from sqlalchemy import NullPool, create_engine, event, text
+from sqlalchemy.engine import URL, make_url
 
 from shoal.vault import seal
 from shoal.web.app import create_app
@@ -25,28 +27,48 @@ _KILLED, _DONE, _MOST = 9, 0, 200
 
 
 def every_end(
-    folder: Path, act: Callable[[FastAPI], None], look: Callable[[Path], None] = lambda _: None
+    app: FastAPI, act: Callable[[FastAPI], None], look: Callable[[Path], None] = lambda _: None
 ) -> Iterator[FastAPI]:
     """The application as a new start finds it, after ``act`` on a copy of the data was killed at each of its steps.
 
-    The last one is after all of them; a regular run tries every third. Steps are those that change something below the
+    The last one is after all of them; a regular run tries every sixth. Steps are those that change something below the
     data folder, and commits. ``act`` can be sent to another process; ``look`` is given the folder before the new start.
     """
-    if not (folder / "shoal.db").exists():
-        pytest.skip("a copy of the data folder has to have the database in it, which PostgreSQL is not")
-    for at in range(1, _MOST, many(3, 1)):
-        settings = Settings(folder=folder.with_name(f"{folder.name}-{at}"))
-        shutil.copytree(folder, settings.folder, symlinks=True)
-        code = _ended(settings, act, at)
-        assert code in (_KILLED, _DONE), "it ended by itself"
-        look(settings.folder)
-        app = create_app(settings)
-        yield app
-        app.state.store.close()
-        shutil.rmtree(settings.folder)
+    for at in range(1, _MOST, many(6, 1)):
+        with _copied(app, at) as settings:
+            code = _ended(settings, act, at)
+            assert code in (_KILLED, _DONE), "it ended by itself"
+            look(settings.folder)
+            begun = create_app(settings)
+            yield begun
+            begun.state.store.close()
         if code == _DONE:
             return
     raise AssertionError("it takes more steps than anybody expects")
+
+
+@contextmanager
+def _copied(app: FastAPI, at: int) -> Iterator[Settings]:
+    """A copy of the data folder, and of the database where that is elsewhere."""
+    given: Settings = app.state.settings
+    made = replace(given, folder=given.folder.with_name(f"{given.folder.name}-{at}"), database="")
+    shutil.copytree(given.folder, made.folder, symlinks=True)
+    if app.state.store.sqlite:
+        yield made
+    else:
+        url = make_url(given.database)
+        name = f"{url.database}_{at}"
+        app.state.store.close()  # which nobody may be connected to that is copied
+        _do_there(url, f"CREATE DATABASE {name} TEMPLATE {url.database}")
+        yield replace(made, database=url.set(database=name).render_as_string(hide_password=False))
+        _do_there(url, f"DROP DATABASE {name} WITH (FORCE)")
+    shutil.rmtree(made.folder)
+
+
+def _do_there(url: URL, statement: str) -> None:
+    engine = create_engine(url.set(database="postgres"), isolation_level="AUTOCOMMIT", poolclass=NullPool)
+    with engine.connect() as connection:
+        connection.execute(text(statement))
 
 
 def _ended(settings: Settings, act: Callable[[FastAPI], None], at: int) -> int | None:

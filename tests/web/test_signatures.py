@@ -117,7 +117,7 @@ def test_wherever_signing_is_killed_there_is_a_signature_or_none(app: FastAPI, r
         assert plain(folder) == []
 
     found = []
-    for one in every_end(app.state.settings.folder, act, look):
+    for one in every_end(app, act, look):
         told = signed(one, release)
         assert len(set(told)) == 1
         found.append(told[0])

@@ -73,6 +73,11 @@ def sha(content: bytes) -> str:
 @pytest.fixture
 def source(app: FastAPI) -> tuple[str, str, TestClient]:
     """A project with a source that was uploaded, where another one goes, and who sends it."""
+    return add_source(app)
+
+
+def add_source(app: FastAPI) -> tuple[str, str, TestClient]:
+    """The same on any database."""
     project, client = add_project(app).id, program(app, "custodian")
     address = f"{API}/projects/{project}/files/source/people.csv"
     assert client.put(address, content=OLD).status_code == 201
@@ -129,17 +134,17 @@ def send(address: str, headers: dict[str, str], app: FastAPI) -> None:
     assert client.put(address, content=NEW).status_code == 201
 
 
-@pytest.mark.sample(1)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ["people.csv", "more.csv"])
 def test_wherever_an_upload_is_killed_the_next_start_finds_file_and_row_together(
-    app: FastAPI, source: tuple[str, str, TestClient], name: str
+    every_app: FastAPI, name: str
 ) -> None:
     """A source that takes the place of another, and one that is the first of its name."""
-    project, address, client = source
+    project, address, client = add_source(every_app)
     path, act = f"source/{name}", partial(send, address.replace("people.csv", name), dict(client.headers))
     before = sha(OLD) if name == "people.csv" else None
     found = []
-    for one in every_end(app.state.settings.folder, act):
+    for one in every_end(every_app, act):
         row, lies = told(one, project, path)
         assert row == lies
         assert left(one, project) == []
