@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from typing import Any
 
 import polars as pl
 import pytest
 
-from shoal.vault.protocol import conditions, tables, unread
+from shoal.errors import InputError, ShoalError
+from shoal.vault import forms, leftovers
+from shoal.vault.protocol import (
+    blocks,
+    conditions,
+    figures,
+    printed_centres,
+    printed_tables,
+    reading,
+    rules,
+    tables,
+    trees,
+    unread,
+)
 from shoal.vault.protocol.conditions import LONGEST_LINE, Conditions
 from shoal.vault.protocol.printed import read_printed
-from shoal.vault.protocol.reading import Submission, read_results
+from shoal.vault.protocol.reading import FORMS, Submission, read_results
 from shoal.vault.protocol.statements import Released
 
 
@@ -111,7 +125,7 @@ class _Text(str):
 )  # fmt: skip
 def test_prints_are_looked_at_in_proportion_to_their_lines(tokens: Released, piece: str) -> None:
     reader, looks = Conditions(tokens), list[int]()
-    for times in (300, 600):
+    for times in (100, 200):
         _Lines.looks = 0
         read_printed(_Text(piece * times), reader)
         looks.append(_Lines.looks)
@@ -133,3 +147,64 @@ def test_what_holds_no_statement_is_searched_in_parts(tokens: Released, monkeypa
     assert [text[one.at : one.at + len(one.text)] for one in left] == codes  # in the list of one
     assert max(searched) <= LONGEST_LINE
     assert sum(searched) < 2 * len(text)
+
+
+class _Watched:
+    """A pattern that notes how much of a text it is given at a time."""
+
+    def __init__(self, pattern: re.Pattern[str], noted: list[tuple[str, int]]) -> None:
+        self._pattern, self._noted = pattern, noted
+
+    def __getattr__(self, name: str) -> Any:
+        used = getattr(self._pattern, name)
+
+        def noting(*given: Any, **more: Any) -> Any:
+            text, *place = given[1:] if name == "sub" else given
+            self._noted.append((self._pattern.pattern, len(text) - (place[0] if place else 0)))
+            return used(*given, **more)
+
+        return noting
+
+
+HOSTILE = [
+    ":" * 999, "age <= 1.9:" + " " * 900 + "x", "|   age <= 1.9" + ": x" * 300 + "(", "2) a " + " " * 900 + "x",
+    "1." * 450, "IF " + "and " * 240, "{}" * 400 + "=> {} " + "0 " * 90, "and\n" * 60, "age <= 1.9" * 400,
+    f"age,{'_' * 900},n\n" + "1,1,1\n" * 20, "$a" * 1500,
+]  # fmt: skip
+WHOLE = {reading._BLANKS.pattern, rules._ORDERED.pattern}  # which look at no place twice
+MODULES = (blocks, conditions, figures, printed_centres, printed_tables, reading, rules, tables, trees, unread,
+           leftovers, forms)  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", HOSTILE, ids=range(len(HOSTILE)))
+def test_patterns_are_given_a_line_at_a_time_and_every_line_as_often(
+    tokens: Released, monkeypatch: pytest.MonkeyPatch, piece: str
+) -> None:
+    """Within a line a pattern may try what it likes; what it is given in all grows as the text does."""
+    noted: list[tuple[str, int]] = []
+    for module in MODULES:
+        for name, found in vars(module).items():
+            if isinstance(found, re.Pattern):
+                monkeypatch.setattr(module, name, _Watched(found, noted))
+    for form in FORMS:
+        totals = []
+        for times in (3, 6):
+            noted.clear()
+            text = "\n".join(["|   age <= 1"] * (form == "tree") + [piece] * times)
+            with suppress(ShoalError):
+                read_results(Submission(text=json.dumps([{"a": text}]) if form == "json" else text, form=form), tokens)
+            assert {pattern for pattern, size in noted if size > 2 * LONGEST_LINE} <= WHOLE
+            totals.append(sum(size for _, size in noted))
+        assert totals[1] <= 3 * totals[0]
+
+
+def test_a_word_begins_in_one_place() -> None:
+    """Else a line of many would be gone through from each of them to its end."""
+    assert [found.start() for found in re.finditer(f"(?={leftovers._WORD})", "a$b$c.d-e a-$f")] == [0, 10]
+
+
+def test_a_name_that_is_longer_than_a_line_is_none(tokens: Released) -> None:
+    with pytest.raises(InputError, match="more than 1,000 characters"):
+        read_results(Submission(text=f"age,{'_' * 6000},n\n1.2,3,10\n", form="csv"), tokens)
+    left = read_results(Submission(text=json.dumps([{"age": "1.25", "mean_" + "x" * 6000: 5}])), tokens).left
+    assert ["neither a column" in one.why for one in left] == [True]

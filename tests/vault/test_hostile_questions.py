@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import time
-from contextlib import suppress
 from decimal import Decimal
 
 import numpy as np
 import polars as pl
 import pytest
 
-from shoal.errors import ParameterError, ShoalError
+from shoal.errors import ParameterError
 from shoal.pseudonyms.grades import GradingTable
 from shoal.pseudonyms.secrets import MappingTable, Secret, SecretKey
 from shoal.vault.protocol.answering import answer
 from shoal.vault.protocol.asking import Policy, examine
 from shoal.vault.protocol.checking import Counter
-from shoal.vault.protocol.reading import Submission, read_results
+from shoal.vault.protocol.reading import Submission
 from shoal.vault.protocol.statements import Released
 
 CODES = [f"illness_{number}" for number in range(12)]
@@ -136,19 +134,6 @@ def test_a_name_of_nothing_is_found_nowhere(ward: Counter) -> None:
     unnamed = Released(ward.released.frame.rename({"hours": ""}), ward.released.coded)
     found = examine(Submission(text="IF age < 1.5 THEN work = private"), Counter(unnamed), OPEN)
     assert found.state == "answered"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [f"age,{'_' * 60_000},n\n1.2,3,10\n", f"age,{'_' * 900},n\n" + "1,1,1\n" * 2000,
-     f'[{{"age": "1.2", "{"_" * 60_000}": 5, "n": 10}}]', "and\n" * 49_000],
-    ids=["long header", "many rows", "long key", "joined lines"],
-)  # fmt: skip
-def test_nothing_that_is_handed_in_takes_long_to_read(ward: Counter, text: str) -> None:
-    start = time.process_time()
-    with suppress(ShoalError):
-        read_results(Submission(text=text), ward.released)
-    assert time.process_time() - start < 6
 
 
 def wide(name: str, graded: bool) -> tuple[Counter, list[Secret]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from decimal import Decimal
@@ -372,22 +371,6 @@ def test_no_text_is_too_odd_to_be_read_or_refused(small: Counter) -> None:
                 states.add(ask(small, text, form=form).state)
     assert states <= {"answered", "waiting", "refused"}
     assert "refused" in states
-
-
-@pytest.mark.parametrize(
-    "line",
-    [":" * 999, "age <= 1.9:" + " " * 900 + "x", "|   age <= 1.9" + ": x" * 300 + "(", "2) a " + " " * 900 + "x",
-     "1." * 450, "age <= 1.9" * 90_000, '["' + "age " * 40_000 + '"]', "IF " + "and " * 240,
-     "{}" * 400 + "=> {} " + "0 " * 90],
-    ids=range(9),
-)  # fmt: skip
-def test_no_line_takes_long_to_read(small: Counter, line: str) -> None:
-    start = time.process_time()
-    for form in FORMS:
-        text = f"|   age <= 1\n{line[:190_000]}" if form == "tree" else line[:190_000]
-        with suppress(ShoalError):
-            read_results(Submission(text=text, form=form), small.released)
-    assert time.process_time() - start < 5
 
 
 def test_a_line_that_is_too_long_is_named(small: Counter) -> None:

@@ -19,7 +19,7 @@ FIGURES = (
     "mean|median|mode|average|avg|minimum|maximum|min|max|lowest|highest|lower|upper|thresholds?|cut|cutoff|cutpoint|split"
     "|bound|limit|quantile|quartile|percentile|centre|center|centroid|sd|std"
 )
-_WORD = rf"(?<![\w.-])(?!(?:{_LEADS}|{FIGURES})\b)(?=[^\W\d])[\w.$-]*\w[\"'`]?\s*"
+_WORD = rf"(?<![\w.$-])(?!(?:{_LEADS}|{FIGURES})\b)(?=[^\W\d])[\w.$-]*\w[\"'`]?\s*"
 _OTHERS = re.compile(
     rf"(?P<rank>^\s*[\[(]?\d+[\])]|^\s*\d+[.:]\s|\b(?:rule|cluster|node|leaf|fold|class|group)\s*#?\d+\b)"
     rf"|(?P<named>{_WORD}(?:{SIGN})\s*(?:[\"'`]?{NUMBER}|\[[^\]]*\]))"
