@@ -107,11 +107,21 @@ def _beside(lines: Sequence[str], at: int, clusters: int) -> list[int]:
     return found
 
 
+def _end_of_array(lines: Sequence[str], at: int) -> int:
+    """Where an array ends; its first line where another one begins before it does."""
+    for place in range(at, min(at + _MOST, len(lines))):
+        if place > at and _ARRAY.match(lines[place]):
+            break
+        if "]]" in lines[place]:
+            return place
+    return at
+
+
 def array_centres(lines: Sequence[str], at: int, reader: Conditions) -> Block | None:
     """``print(model.cluster_centers_)``, with the columns' names on the line before."""
     if _ARRAY.match(lines[at]) is None:
         return None
-    end = next((place for place in range(at, min(at + _MOST, len(lines))) if "]]" in lines[place]), at)
+    end = _end_of_array(lines, at)
     text = " ".join(lines[at : end + 1])
     rows = [re.split(r"[\s,]+", one.strip(" ,")) for one in re.findall(r"\[([^\[\]]*)\]", text)]
     before = max((place for place in range(max(0, at - 2), at) if lines[place].strip()), default=None)
