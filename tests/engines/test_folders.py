@@ -10,7 +10,7 @@ import pytest
 
 import shoal
 from shoal.checking.examining import examine
-from shoal.errors import InputError
+from shoal.errors import InfeasibleError, InputError
 from shoal.io.batches import open_batches
 from shoal.io.folders import files_of
 from shoal.io.looking import look_at
@@ -85,6 +85,10 @@ def test_people_in_a_hidden_copy_are_not_counted_twice(tmp_path: Path) -> None:
         put(tmp_path / f"src/{name}.csv", people())
     code, sentence, _ = outcome(recipe, "duckdb")
     assert (code, "failing: k" in sentence) == (3, True)
+    steps: list[str] = []
+    with pytest.raises(InfeasibleError):
+        shoal.run(tmp_path / "duckdb.toml", progress=steps.append)
+    assert "reading 1 file, leaving out 1 hidden" in steps
     put(tmp_path / "src/people-checkpoint.csv", people())
     assert outcome(recipe, "duckdb")[0] == 0
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from shoal.errors import InputError
-from shoal.io.folders import files_of, refuse_among
+from shoal.io.folders import files_of, found_at, refuse_among
 
 
 def put(*places: Path) -> None:
@@ -130,6 +130,15 @@ def test_a_hidden_name_has_to_be_spelt_where_it_stands(tmp_path: Path) -> None:
         "_*/_*/*": ["_temporary/p"], "_*/**/_*/*.csv": ["_temporary/p"], "_*/**": ["a", "deep/b"],
     }.items():  # fmt: skip
         assert found(tmp_path, pattern) == [f"_2024/{name}.csv" for name in names], pattern
+
+
+def test_how_many_names_are_hidden_is_told(tmp_path: Path) -> None:
+    put(*(tmp_path / name for name in ("a.csv", "b.csv", "_2024/a.csv", "_2024/b.csv", ".c.csv", "_SUCCESS", "_d.log")))
+    for pattern, told in {
+        ".": "2 files, leaving out 2 hidden", "*.csv": "2 files, leaving out 1 hidden", "a.csv": "1 file",
+        "[a.]*.csv": "2 files", "_*/a*": "1 file",
+    }.items():  # fmt: skip
+        assert found_at(tmp_path / pattern).told == told
 
 
 def test_marks_of_patterns_above_the_first_one_are_letters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,6 +37,9 @@ class Readable(Protocol):
     def name(self) -> str: ...
 
     @property
+    def told(self) -> str: ...
+
+    @property
     def names(self) -> list[str]: ...
 
     def stamp(self) -> dict[str, Any]: ...
@@ -112,6 +115,7 @@ def _read(
         resumed.restore(kept, gathering, store)
         progress(f"taking up: {gathering.n_read:,} rows")
         return
+    progress(f"reading {source.told}")
     wanted = [column for column in source.names if column not in schema.drop]
     for frame in ahead(source.frames(wanted, gathering.columns)):
         store.gather(gathering, frame)

@@ -21,7 +21,7 @@ from shoal.errors import EmptyTableError, InputError, ParameterError
 from shoal.hierarchy.values import normal_text
 from shoal.io.delimited import Layout, parse, refuse_faulty
 from shoal.io.files import extension_of, not_parquet
-from shoal.io.folders import files_of, name_of
+from shoal.io.folders import found_at, name_of
 from shoal.io.frames import clean
 from shoal.io.normal import MISSING, normalise
 from shoal.io.partitions import Partitions, partitions_of
@@ -44,6 +44,8 @@ class Batches:
         The files, all of one kind and with the same columns.
     name
         What the table is called where nobody said.
+    told
+        How many files there are, in words.
     partitions
         Columns that stand in the names of their folders.
     columns, separator, encoding, missing_markers
@@ -54,6 +56,7 @@ class Batches:
 
     paths: Sequence[Path]
     name: str
+    told: str
     partitions: Partitions = field(default_factory=Partitions)
     columns: Sequence[str] | None = None
     separator: str | None = None
@@ -197,6 +200,11 @@ class PreparedBatches:
         return self.source.name
 
     @property
+    def told(self) -> str:
+        """How many files there are, in words."""
+        return self.source.told
+
+    @property
     def names(self) -> list[str]:
         """Its columns, derived ones behind the others."""
         return with_derived(self.source.names, self.specs)
@@ -224,10 +232,10 @@ def open_batches(
     scratch: Path | None = None,
 ) -> Batches:
     """A file, a folder of files (below it, too), or a pattern such as ``visits-*.parquet``."""
-    paths = files_of(path)
+    found = found_at(path)
     batches = Batches(
-        paths=paths, name=name_of(path), partitions=partitions_of(path, paths), columns=columns, separator=separator,
-        encoding=encoding, missing_markers=missing_markers, scratch=scratch,
+        paths=found.files, name=name_of(path), told=found.told, partitions=partitions_of(path, found.files),
+        columns=columns, separator=separator, encoding=encoding, missing_markers=missing_markers, scratch=scratch,
     )  # fmt: skip
     if not batches.names:
         raise EmptyTableError(f"'{path}' has no columns: there is nothing to read.")

@@ -36,6 +36,11 @@ class DrawnBatches:
         return self.source.name
 
     @property
+    def told(self) -> str:
+        """How many files there are, in words."""
+        return self.source.told
+
+    @property
     def names(self) -> list[str]:
         """Its columns."""
         return self.source.names

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import NamedTuple
 
 from shoal.errors import InputError
 from shoal.io.files import extension_of
@@ -26,21 +27,40 @@ _TABLES = {"Delta": "_delta_log", "Hudi": ".hoodie", "Iceberg": "metadata/snap-*
 Pattern = tuple[str, ...]
 
 
+class Found(NamedTuple):
+    """Files, and how many names were left out since they are hidden; what is in hidden folders counts as one."""
+
+    files: list[Path]
+    hidden: int
+
+    @property
+    def told(self) -> str:
+        """How many there are, in words."""
+        files = f"{len(self.files):,} file{'s'[: len(self.files) > 1]}"
+        return f"{files}, leaving out {self.hidden:,} hidden" if self.hidden else files
+
+
 def files_of(path: str | Path) -> list[Path]:
     """The files that a path, a folder or a pattern names, all of one kind, each once."""
+    return found_at(path).files
+
+
+def found_at(path: str | Path) -> Found:
+    """The same, with what is left out."""
     path = Path(path)
     if path.is_file():
-        return [path]
+        return Found([path], 0)
     if not path.is_dir() and not is_pattern(path):
         raise InputError(f"There is no file '{path}': check the path.")
-    found = sorted(_Search(path).files())
+    search = _Search(path)
+    found = sorted(search.files())
     if not found and path.is_dir():
         raise InputError(f"The folder '{path}' holds no CSV and no Parquet file ({_HIDING}): check the path.")
     if not found:
         raise InputError(f"No file matches '{path}' ({_HIDING} unless spelt): check the pattern.")
     if len({extension_of(one) == ".parquet" for one in found}) > 1:
         raise InputError(f"'{path}' names both Parquet and text files: name those of one kind.")
-    return found
+    return Found(found, search.hidden)
 
 
 def is_pattern(path: Path) -> bool:
@@ -85,6 +105,7 @@ class _Search:
     def __init__(self, path: Path) -> None:
         self._path, self._root, self._whole = path, root_of(path), path.is_dir()
         self._known: dict[object, Path] = {}
+        self.hidden = 0
 
     def files(self) -> Iterator[Path]:
         """All files, in no order."""
@@ -113,9 +134,13 @@ class _Search:
             entries = sorted(listed, key=lambda entry: entry.name)
         for entry in entries:
             place, is_folder, is_link = folder / entry.name, entry.is_dir(), entry.is_symlink()
-            left = _left(patterns, entry.name, hidden=_hides(entry.name, is_folder))
-            wanted = _is_done(left) and (not self._whole or place.suffix.lower() in ENDINGS)
-            if is_folder and (deeper := left - {()}):
+            hidden = _hides(entry.name, is_folder)
+            left = _left(patterns, entry.name, hidden=hidden)
+            wanted = self._is_wanted(place, left)
+            if hidden and not left:
+                left = _left(patterns, entry.name, hidden=False)
+                self.hidden += bool(left - {()}) if is_folder else self._is_wanted(place, left)
+            elif is_folder and (deeper := left - {()}):
                 if self._whole and is_link:
                     raise self._refused(place, "is a link to a folder, which only patterns follow: name files by one")
                 yield place, deeper
@@ -125,11 +150,14 @@ class _Search:
                 self._refuse_again(place)
                 yield place, set()
 
+    def _is_wanted(self, place: Path, left: set[Pattern]) -> bool:
+        return _is_done(left) and (not self._whole or place.suffix.lower() in ENDINGS)
+
     def _refuse_again(self, place: Path) -> None:
         """Refuse a file or a folder that was found already: by another name, or packed."""
         told = place.stat()
         plain = place.with_suffix("") if place.suffix.lower() == ".gz" else place
-        for mark in ((told.st_dev, told.st_ino), plain):
+        for mark in ((told.st_dev, told.st_ino or place), plain):
             other = self._known.setdefault(mark, place)
             if other != place:
                 raise self._refused(place, f"is {self._told(other)} once more: remove one, or people count twice")

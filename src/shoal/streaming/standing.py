@@ -40,6 +40,7 @@ class Released:
 
     folder: Path
     clean: Cleaning
+    told = "a release"
 
     @property
     def name(self) -> str:
