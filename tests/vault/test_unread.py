@@ -107,8 +107,16 @@ def test_nothing_is_read_in_part_without_a_word(small: Counter, what: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("text", "form"), [("age,age,work,n\n1.25,<1.5,private,9\n", "csv"), ('[{"age": 1.25, "age": "<1.5", "n": 9}]', "json")]
+    ("text", "form"),
+    [("age,age,work,n\n1.25,<1.5,private,9\n", "csv"), ('[{"age": 1.25, "age": "<1.5", "n": 9}]', "json")],
 )  # fmt: skip
 def test_a_name_that_stands_twice_is_refused(small: Counter, text: str, form: str) -> None:  # noqa: F811
     with pytest.raises(InputError, match="a name twice"):
         ask(small, text, form=form)
+
+
+def test_a_code_is_not_listed_by_a_longer_one(small: Counter) -> None:  # noqa: F811
+    """What a line begins with is listed as it is, and the rest of a long one code by code."""
+    text = f"hours of illness_12, disease_illness_7 and 21.95 {'and so on ' * 8} illness_1, illness_7 at 1.9"
+    found = ask(small, text)
+    assert [one.text for one in found.left][1:] == ["illness_1", "1.9"]

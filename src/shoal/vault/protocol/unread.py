@@ -34,8 +34,9 @@ def unread(sheet: Sheet, released: Released, reader: Conditions) -> list[Left]:
         known = {str(value) for one in took if one in stated for value in _spelt(one)}
         beside = None if is_read else stated
         places = [(start + at, text) for start, part in _parts(line) for at, text in codes.within(part, beside)]
-        new = {text: at for at, text in reversed(places) if text not in known and not _has(listed.get(number), text)}
-        found += [Left(number, at + 1, text, _NO_STATEMENT) for text, at in sorted(new.items(), key=lambda one: one[1])]
+        first = {text: at for at, text in reversed(places) if text not in known}
+        new = [(at, text) for text, at in first.items() if not _has(listed.get(number, ""), text)]
+        found += [Left(number, at + 1, text, _NO_STATEMENT) for at, text in sorted(new)]
     return found
 
 
@@ -52,7 +53,7 @@ class _Codes:
         self._graded = {name for name, kind in released.coded.items() if kind == GRADING}
         self._reader, self._ranges = reader, _ranges(released)
 
-    def within(self, line: str, stated: Container[Condition] | None) -> Iterator[tuple[int, str]]:
+    def within(self, line: str, stated: Container[Condition | str] | None) -> Iterator[tuple[int, str]]:
         """Codes with their places; numbers where figures are not meant: in what holds no statement, beside those."""
         for found in self._pattern.finditer(line):
             low, high = found.span()
@@ -90,8 +91,15 @@ def _present(codes: frozenset[str], text: str) -> frozenset[str]:
     return frozenset(piece for piece in pieces if piece in codes)
 
 
-def _has(listed: str | None, text: str) -> bool:
-    return listed is not None and text in listed
+def _has(listed: str, text: str) -> bool:
+    """Whether a text stands in another as a word, and not as a part of a longer code or number."""
+    at = listed.find(text)
+    while at >= 0:
+        before, behind = listed[max(at - 1, 0) : at], listed[at + len(text) : at + len(text) + 2]
+        if not (before.isalnum() or before == "." or re.match(r"[^\W_]|\.\d", behind)):
+            return True
+        at = listed.find(text, at + 1)
+    return False
 
 
 def _spelt(one: Condition | str) -> tuple[float | str, ...]:
