@@ -12,8 +12,10 @@ from typing import Any
 import pyotp
 import pytest
 from fastapi import FastAPI, Request
+from sqlalchemy import select, text
 
 from shoal.errors import RecipeError
+from shoal.web.accounts import attempts
 from shoal.web.accounts.attempts import LIMITS
 from shoal.web.accounts.users import make_user
 from shoal.web.app import create_app
@@ -22,7 +24,8 @@ from shoal.web.projects import signing
 from shoal.web.projects.confined import parse_confined
 from shoal.web.projects.uploads import clean_name
 from shoal.web.settings import Offer, Settings
-from shoal.web.store.people import User
+from shoal.web.store.base import now
+from shoal.web.store.people import Attempt, User
 from shoal.web.store.work import Job, Release
 from tests.web.conftest import ADDRESS, PASSWORD, Browser, add_people, program, sign_in, user_of
 from tests.web.working import RECIPE, add_job, add_project, job_of, people, upload, worker_of
@@ -169,6 +172,23 @@ def test_many_attempts_at_the_same_moment_are_counted_all(every_app: FastAPI, mo
         told = sorted(one.result().status_code for one in sent)
     assert told == [401] * LIMITS["name"] + [429] * (tries - LIMITS["name"])
     assert len(looked) == LIMITS["name"]
+
+
+@pytest.mark.parametrize("every_app", ["postgresql"], indirect=True)
+def test_an_attempt_waits_for_none_of_somebody_else(every_app: FastAPI) -> None:
+    """Two that both clear up what has run out would otherwise wait for each other."""
+    store = every_app.state.store
+    with store.writing() as db:
+        db.add_all(Attempt(key=key, count=1, since=now(hours=-1)) for key in ("held", "free"))
+    with store.writing() as other, store.writing() as mine:
+        other.execute(select(Attempt).where(Attempt.key == "held").with_for_update())
+        mine.execute(text("SET LOCAL lock_timeout = '500ms'"))
+        attempts.begin(mine, address="here", name="admin")
+    with store.reading() as db:
+        assert (db.get(Attempt, "held") is None, db.get(Attempt, "free") is None) == (False, True)
+    with store.writing() as db:
+        attempts.begin(db, account="somebody")
+        assert db.get(Attempt, "held") is None
 
 
 def test_a_code_is_good_once_at_the_same_moment_too(every_app: FastAPI) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import case, delete, update
+from sqlalchemy import case, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session as Db
 
@@ -21,9 +21,20 @@ def _key(kind: str, who: str) -> str:
     return f"{kind}:{hash_of(who.casefold())}"
 
 
-def begin(db: Db, kind: str, who: str) -> None:
-    """Count an attempt before it is looked at, so that many at a time are no more than many in turn; or refuse it."""
+def begin(db: Db, **who: str) -> None:
+    """Count an attempt before it is looked at, so that many at a time are no more than many in turn; or refuse it.
+
+    ``who`` says by which kinds, in the order that all take, so that no two wait for each other.
+    """
     start = now(minutes=-WINDOW)
+    for kind, one in who.items():
+        _count(db, kind, one, start)
+    # What has run out goes last, and but for what others hold just then.
+    old = select(Attempt.key).where(Attempt.since < start).with_for_update(skip_locked=True)
+    db.execute(delete(Attempt).where(Attempt.key.in_(old)).execution_options(synchronize_session=False))
+
+
+def _count(db: Db, kind: str, who: str, start: str) -> None:
     insert = postgresql.insert if db.get_bind().dialect.name == "postgresql" else sqlite.insert
     fresh = insert(Attempt).values(key=_key(kind, who), count=1, since=now())
     over = Attempt.since < start
@@ -36,7 +47,6 @@ def begin(db: Db, kind: str, who: str) -> None:
             429, "locked", f"That was tried too often: wait {WINDOW} minutes, then try again.",
             headers={"retry-after": str(WINDOW * 60)},
         )  # fmt: skip
-    db.execute(delete(Attempt).where(Attempt.since < start))
 
 
 def forget(db: Db, kind: str, who: str) -> None:
