@@ -11,6 +11,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from shoal.errors import InputError
 from shoal.web.views import data, looks
 from shoal.web.views.counting import class_counts
 from shoal.web.views.place import Place
@@ -112,6 +113,21 @@ def test_roles_can_be_changed_where_the_source_cannot_be_looked_at(app: FastAPI)
     made = tomllib.loads(bench.space.text)
     assert made["roles"]["neutral"] == ["sex"]
     assert made["columns"] == {"age": {"format": "%Y"}}
+    assert "roles and types, without a look at the data" in bench.page("recipe")
+
+
+def test_roles_are_not_changed_by_half_where_the_source_cannot_be_read_any_more(
+    app: FastAPI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*_: object) -> None:
+        raise InputError("It is gone.")
+
+    bench = Bench(app)
+    monkeypatch.setattr(data, "apart", lambda do, *given, **_: do(*given))
+    monkeypatch.setattr(data, "draft_of", gone)  # behind the first look
+    fields = {"role-0": "quasi", "role-1": "neutral", "role-2": "quasi", "role-3": "sensitive"}
+    assert bench.send("data", column=["age", "sex", "zip", "illness"], **fields) == (422, "It is gone.")
+    assert bench.space.version == 1
 
 
 def test_a_model_on_several_columns_keeps_them(app: FastAPI) -> None:

@@ -16,7 +16,7 @@ from shoal.web.context import Here, Needs, needs
 from shoal.web.pages.bench import Base, Bench, Problem
 from shoal.web.views.data import changed_roles, data_view, proposed_roles
 from shoal.web.views.editing import ROLES, TYPES, with_types
-from shoal.web.views.looks import SHOWN
+from shoal.web.views.looks import SHOWN, try_look
 from shoal.web.views.place import Place
 
 _FIELDS = 4 * SHOWN + 100  # four of each column, and those of every form
@@ -75,7 +75,8 @@ def change_columns(here: Edit, base: Base) -> Response:
         text = with_types(text, kinds)
         if text == place.text:
             raise RecipeError("Nothing was changed: choose another role or type first.")
-        return text, "roles and types"
+        unread = try_look(place)[0] is None  # then nothing was added that values suggest
+        return text, "roles and types, without a look at the data" if unread else "roles and types"
 
     return bench.change("data", base, make, _page)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from shoal.errors import ShoalError
 from shoal.web.views.apart import apart
 from shoal.web.views.editing import roles_of, with_roles
 from shoal.web.views.looks import SHOWN, Look, draft_of, try_look
@@ -96,8 +95,4 @@ def changed_roles(place: Place, wanted: Mapping[str, str]) -> str:
 
 def roles_changed(path: str, said: str, text: str, wanted: Mapping[str, str]) -> str:
     """The same of a file that was looked at already."""
-    try:
-        facts = draft_of(path, said).facts
-    except (ShoalError, OSError):
-        facts = {}
-    return with_roles(text, wanted, facts)
+    return with_roles(text, wanted, draft_of(path, said).facts)
