@@ -19,7 +19,7 @@ from shoal.web.errors import API, Refused
 from shoal.web.trust import questions
 from shoal.web.trust.tables import read_table
 from shoal.web.views import remembering
-from shoal.web.views.apart import TooMuch
+from shoal.web.views.apart import TooMuch, Unreadable, unreadable
 from shoal.web.views.remembering import Remembered, remembered, turn
 from tests.web.conftest import ADDRESS, program, sign_in, user_of
 from tests.web.test_at_once import Made
@@ -269,11 +269,11 @@ def test_what_was_refused_is_not_read_again_and_what_took_too_much_for_a_while(m
             raise TooMuch("It takes too long.")
         if whose == "wrong":
             raise InputError("It is wrong.")
-        raise OSError(5, "Input/output error")
+        raise unreadable(OSError(5, "Input/output error"))
 
     times = [0.0]
     monkeypatch.setattr(remembering, "clock", lambda: times[0])
-    for whose, kind in (("too much", TooMuch), ("wrong", InputError), ("away", OSError)):
+    for whose, kind in (("too much", TooMuch), ("wrong", InputError), ("away", Unreadable)):
         for _ in range(2):
             with pytest.raises(kind):
                 reads(whose)

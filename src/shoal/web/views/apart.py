@@ -41,6 +41,10 @@ class TooMuch(InputError):
     """What takes more memory or time than a page may."""
 
 
+class Unreadable(InputError):
+    """What the system refuses, which it may grant the next time."""
+
+
 def apart(
     function: Callable[..., _T], *given: Any, within: Path | str | None = None, seconds: float | None = None
 ) -> _T:
@@ -87,7 +91,7 @@ def unreadable(error: OSError) -> Exception:
     """What is raised where the system refuses a file: a sentence, but for a full disk, which every answer tells."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return error
-    return InputError(
+    return Unreadable(
         f"The data of this project, or a file beside them, cannot be read ({error.strerror}): upload it again, or tell "
         "whoever runs the server."
     )

@@ -16,7 +16,7 @@ from threading import Condition
 from typing import Any, Generic, TypeVar
 
 from shoal.errors import InternalError, MissingExtraError, ShoalError
-from shoal.web.views.apart import TooMuch
+from shoal.web.views.apart import TooMuch, Unreadable
 
 _T = TypeVar("_T")
 READING = 2  # at a time, one of each project and of each account
@@ -137,7 +137,7 @@ class Remembered(Generic[_T]):
             with _LINE.reading(parties):
                 try:
                     answer = (pickle.dumps(self._make(*given)), None, float("inf"))
-                except (InternalError, MissingExtraError):  # which somebody may put right
+                except (InternalError, MissingExtraError, Unreadable):  # which somebody may put right
                     raise
                 except ShoalError as error:
                     until = clock() + _AGAIN if isinstance(error, TooMuch) else float("inf")
