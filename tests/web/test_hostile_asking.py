@@ -10,8 +10,10 @@ import polars as pl
 import pytest
 from fastapi import FastAPI
 
+from shoal.cli.remote import _show
+from shoal.errors import VerificationError
 from tests.web.conftest import program, sign_in
-from tests.web.test_trust import LIMITS, MARKED, add_release, cut, made  # noqa: F401
+from tests.web.test_trust import LIMITS, MARKED, add_release, cut, log_of, made  # noqa: F401
 
 Made = tuple[Path, list[dict], pl.DataFrame]
 ILL = "ILLNESS"
@@ -83,3 +85,29 @@ def test_codes_that_ride_along_are_not_told(site: tuple[FastAPI, str], made: Mad
         assert found["answer"].startswith(f"IF disease = {MARKED} THEN age <")
     told = program(app, "auditor").get(f"/api/v1/releases/{release}/leaks").json()[-1]["columns"]
     assert next(one["told"] for one in told if one["column"] == "disease") == 1
+
+
+def test_what_is_refused_or_left_is_listed_up_to_some_hundred_and_counted(
+    site: tuple[FastAPI, str], made: Made, capsys: pytest.CaptureFixture[str]  # noqa: F811
+) -> None:
+    (app, release), (at, ill, _) = site, cut(made)
+    boss, client = sign_in(app, "custodian"), program(app, "researcher")
+    by_hand = {name: limit for name, limit in LIMITS.items() if name != "automatic"}
+    assert boss.set_limits(release, **by_hand, questions="1000", hourly="1000").is_redirect
+    odd = [f"disease_{number} stands for nothing" for number in range(310)]
+    wrong = [f"IF sex = F THEN disease = {ill} (confidence 0.9{number:03})" for number in range(305)]
+    text = "\n".join([f"IF age < {at} THEN disease = {ill}", *wrong, *odd])
+    found = client.post(f"/api/v1/releases/{release}/questions", json={"text": text}).json()
+    assert (found["state"], len(found["refused"]), len(found["left"])) == ("waiting", 300, 300)
+    assert found["more"] == {"refused": 5, "left": 10}
+    page = boss.get(f"/questions/{found['id']}").text
+    assert "5 more were refused" in page
+    assert "10 more were not turned back" in page
+    assert boss.submit(f"/questions/{found['id']}/decision", decision="refuse").is_redirect
+    last = log_of(app)[-1].facts
+    assert (last["accepted"], last["refused"], last["unread"]) == (1, 305, 310)
+    with pytest.raises(VerificationError, match="^305 statements"):
+        _show({**found, "state": "answered"}, as_json=False)
+    told = capsys.readouterr().err
+    assert "refused: 5 more" in told
+    assert "not turned back: 10 more" in told

@@ -163,7 +163,15 @@ def _bytes(text: str) -> int:
         raise ParameterError(f"The --most of a download {error}. Got '{text}'.") from None
 
 
+def _unlisted(found: dict[str, Any], what: str) -> int:
+    """How many more there are than a server lists; older servers list all, and say nothing."""
+    more = found.get("more")
+    count = more.get(what) if isinstance(more, dict) else 0
+    return count if isinstance(count, int) else 0
+
+
 def _show(found: dict[str, Any], as_json: bool) -> None:
+    more = {what: _unlisted(found, what) for what in ("refused", "left")}
     if as_json:
         show_json(found)
     else:
@@ -171,11 +179,15 @@ def _show(found: dict[str, Any], as_json: bool) -> None:
             print(clean(line))
         for one in found["refused"]:
             print(f"refused: line {one['line']} {clean(one['why'])}", file=sys.stderr)
+        if more["refused"]:
+            print(f"refused: {more['refused']:,} more, which the server does not list", file=sys.stderr)
         for one in found["left"]:
             print(f"not turned back: line {one['line']}: '{clean(one['text'])}' {clean(one['why'])}", file=sys.stderr)
+        if more["left"]:
+            print(f"not turned back: {more['left']:,} more, which the server does not list", file=sys.stderr)
     if found["state"] == "waiting":
         print(f"note: it waits for the custodian; ask again for {clean(found['id'])}", file=sys.stderr)
     elif found["refused"] and not as_json:
-        raise VerificationError(f"{len(found['refused'])} statements were refused.")
+        raise VerificationError(f"{len(found['refused']) + more['refused']:,} statements were refused.")
     elif found["state"] == "refused" and not as_json:
         raise InputError("Nothing in it is a statement that can be checked: see what results are read.")

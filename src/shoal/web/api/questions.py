@@ -70,6 +70,7 @@ class QuestionOut(QuestionShort):
     statements: list[Line]
     refused: list[RefusedLine]
     left: list[LeftPiece]
+    more: dict[str, int]
     answer: str | None
     salt: str | None
 

@@ -11,7 +11,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from secrets import token_hex
 from threading import Lock
 from typing import Any
@@ -46,6 +46,7 @@ from shoal.web.views.remembering import turn
 _POLICY, _QUESTION = "policy", "question"
 _KEPT = 2  # released tables in memory
 _TRIES = 5
+_LISTED = 300  # statements refused, and pieces not turned back, that are kept of a question; the others are counted
 _tables: OrderedDict[str, Counter] = OrderedDict()
 _lock = Lock()
 
@@ -67,6 +68,7 @@ class Told:
     refused: list[dict[str, Any]]
     left: list[dict[str, Any]]
     answer: str | None
+    more: dict[str, int] = field(default_factory=dict)  # how many were refused or left beside those that are listed
     salt: str | None = None  # what the digests in the log begin with, which nobody can guess contents by without it
 
 
@@ -132,9 +134,9 @@ def _turned_down(here: Here, question: Question) -> None:
     """Refuse a question as it is: for that, neither its release nor what anybody was told has to be read."""
     counts = {}
     with suppress(ShoalError):  # one that cannot be opened any more is refused like every other
-        opened = here.keyring.unseal(_QUESTION, f"{question.id}/checked", question.checked or b"")
-        named = {"accepted": "statements", "refused": "refused", "unread": "left"}
-        counts = {name: len(json.loads(opened)[part]) for name, part in named.items()}
+        opened = json.loads(here.keyring.unseal(_QUESTION, f"{question.id}/checked", question.checked or b""))
+        named, more = {"accepted": "statements", "refused": "refused", "unread": "left"}, opened.get("more", {})
+        counts = {name: len(opened[part]) + more.get(part, 0) for name, part in named.items()}
     with here.writing() as db:
         row = _waiting(db, question.id)
         row.state, row.decided_by, row.decided = REFUSED, here.me.id, now()
@@ -297,13 +299,15 @@ def _examined(
 
 def _settle(here: Here, db: Db, row: Question, found: Examined, made: Answer | None, ledger: Ledger) -> None:
     """Write down what became of a question."""
+    refused, left = found.refused, (made or found).left
     checked = {
         "statements": [{"line": one.line, "statement": str(one)} for one in found.accepted],
-        "refused": [{"line": one.line, "statement": one.statement, "why": one.why} for one in found.refused],
-        "left": [{"line": one.line, "text": one.text, "why": one.why} for one in (made or found).left],
+        "refused": [{"line": one.line, "statement": one.statement, "why": one.why} for one in refused[:_LISTED]],
+        "left": [{"line": one.line, "text": one.text, "why": one.why} for one in left[:_LISTED]],
     }
+    more = {"refused": max(0, len(refused) - _LISTED), "left": max(0, len(left) - _LISTED)}
     salt = token_hex(16)
-    row.checked = _seal(here, f"{row.id}/checked", {**checked, "salt": salt})
+    row.checked = _seal(here, f"{row.id}/checked", {**checked, "more": more, "salt": salt})
     facts = {"question": row.id, "release": row.release, "proof": _salted(salt, json.dumps(checked, sort_keys=True))}
     if found.state == WAITING:
         here.log(db, "waiting", **facts)
