@@ -19,7 +19,7 @@ from shoal.web.views.apart import unreadable
 from shoal.web.views.beginnings import beginning, refuse_large
 
 FILES = "hierarchies"
-_SMALL = 8 << 20  # bytes of a hierarchy, of research values and the like: as many as a form takes
+_SMALL = 8 << 20  # bytes of a hierarchy, of research values and the like: more than a form takes
 _WRITTEN = ("engine.", "registry.", "output.")  # entries that no page reads
 _READ = ("source", "roles", "columns")
 
