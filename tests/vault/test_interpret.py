@@ -7,8 +7,10 @@ from random import Random
 import pytest
 
 from shoal.errors import InputError, ParameterError
+from shoal.pseudonyms.grades import GradingTable
 from shoal.pseudonyms.secrets import MappingTable, Secret, SecretKey
 from shoal.vault.interpret import Interpreted, Interpreter
+from tests.vault.conftest import BOUNDS
 
 # Ages 15 to 45 are 1 + (age - 15)/30, ages 46 to 90 are 2 + (age - 46)/44, maxima .999.
 TEXTS = {
@@ -143,6 +145,8 @@ def test_figures_of_a_graded_column_in_a_table_are_listed(secrets: list[Secret],
         ("Cluster means:\n     age hours\n1 1.25 32.1\n2 2.43 41.6\n\n1.5 2.5\n", ["1", "1.25", "2", "2.43"]),
         ("    disease  age\n1 illness_3 1.81\n", ["1", "1.81"]),
         ("age;disease\n1.9;illness_3;4\n", ["1.9"]),
+        ("age hours\n[[1.25 22.]\n [2.25 47.]]\n", ["1.25", "2.25"]),
+        ("age hours\n(1.25, 22)\n{2.25, 47}\n", ["1.25", "2.25"]),
         ("The age matters.\nWe had 2 runs of it.\n", []),
         ("age < 1.9\n2 1.5\n", []),
     ],
@@ -251,3 +255,22 @@ def test_what_is_no_table_is_refused(secrets: list[Secret], text: str) -> None:
 def test_keys_alone_interpret_nothing() -> None:
     with pytest.raises(ParameterError, match="neither a mapping nor a grading"):
         Interpreter([SecretKey("patient", bytes(32))])
+
+
+@pytest.mark.parametrize(
+    "text, turned, left",
+    [
+        ("IF diag_2 = diag_2_3 THEN diag = diag_2 (12/3)", "IF diag_2 = b3 THEN diag = a2 (12/3)", []),
+        ("diag_2 in {diag_2_1, diag_2_3} and test-1 < 1.5", "diag_2 in {b1, b3} and test_1 < 30", []),
+        ("diag_diag_2 <= 0.5", "diag_a2 <= 0.5", []),
+        ("diag_2 => sex = F", "diag_2 => sex = F", ["diag_2"]),
+        ("test_1 < 1.5 where it was diag_3", "test_1 < 30 where it was a3", []),
+    ],
+)
+def test_a_column_that_is_called_like_a_code_is_no_code(text: str, turned: str, left: list[str]) -> None:
+    """Neither is turned back as the other: what can be both is listed."""
+    mapped = [MappingTable(name, {f"{letter}{n}": f"{name}_{n}" for n in range(1, 5)})
+              for name, letter in (("diag", "a"), ("diag_2", "b"), ("test", "c"))]  # fmt: skip
+    ages = GradingTable("test_1", bounds=BOUNDS, names=[1, 2], rule="paper", decimals=0)
+    found = Interpreter([*mapped, ages]).text(text)
+    assert (found.text, [one.text for one in found.left]) == (turned, left)

@@ -36,6 +36,7 @@ from shoal.vault.names import Codes, Names
 _NO_VALUE = {"", ROOT, MISSING.lower(), "?", "na", "nan", "null", "none", "."}
 _NO_CODE = "is no code of this entry"
 _SEVERAL = "is a code of several columns: name one before it"
+_BOTH = "is a code and the name of a column: compare it with something, or name the code's column before it"
 _LOOSE = "stands beside a graded column in no form that can be read"
 _BELOW = "stands in a row below the name of a graded column: hand it in as CSV to have it turned back"
 _LONGEST_HEADER = 100_000
@@ -45,6 +46,8 @@ _COMPARED = re.compile(
     r"\s*",
     re.I,
 )
+# What says something of the column before it, and is no arrow of a rule.
+_SAID = re.compile(rf"[\"'`\])]*\s*(?!=+>)(?:{SIGN}|\b(?:not\s+)?(?:in|between)\b|%in%|∈)", re.I)
 _WORD = re.compile(r"[^\s,;|&\"'`\])}]+")
 
 
@@ -195,14 +198,15 @@ class Interpreter:
             at = self._form(line, within, 0, 0) if within in self._graded else 0
         while found := self._pattern.search(text, at):
             at = found.end()
-            if found["code"]:
+            if found["code"] and not self._is_name(line, found):
                 self._code(line, found)
                 continue
-            column = self._names.column(found["name"])
+            part = "code" if found["code"] else "name"
+            column = self._names.column(found[part])
             if column is None:  # two columns are spelt like this
                 continue
             line.named.append(column)
-            line.put(found.start("name"), found.end("name"), column)
+            line.put(found.start(part), found.end(part), column)
             if column in self._graded:
                 at = self._form(line, column, found.start(), at)
             else:
@@ -236,6 +240,16 @@ class Interpreter:
             line.leave(*behind_span(text, high), _NO_CODE)
         return high
 
+    def _is_name(self, line: _Line, found: re.Match[str]) -> bool:
+        """Whether what is spelt like a code is a column that something is said of, ``diag_2 = …`` beside ``diag``."""
+        return self._is_both(line, found) and _SAID.match(line.text, found.end()) is not None
+
+    def _is_both(self, line: _Line, found: re.Match[str]) -> bool:
+        """Whether a code is spelt like a column's name, and was not read as what its own column is compared with."""
+        low, high = found.span()
+        known = self._names.column(found[0]) is not None and not _in_word(line.text[low - 1 : low])
+        return known and bool(line.rest[low:high].strip(DONE))
+
     def _code(self, line: _Line, found: re.Match[str]) -> None:
         """Turn a code back, alone or joined to the name of its column; one within another word is left."""
         low, high, text = found.start(), found.end(), line.text
@@ -250,7 +264,9 @@ class Interpreter:
             line.leave(*_word(text, low, high), _NO_CODE)
             return
         mine = [owner for owner in owners if owner in line.named[-1:]] or owners
-        if len(mine) > 1:
+        if self._is_both(line, found):
+            line.leave(low, high, _BOTH)
+        elif len(mine) > 1:
             line.leave(low, high, _SEVERAL)
         else:
             line.put(low, high, self._codes.value(mine[0], found[0]) or "")

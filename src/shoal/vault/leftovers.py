@@ -88,7 +88,7 @@ def dangling_numbers(text: str, ranges: Sequence[Range]) -> Iterator[tuple[int, 
 
 def numbers_of_a_row(text: str, ranges: Sequence[Range]) -> Iterator[tuple[int, int]]:
     """The same on a line that is a row of figures: a third of its words or more are numbers."""
-    words = re.findall(r"[^\s,;|]+", text)
+    words = re.findall(r"[^\s,;|\[\](){}]+", text)  # arrays are printed in brackets
     if 3 * sum(re.fullmatch(NUMBER, word) is not None for word in words) >= len(words):
         yield from loose_numbers(text, ranges, read=True)
 
