@@ -6,6 +6,7 @@ import errno
 import gzip
 import os
 import re
+import resource
 import signal
 import struct
 import subprocess
@@ -145,6 +146,11 @@ def test_one_that_cannot_be_waited_for_is_ended(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(RuntimeError, match="new thread"):
         module.Reader()
     assert started[0].poll() == -signal.SIGKILL
+
+
+def test_the_system_ends_it_where_nobody_else_can() -> None:
+    now, _ = apart(resource.getrlimit, resource.RLIMIT_CPU)
+    assert 600 <= now < 3600
 
 
 def test_it_knows_no_secret_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,8 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -130,6 +132,31 @@ def test_a_job_has_no_more_memory_than_it_may(app: FastAPI) -> None:
 
 
 @pytest.mark.usefixtures("own_processes")
+def test_a_child_ends_with_its_worker_whatever_it_computes() -> None:
+    """Code that holds Python's lock lets no thread hear that the worker is gone."""
+    job = (
+        "import ctypes, sys; from shoal.web.jobs import child\n"
+        "sys.setswitchinterval(600)\n"  # so that nobody else comes in between
+        "code = ctypes.PyDLL(None)\n"
+        "code.write, code.sleep\n"
+        "child._ended = lambda asked, progress: (code.write(2, b'busy\\n', 5), code.sleep(60))\n"
+        "child.main()\n"
+    )
+    worker = (
+        "import os, subprocess, sys\n"
+        "pipe = subprocess.PIPE\n"
+        "job = subprocess.Popen([sys.executable, '-c', sys.argv[1]], stdin=pipe, stdout=pipe, stderr=pipe)\n"
+        "job.stdin.write(b'{\"memory\": 4294967296}\\n'); job.stdin.flush()\n"
+        "assert job.stderr.readline() == b'busy\\n'\n"
+        "print(job.pid, flush=True); os._exit(0)\n"
+    )
+    told = subprocess.run([sys.executable, "-c", worker, job], stdout=subprocess.PIPE, check=True, timeout=60).stdout
+    process, end = Path(f"/proc/{int(told)}/exe"), time.monotonic() + 20
+    while process.exists():
+        assert time.monotonic() < end, "it goes on"
+        time.sleep(0.01)
+
+
 def test_a_child_that_is_killed_fails_its_job(app: FastAPI) -> None:
     job, worker = add_job(app, add_project(app), "run"), worker_of(app)
     until(lambda: bool(worker.running), worker)

@@ -6,9 +6,11 @@ limited, and what goes wrong is told in one sentence of Shoal's that holds no ce
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import json
 import os
+import signal
 import sys
 from contextlib import suppress
 from threading import Thread
@@ -17,6 +19,7 @@ from typing import IO, Any
 from shoal.web.jobs.telling import share_of
 
 NICE = 10
+_PDEATHSIG = 1  # of Linux's prctl
 _FULL = "The server's disk is full: make room, then start the job again."
 
 
@@ -25,6 +28,7 @@ def main() -> None:
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what libraries print is no message of ours
     leave_no_core()
+    _let_the_system_end_it()
     asked = json.loads(sys.stdin.readline())
     Thread(target=_end_with_the_worker, daemon=True).start()
     limit_memory(asked["memory"])
@@ -83,6 +87,13 @@ def leave_no_core() -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _let_the_system_end_it() -> None:
+    """Have the process killed with the thread that started it, which is the worker's first, where the system can."""
+    # While code holds Python's lock, nobody here hears that the input has ended.
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL)
 
 
 def _end_with_the_worker() -> None:

@@ -22,6 +22,7 @@ from shoal.web.jobs.child import leave_no_core, limit_memory
 
 IDLE = 900.0  # seconds after which a process that nobody asks ends
 _KEPT = 768 << 20  # bytes that may stay taken when all is done: what is above goes back to the system with the process
+_CPU = 600  # seconds of a processor for one read, of some threads, far behind those after which the server ends it
 _HEAD = struct.Struct(">Q")
 _LOADED = ("beginnings", "looks", "trees", "counting", "values")
 
@@ -40,7 +41,9 @@ def main(memory: int) -> None:
     send(out, b"ready")
     with suppress(Empty):
         while True:
-            answer = _done(asked.get(timeout=IDLE))
+            given = asked.get(timeout=IDLE)
+            _limit_time()
+            answer = _done(given)
             more = _taken() < _KEPT
             send(out, pickle.dumps((more, *answer)))
             if not more:
@@ -54,6 +57,17 @@ def _listen(asked: SimpleQueue[bytes]) -> None:
         while True:
             asked.put(receive(sys.stdin.buffer))
     os._exit(1)
+
+
+def _limit_time() -> None:
+    """Have the system end what the server cannot any more, when it is gone and code does not let us listen."""
+    with suppress(ImportError):  # Windows
+        import resource
+
+        used, (_, most) = resource.getrusage(resource.RUSAGE_SELF), resource.getrlimit(resource.RLIMIT_CPU)
+        now = int(used.ru_utime + used.ru_stime)
+        with suppress(ValueError):  # the process may have less anyway
+            resource.setrlimit(resource.RLIMIT_CPU, (now + _CPU, most))
 
 
 def _done(asked: bytes) -> tuple[str, Any]:
