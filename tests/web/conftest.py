@@ -7,14 +7,18 @@ worker does.
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import secrets
+import shutil
 import subprocess
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +33,11 @@ from shoal.web.accounts.proofs import hash_of
 from shoal.web.accounts.sessions import begin
 from shoal.web.accounts.tokens import make_token, scopes_of
 from shoal.web.accounts.users import make_user
-from shoal.web.app import create_app
+from shoal.web.app import create_app, make_folder
 from shoal.web.jobs import worker
 from shoal.web.permissions import ROLES, Principal
 from shoal.web.settings import Settings
+from shoal.web.store.opening import open_store
 from shoal.web.store.people import User
 from tests.engines.server import Server, binaries, running
 from tests.web import forked
@@ -143,14 +148,35 @@ def _application(settings: Settings, database: str, request: pytest.FixtureReque
         pytest.fail(f"SHOAL_TEST_DATABASE is one of {', '.join(DATABASES)}.", pytrace=False)
     if database == "postgresql":
         server, name = request.getfixturevalue("postgres"), f"t{secrets.token_hex(6)}"
-        server.do(f"CREATE DATABASE {name}")
+        server.do(f"CREATE DATABASE {name} TEMPLATE {_template(server)}")
         settings = replace(settings, database=server.url(name))
+    elif settings.database == Settings(folder=settings.folder).database:
+        make_folder(settings.folder)
+        shutil.copy(_migrated(), settings.folder / _migrated().name)
     made = create_app(settings)
     add_people(made)
     yield made
     made.state.store.close()
     if database == "postgresql":
         server.do(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@cache
+def _migrated() -> Path:
+    """A database of SQLite with its tables, which take longer to make than to copy."""
+    folder = Path(tempfile.mkdtemp(prefix="shoal-web-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    open_store(Settings(folder=folder).database).close()
+    (found,) = folder.iterdir()
+    return found
+
+
+@cache
+def _template(server: Server) -> str:
+    """The same on PostgreSQL."""
+    server.do("CREATE DATABASE migrated")
+    open_store(server.url("migrated")).close()
+    return "migrated"
 
 
 def add_people(app: FastAPI) -> None:

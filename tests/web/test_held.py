@@ -164,6 +164,7 @@ def both(first: Call, then: Call, inside: Event, gate: Gate) -> list[httpx.Respo
         return [one.result() for one in (pool.submit(first), pool.submit(later))]
 
 
+@pytest.mark.sample(6)
 @CASES
 def test_an_end_waits_for_what_is_being_written(
     every_app: FastAPI, case: Callable[[FastAPI], Case], paused: Callable[..., tuple[Event, Gate]]
@@ -174,6 +175,7 @@ def test_an_end_waits_for_what_is_being_written(
     assert (gate.met, [one.status_code < 400 for one in told]) == (False, [True, True]), told
 
 
+@pytest.mark.sample(6)
 @CASES
 def test_nothing_is_written_behind_an_end(
     every_app: FastAPI, case: Callable[[FastAPI], Case], paused: Callable[..., tuple[Event, Gate]]

@@ -19,6 +19,7 @@ from tests.web.conftest import program, sign_in, user_of
 from tests.web.working import add_job, add_project, job_of, project_of, upload, work_off
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(
     ("kind", "parameters"),
     [

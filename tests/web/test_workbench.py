@@ -153,6 +153,7 @@ def test_a_change_that_came_too_late_can_be_made_on_what_others_made(bench: Benc
     assert (late.status_code, "Make it on version" in late.text) == (409, False)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(("tab", "fields", "told"), [
     ("models", {"name": "k", "p-k": "one"}, "whole number"),
     ("models", {"name": "nothing"}, "no model"),
