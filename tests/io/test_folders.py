@@ -50,6 +50,23 @@ def test_so_is_a_folder_of_two_names(tmp_path: Path) -> None:
     assert found(tmp_path, "*.csv") == ["x.csv"]
 
 
+def test_a_folder_of_two_names_does_no_harm_without_files(tmp_path: Path) -> None:
+    put(tmp_path / "lib/deep/notes.md", tmp_path / "2024/a.csv")
+    (tmp_path / "lib64").symlink_to("lib")
+    for circle in ("round", "deep/round"):
+        (tmp_path / "lib" / circle).symlink_to(tmp_path / "lib")
+    assert found(tmp_path, "**/*.csv") == ["2024/a.csv"]
+    for pattern in ("**/*.md", "*/deep/*.md"):
+        with pytest.raises(InputError, match="once more"):
+            files_of(tmp_path / pattern)
+
+
+def test_a_folder_that_was_passed_through_is_looked_into_for_what_else_is_asked(tmp_path: Path) -> None:
+    put(tmp_path / "a/z.csv", tmp_path / "a/d/notes.md")
+    (tmp_path / "a/d/dd").symlink_to(tmp_path / "a")
+    assert found(tmp_path, "*/d*/*/*.csv") == ["a/d/dd/z.csv"]
+
+
 def test_a_pattern_follows_links_to_folders(tmp_path: Path) -> None:
     put(tmp_path / "far/b.csv", tmp_path / "src/2024/a.csv")
     (tmp_path / "src/2025").symlink_to(tmp_path / "far")
@@ -62,6 +79,8 @@ def test_a_file_that_is_also_there_packed_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"'a.csv.gz' in '.*' is 'a.csv' once more"):
         files_of(tmp_path)
     assert found(tmp_path, "**/*.csv") == ["a.csv", "b/a.csv"]
+    put(*(tmp_path / "folders" / name for name in ("a/b.csv", "a.gz/c.csv", "d.csv/e.csv", "d.csv.gz")))
+    assert len(files_of(tmp_path / "folders")) == 4
 
 
 @pytest.mark.parametrize("named", [".", "part", "part/*.csv", "**/*.csv"])
@@ -111,6 +130,16 @@ def test_links_to_nothing_are_refused(name: str, pattern: str, tmp_path: Path) -
     assert files_of(tmp_path / pattern)
     (tmp_path / name).symlink_to("/nowhere")
     with pytest.raises(InputError, match=f"'{name}' in '.*' is neither a file nor a folder that is there"):
+        files_of(tmp_path / pattern)
+
+
+@pytest.mark.parametrize(("name", "pattern"), [("notes", "*.csv"), (".#a.csv", "."), ("_b", "**/*.csv")])
+def test_a_link_that_nobody_asked_for_may_lead_anywhere(name: str, pattern: str, tmp_path: Path) -> None:
+    put(tmp_path / "a.csv")
+    (tmp_path / name).symlink_to(name)
+    assert found(tmp_path, pattern) == ["a.csv"]
+    (tmp_path / "b.csv").symlink_to("b.csv")
+    with pytest.raises(InputError, match="'b.csv' in '.*' is neither a file nor a folder that is there and open to us"):
         files_of(tmp_path / pattern)
 
 

@@ -105,6 +105,8 @@ class _Search:
     def __init__(self, path: Path) -> None:
         self._path, self._root, self._whole = path, root_of(path), path.is_dir()
         self._known: dict[object, Path] = {}
+        self._again: list[tuple[Path, Path]] = []  # folders under another name, with the first one
+        self._holding: set[Path] = set()  # folders with files below them
         self.hidden = 0
 
     def files(self) -> Iterator[Path]:
@@ -117,36 +119,50 @@ class _Search:
         while waiting:
             folder, patterns = waiting.pop()
             try:
-                found = list(self._seen(folder, patterns))
+                found = list(self._seen(folder, self._new(folder, patterns)))
             except OSError as error:
                 raise self._refused(folder, f"cannot be looked into ({error.strerror}): see to its rights") from None
             waiting += [(place, left) for place, left in found if left]
             files = [place for place, left in found if not left]
             if files and is_release(folder):
                 raise self._refused(files[0], "is part of a release, whose people would count again: move it elsewhere")
+            self._holding.update(parent for place in files for parent in place.parents)
             yield from files
+        for folder, other in self._again:
+            if other in self._holding:
+                raise self._once_more(folder, other)
+
+    def _new(self, folder: Path, patterns: set[Pattern]) -> set[Pattern]:
+        """Patterns that were not looked for in a folder yet, under any of its names, so that links in circles end."""
+        mark = _mark(folder)
+        known = {pattern: self._known.setdefault((mark, pattern), folder) for pattern in patterns}
+        self._again += [(folder, other) for other in known.values() if other != folder]
+        return {pattern for pattern, other in known.items() if other == folder}
 
     def _seen(self, folder: Path, patterns: set[Pattern]) -> Iterator[tuple[Path, set[Pattern]]]:
         """Folders to go on in, with what is left of patterns behind them, and files, behind which nothing is."""
-        self._refuse_again(folder)
         self._refuse_states(folder)
         with os.scandir(folder) as listed:
             entries = sorted(listed, key=lambda entry: entry.name)
         for entry in entries:
-            place, is_folder, is_link = folder / entry.name, entry.is_dir(), entry.is_symlink()
+            if not (asked := _left(patterns, entry.name, hidden=False)):
+                continue
+            place, is_link = folder / entry.name, entry.is_symlink()
+            is_folder, is_file = _kind_of(entry)
             hidden = _hides(entry.name, is_folder)
-            left = _left(patterns, entry.name, hidden=hidden)
+            left = _left(patterns, entry.name, hidden=True) if hidden else asked
             wanted = self._is_wanted(place, left)
             if hidden and not left:
-                left = _left(patterns, entry.name, hidden=False)
-                self.hidden += bool(left - {()}) if is_folder else self._is_wanted(place, left)
+                self.hidden += bool(asked - {()}) if is_folder else self._is_wanted(place, asked)
             elif is_folder and (deeper := left - {()}):
                 if self._whole and is_link:
                     raise self._refused(place, "is a link to a folder, which only patterns follow: name files by one")
                 yield place, deeper
-            elif not is_folder and not entry.is_file() and (wanted or (left and is_link)):
-                raise self._refused(place, "is neither a file nor a folder that is there: mend or remove it")
-            elif not is_folder and wanted:
+            elif not is_folder and not is_file and (wanted or is_link):
+                raise self._refused(
+                    place, "is neither a file nor a folder that is there and open to us: mend or remove it"
+                )
+            elif is_file and wanted:
                 self._refuse_again(place)
                 yield place, set()
 
@@ -154,13 +170,12 @@ class _Search:
         return _is_done(left) and (not self._whole or place.suffix.lower() in ENDINGS)
 
     def _refuse_again(self, place: Path) -> None:
-        """Refuse a file or a folder that was found already: by another name, or packed."""
-        told = place.stat()
+        """Refuse a file that was found already: by another name, or packed."""
         plain = place.with_suffix("") if place.suffix.lower() == ".gz" else place
-        for mark in ((told.st_dev, told.st_ino or place), plain):
+        for mark in (_mark(place), plain):
             other = self._known.setdefault(mark, place)
             if other != place:
-                raise self._refused(place, f"is {self._told(other)} once more: remove one, or people count twice")
+                raise self._once_more(place, other)
 
     def _refuse_states(self, folder: Path) -> None:
         """Refuse tables that keep rows of before they were changed beside those of now."""
@@ -171,6 +186,9 @@ class _Search:
                     "changed or deleted: write it out as Parquet, or name it as a 'table' on Spark."
                 )
 
+    def _once_more(self, place: Path, other: Path) -> InputError:
+        return self._refused(place, f"is {self._told(other)} once more: remove one, or people count twice")
+
     def _refused(self, place: Path, words: str) -> InputError:
         return InputError(f"{self._told(place)} in '{self._path}' {words}.")
 
@@ -178,6 +196,19 @@ class _Search:
         """A place from where the search began, without what folders say of people."""
         parts = [part.partition("=") for part in place.relative_to(self._root).parts]
         return f"'{Path(*(f'{name}=...' if sign else name for name, sign, _ in parts))}'"
+
+
+def _mark(place: Path) -> tuple[int, object]:
+    """What a place is, whatever its name."""
+    told = place.stat()
+    return told.st_dev, told.st_ino or place
+
+
+def _kind_of(entry: os.DirEntry[str]) -> tuple[bool, bool]:
+    """Whether it is a folder, and whether it is a file; neither where a link leads to what nobody may look at."""
+    with suppress(OSError):
+        return entry.is_dir(), entry.is_file()
+    return False, False
 
 
 def _hides(name: str, is_folder: bool) -> bool:
