@@ -52,12 +52,13 @@ def keep_signature(folder: Path, signature: str, public_key: str | Path | None, 
 def put(staged: Path, place: Path) -> None:
     """Put a release, and the signature beside it, where nothing is: both, or none."""
     try:
-        os.rename(staged, place)
         try:
+            os.rename(staged, place)
             if _beside(staged).exists():
                 os.rename(_beside(staged), _beside(place))
         except BaseException:
-            os.rename(place, staged)
+            if not staged.exists():
+                os.rename(place, staged)
             raise
     except OSError as error:
         raise InputError(f"The release cannot be put to '{place}': {error.strerror}.") from None

@@ -78,6 +78,33 @@ def test_names_and_people_that_memory_does_not_hold(
     assert outcome(recipe, engine, more='memory = "3.3GB"')[:2] == (0, "")
 
 
+@pytest.mark.parametrize("how", ["drop", "sample"])
+def test_names_of_those_who_take_no_part_are_held_too(
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("duckdb")
+    recipe = people(tmp_path, 300, names=300)
+    text = recipe.read_text()
+    if how == "drop":
+        rows = pl.read_csv(tmp_path / "people.csv")
+        rows.with_columns(age=pl.when(pl.col("row") < 60).then("age")).write_csv(tmp_path / "people.csv")
+        text = text.replace('path = "people.csv"', 'path = "people.csv"\nmissing = "drop"')
+    else:
+        text += "[sample]\nshare = 0.5\n"
+    recipe.write_text(text)
+    monkeypatch.setattr("shoal.engines.sized._NAME", 5 * 10**6)
+    sentence = outcome(recipe, "duckdb", more='memory = "1.2GB"')[1]
+    assert "some 300 different ones need 1.5GB" in sentence
+
+
+def test_a_frame_of_spark_may_have_its_memory() -> None:
+    pytest.importorskip("pyspark")
+    from shoal.streaming.spark import _recipe
+
+    given = {"roles": {"quasi": ["age"]}, "engine": {"name": "spark", "memory": "64GB"}}
+    assert _recipe(given, None).engine.memory == "64GB"
+
+
 def test_different_names_are_estimated_whatever_their_number(tmp_path: Path) -> None:
     pytest.importorskip("duckdb")
     recipe = people(tmp_path, 40_000, names=20_000)
@@ -95,3 +122,4 @@ def test_a_frequency_table_that_memory_does_not_hold(
     code, sentence, _ = outcome(people(tmp_path, 900, names=30), engine)
     assert code == 2
     assert "searches the frequency table, and its 40 combinations need, with the values in them, 0.0GB" in sentence
+    assert ("use the engine 'duckdb'." in sentence) == (engine == "spark")

@@ -342,9 +342,12 @@ def test_a_table_that_is_not_kept_in_the_end_is_told(
     lost = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'shoal'"
     publish = recipes.publish
 
-    def published(*given: Any, **named: Any) -> None:
-        publish(*given, **named)
-        postgres.do(lost)
+    def published(*given: Any, then: Any, **named: Any) -> None:
+        def late() -> None:
+            postgres.do(lost)
+            then()
+
+        publish(*given, then=late, **named)
 
     monkeypatch.setattr(recipes, "publish", published)
     recipe = tmp_path / "recipe.toml"
@@ -354,6 +357,36 @@ def test_a_table_that_is_not_kept_in_the_end_is_told(
         shoal.run(recipe)
     assert shoal.verify_release(tmp_path / "out").passed
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.evidence", "recipe.toml"]
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_commit_that_is_interrupted_is_done_or_told(
+    kept: bool, tmp_path: Path, postgres: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import psycopg
+
+    commit, times = psycopg.Connection.commit, [0]
+
+    def interrupted(connection: Any) -> None:
+        times[0] += 1
+        if times[0] > 1:
+            return commit(connection)
+        if kept:
+            commit(connection)
+        raise KeyboardInterrupt
+
+    recipe = tmp_path / "recipe.toml"
+    text = RECIPE.format(url=postgres.url(), asked=TABLE) + 'table = "public.cut"\n[engine]\nname = "postgres"\n'
+    recipe.write_text(text)
+    with monkeypatch.context() as patch:
+        patch.setattr(psycopg.Connection, "commit", interrupted)
+        with pytest.raises((KeyboardInterrupt, ShoalError)) as told:
+            shoal.run(recipe)
+    assert isinstance(told.value, KeyboardInterrupt) == kept
+    assert "did not keep its table (interrupted)" in str(told.value) or kept
+    assert postgres.rows("SELECT to_regclass('public.cut') IS NOT NULL") == [(kept,)]
+    assert shoal.verify_release(tmp_path / "out").passed
+    postgres.do("DROP TABLE IF EXISTS public.cut")
 
 
 def test_no_value_stands_in_the_log_of_the_server(tmp_path: Path, postgres: Server) -> None:

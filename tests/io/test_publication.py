@@ -255,11 +255,11 @@ def test_an_interrupt_that_is_raised_twice_leaves_nothing(tmp_path: Path) -> Non
         assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("step", ["put", "then"])
+@pytest.mark.parametrize("step", ["put", "then", "fails", "twice"])
 def test_what_goes_with_a_release_is_there_when_it_is(
     step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Interrupted just behind the step that counts, or in the next."""
+    """Ended just behind the step that counts, or in the next."""
     done: list[str] = []
 
     def fill(staged: Path, private: Path) -> str:
@@ -274,11 +274,16 @@ def test_what_goes_with_a_release_is_there_when_it_is(
 
     def put(*given: Any) -> None:
         swap.put(*given)
-        if step == "put" and given[1] == tmp_path / "out":
-            signal.raise_signal(signal.SIGINT)
+        if given[1] == tmp_path / "out":
+            if step == "fails":
+                raise MemoryError
+            if step == "twice":
+                interrupted_twice()
+            if step == "put":
+                signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(publication, "put", put)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises((KeyboardInterrupt, MemoryError)):
         publication.publish(tmp_path / "out", fill, lambda: None, replace=False, then=then)
     assert (tmp_path / "out" / "manifest.json").exists()
     assert done[-1] == "then"

@@ -26,6 +26,7 @@ from shoal.errors import InputError
 from shoal.kernels.random import draw_bits
 from shoal.table.coding import canonical_text
 from shoal.table.keys import key_hashes
+from shoal.table.known import Different as DifferentCells
 from shoal.table.spill import read_part, spilling
 from shoal.table.tallying import TALLY, Part, Tallying
 
@@ -147,12 +148,11 @@ class LeftOut:
 
     def different(self, names: Sequence[str]) -> dict[str, pl.Series]:
         """The cells of some columns, each once, in however many files it is."""
-        found: dict[str, pl.Series] = {}
+        found = DifferentCells()
         for frame in self.frames(names):
             for cells in frame.iter_columns():
-                before = [found[cells.name]] if cells.name in found else []
-                found[cells.name] = pl.concat([*before, cells.drop_nulls()]).unique()
-        return found
+                found.see(cells)
+        return found.columns
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -19,9 +19,9 @@ import polars as pl
 from shoal.engines.coder import dictionaries
 from shoal.engines.copying import READ, lines, parsed
 from shoal.engines.kept import Reading
-from shoal.engines.refused import following, refused, unreachable
+from shoal.engines.refused import following, refused, unkept, unreachable
 from shoal.engines.scratch import scratch
-from shoal.engines.served import DAY, REAL, TEXT, TIME, TRUTH, WHOLE, Kind, Served
+from shoal.engines.served import TEXT, WHOLE, Kind, Served, type_of
 from shoal.engines.stored import Store, StoredRows
 from shoal.errors import EmptyTableError, InputError, MissingExtraError, SchemaError, ShoalError
 from shoal.hierarchy.values import EDGES
@@ -279,7 +279,7 @@ class PostgresDatabase:
                 raise InputError(f"The column '{name}' has too long a name: PostgreSQL keeps {_LONGEST} bytes.")
         digits = [name for name in unchanged if self._types.get(name) == "numeric"]
         listed = [
-            SQL("{} {}").format(Identifier(name), SQL("numeric" if name in digits else _made(kind)))
+            SQL("{} {}").format(Identifier(name), SQL("numeric" if name in digits else type_of(kind)))
             for name, kind in zip(first.columns, types, strict=True)
         ]
         self._connection.execute(SQL("CREATE TABLE {} ({})").format(self._to, SQL(", ").join(listed)))
@@ -294,10 +294,12 @@ class PostgresDatabase:
         try:
             self._connection.commit()
         except psycopg.Error as error:
-            raise InputError(
-                f"The release is in its folder, but the database did not keep its table ({type(error).__name__}): "
-                "run again with another folder."
-            ) from None
+            raise unkept(type(error).__name__) from None
+        except KeyboardInterrupt:  # by which the driver may have had the server break the commit off
+            self._connection.rollback()
+            if not self._may("SELECT to_regclass(%s) IS NOT NULL", self._to.as_string(self._connection)):
+                raise unkept("interrupted") from None
+            raise
 
     def told(self, error: Any) -> ShoalError:
         """Why the database refused something."""
@@ -391,10 +393,3 @@ def connected(url: str) -> Iterator[PostgresDatabase]:
         raise database.told(error) from None
     finally:
         connection.close()
-
-
-def _made(kind: pl.DataType) -> str:
-    """The type of a column of a release there."""
-    if kind.is_integer():
-        return WHOLE.type
-    return next((one.type for one in (REAL, TRUTH, DAY, TIME) if kind == one.here.base_type()), "text")

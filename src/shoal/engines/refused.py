@@ -72,3 +72,10 @@ def unreachable(known: Mapping[str, str], said: str) -> InputError:
     host = known.get("host") or known.get("hostaddr") or "localhost"
     name = known.get("dbname") or known.get("user") or ""
     return InputError(f"There is no connection to the database '{name}' on '{host}': {why}.")
+
+
+def unkept(why: str) -> InputError:
+    """Of a release whose table was not kept in the end."""
+    return InputError(
+        f"The release is in its folder, but the database did not keep its table ({why}): run again with another folder."
+    )

@@ -222,3 +222,10 @@ def _empty(kinds: Mapping[str, Kind]) -> pl.DataFrame:
 def _or(code: str, absent: int | None) -> str:
     """A code, or that of a missing cell, which no table of codes finds."""
     return code if absent is None else f"coalesce({code}, {absent})"
+
+
+def type_of(kind: pl.DataType) -> str:
+    """The type of a column of a release there."""
+    if kind.is_integer():
+        return WHOLE.type
+    return next((one.type for one in (REAL, TRUTH, DAY, TIME) if kind == one.here.base_type()), "text")

@@ -163,10 +163,17 @@ def _publish(
     try:
         put(staged, folder, staging / _OLD if replace else None)
         then()
-    except KeyboardInterrupt:  # what is in its place stays there, and so does what goes with it
-        if digest_of(folder) == bond.digest:
-            then()
+    except BaseException:  # what is in its place stays there, and so does what goes with it
+        try:
+            _also(folder, bond, then)
+        except KeyboardInterrupt:
+            _also(folder, bond, then)
         raise
+
+
+def _also(folder: Path, bond: Bond, then: Callable[[], None]) -> None:
+    if digest_of(folder) == bond.digest:
+        then()
 
 
 def resume(folder: Path) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from shoal.engines.kept import KeptRows
 from shoal.errors import InputError
+from shoal.io.gating import naming
 
 # Hashes by which different values are counted: to two in a hundred, whatever their number.
 _HASHES = 1 << 12
@@ -13,15 +14,18 @@ _HASHES = 1 << 12
 
 def refuse_unheld(rows: KeptRows, memory: int) -> None:
     """Refuse more names and people than so many bytes hold; where all may fit, nothing is counted."""
-    hidden = [name for name in rows.domain.schema.identifiers if name in rows.reading.others]
-    if rows.people_needed(len(hidden) * rows.domain.n) <= memory:
+    schema = rows.domain.schema
+    # Who takes no part is looked for, too.
+    beside = sum(cells.len() for cells in rows.left_out(naming(schema)).values())
+    hidden = [name for name in naming(schema) if name in rows.reading.others and name != schema.subject]
+    if rows.people_needed(len(hidden) * rows.domain.n + beside) <= memory:
         return
-    names = sum(_different(rows, name) for name in hidden)
+    names = sum(_different(rows, name) for name in hidden) + beside
     needed, people = rows.people_needed(names), rows.domain.n_subjects if rows.domain.by_people else 0
     if needed > memory:
-        whose = f" of {people:,} people" if people else ""
+        found = [*([f"some {names:,} different ones"] if names else []), *([f"{people:,} people"] if people else [])]
         raise InputError(
-            f"The gate looks for every identifier in what is published, and some {names:,} different ones{whose} need "
+            f"The gate looks for every identifier in what is published, and {' of '.join(found)} need "
             f"{needed / 1e9:.1f}GB: give 'memory' under [engine] as much, or cut the table into releases of their own."
         )
 

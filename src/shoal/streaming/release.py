@@ -150,10 +150,12 @@ class Stream:
         """Refuse a frequency table that memory does not hold."""
         if not self._holds_cells(rows):
             count = rows.n_cells()
+            parts = isinstance(rows, StoredRows)
+            other = "a method that goes part by part, such as 'mondrian'" if parts else "the engine 'duckdb'"
             raise InputError(
                 f"The algorithm '{self.method.name}' searches the frequency table, and its {count:,} combinations "
                 f"need, with the values in them, {rows.cells_needed(count) / 1e9:.1f}GB: give 'memory' under [engine] "
-                "as much, code these columns more coarsely, or use a method that goes part by part, such as 'mondrian'."
+                f"as much, code these columns more coarsely, or use {other}."
             )
 
     def judged(self) -> Judged:

@@ -25,7 +25,7 @@ from shoal.io.folders import ENDINGS, is_hidden
 from shoal.io.looking import Looked, look_at
 from shoal.io.normal import check_names
 from shoal.io.partitions import Partitions
-from shoal.io.recipes import Engine, Recipe, dump_recipe, load_recipe, parse_recipe
+from shoal.io.recipes import Recipe, dump_recipe, load_recipe, parse_recipe
 from shoal.pipeline import Progress
 from shoal.pseudonyms.secrets import Secret
 from shoal.streaming.recipes import opened_on, stream_of
@@ -338,6 +338,7 @@ def _recipe(given: Recipe | Mapping[str, Any] | str | Path, scratch: str | Path 
             raise RecipeError("A recipe holds texts, numbers, dates, lists and tables, and nothing else.") from None
     recipe = given if isinstance(given, Recipe) else load_recipe(given)
     folder = recipe.engine.scratch if scratch is None else str(Path(scratch).resolve())
-    changed = recipe.model_copy(update={"engine": Engine(name=CLUSTER, scratch=folder)})
+    engine = recipe.engine.model_copy(update={"name": CLUSTER, "scratch": folder})
+    changed = recipe.model_copy(update={"engine": engine})
     changed._base = recipe.base
     return changed
