@@ -104,6 +104,36 @@ def test_a_release_among_the_files_is_refused(pattern: str, tmp_path: Path) -> N
     assert found(tmp_path) == ["old/release.csv", "people.csv"]
 
 
+def test_links_lead_to_no_release_and_into_no_table_of_before(tmp_path: Path) -> None:
+    put(tmp_path / "old/release.csv", tmp_path / "table/_delta_log/0.json", tmp_path / "table/date=1/a.csv")
+    (tmp_path / "old/manifest.json").write_text('{"shoal": "1"}')
+    for name, leads, pattern, words in [
+        ("b.csv", "old/release.csv", ".", r"'b.csv' in '.*' is part of a release"),
+        ("b.csv", "table/date=1/a.csv", "*.csv", "is, or is part of, a table of Delta"),
+        ("part", "table/date=1", "*/*.csv", "is, or is part of, a table of Delta"),
+    ]:
+        put(tmp_path / "src/people.csv")
+        link = tmp_path / "src" / name
+        link.symlink_to(tmp_path / leads)
+        with pytest.raises(InputError, match=words):
+            files_of(tmp_path / "src" / pattern)
+        link.unlink()
+
+
+def test_a_manifest_that_cannot_be_read_may_be_one_of_a_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path / "old/release.csv", tmp_path / "old/manifest.json")
+    assert found(tmp_path) == ["old/release.csv"]
+
+    def denied(path: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_bytes", denied)
+    with pytest.raises(InputError, match=r"'old/release.csv' in '.*' lies beside a 'manifest.json' that cannot"):
+        files_of(tmp_path)
+
+
 @pytest.mark.parametrize("pattern", [".", "*/*.csv", "**/*.csv"])
 def test_a_folder_that_cannot_be_looked_into_is_refused(
     pattern: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -92,6 +93,12 @@ def is_hidden(name: str) -> bool:
 def is_release(folder: Path) -> bool:
     """Whether a folder holds a manifest of ours, and is therefore public."""
     with suppress(OSError):
+        return _has_manifest(folder)
+    return False
+
+
+def _has_manifest(folder: Path) -> bool:
+    with suppress(FileNotFoundError, IsADirectoryError):
         return b'"shoal"' in (folder / MANIFEST).read_bytes()
     return False
 
@@ -106,6 +113,7 @@ class _Search:
         self._path, self._root, self._whole = path, root_of(path), path.is_dir()
         self._known: dict[object, Path] = {}
         self._again: list[tuple[Path, Path]] = []  # folders under another name, with the first one
+        self._looked: set[Path] = set()  # folders that are no tables of before
         self._holding: set[Path] = set()  # folders with files below them
         self.hidden = 0
 
@@ -113,8 +121,7 @@ class _Search:
         """All files, in no order."""
         if not self._root.is_dir():
             return
-        for folder in self._root.resolve().parents:
-            self._refuse_states(folder)
+        self._refuse_states(self._root.resolve().parents)
         waiting = [(self._root, {_BELOW if self._whole else self._path.relative_to(self._root).parts})]
         while waiting:
             folder, patterns = waiting.pop()
@@ -124,8 +131,7 @@ class _Search:
                 raise self._refused(folder, f"cannot be looked into ({error.strerror}): see to its rights") from None
             waiting += [(place, left) for place, left in found if left]
             files = [place for place, left in found if not left]
-            if files and is_release(folder):
-                raise self._refused(files[0], "is part of a release, whose people would count again: move it elsewhere")
+            self._refuse_release(files[:1], folder)
             self._holding.update(parent for place in files for parent in place.parents)
             yield from files
         for folder, other in self._again:
@@ -141,7 +147,7 @@ class _Search:
 
     def _seen(self, folder: Path, patterns: set[Pattern]) -> Iterator[tuple[Path, set[Pattern]]]:
         """Folders to go on in, with what is left of patterns behind them, and files, behind which nothing is."""
-        self._refuse_states(folder)
+        self._refuse_states([folder])
         with os.scandir(folder) as listed:
             entries = sorted(listed, key=lambda entry: entry.name)
         for entry in entries:
@@ -157,6 +163,7 @@ class _Search:
             elif is_folder and (deeper := left - {()}):
                 if self._whole and is_link:
                     raise self._refused(place, "is a link to a folder, which only patterns follow: name files by one")
+                self._refuse_states([place.resolve(), *place.resolve().parents] if is_link else [])
                 yield place, deeper
             elif not is_folder and not is_file and (wanted or is_link):
                 raise self._refused(
@@ -164,6 +171,9 @@ class _Search:
                 )
             elif is_file and wanted:
                 self._refuse_again(place)
+                if is_link:  # to a file that is what it is where it lies
+                    self._refuse_release([place], place.resolve().parent)
+                    self._refuse_states(place.resolve().parents)
                 yield place, set()
 
     def _is_wanted(self, place: Path, left: set[Pattern]) -> bool:
@@ -177,9 +187,22 @@ class _Search:
             if other != place:
                 raise self._once_more(place, other)
 
-    def _refuse_states(self, folder: Path) -> None:
+    def _refuse_release(self, files: Iterable[Path], folder: Path) -> None:
+        """Refuse files that are of a folder in which a release is, or may be."""
+        for place in files:
+            try:
+                released = _has_manifest(folder)
+            except OSError as error:
+                words = f"lies beside a '{MANIFEST}' that cannot be read ({error.strerror}): see to its rights"
+                raise self._refused(place, words) from None
+            if released:
+                raise self._refused(place, "is part of a release, whose people would count again: move it elsewhere")
+
+    def _refuse_states(self, folders: Iterable[Path]) -> None:
         """Refuse tables that keep rows of before they were changed beside those of now."""
-        for kind, mark in _TABLES.items():
+        new = [folder for folder in folders if folder not in self._looked]
+        self._looked.update(new)
+        for folder, (kind, mark) in product(new, _TABLES.items()):
             if any(folder.glob(mark)):
                 raise InputError(
                     f"'{self._path}' is, or is part of, a table of {kind}, whose files also hold rows that were "
