@@ -22,8 +22,10 @@ from shoal.verify.folder import MANIFEST
 ENDINGS = (".parquet", ".csv", ".tsv", ".txt", ".data", ".gz")
 _MARKS, _MAGIC, _HIDING = "._", "*?[", "names that begin with '.' or '_' are left out"
 _BELOW = ("**", "*")  # the pattern that a folder stands for
-# What tells a table whose folder also keeps rows of its earlier states.
-_TABLES = {"Delta": "_delta_log", "Hudi": ".hoodie", "Iceberg": "metadata/snap-*.avro"}
+# What tells a table whose folder also keeps rows of its earlier states, or of attempts to write it that failed.
+_TABLES = {
+    "Delta": "_delta_log", "Hudi": ".hoodie", "Iceberg": "metadata/snap-*.avro", "Spark's streams": "_spark_metadata"
+}  # fmt: skip
 
 Pattern = tuple[str, ...]
 
@@ -206,7 +208,7 @@ class _Search:
             if any(folder.glob(mark)):
                 raise InputError(
                     f"'{self._path}' is, or is part of, a table of {kind}, whose files also hold rows that were "
-                    "changed or deleted: write it out as Parquet, or name it as a 'table' on Spark."
+                    "changed, deleted or never counted: write it out as Parquet, or name it as a 'table' on Spark."
                 )
 
     def _once_more(self, place: Path, other: Path) -> InputError:
