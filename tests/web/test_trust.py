@@ -145,11 +145,32 @@ def test_the_log_holds_what_was_answered_without_telling_it(app: FastAPI, releas
         return hashlib.sha256((f"{salt}\n" if salt else "").encode() + text.encode()).hexdigest()
 
     assert line["answer"] == digest(one["answer"], one["salt"])
-    checked = {name: one[name] for name in ("statements", "refused", "left")}
-    assert line["proof"] == digest(json.dumps(checked, sort_keys=True), one["salt"])
+    assert line["proof"] == proof_of(one)
     everything = json.dumps(line)
     assert one["salt"] not in everything
     assert digest(one["answer"]) not in everything
+
+
+def proof_of(one: dict) -> str:
+    """What the log should say of what was checked of a question."""
+    checked = {name: one[name] for name in ("left", "refused", "statements")}
+    text = json.dumps(checked, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(f"{one['salt']}\n{text}".encode()).hexdigest()
+
+
+@pytest.mark.parametrize("allowed, event", [(True, "answer"), (False, "refusal")])
+def test_a_decision_of_the_custodian_has_its_proof_in_the_log(
+    app: FastAPI, release: str, made: tuple, allowed: bool, event: str
+) -> None:
+    assert sign_in(app, "custodian").set_limits(release, **{**LIMITS, "automatic": ""}).status_code == 303
+    researcher, (value, code, _) = program(app, "researcher"), cut(made)
+    given = {"text": f"IF age < {value} THEN disease = {code}"}
+    one = researcher.post(f"{API}/releases/{release}/questions", json=given).json()
+    assert one["state"] == "waiting"
+    decided = program(app, "custodian").post(f"{API}/questions/{one['id']}/decision", json={"answer": allowed})
+    assert decided.status_code == 200, decided.text
+    line = next(entry for entry in reversed(log_of(app)) if entry.event == event)
+    assert line.facts["proof"] == proof_of(researcher.get(f"{API}/questions/{one['id']}").json())
 
 
 def test_an_invented_rule_and_an_enumeration_are_refused_and_logged(app: FastAPI, release: str, made: tuple) -> None:

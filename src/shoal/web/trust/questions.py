@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from secrets import token_hex
@@ -132,11 +132,12 @@ def decide(here: Here, question: Question, *, allowed: bool) -> None:
 
 def _turned_down(here: Here, question: Question) -> None:
     """Refuse a question as it is: for that, neither its release nor what anybody was told has to be read."""
-    counts = {}
+    counts: dict[str, Any] = {}
     with suppress(ShoalError):  # one that cannot be opened any more is refused like every other
         opened = json.loads(here.keyring.unseal(_QUESTION, f"{question.id}/checked", question.checked or b""))
         named, more = {"accepted": "statements", "refused": "refused", "unread": "left"}, opened.get("more", {})
         counts = {name: len(opened[part]) + more.get(part, 0) for name, part in named.items()}
+        counts |= _proof(opened)
     with here.writing() as db:
         row = _waiting(db, question.id)
         row.state, row.decided_by, row.decided = REFUSED, here.me.id, now()
@@ -307,11 +308,12 @@ def _settle(here: Here, db: Db, row: Question, found: Examined, made: Answer | N
     }
     more = {"refused": max(0, len(refused) - _LISTED), "left": max(0, len(left) - _LISTED)}
     salt = token_hex(16)
-    row.checked = _seal(here, f"{row.id}/checked", {**checked, "more": more, "salt": salt})
-    facts = {"question": row.id, "release": row.release, "proof": _salted(salt, json.dumps(checked, sort_keys=True))}
-    if found.state == WAITING:
+    kept = {**checked, "more": more, "salt": salt}
+    row.checked, facts = _seal(here, f"{row.id}/checked", kept), {"question": row.id, "release": row.release}
+    if found.state == WAITING:  # it is checked again when it is decided, which alone has a proof
         here.log(db, "waiting", **facts)
         return
+    facts |= _proof(kept)
     row.decided = now()
     if made is None:
         here.log(db, "refusal", **facts, **_counts(found))
@@ -323,6 +325,13 @@ def _settle(here: Here, db: Db, row: Question, found: Examined, made: Answer | N
         db.add(Leak(question=row.id, release=row.release, user=row.user, column=column, what=what))
     told = {column: len(codes) for column, codes in found.gained.codes.items()}
     here.log(db, "answer", **facts, answer=_salted(salt, made.text), codes=told, **_counts(found))
+
+
+def _proof(checked: Mapping[str, Any]) -> dict[str, str]:
+    """A digest of what was checked; none of a question of before there were any."""
+    parts = {name: checked[name] for name in ("statements", "refused", "left")}
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return {"proof": _salted(checked["salt"], text)} if "salt" in checked else {}
 
 
 def _salted(salt: str, text: str) -> str:
