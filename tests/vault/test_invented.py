@@ -108,6 +108,11 @@ BEFORE = {
     "a column that is none": ["IF town = Rome THEN work = state"],
     "a column that is none, as PART writes it": ["town = Rome: state (3.0)"],
     "a line that is too long": [f"IF hours > 20 THEN work = state {'x' * 1000}"],
+    "what begins like the header of R": ["lhs OR rhs: IF hours > 20 OR sex = F THEN work = state"],
+    "what ends like the header of R": ["IF hours > 20 AND", "lhs is rhs THEN work = state"],
+    "the header of R": ["lhs rhs support"],
+    "a print of counts": ["sex work n", "F state 1107"],
+    "a print of centres": ["age  hours", "[[1.25 22.] [2.25 47.]]"],
     "another list": ["PART decision list"],
     "an enumeration": [f"IF disease = {code} THEN sex = {'MF'[place % 2]}" for place, code in enumerate(CODES[:6])],
 }

@@ -13,8 +13,9 @@ from shoal.vault.protocol.tables import record
 
 
 def read_printed(text: str, reader: Conditions) -> tuple[Sheet, str]:
-    """Statements of all prints in a text, and the text with blank lines in their place."""
+    """Statements of all prints in a text, and the text with words that mean nothing in the place of their lines."""
     lines = text.splitlines()
+    rest = list(lines)
     ends = _ends(lines)
     sheet, at = Sheet(), 0
     while at < len(lines):
@@ -26,9 +27,9 @@ def read_printed(text: str, reader: Conditions) -> tuple[Sheet, str]:
                 sheet.pieces.append((place + 1, " \t ".join(cells.values())))
                 record(cells, place + 1, reader, sheet)
             for place in block.lines:
-                lines[place] = ""
+                lines[place], rest[place] = "", "(printed)"  # no list of rules is whole without them
         at += 1
-    return sheet, "\n".join(lines)
+    return sheet, "\n".join(rest)
 
 
 def _block(lines: Sequence[str], at: int, end: int, reader: Conditions) -> Block | None:

@@ -63,7 +63,8 @@ def read_rules(text: str, reader: Conditions) -> Sheet:
     begun = broken = False
     sheet.pieces = list(_whole_lines(text))
     for number, line in sheet.pieces:
-        if _HEADER.search(line):
+        if _HEADER.search(line) and not reader.read(line).conditions:
+            broken = broken or begun
             header = [name for word in line.split() if (name := called(word)) is not None]
             continue
         before, heads = len(sheet.statements), _ORDERED.search(line) is not None
