@@ -16,6 +16,8 @@ from shoal.io.folders import files_of
 from shoal.io.looking import look_at
 from shoal.io.output import check_output
 from shoal.io.recipes import load_recipe
+from shoal.streaming.recipes import source_of
+from shoal.streaming.spark import _looked
 from tests.engines.alike import outcome
 
 RECIPE = """
@@ -104,6 +106,19 @@ def test_no_name_of_a_file_that_nobody_spelt_is_published(tmp_path: Path) -> Non
         assert [read(tmp_path / one).name for one in ("src", "src/*.csv", "src/John Doe.csv")] == [
             "src", "src", "John Doe"
         ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [("*.csv", "table"), (".", "table"), ("deep/../*.csv", "table"), ("deep", "deep"), ("./deep/*", "deep")],
+)
+def test_so_is_no_name_of_the_folder_that_a_recipe_lies_in(path: str, name: str, tmp_path: Path) -> None:
+    put(tmp_path / "Jane Fitzwilliam/people.csv", people())
+    put(tmp_path / "Jane Fitzwilliam/deep/others.csv", people(20))
+    recipe = load_recipe(recipe_for(tmp_path / "Jane Fitzwilliam", path))
+    looked = _looked(recipe)
+    with source_of(recipe) as source:
+        assert (source.name, looked and looked.name) == (name, name)
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "spark"])

@@ -225,16 +225,18 @@ class PreparedBatches:
 def open_batches(
     path: str | Path,
     *,
+    base: Path = Path(),
     columns: Sequence[str] | None = None,
     separator: str | None = None,
     encoding: str = "utf-8",
     missing_markers: Sequence[str] = (),
     scratch: Path | None = None,
 ) -> Batches:
-    """A file, a folder of files (below it, too), or a pattern such as ``visits-*.parquet``."""
+    """A file, a folder of files (below it, too), or a pattern such as ``visits-*.parquet``, as seen from a folder."""
+    name, path = name_of(path, base), base / path
     found = found_at(path)
     batches = Batches(
-        paths=found.files, name=name_of(path), told=found.told, partitions=partitions_of(path, found.files),
+        paths=found.files, name=name, told=found.told, partitions=partitions_of(path, found.files),
         columns=columns, separator=separator, encoding=encoding, missing_markers=missing_markers, scratch=scratch,
     )  # fmt: skip
     if not batches.names:

@@ -81,10 +81,14 @@ def root_of(path: Path) -> Path:
     return Path(*path.parts[:at])
 
 
-def name_of(path: str | Path) -> str:
-    """What a table is called where nobody said; of many files as their folder, since nobody spelt the name of one."""
-    path = Path(path)
-    return path.stem if path.is_file() else Path(os.path.abspath(root_of(path))).name or "table"
+def name_of(path: str | Path, base: Path) -> str:
+    """What a table is called where nobody said: as its file or, of many, their folder, if the path itself names it."""
+    path, whole = Path(path), base / path
+    if whole.is_file():
+        return path.stem
+    spelt = len(path.parts) - (len(whole.parts) - len(root_of(whole).parts))
+    name = Path(*path.parts[: max(spelt, 0)]).name
+    return name if name not in ("", "..") else "table"
 
 
 def is_hidden(name: str) -> bool:

@@ -60,17 +60,25 @@ class Looked:
 
 
 def look_at(
-    path: str | Path, *, columns: Sequence[str] | None = None, separator: str | None = None, encoding: str = "utf-8"
+    path: str | Path,
+    *,
+    base: Path = Path(),
+    columns: Sequence[str] | None = None,
+    separator: str | None = None,
+    encoding: str = "utf-8",
 ) -> Looked:
     """The files that a path, a folder or a pattern names, after checking that they have the same columns.
 
     Parameters
     ----------
+    base
+        The folder that a relative path starts from.
     columns, separator, encoding
         As :func:`shoal.io.files.read_frame` takes them.
     """
+    name, path = name_of(path, base), base / path
     paths = files_of(path)
-    name, partitions, where = name_of(path), partitions_of(path, paths), f"'{paths[0].name}'"
+    partitions, where = partitions_of(path, paths), f"'{paths[0].name}'"
     if extension_of(paths[0]) == ".parquet":
         own, zones = _parquet(paths, columns)
         return Looked(paths=paths, name=name, names=partitions.behind(own, where), partitions=partitions, zones=zones)

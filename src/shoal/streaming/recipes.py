@@ -263,7 +263,7 @@ def _source(recipe: Recipe, how: Mapping[str, Any]) -> Batches | PreparedBatches
     specs = schema_of(recipe).specs
     if source.url is None:
         scratch = None if recipe.engine.scratch is None else recipe.resolve(recipe.engine.scratch)
-        batches = open_batches(recipe.resolve(source.file), columns=source.columns, scratch=scratch, **how)
+        batches = open_batches(source.file, base=recipe.base, columns=source.columns, scratch=scratch, **how)
         return PreparedBatches(batches, specs) if changes(specs) else batches
     return Relation(
         url=source.url, table=source.table, query=source.query, missing_markers=source.missing_markers,

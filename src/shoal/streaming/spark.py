@@ -135,7 +135,7 @@ def _looked(recipe: Recipe) -> Looked | None:
         _refuse_hidden([Path(source.path).name] if Path(source.path).suffix in ENDINGS else [])
         return None
     looked = look_at(
-        recipe.resolve(source.path), columns=source.columns, separator=source.separator, encoding=source.encoding
+        source.path, base=recipe.base, columns=source.columns, separator=source.separator, encoding=source.encoding
     )
     _refuse_hidden([one.name for one in looked.paths])
     if looked.partitions.wide:
