@@ -289,6 +289,7 @@ def test_a_population_that_is_large_is_left_out_and_a_small_one_is_read(
         assert place.recipe.source.population == name
         assert counting.class_counts(place, {}).rows == 200
         assert values.values_view(place).columns
+    assert not (tmp_path / ".beginnings").exists()  # nobody would read a copy of it
     broken = Place(tmp_path, text.format("nowhere.csv"))
     with pytest.raises(InputError, match="There is no file"):
         counting.class_counts(broken, {})

@@ -200,6 +200,30 @@ def test_a_page_that_asks_meanwhile_sees_a_whole_copy(tmp_path: Path, monkeypatc
     assert [one.name for one in place.parent.parent.iterdir()] == ["stamp"]
 
 
+@pytest.mark.parametrize("moment", ["_first_lines", "write_whole"])
+def test_no_copy_is_left_of_a_file_that_is_replaced_while_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """An upload ends, and removes all copies, between the read of the old file and the making of its copy."""
+    path, inner = tmp_path / "people.csv", getattr(beginnings, moment)
+    path.write_text("age,name\n" + "40,Smith\n" * ROWS)
+
+    def late(*given: object) -> object:
+        monkeypatch.setattr(beginnings, moment, inner)
+        part = inner(*given)
+        frame().write_csv(tmp_path / "new")
+        os.replace(tmp_path / "new", path)
+        beginnings.forget_copies(tmp_path)
+        return part
+
+    monkeypatch.setattr(beginnings, moment, late)
+    monkeypatch.setattr(beginnings, "apart", lambda function, *given, within: function(*given))
+    found = beginnings.beginning(tmp_path, path)
+    assert found is not None
+    assert found.read_text().startswith("age,town\n")
+    assert list((tmp_path / beginnings.FOLDER).iterdir()) == [found.parent]
+
+
 def test_a_workbook_that_unpacks_to_too_much_is_for_jobs(tmp_path: Path) -> None:
     pl.DataFrame({"age": [1] * ROWS, "town": ["a"] * ROWS}).write_excel(tmp_path / "people.xlsx")
     assert (tmp_path / "people.xlsx").stat().st_size < 4 * beginnings.LOOKED_AT

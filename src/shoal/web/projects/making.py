@@ -86,8 +86,7 @@ def keep_file(db: Db, project: Project, incoming: Incoming, kind: str, folder: P
         db.merge(project).source = {"path": path, "name": incoming.name, "bytes": incoming.bytes}
     db.flush()
     put_file(db, folder, path, incoming)
-    if kind == "source":
-        afterwards(db, lambda _: forget_copies(folder))  # of what is replaced, which may have been to go
+    afterwards(db, lambda _: forget_copies(folder))  # of what is replaced, which may have been to go
     return row
 
 

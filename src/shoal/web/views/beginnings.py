@@ -51,21 +51,49 @@ def beginning(folder: Path, path: Path) -> Path | None:
     Workbooks and files of statistics programs have no beginning that could be read alone.
     """
     known = path.stat()
-    stamp = f"{known.st_mtime_ns}-{known.st_size}-{known.st_ino}"
-    place = folder / FOLDER / stamp / (path.stem if _is_packed(path) else path.name)
+    place = folder / FOLDER / _stamp(known) / (path.stem if _is_packed(path) else path.name)
     with suppress(FileNotFoundError):
         os.utime(place.parent)  # it is in use, before somebody finds it old
     _forget(folder / FOLDER)  # also where this file is small: copies of one that was here before it
-    if path.is_dir() or (is_typed(path) and path.suffix.lower() != ".parquet"):
+    if _has_none(path):
         return None
     if not place.exists():
-        asked = (str(folder), str(path), str(place), Bounds(bytes=LOOKED_AT, rows=_ROWS, cells=_CELLS))
-        if not _is_cut(*asked):
-            return None
-        if not place.exists():  # somebody found it old meanwhile
+        asked = (str(folder), str(path), str(place), _bounds())
+        try:
+            if not _is_cut(*asked):
+                return None
+        finally:
+            if not _is_same(path, known):  # and its copies may have been removed before this one was made
+                shutil.rmtree(place.parent, ignore_errors=True)
+        if not place.exists():  # somebody found it old meanwhile, or replaced the file
             _is_cut.forget(*asked)
-            _is_cut(*asked)
+            return beginning(folder, path)
     return place
+
+
+def is_large(folder: Path, path: Path) -> bool:
+    """Whether a file has more than its beginning, of which no copy is made."""
+    return not _has_none(path) and _is_longer(str(folder), str(path), _stamp(path.stat()), _bounds())
+
+
+def _stamp(known: os.stat_result) -> str:
+    return f"{known.st_mtime_ns}-{known.st_size}-{known.st_ino}"
+
+
+def _is_same(path: Path, known: os.stat_result) -> bool:
+    """Whether a file was neither replaced nor removed; one that is offered may grow all the time."""
+    try:
+        return os.path.samestat(path.stat(), known)
+    except OSError:
+        return False
+
+
+def _has_none(path: Path) -> bool:
+    return path.is_dir() or (is_typed(path) and path.suffix.lower() != ".parquet")
+
+
+def _bounds() -> Bounds:
+    return Bounds(bytes=LOOKED_AT, rows=_ROWS, cells=_CELLS)
 
 
 def forget_copies(folder: Path) -> None:
@@ -82,9 +110,14 @@ def _is_cut(folder: str, path: str, place: str, bounds: Bounds) -> bool:
     return apart(make_beginning, Path(path), Path(place), bounds, within=folder)
 
 
+@remembered(256)
+def _is_longer(folder: str, path: str, stamp: str, bounds: Bounds) -> bool:
+    return apart(has_more, Path(path), bounds, within=folder)
+
+
 def refuse_large(folder: Path, path: Path) -> None:
     """Refuse what has no beginning that could be read alone, and says that it is too large for a page."""
-    if path.is_dir() or not is_typed(path) or path.suffix.lower() == ".parquet":
+    if path.is_dir() or not _has_none(path):
         return
     known = path.stat()
     size, most = known.st_size, _UNPACKED * LOOKED_AT
@@ -111,7 +144,7 @@ def make_beginning(path: Path, place: Path, bounds: Bounds) -> bool:
 
     It is written aside, and comes into its place whole: pages that ask at the same moment never see a part of it.
     """
-    part = _first_rows(path, bounds) if path.suffix.lower() == ".parquet" else _first_lines(path, bounds)
+    part = _part(path, bounds)
     if part is None:
         return False
     root = place.parent.parent
@@ -121,11 +154,20 @@ def make_beginning(path: Path, place: Path, bounds: Bounds) -> bool:
         write_whole(aside / place.name, part)
         aside.rename(place.parent)
     except OSError:
-        if not place.exists():  # else another page was quicker
+        if aside.exists() and not place.exists():  # else copies are removed just now, or another page was quicker
             raise
     finally:
         shutil.rmtree(aside, ignore_errors=True)
     return True
+
+
+def has_more(path: Path, bounds: Bounds) -> bool:
+    """Whether a file is larger than its bounds."""
+    return _part(path, bounds) is not None
+
+
+def _part(path: Path, bounds: Bounds) -> bytes | None:
+    return _first_rows(path, bounds) if path.suffix.lower() == ".parquet" else _first_lines(path, bounds)
 
 
 def _forget(root: Path) -> None:

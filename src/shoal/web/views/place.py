@@ -16,7 +16,7 @@ from shoal.io.recipes import Recipe, Source, parse_recipe
 from shoal.web.once import once
 from shoal.web.projects.confined import paths_of
 from shoal.web.views.apart import unreadable
-from shoal.web.views.beginnings import beginning, refuse_large
+from shoal.web.views.beginnings import beginning, is_large, refuse_large
 
 FILES = "hierarchies"
 _SMALL = 8 << 20  # bytes of a hierarchy, of research values and the like: more than a form takes
@@ -54,13 +54,15 @@ class Place:
             return beginning(self.folder, path) if path.exists() else None
 
     def _is_small(self, named: str) -> bool:
+        path = self.recipe.resolve(named)
         try:
-            refuse_large(self.folder, self.recipe.resolve(named))
+            refuse_large(self.folder, path)
         except InputError:
             return False
         except OSError:  # which who reads it tells
             return True
-        return self._beginning(named) is None
+        with _readable():
+            return not (path.exists() and is_large(self.folder, path))
 
     @property
     def whole(self) -> bool:
