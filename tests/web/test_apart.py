@@ -306,7 +306,7 @@ def test_a_folder_is_not_looked_into(tmp_path: Path) -> None:
             values.values_view(place)
 
 
-@pytest.mark.parametrize("name", ["people.csv", "people.csv.gz", "people.xlsx", "x" * 300])
+@pytest.mark.parametrize("name", ["people.csv", "people.csv.gz", "people.parquet", "people.xlsx", "x" * 300])
 def test_a_file_that_the_system_does_not_give_is_told(tmp_path: Path, name: str) -> None:
     """Of a disk that is broken, or whose rights were taken away; of some not even whether they are there."""
     if len(name) < 300:
@@ -314,7 +314,7 @@ def test_a_file_that_the_system_does_not_give_is_told(tmp_path: Path, name: str)
     place = Place(tmp_path, SOURCE.format(name))
     assert place.whole
     found, why = looks.try_look(place)
-    assert (found, "cannot be read" in why) == (None, True)
+    assert (found, "cannot be read" in why, "None" in why) == (None, True, False)
     assert [why in one.problem for one in trees.hierarchy_lines(place)] == [True, True]
     for show in (counting.class_counts, values.values_view, trees.tree_view):
         given = {"class_counts": ({},), "tree_view": ("age",)}.get(show.__name__, ())

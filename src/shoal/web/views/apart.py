@@ -91,9 +91,10 @@ def unreadable(error: OSError) -> Exception:
     """What is raised where the system refuses a file: a sentence, but for a full disk, which every answer tells."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return error
+    why = f" ({error.strerror})" if error.strerror else ""  # which libraries do not always tell
     return Unreadable(
-        f"The data of this project, or a file beside them, cannot be read ({error.strerror}): upload it again, or tell "
-        "whoever runs the server."
+        f"The data of this project, or a file beside them, cannot be read{why}: upload it again, or tell whoever runs "
+        "the server."
     )
 
 
