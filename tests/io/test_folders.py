@@ -197,7 +197,13 @@ def test_how_many_names_are_hidden_is_told(tmp_path: Path) -> None:
     put(*(tmp_path / name for name in ("a.csv", "b.csv", "_2024/a.csv", "_2024/b.csv", ".c.csv", "_SUCCESS", "_d.log")))
     for pattern, told in {
         ".": "2 files, leaving out 2 hidden", "*.csv": "2 files, leaving out 1 hidden", "a.csv": "1 file",
-        "[a.]*.csv": "2 files", "_*/a*": "1 file",
+        "[a.]*.csv": "2 files", "_*/a*": "1 file", "[].]*.csv": "1 file",
+    }.items():  # fmt: skip
+        assert found_at(tmp_path / pattern).told == told
+    put(tmp_path / "2024/a.csv", tmp_path / "2025.csv/a.csv")
+    for pattern, told in {
+        "[a2]*": "1 file, leaving out 2 folders", "**/*": "4 files, leaving out 4 hidden",
+        "*.csv": "2 files, leaving out 1 hidden and 1 folder",
     }.items():  # fmt: skip
         assert found_at(tmp_path / pattern).told == told
 

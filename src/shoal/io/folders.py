@@ -31,16 +31,22 @@ Pattern = tuple[str, ...]
 
 
 class Found(NamedTuple):
-    """Files, and how many names were left out since they are hidden; what is in hidden folders counts as one."""
+    """Files, and how many names were left out: hidden ones (a hidden folder is one), and folders where files end."""
 
     files: list[Path]
-    hidden: int
+    hidden: int = 0
+    folders: int = 0
 
     @property
     def told(self) -> str:
         """How many there are, in words."""
-        files = f"{len(self.files):,} file{'s'[: len(self.files) > 1]}"
-        return f"{files}, leaving out {self.hidden:,} hidden" if self.hidden else files
+        left_out = [f"{self.hidden:,} hidden"] if self.hidden else []
+        left_out += [_counted(self.folders, "folder")] if self.folders else []
+        return _counted(len(self.files), "file") + (f", leaving out {' and '.join(left_out)}" if left_out else "")
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s'[: count > 1]}"
 
 
 def files_of(path: str | Path) -> list[Path]:
@@ -52,7 +58,7 @@ def found_at(path: str | Path) -> Found:
     """The same, with what is left out."""
     path = Path(path)
     if path.is_file():
-        return Found([path], 0)
+        return Found([path])
     if not path.is_dir() and not is_pattern(path):
         raise InputError(f"There is no file '{path}': check the path.")
     search = _Search(path)
@@ -63,7 +69,7 @@ def found_at(path: str | Path) -> Found:
         raise InputError(f"No file matches '{path}' ({_HIDING} unless spelt): check the pattern.")
     if len({extension_of(one) == ".parquet" for one in found}) > 1:
         raise InputError(f"'{path}' names both Parquet and text files: name those of one kind.")
-    return Found(found, search.hidden)
+    return Found(found, search.hidden, search.folders)
 
 
 def is_pattern(path: Path) -> bool:
@@ -121,7 +127,7 @@ class _Search:
         self._again: list[tuple[Path, Path]] = []  # folders under another name, with the first one
         self._looked: set[Path] = set()  # folders that are no tables of before
         self._holding: set[Path] = set()  # folders with files below them
-        self.hidden = 0
+        self.hidden = self.folders = 0
 
     def files(self) -> Iterator[Path]:
         """All files, in no order."""
@@ -171,7 +177,9 @@ class _Search:
                     raise self._refused(place, "is a link to a folder, which only patterns follow: name files by one")
                 self._refuse_states([place.resolve(), *place.resolve().parents] if is_link else [])
                 yield place, deeper
-            elif not is_folder and not is_file and (wanted or is_link):
+            elif is_folder:
+                self.folders += 1
+            elif not is_file and (wanted or is_link):
                 raise self._refused(
                     place, "is neither a file nor a folder that is there and open to us: mend or remove it"
                 )
@@ -264,7 +272,7 @@ def _is_done(left: Iterable[Pattern]) -> bool:
 
 def _spells(part: str, name: str) -> bool:
     """Whether a part of a pattern that matches a name says itself what that begins with."""
-    return name[0] in (part[: part.find("]") + 1] if part.startswith("[") else part[:1])
+    return name[0] in (part[: part.find("]", 2) + 1] if part.startswith("[") else part[:1])
 
 
 def refuse_among(place: Path, source: Path, what: str, names: Iterable[str] = ()) -> None:
