@@ -173,3 +173,12 @@ def test_no_threshold_rides_along_with_a_code_that_makes_the_difference(ward: Co
     found = examine(Submission(text=rule), ward, OPEN)
     assert (found.state, found.gained.plain()) == ("refused", {})
     assert found.refused[0].why == "says no more of its codes than how often they occur"
+
+
+def test_thresholds_of_a_column_are_judged_and_counted_together(ward: Counter) -> None:
+    """As the interval that they make, since leaves of trees seldom bear out each end of one."""
+    for low, ages in ((1.2, 2), (0.5, 1)):
+        found = examine(Submission(text=f"IF age > {low} AND age < 1.5 THEN work = private"), ward, OPEN)
+        assert (found.state, len(found.gained.in_column("age"))) == ("answered", ages), low
+    found = examine(Submission(text="IF age > 1.2 AND age < 1.5 AND disease = illness_7 THEN sex = F"), ward, OPEN)
+    assert found.state == "refused"

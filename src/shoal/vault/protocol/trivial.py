@@ -22,6 +22,7 @@ def is_trivial(statement: Statement, counter: Counter, within: np.ndarray | None
     A code that rides along with a column that does make one, or with other codes of a list, would be told for nothing.
     A column makes one if the share of the conclusion (or, without one, of the column's own condition), or a mean that
     is stated, is another with its conditions than without them, beyond chance; among all rows, or ``within`` some.
+    Thresholds of a column are judged as the interval that they make: leaves of trees seldom bear out each end alone.
     """
     coded = counter.released.coded
     named = dict.fromkeys(one.column for one in statement.everything() if one.column in coded)
