@@ -181,6 +181,19 @@ def test_spark_leaves_out_what_others_leave_out_and_says_so_of_what_is_named(
     assert found == outcome(recipe, "duckdb")
 
 
+@pytest.mark.parametrize("scheme", ["file:", "file://"])
+def test_an_address_of_this_machine_is_looked_at_as_a_path(scheme: str, tmp_path: Path) -> None:
+    put(tmp_path / "src/a%20b/people.parquet", people())
+    recipe = load_recipe(recipe_for(tmp_path, f"{scheme}{tmp_path}/src/a%20b"))
+    looked = _looked(recipe)
+    assert looked is not None
+    assert (looked.name, looked.paths) == ("a%20b", [tmp_path / "src/a%20b/people.parquet"])
+    put(tmp_path / "src/_delta_log/0.parquet", people())
+    with pytest.raises(InputError, match="is, or is part of, a table of Delta"):
+        _looked(recipe)
+    assert _looked(load_recipe(recipe_for(tmp_path, "hdfs://there/src"))) is None
+
+
 VALUES = ["2020", "%41 b", "__HIVE_DEFAULT_PARTITION__", "x=y", "100%"]
 CELLS = ["2020", "A b", None, "x=y", "100%"]
 

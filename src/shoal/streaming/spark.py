@@ -131,11 +131,12 @@ def _looked(recipe: Recipe) -> Looked | None:
     source = recipe.source
     if source.path is None:
         return None
-    if _ELSEWHERE.match(source.path):
-        _refuse_hidden([Path(source.path).name] if Path(source.path).suffix in ENDINGS else [])
+    path = _HERE.sub("/", source.path)
+    if _ELSEWHERE.match(path):
+        _refuse_hidden([Path(path).name] if Path(path).suffix in ENDINGS else [])
         return None
     looked = look_at(
-        source.path, base=recipe.base, columns=source.columns, separator=source.separator, encoding=source.encoding
+        path, base=recipe.base, columns=source.columns, separator=source.separator, encoding=source.encoding
     )
     _refuse_hidden([one.name for one in looked.paths])
     if looked.partitions.wide:
@@ -226,6 +227,7 @@ def _charset(encoding: str) -> str:
 _ODD = "shoal_row_of_another_length"
 _CHARSETS = {"utf-8": "UTF-8", "utf-8-sig": "UTF-8", "ascii": "US-ASCII", "iso8859-1": "ISO-8859-1"}
 _PATTERN = re.compile(r"[\\{}\[\]*?]")
+_HERE = re.compile(r"^file:/(//)?(?!/)")  # a path as Spark's own, see _address
 _ELSEWHERE = re.compile(r"[A-Za-z][\w+.-]+:/")  # such as hdfs://, s3a:// and dbfs:/
 
 
