@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tracemalloc
 from contextlib import suppress
 from typing import Any
 
@@ -24,6 +25,8 @@ from shoal.vault.protocol import (
     trees,
     unread,
 )
+from shoal.vault.protocol.asking import Policy, examine
+from shoal.vault.protocol.checking import Counter
 from shoal.vault.protocol.conditions import LONGEST_LINE, Conditions
 from shoal.vault.protocol.printed import read_printed
 from shoal.vault.protocol.reading import FORMS, Submission, read_results
@@ -60,6 +63,22 @@ def test_values_are_gathered_once_and_never_made_a_pattern_of_all(
     read_results(Submission(text=text), tokens)
     assert sum(patterns) < sum(first) / 2
     assert conditions._texts_of(tokens) is gathered
+
+
+def test_a_text_of_which_there_are_many_takes_less_memory_than_its_cell() -> None:
+    """A token of everybody: what is kept of them until the release is let go is no set of Python's texts."""
+    text = f"IF who = {7:032x} OR sex = M\nIF who in {{{7:032x}, {8:032x}}} THEN sex = F"
+    kept = {}
+    for rows in (6_000, 40_000):  # the first loads what Python loads once
+        frame = pl.DataFrame({"who": [f"{row:032x}" for row in range(rows)], "sex": ["F", "M"] * (rows // 2)})
+        counter = Counter(Released.of(frame, {"sex": "mapping"}))
+        tracemalloc.start()
+        examine(Submission(text=text), counter, Policy(minimum=1))
+        kept[rows] = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+    assert kept[40_000] < 32 * 40_000, kept
+    assert Conditions(counter.released).is_value("who", f"{9:032x}")
+    assert not Conditions(counter.released).is_value("who", "9")
 
 
 def test_codes_are_looked_up_in_a_text_and_not_one_by_one() -> None:

@@ -237,8 +237,8 @@ def _refusal(one: Statement, why: str) -> Refused:
 def _unknown(statement: Statement, counter: Counter) -> str | None:
     """What nobody has is said of everybody that they have not: any text would be confirmed in the place of a value."""
     for one in statement.everything():
-        known = one.column in counter.coded or one.sign not in ("=", "!=")
-        if not known and any(counter.nearest(one.column, value) is None for value in one.values):
+        plain = one.column not in counter.coded and one.sign in ("=", "!=")
+        if plain and len(counter.known(one)) < len(set(one.values)):
             return f"names a value that column '{one.column}' does not have"
     return None
 

@@ -81,8 +81,8 @@ class Counter(Tally):
     def codes(self, column: str) -> tuple[np.ndarray, np.ndarray]:
         """Different values of a column, ascending, and the rows of each."""
         if column not in self._codes:
-            cells = self.released.frame[column].drop_nulls()
-            self._codes[column] = np.unique(cells.to_numpy(), return_counts=True)
+            counted = self.released.frame[column].drop_nulls().alias("code").value_counts(name="rows").sort("code")
+            self._codes[column] = counted["code"].to_numpy(), counted["rows"].cast(pl.Int64).to_numpy()
         return super().codes(column)
 
     def tally(self) -> Tally:
@@ -109,15 +109,24 @@ class Counter(Tally):
     def _met(self, cells: pl.Series, condition: Condition) -> pl.Series:
         sign, first = condition.sign, condition.values[0]
         if sign in ("=", "!="):
-            values = [self.nearest(condition.column, value) for value in condition.values]
-            met = cells.is_in([value for value in values if value is not None])
+            met = cells.is_in(self.known(condition))
             return met if sign == "=" else ~met
         if isinstance(first, str):
             return pl.Series(np.zeros(self.n, dtype=bool))
         return {"<": cells < first, "<=": cells <= first, ">": cells > first, ">=": cells >= first}[sign]
 
+    def known(self, condition: Condition) -> list[float | str]:
+        """The values of a condition that its column has, each once; of plain texts, which may be many, none is kept."""
+        column, given = condition.column, dict.fromkeys(condition.values)
+        if self.released.is_number(column) or column in self.coded:
+            near = (self.nearest(column, value) for value in given)
+            return [value for value in near if value is not None]
+        cells = self.released.frame[column]
+        texts = [value for value in given if isinstance(value, str)]
+        return cells.filter(cells.is_in(texts)).unique().to_list()
+
     def nearest(self, column: str, value: float | str) -> float | str | None:
-        """The value of a column that is meant; None where it has no such value."""
+        """The number or code of a column that is meant; None where it has no such value."""
         codes, _ = self.codes(column)
         if isinstance(value, str):
             return value if not self.released.is_number(column) and value in codes else None

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from shoal.vault.forms import NUMBER, is_calculated
 from shoal.vault.names import Names
 from shoal.vault.protocol.statements import SIGNS, Condition, Released
@@ -68,18 +70,39 @@ class Heading:
 
 
 class _Texts:
-    """The different values of a release's columns of texts, which may be very many: gathered once for all questions."""
+    """The different values of a release's columns of texts, which may be very many: gathered once for all questions.
+
+    Attributes
+    ----------
+    values
+        Of coded columns, and of those that have few. Of others there are 8 bytes a value, to look texts up.
+    """
 
     def __init__(self, released: Released) -> None:
-        names = [name for name in released.frame.columns if not released.is_number(name)]
-        self.values = {name: frozenset(released.frame[name].drop_nulls().unique().to_list()) for name in names}
-        self._lengths = {name: sorted({*map(len, values)}, reverse=True) for name, values in self.values.items()}
+        self.values: dict[str, frozenset[str]] = {}
+        self._hashes: dict[str, np.ndarray] = {}
+        self._lengths: dict[str, list[int]] = {}
+        for name in (name for name in released.frame.columns if not released.is_number(name)):
+            different = released.frame[name].drop_nulls().unique()
+            self._lengths[name] = different.str.len_chars().unique().sort(descending=True).to_list()
+            if name in released.coded or len(different) <= _MOST:
+                self.values[name] = frozenset(different.to_list())
+            else:
+                self._hashes[name] = np.sort(np.fromiter(map(hash, different), np.int64, len(different)))
         self.flags = re.compile("|".join(self._flagged()) or r"(?!)", re.I)
+
+    def has(self, column: str, text: str) -> bool:
+        """Whether a text is a value of a column."""
+        if column in self.values:
+            return text in self.values[column]
+        hashes, mine = self._hashes[column], hash(text)
+        at = int(np.searchsorted(hashes, mine))
+        return at < len(hashes) and bool(hashes[at] == mine)
 
     def longest(self, column: str, text: str, at: int) -> str | None:
         """The longest value of a column that stands at a place of a text."""
         parts = (text[at : at + length] for length in self._lengths[column] if at + length <= len(text))
-        return next((part for part in parts if part in self.values[column]), None)
+        return next((part for part in parts if self.has(column, part)), None)
 
     def _flagged(self) -> Iterator[str]:
         """An indicator's name is that of a column and a value of it."""
@@ -166,10 +189,10 @@ class Conditions:
         """Whether a column of texts has a value; every number may be one of a column of numbers."""
         if self.is_number(column):
             return re.fullmatch(NUMBER, text) is not None
-        return text in self.values(column)
+        return self._texts.has(column, text)
 
-    def values(self, column: str) -> frozenset[str]:
-        """Different values of a column of texts."""
+    def codes(self, column: str) -> frozenset[str]:
+        """Different codes of a mapped column."""
         return self._texts.values[column]
 
     def equal(self, column: str, text: str) -> Condition | None:

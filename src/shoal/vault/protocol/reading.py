@@ -149,8 +149,9 @@ def _target(target: str | None, labels: set[str], reader: Conditions, released: 
         return column
     fitting = []
     for name in released.frame.columns:
-        known = reader.values(name) if not released.is_number(name) else _numbers(released, name)
-        if labels and labels <= known:
+        numbers = _numbers(released, name) if released.is_number(name) else None
+        known = (reader.is_value(name, one) if numbers is None else one in numbers for one in labels)
+        if labels and all(known):
             fitting.append(name)
     if len(fitting) != 1:
         raise InputError("The results do not say which column their classes or means are of: name it as the target.")

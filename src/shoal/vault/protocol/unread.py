@@ -45,7 +45,7 @@ class _Codes:
 
     def __init__(self, released: Released, reader: Conditions, text: str) -> None:
         mapped = [name for name, kind in released.coded.items() if kind == MAPPING]
-        codes = frozenset[str]().union(*map(reader.values, mapped))
+        codes = frozenset[str]().union(*map(reader.codes, mapped))
         if len(codes) > _MANY:
             codes = _present(codes, text)
         self._numbers = {code for code in codes if re.fullmatch(r"[\d.+-]+", code)}
