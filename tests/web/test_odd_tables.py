@@ -114,6 +114,16 @@ def test_roles_can_be_changed_where_the_source_cannot_be_looked_at(app: FastAPI)
     assert made["roles"]["neutral"] == ["sex"]
     assert made["columns"] == {"age": {"format": "%Y"}}
     assert "roles and types, without a look at the data" in bench.page("recipe")
+    assert bench.send("data", column=["sex"], **{"role-0": "neutral", "type-0": "categorical"}) == (303, "")
+    assert bench.page("recipe").count("without a look at the data") == 1  # which a type does not need
+
+
+def test_a_note_tells_of_the_look_that_roles_were_changed_with(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system refuses the source when roles are changed, and gives it again just behind that."""
+    bench = Bench(app)
+    monkeypatch.setattr(data, "try_look", lambda place: (None, "It is gone."))
+    assert bench.send("data", column=["sex"], **{"role-0": "neutral"}) == (303, "")
+    assert "roles and types, without a look at the data" in bench.page("recipe")
 
 
 def test_roles_are_not_changed_by_half_where_the_source_cannot_be_read_any_more(

@@ -16,7 +16,7 @@ from shoal.web.context import Here, Needs, needs
 from shoal.web.pages.bench import Base, Bench, Problem
 from shoal.web.views.data import changed_roles, data_view, proposed_roles
 from shoal.web.views.editing import ROLES, TYPES, with_types
-from shoal.web.views.looks import SHOWN, try_look
+from shoal.web.views.looks import SHOWN
 from shoal.web.views.place import Place
 
 _FIELDS = 4 * SHOWN + 100  # four of each column, and those of every form
@@ -52,6 +52,11 @@ def _said(form: FormData, field: str) -> str | None:
     return str(form[field]).strip() if field in form else None
 
 
+def _note(what: str, read: bool) -> str:
+    """What a version says was changed; without a look, nothing was added that values suggest."""
+    return what if read else f"{what}, without a look at the data"
+
+
 def _page(here: Here, problem: Problem | None) -> Response:
     bench = Bench(here)
     return bench.page("data.html", "data", problem, view=data_view(bench.place), roles=ROLES, types=TYPES)
@@ -71,12 +76,11 @@ def change_columns(here: Edit, base: Base) -> Response:
             for at, name in enumerate(names)
             if chosen[name] in ("quasi", "sensitive", "neutral", "weight")
         }
-        text = changed_roles(place, {name: role for name, role in chosen.items() if role})
+        text, read = changed_roles(place, {name: role for name, role in chosen.items() if role})
         text = with_types(text, kinds)
         if text == place.text:
             raise RecipeError("Nothing was changed: choose another role or type first.")
-        unread = try_look(place)[0] is None  # then nothing was added that values suggest
-        return text, "roles and types, without a look at the data" if unread else "roles and types"
+        return text, _note("roles and types", read)
 
     return bench.change("data", base, make, _page)
 
@@ -86,6 +90,7 @@ def accept_proposals(here: Edit, base: Base) -> Response:
     """All roles as they were proposed."""
 
     def make(place: Place) -> tuple[str, str]:
-        return changed_roles(place, proposed_roles(place)), "roles as proposed"
+        text, read = changed_roles(place, proposed_roles(place))
+        return text, _note("roles as proposed", read)
 
     return Bench(here).change("data", base, make, _page)

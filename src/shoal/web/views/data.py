@@ -82,15 +82,15 @@ def _differing(look: Look | None, roles: Mapping[str, str]) -> dict[str, str]:
     return {name: one.role for name, one in proposals.items() if roles.get(name) != one.role}
 
 
-def changed_roles(place: Place, wanted: Mapping[str, str]) -> str:
-    """The recipe with other roles for some columns, and with what their values suggest, where they can be read."""
+def changed_roles(place: Place, wanted: Mapping[str, str]) -> tuple[str, bool]:
+    """The recipe with other roles for some columns, and with what their values suggest; whether these could be read."""
     known = roles_of(place.text)
     same = all(known.get(name) == role for name, role in wanted.items())
     if same or try_look(place)[0] is None:
-        return with_roles(place.text, wanted, {})
+        return with_roles(place.text, wanted, {}), same
     given = (place.stamp[0], place.seen.model_dump_json(exclude_unset=True), place.text, dict(wanted))
     with turn(str(place.folder)):
-        return apart(roles_changed, *given, within=place.folder)
+        return apart(roles_changed, *given, within=place.folder), True
 
 
 def roles_changed(path: str, said: str, text: str, wanted: Mapping[str, str]) -> str:
