@@ -56,6 +56,9 @@ def test_a_message_says_nothing_of_where_things_are(app: FastAPI, tmp_path: Path
     assert without_places(said, [folder, "/srv/data"], offers) == (
         "'releases/j-1' and 'the project' and 'people' and 'master.key' fail."
     )
+    label, short = "/database and 1/data, but /data/a and '/data'", [{"name": "few", "place": "/data"}]
+    assert without_places(label, [], short) == "/database and 1/data, but few/a and 'few'"
+    assert without_places(label, ["/data"]) == "/database and 1/data, but a and 'the project'"
     project = add_project(app, RECIPE.replace("people.csv", "gone.csv"))
     job = add_job(app, project, "run").id
     work_off(app)
@@ -65,12 +68,17 @@ def test_a_message_says_nothing_of_where_things_are(app: FastAPI, tmp_path: Path
     assert str(tmp_path) not in message
 
 
-def test_what_a_check_and_pages_find_says_nothing_of_where_things_are(app: FastAPI, tmp_path: Path) -> None:
+def test_what_a_check_and_pages_find_says_nothing_of_where_things_are(
+    app: FastAPI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep, key = working.keep, app.state.settings.folder / "master.key"  # which is above the project
+    monkeypatch.setattr(working, "keep", lambda *given: {**keep(*given), "more": [f"'{key}' is not there."]})
     project = add_project(app, RECIPE + '[hierarchies]\nage = "hierarchies/gone.csv"\n')
     job = add_job(app, project, "check").id
     work_off(app)
     found = job_of(app, job).result
     assert found is not None
+    assert found["more"] == ["'master.key' is not there."]
     browser, tabs = sign_in(app, "custodian"), ("hierarchies", "hierarchies/age", "counts", "values")
     for one in (json.dumps(found), *(browser.get(f"/projects/{project.id}/{tab}").text for tab in tabs)):
         assert "hierarchies/gone.csv" in one

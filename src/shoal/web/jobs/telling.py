@@ -34,11 +34,20 @@ def without_places(message: str, folders: Sequence[str], offers: Sequence[Mappin
     for one in offers:
         place = one.get("place") or "://"
         for known in {os.path.abspath(place), os.path.realpath(place)} if "://" not in place else ():
-            message = message.replace(known, str(one["name"]))
+            message = _called(message, known, str(one["name"]), f"{one['name']}{os.sep}")
     for folder in folders:
         for known in {os.path.abspath(folder), os.path.realpath(folder)}:
-            message = message.replace(known + os.sep, "").replace(known, "the project")
+            message = _called(message, known, "the project", "")
     return message
+
+
+def _called(message: str, place: str, name: str, before: str) -> str:
+    """A message that calls a place by a name, and by another before what is in it.
+
+    Its letters in a longer name stay: places may be as short as '/data', and a text may be a label of values.
+    """
+    pattern = rf"(?<!\w){re.escape(place)}(?!\w)({re.escape(os.sep)}?)"
+    return re.sub(pattern, lambda found: before if found[1] else name, message)
 
 
 def found_without_places(found: Any, folders: Sequence[str], offers: Sequence[Mapping[str, str | None]]) -> Any:

@@ -224,10 +224,13 @@ class Worker:
                     clear(one.job, self.settings, only=None if told == "cancel" else one.job.attempts)
                     return
                 result = keep(db, one.job, outcome["done"], self.settings, keyring)
-                places = [str(folder_of(one.job.project, self.settings))]
-                queue.end(db, one.job, "done", result=found_without_places(result, places, one.asked["offers"]))
+                result = found_without_places(result, self._places(one.job), one.asked["offers"])
+                queue.end(db, one.job, "done", result=result)
         except ShoalError as error:
             self._undo(one.job, "failed", str(error))
+
+    def _places(self, job: Job) -> tuple[str, str]:
+        return str(folder_of(job.project, self.settings)), str(self.settings.folder)
 
     def _undo(self, job: Job, state: str, message: str) -> None:
         """End a job that came to nothing, and remove what it wrote before that is certain: nobody comes back to it.
@@ -236,8 +239,7 @@ class Worker:
         done behind a commit, such as moving the anchor of the secrets, may fail too.
         """
         # Half characters and zero bytes, which somebody may have sent, go into no database.
-        places = (str(folder_of(job.project, self.settings)), str(self.settings.folder))
-        told = without_places(message, places, [asdict(one) for one in self.settings.offers])
+        told = without_places(message, self._places(job), [asdict(one) for one in self.settings.offers])
         kept = told.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
         with self.store.writing() as db:
             if queue.end(db, job, state, message=kept):
