@@ -10,7 +10,9 @@ import pytest
 
 import shoal
 from shoal.errors import RecipeError
+from shoal.pseudonyms.secrets import MappingTable
 from shoal.web.projects.confined import parse_confined
+from shoal.web.trust.tables import needed
 from shoal.web.views import work
 from shoal.web.views.blocks import blocks, joined
 from shoal.web.views.editing import with_profile
@@ -95,3 +97,12 @@ def test_a_comparison_has_no_more_and_no_longer_cells_than_a_page_shows(monkeypa
 def test_cells_that_differ_behind_what_is_shown_still_differ() -> None:
     before, after = work._texts(["a" * 500, "b" * 500, None, "c"], ["a" * 499 + "z", "b" * 500, "d", None])
     assert [one == other for one, other in zip(before, after, strict=True)] == [False, True, False, False]
+
+
+@pytest.mark.parametrize(("rows", "codes"), [(10, 10), (1000, 300), (300, 1000)])
+def test_codes_count_beside_the_cells_of_a_release(rows: int, codes: int) -> None:
+    """A code of everybody is kept as a text to look up; those of a mapping that no row has are not."""
+    manifest = {"data": {"rows": rows}, "columns": [{}, {}, {}]}
+    mapping = MappingTable("token", {str(one): f"t{one}" for one in range(codes)})
+    assert needed(manifest, []) == 32 * 3 * rows
+    assert needed(manifest, [mapping]) == 32 * 3 * rows + 256 * min(rows, codes)
