@@ -51,14 +51,15 @@ def keep_signature(folder: Path, signature: str, public_key: str | Path | None, 
 
 def put(staged: Path, place: Path) -> None:
     """Put a release, and the signature beside it, where nothing is: both, or none."""
+    signed = _beside(staged).exists()
     try:
         try:
-            os.rename(staged, place)
-            if _beside(staged).exists():
+            if signed:
                 os.rename(_beside(staged), _beside(place))
+            os.rename(staged, place)
         except BaseException:
-            if not staged.exists():
-                os.rename(place, staged)
+            if signed and staged.exists() and not _beside(staged).exists():
+                os.rename(_beside(place), _beside(staged))
             raise
     except OSError as error:
         raise InputError(f"The release cannot be put to '{place}': {error.strerror}.") from None

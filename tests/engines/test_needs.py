@@ -97,11 +97,21 @@ def test_names_of_those_who_take_no_part_are_held_too(
     assert "some 300 different ones need 1.5GB" in sentence
 
 
+def test_names_that_some_share_who_take_no_part_are_counted_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("duckdb")
+    recipe = people(tmp_path, 300, names=100)
+    recipe.write_text(f"{recipe.read_text()}[sample]\nshare = 0.5\n")
+    monkeypatch.setattr("shoal.engines.sized._NAME", 5 * 10**6)
+    assert outcome(recipe, "duckdb", more='memory = "0.5GB"')[:2] == (0, "")
+
+
 def test_a_frame_of_spark_may_have_its_memory() -> None:
     pytest.importorskip("pyspark")
     from shoal.streaming.spark import _recipe
 
-    given = {"roles": {"quasi": ["age"]}, "engine": {"name": "spark", "memory": "64GB"}}
+    given = {"roles": {"quasi": ["age"]}, "engine": {"memory": "64GB"}}
     assert _recipe(given, None).engine.memory == "64GB"
 
 

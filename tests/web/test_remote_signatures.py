@@ -127,16 +127,18 @@ def test_the_command_says_who_signed(
     assert json.loads(told)["signature"] == {"fingerprint": key, "expected": False}
 
 
+@pytest.mark.parametrize("last", ["out", "out.sig"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(39, "Directory not empty")])
 def test_a_download_that_ends_at_its_last_step_leaves_nothing(
-    there: tuple[Remote, str], app: FastAPI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
-) -> None:
+    there: tuple[Remote, str], app: FastAPI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    error: BaseException, last: str,
+) -> None:  # fmt: skip
     remote, release = there
     sign(app, release)
     rename = os.rename
 
     def ends(old: Path, new: Path) -> None:
-        if Path(new).name == "out.sig":
+        if Path(new) == place / last:
             raise error
         rename(old, new)
 

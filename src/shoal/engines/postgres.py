@@ -129,6 +129,7 @@ class PostgresDatabase:
         self._types: dict[str, str] = {}
         self._from: Any = None
         self._to: Any = None
+        self._cut = False
         self._schema: str | None = None
         self._doing, self._seen = "SELECT", False
 
@@ -288,17 +289,17 @@ class PostgresDatabase:
         return self._pour(SQL("COPY {} FROM STDIN").format(self._to), chain([first], batches))
 
     def commit(self) -> None:
-        """Let everybody see what was written, and end."""
+        """Let everybody see what was written, and end; once more where that was interrupted."""
         import psycopg
 
         try:
             self._connection.commit()
+            if self._cut and not self._may("SELECT to_regclass(%s) IS NOT NULL", self._to.as_string(self._connection)):
+                raise unkept("interrupted")
         except psycopg.Error as error:
-            raise unkept(type(error).__name__) from None
+            raise unkept(type(error).__name__, lost=self._connection.closed) from None
         except KeyboardInterrupt:  # by which the driver may have had the server break the commit off
-            self._connection.rollback()
-            if not self._may("SELECT to_regclass(%s) IS NOT NULL", self._to.as_string(self._connection)):
-                raise unkept("interrupted") from None
+            self._cut = True
             raise
 
     def told(self, error: Any) -> ShoalError:

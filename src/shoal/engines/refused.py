@@ -74,8 +74,8 @@ def unreachable(known: Mapping[str, str], said: str) -> InputError:
     return InputError(f"There is no connection to the database '{name}' on '{host}': {why}.")
 
 
-def unkept(why: str) -> InputError:
-    """Of a release whose table was not kept in the end."""
-    return InputError(
-        f"The release is in its folder, but the database did not keep its table ({why}): run again with another folder."
-    )
+def unkept(why: str, *, lost: bool = False) -> InputError:
+    """Of a release whose table was not kept in the end, or nobody knows where the connection was lost over it."""
+    told = "nobody knows whether the database kept" if lost else "the database did not keep"
+    todo = f"{'look there, and if it is not, ' if lost else ''}run again with another folder"
+    return InputError(f"The release is in its folder, but {told} its table ({why}): {todo}.")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
+import polars as pl
 
 from shoal.engines.kept import KeptRows
 from shoal.errors import InputError
@@ -13,14 +16,15 @@ _HASHES = 1 << 12
 
 
 def refuse_unheld(rows: KeptRows, memory: int) -> None:
-    """Refuse more names and people than so many bytes hold; where all may fit, nothing is counted."""
+    """Refuse more names and people than so many bytes hold; where all may fit, none that take part are counted."""
     schema = rows.domain.schema
-    # Who takes no part is looked for, too.
-    beside = sum(cells.len() for cells in rows.left_out(naming(schema)).values())
+    others = rows.left_out(naming(schema))  # who takes no part is looked for, too
+    beside = sum(cells.len() for cells in others.values())
     hidden = [name for name in naming(schema) if name in rows.reading.others and name != schema.subject]
     if rows.people_needed(len(hidden) * rows.domain.n + beside) <= memory:
         return
-    names = sum(_different(rows, name) for name in hidden) + beside
+    alone = sum(cells.len() for name, cells in others.items() if name not in hidden)
+    names = alone + sum(_different(rows, name, others.get(name)) for name in hidden)
     needed, people = rows.people_needed(names), rows.domain.n_subjects if rows.domain.by_people else 0
     if needed > memory:
         found = [*([f"some {names:,} different ones"] if names else []), *([f"{people:,} people"] if people else [])]
@@ -30,11 +34,12 @@ def refuse_unheld(rows: KeptRows, memory: int) -> None:
         )
 
 
-def _different(rows: KeptRows, name: str) -> int:
-    """How many different values a column has, estimated from the smallest of their hashes."""
+def _different(rows: KeptRows, name: str, others: pl.Series | None = None) -> int:
+    """How many different values a column has, with those of other rows, estimated from the smallest of their hashes."""
     place, least = rows.column(name), np.zeros(0, dtype=np.uint64)
-    for part in rows.parts([place]):
-        hashes = part[place].drop_nulls().hash().to_numpy()
+    cells = chain([] if others is None else [others], (part[place] for part in rows.parts([place])))
+    for one in cells:
+        hashes = one.drop_nulls().hash().to_numpy()
         if least.size == _HASHES:
             hashes = hashes[hashes < least[-1]]
         least = np.unique(np.concatenate([least, hashes]))[:_HASHES]

@@ -333,14 +333,14 @@ def anonymize(
 def _recipe(given: Recipe | Mapping[str, Any] | str | Path, scratch: str | Path | None) -> Recipe:
     """What is asked for, on this engine."""
     if isinstance(given, Mapping):
-        source = {"path": "", **given.get("source", {})}
+        source, engine = {"path": "", **given.get("source", {})}, {"name": CLUSTER, **given.get("engine", {})}
         try:
-            given = parse_recipe(tomlkit.dumps({**given, "source": source}))
+            given = parse_recipe(tomlkit.dumps({**given, "source": source, "engine": engine}))
         except tomlkit.exceptions.ConvertError:
             raise RecipeError("A recipe holds texts, numbers, dates, lists and tables, and nothing else.") from None
     recipe = given if isinstance(given, Recipe) else load_recipe(given)
     folder = recipe.engine.scratch if scratch is None else str(Path(scratch).resolve())
-    engine = recipe.engine.model_copy(update={"name": CLUSTER, "scratch": folder})
-    changed = recipe.model_copy(update={"engine": engine})
+    mine = recipe.engine.model_copy(update={"name": CLUSTER, "scratch": folder})
+    changed = recipe.model_copy(update={"engine": mine})
     changed._base = recipe.base
     return changed
