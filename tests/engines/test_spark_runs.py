@@ -217,16 +217,21 @@ SESSIONS = """
 import sys
 from pathlib import Path
 from shoal.engines.cluster import session
-for name in sys.argv[1:]:
+for name in sys.argv[1:-1]:
     with session(Path(name)) as spark:
         print(spark.sparkContext._temp_dir)
     assert not list(Path(name).iterdir())
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.config("spark.local.dir", sys.argv[-1]).getOrCreate()
+print(spark.sparkContext._temp_dir)
+spark.stop()
 """
 
 
 @pytest.mark.skipif((cluster.java_version() or 0) < 17, reason="needs Java 17: install openjdk-17-jre-headless")
 def test_a_second_session_of_one_process_writes_to_its_own_folder(tmp_path: Path) -> None:
-    folders = [tmp_path / "one", tmp_path / "two"]
+    """One of ours behind another of ours, and one of somebody else behind both."""
+    folders = [tmp_path / "one", tmp_path / "two", tmp_path / "three"]
     for folder in folders:
         folder.mkdir()
     command = [sys.executable, "-c", SESSIONS, *map(str, folders)]

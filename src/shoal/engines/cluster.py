@@ -64,14 +64,18 @@ def session(folder: Path | None = None) -> Iterator[Any]:
         with told():
             # A configuration knows the defaults of the place only once Java runs.
             SparkContext._ensure_initialized()
-            # Java goes on from session to session, and would write to the folder of the first, which is gone.
-            java: Any = SparkContext._jvm
-            getattr(getattr(java.org.apache.spark.util, "Utils$"), "MODULE$").clearLocalRootDirs()
+            _forget_folder(SparkContext._jvm)
             found = _started(SparkConf(), SparkSession.builder, own)
         try:
             yield found
         finally:
             found.stop()
+            _forget_folder(SparkContext._jvm)
+
+
+def _forget_folder(java: Any) -> None:
+    """Have the next session find a folder of its own: Java goes on, and would write to that of the first for good."""
+    getattr(getattr(java.org.apache.spark.util, "Utils$"), "MODULE$").clearLocalRootDirs()
 
 
 def _started(given: Any, builder: Any, folder: Path) -> Any:
