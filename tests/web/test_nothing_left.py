@@ -104,7 +104,8 @@ def test_the_mark_of_what_is_being_removed_goes_last(app: FastAPI, monkeypatch: 
     with monkeypatch.context() as killed:
         killed.setattr(shutil, "rmtree", stopped)
         create_app(app.state.settings).state.store.close()
-    assert left == [True, True]
+    assert len(left) > 1
+    assert all(left)
     assert (folder / ".unmade").exists()  # for the next start
     create_app(app.state.settings).state.store.close()
     assert not folder.exists()
