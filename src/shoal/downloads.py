@@ -51,6 +51,7 @@ def keep_signature(folder: Path, signature: str, public_key: str | Path | None, 
 
 def put(staged: Path, place: Path) -> None:
     """Put a release, and the signature beside it, where nothing is: both, or none."""
+    refuse_taken(place, place)  # also if somebody came meanwhile
     signed = _beside(staged).exists()
     try:
         try:

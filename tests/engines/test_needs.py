@@ -10,6 +10,7 @@ import pytest
 
 import shoal
 from shoal.engines.sized import SizedRows
+from shoal.errors import RecipeError
 from shoal.streaming import held
 from tests.engines.alike import outcome
 
@@ -105,6 +106,25 @@ def test_names_that_some_share_who_take_no_part_are_counted_once(
     recipe.write_text(f"{recipe.read_text()}[sample]\nshare = 0.5\n")
     monkeypatch.setattr("shoal.engines.sized._NAME", 5 * 10**6)
     assert outcome(recipe, "duckdb", more='memory = "0.5GB"')[:2] == (0, "")
+
+
+def test_names_of_people_who_take_no_part_are_counted_beside_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("duckdb")
+    recipe = people(tmp_path, 300, names=100, subject=True)
+    recipe.write_text(f"{recipe.read_text()}[sample]\nshare = 0.5\n")
+    monkeypatch.setattr("shoal.engines.sized._NAME", 5 * 10**6)
+    monkeypatch.setattr("shoal.engines.sized._PERSON", 1)
+    assert "different ones of" in outcome(recipe, "duckdb", more='memory = "0.6GB"')[1]
+
+
+def test_what_is_no_table_of_a_recipe_is_told() -> None:
+    pytest.importorskip("pyspark")
+    from shoal.streaming.spark import _recipe
+
+    with pytest.raises(RecipeError, match="must be a table"):
+        _recipe({"roles": {"quasi": ["age"]}, "engine": "duckdb"}, None)
 
 
 def test_a_frame_of_spark_may_have_its_memory() -> None:

@@ -11,6 +11,7 @@ import pytest
 from fastapi import FastAPI
 
 from shoal.cli.main import execute
+from shoal.downloads import put
 from shoal.errors import InputError, MissingExtraError, VerificationError
 from shoal.remote import Remote, connect
 from shoal.vault import signing
@@ -171,3 +172,13 @@ def test_half_a_character_is_no_signature(
     with pytest.raises(VerificationError, match="not of this release"):
         remote.download(release, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_what_came_meanwhile_is_not_touched(tmp_path: Path) -> None:
+    for name in ("staged", "out"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "manifest.json").write_text(name)
+        (tmp_path / f"{name}.sig").write_text(name)
+    with pytest.raises(InputError, match="exists"):
+        put(tmp_path / "staged", tmp_path / "out")
+    assert (tmp_path / "out.sig").read_text() == "out"

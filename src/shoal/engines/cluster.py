@@ -9,7 +9,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +69,11 @@ def session(folder: Path | None = None) -> Iterator[Any]:
         try:
             yield found
         finally:
-            found.stop()
-            _forget_folder(SparkContext._jvm)
+            try:
+                found.stop()
+            finally:
+                with suppress(Exception):  # of a Java that has ended, whose own fault is told
+                    _forget_folder(SparkContext._jvm)
 
 
 def _forget_folder(java: Any) -> None:

@@ -297,7 +297,7 @@ class PostgresDatabase:
             if self._cut and not self._may("SELECT to_regclass(%s) IS NOT NULL", self._to.as_string(self._connection)):
                 raise unkept("interrupted")
         except psycopg.Error as error:
-            raise unkept(type(error).__name__, lost=self._connection.closed) from None
+            raise unkept(type(error).__name__, lost=self._cut or self._connection.closed) from None
         except KeyboardInterrupt:  # by which the driver may have had the server break the commit off
             self._cut = True
             raise

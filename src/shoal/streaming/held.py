@@ -23,8 +23,11 @@ def refuse_unheld(rows: KeptRows, memory: int) -> None:
     hidden = [name for name in naming(schema) if name in rows.reading.others and name != schema.subject]
     if rows.people_needed(len(hidden) * rows.domain.n + beside) <= memory:
         return
-    alone = sum(cells.len() for name, cells in others.items() if name not in hidden)
-    names = alone + sum(_different(rows, name, others.get(name)) for name in hidden)
+    if schema.subject is None:
+        alone = sum(cells.len() for name, cells in others.items() if name not in hidden)
+        names = alone + sum(_different(rows, name, others.get(name)) for name in hidden)
+    else:  # the gate keeps names by person, and takes everybody who takes no part for another one
+        names = beside + sum(_different(rows, name) for name in hidden)
     needed, people = rows.people_needed(names), rows.domain.n_subjects if rows.domain.by_people else 0
     if needed > memory:
         found = [*([f"some {names:,} different ones"] if names else []), *([f"{people:,} people"] if people else [])]

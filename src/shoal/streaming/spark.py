@@ -333,9 +333,11 @@ def anonymize(
 def _recipe(given: Recipe | Mapping[str, Any] | str | Path, scratch: str | Path | None) -> Recipe:
     """What is asked for, on this engine."""
     if isinstance(given, Mapping):
-        source, engine = {"path": "", **given.get("source", {})}, {"name": CLUSTER, **given.get("engine", {})}
+        usual = {"source": {"path": ""}, "engine": {"name": CLUSTER}}
+        parts = {name: given.get(name, {}) for name in usual}
+        parts = {name: {**usual[name], **part} if isinstance(part, Mapping) else part for name, part in parts.items()}
         try:
-            given = parse_recipe(tomlkit.dumps({**given, "source": source, "engine": engine}))
+            given = parse_recipe(tomlkit.dumps({**given, **parts}))
         except tomlkit.exceptions.ConvertError:
             raise RecipeError("A recipe holds texts, numbers, dates, lists and tables, and nothing else.") from None
     recipe = given if isinstance(given, Recipe) else load_recipe(given)
