@@ -107,12 +107,19 @@ def test_it_runs(tmp_path: Path, postgres: Server) -> None:
         ("postgresql://postgres:{pw}@database.password.invalid/postgres", ["no such host"]),
         ("postgresql://postgres:{pw}@127.0.0.1:1/database", ["no server answers"]),
         ("postgresql://postgres:{pw}@127.0.0.1/postgres?nonsense=1", ["is no address"]),
+        ("postgresql://postgres:{pw}@127.0.0.1:{port}/postgres?connect_timeout=soon", ["'connect_timeout'", "seconds"]),
     ],
 )
 def test_no_connection(url: str, words: list[str], tmp_path: Path, postgres: Server) -> None:
     code, sentence, _ = run(tmp_path, postgres, url=url.format(pw="open%20sesame%207", port=postgres.port))
     assert code == 2
     assert all(word in sentence for word in words), sentence
+
+
+def test_nothing_has_to_be_searched_for_tables(tmp_path: Path, postgres: Server) -> None:
+    url = f"postgresql://postgres:open%20sesame%207@127.0.0.1:{postgres.port}/postgres?options=-csearch_path%3D"
+    code, sentence, _ = run(tmp_path, postgres, url=url)
+    assert (code, sentence) == (0, "")
 
 
 @pytest.mark.parametrize("password", ["sesame/7", "sesame@7", "sesame@7/x", "7/sesame?x=1", "sesame?7", "ses:ame"])

@@ -60,7 +60,7 @@ def test_java_is_asked_for_its_version(
         cluster.need_java()
 
 
-@pytest.mark.parametrize("given", [{}, {"spark.ui.enabled": "true", "spark.driver.bindAddress": "10.0.0.1"}])
+@pytest.mark.parametrize("given", [{}, {"spark.ui.enabled": "true", "spark.driver.bindAddress": "10.0.0.1", "spark.log.level": "WARN"}])
 def test_a_session_of_its_own_is_reached_by_nobody_else_unless_that_is_asked_for(
     given: dict[str, str], tmp_path: Path
 ) -> None:
@@ -77,7 +77,8 @@ def test_a_session_of_its_own_is_reached_by_nobody_else_unless_that_is_asked_for
     conf = pyspark.SparkConf(loadDefaults=False).setMaster("local[1]").setAll(list(given.items()))
     made = cluster._started(conf, Builder(), tmp_path)
     expected = {
-        "spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"
+        "spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
+        "spark.log.level": "OFF",
     }  # fmt: skip
     assert {name: made.get(name, given.get(name)) for name in expected} == expected | given
 

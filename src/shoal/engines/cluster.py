@@ -87,7 +87,8 @@ def _started(given: Any, builder: Any, folder: Path) -> Any:
     builder = builder.appName("shoal").config("spark.ui.showConsoleProgress", "false")
     if given.get("spark.master", "").startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        ours = {"spark.local.dir": str(folder.resolve()), "spark.ui.enabled": "false"}
+        # What a task fails of is told in a sentence; its traces would stand on the terminal before that.
+        ours = {"spark.local.dir": str(folder.resolve()), "spark.ui.enabled": "false", "spark.log.level": "OFF"}
         ours |= dict.fromkeys(("spark.driver.host", "spark.driver.bindAddress"), "127.0.0.1")
         for name, value in ours.items():
             if not given.contains(name):

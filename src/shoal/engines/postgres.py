@@ -149,7 +149,8 @@ class PostgresDatabase:
                 f"'{connection.info.dbname}': grant it TEMPORARY."
             )
         # Ours are found before others of the same names.
-        self.do("SELECT set_config('search_path', 'pg_temp, ' || current_setting('search_path'), true)")
+        others = "nullif(current_setting('search_path'), '')"
+        self.do(f"SELECT set_config('search_path', concat_ws(', ', 'pg_temp', {others}), true)")
 
     def ask(self, query: str) -> dict[str, np.ndarray]:
         """What a query of whole numbers finds."""
@@ -375,10 +376,13 @@ def connected(url: str) -> Iterator[PostgresDatabase]:
     known = {one.keyword.decode(): (one.val or b"").decode() for one in psycopg.pq.Conninfo.get_defaults()}
     known = {**known, **{key: str(value) for key, value in given.items()}}
     try:
+        seconds = int(known.get("connect_timeout") or _SECONDS)
+    except ValueError:
+        raise InputError("The 'connect_timeout' of the database must be a whole number of seconds.") from None
+    try:
         connection = psycopg.connect(
-            url, client_encoding="UTF8", fallback_application_name="shoal",
-            connect_timeout=int(known.get("connect_timeout") or _SECONDS),
-        )  # fmt: skip
+            url, client_encoding="UTF8", fallback_application_name="shoal", connect_timeout=seconds
+        )
     except psycopg.Error as error:
         raise unreachable(known, str(error)) from None
     database = PostgresDatabase(connection)

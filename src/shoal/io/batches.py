@@ -6,7 +6,6 @@ batch it stands in.
 
 from __future__ import annotations
 
-import mmap
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -117,7 +116,7 @@ class Batches:
                 include_file_paths=_FILE if self.partitions.names else None,
             )  # fmt: skip
             lazy.collect_schema()
-        except (pl.exceptions.PolarsError, OSError) as error:
+        except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
             raise self._unreadable(error) from None
         return lazy
 
@@ -129,19 +128,24 @@ class Batches:
         files = [str(path) for path in self.paths]
         where = f"'{self.paths[0].name}'"
         try:
+            # As the ends of the files say: of one that is damaged, a thread that panics just ends the batches.
+            left = self._lazy.select(pl.len()).collect().item()
             for frame in lazy.collect_batches(chunk_size=BATCH, maintain_order=True):
+                left -= frame.height
                 placed = [pl.col(_FILE).replace_strict(files, self._cells[name]).alias(name) for name in told]
                 rows = frame.with_columns(placed).select(wanted)
                 yield normalise(clean(rows, where), where, self.missing_markers, held)
-        except (pl.exceptions.PolarsError, OSError) as error:
+        except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
             raise self._unreadable(error) from None
+        if left:
+            raise self._unreadable()
 
     @cached_property
     def _cells(self) -> pl.DataFrame:
         """What folders say of each file."""
         return self.partitions.normal(f"'{self.paths[0].name}'", self.missing_markers)
 
-    def _unreadable(self, error: Exception) -> InputError:
+    def _unreadable(self, error: BaseException | None = None) -> InputError:
         if len(self.paths) > 1:
             return InputError(
                 f"'{self.paths[0].name}' and the {len(self.paths) - 1} files beside it cannot be read as one Parquet "
@@ -165,10 +169,13 @@ class Batches:
                     f"'{path.name}' has other columns than '{self.paths[0].name}': name files of one table."
                 )
             told = [pl.lit(cell[0], pl.String).alias(cell.name) for cell in self._cells.slice(at, 1)]
-            for part in _parts(layout.text.data, layout.start):
+            # Blank lines mean what they mean behind a row, wherever a piece begins.
+            row = layout.separator.join("x" * len(layout.names)).encode() + b"\n"
+            for part in _parts(layout.text, layout.start, row):
                 piece = Text(layout.text.name, part, part)
+                piece.refuse_zeros()
                 try:
-                    frame = parse(piece, separator=layout.separator, columns=layout.names, markers=markers)
+                    frame = parse(piece, separator=layout.separator, columns=layout.names, markers=markers).slice(1)
                 except InputError:
                     # Told of the whole file, with the row and line where it stands there.
                     refuse_faulty(layout)
@@ -244,21 +251,18 @@ def open_batches(
     return batches
 
 
-def _parts(data: bytes | mmap.mmap, start: int) -> Iterator[bytes]:
-    """Pieces of a text that end where a row does, outside of quotes."""
-    array = np.frombuffer(data, np.uint8)
-    size = _BYTES
-    while start < array.size:
-        piece = array[start : start + size]
-        last = start + piece.size >= array.size
-        end = piece.size if last else _row_end(piece)
-        if end == 0:  # one row longer than a piece
-            size *= 2
-            continue
-        part = piece[:end].tobytes()
-        if part.strip():
-            yield part
-        start, size = start + end, _BYTES
+def _parts(text: Text, start: int, before: bytes) -> Iterator[bytes]:
+    """Pieces of a text that end where a row does, outside of quotes, each behind the same row."""
+    size, whole = _BYTES, len(text.data)
+    with text.reading() as read:
+        while start < whole:
+            piece = read(start, min(size, whole - start))
+            end = len(piece) if start + size >= whole else _row_end(np.frombuffer(piece, np.uint8))
+            if end == 0:  # one row longer than a piece
+                size *= 2
+                continue
+            yield before + piece[:end]
+            start, size = start + end, _BYTES
 
 
 def _row_end(piece: np.ndarray) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.errors import InputError
 from shoal.io.batches import Batches, PreparedBatches
 from shoal.table.keys import Keys
 from shoal.table.known import Different
@@ -22,11 +23,14 @@ class DrawnBatches:
 
     Attributes
     ----------
+    state
+        The stamp of the source as it was when they were.
     flags
         Whether each row of the source was.
     """
 
     source: Batches | PreparedBatches
+    state: Mapping[str, Any]
     flags: np.ndarray
     sample: Sample
 
@@ -51,30 +55,47 @@ class DrawnBatches:
 
     def frames(self, wanted: Sequence[str] | None = None, held: Collection[str] = ()) -> Iterator[pl.DataFrame]:
         """The rows that were drawn, in order, in batches."""
-        start = 0
-        for frame in self.source.frames(wanted, held):
-            flags = pl.Series(self.flags[start : start + frame.height])
-            start += frame.height
-            found = frame.filter(flags)
+        for frame, drawn in self._flagged(wanted, held):
+            found = frame.filter(drawn)
             if found.height:
                 yield found
 
     def left_out(self, columns: Sequence[str], known: Mapping[str, pl.Series]) -> dict[str, pl.Series]:
         """Different cells of some columns in the rows that were not drawn, with others that are known."""
-        found, start = Different(known), 0
-        for frame in self.source.frames(columns) if columns else ():
-            others = frame.filter(pl.Series(~self.flags[start : start + frame.height]))
-            start += frame.height
+        found = Different(known)
+        for frame, drawn in self._flagged(columns) if columns else ():
+            others = frame.filter(~drawn)
             for name in columns:
                 found.see(others[name])
         return found.columns
+
+    def _flagged(
+        self, wanted: Sequence[str] | None, held: Collection[str] = ()
+    ) -> Iterator[tuple[pl.DataFrame, pl.Series]]:
+        """Batches, and which rows of each were drawn: the source is read again, and has to be what it was."""
+        start = 0
+        for frame in self.source.frames(wanted, held):
+            drawn = pl.Series(self.flags[start : start + frame.height])
+            if len(drawn) < frame.height:
+                raise _changed()
+            start += frame.height
+            yield frame, drawn
+        if self.source.stamp() != self.state:
+            raise _changed()
+
+
+def _changed() -> InputError:
+    return InputError(
+        "A file of the source was changed after a sample of it was drawn: wait until it is whole, and run again."
+    )
 
 
 def draw_batches(
     source: Batches | PreparedBatches, sampling: Sampling, keys: Keys, *, subject: str | None, key: str | None
 ) -> DrawnBatches:
     """Draw a sample, reading what decides it: twelve bytes a row while that lasts, and then one."""
+    state = source.stamp()
     drawing = Drawing(sampling, source.names, subject=subject, key=key)
     for frame in source.frames(drawing.needed or source.names[:1]):
         drawing.see(frame)
-    return DrawnBatches(source, *drawing.drawn(keys))
+    return DrawnBatches(source, state, *drawing.drawn(keys))

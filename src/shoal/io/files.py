@@ -175,12 +175,12 @@ def _read_parquet(path: Path, limit: int) -> pl.DataFrame:
         if cells * _CELL_BYTES > limit << 20:
             raise too_large(path.name, limit)
         frame = pl.read_parquet(path, glob=False, hive_partitioning=False)
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
         raise not_parquet(path, error) from None
     return clean(frame, f"'{path.name}'")
 
 
-def not_parquet(path: Path, error: Exception) -> InputError:
+def not_parquet(path: Path, error: BaseException | None) -> InputError:
     """Why a file is no Parquet that we read; the words of the error may hold more than is good."""
     if isinstance(error, pl.exceptions.DuplicateError):
         return InputError(f"'{path.name}' has two columns of one name: rename one.")

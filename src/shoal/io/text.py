@@ -9,8 +9,8 @@ import mmap
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, BinaryIO, cast
@@ -62,11 +62,37 @@ class Text:
             data = feed = bytes(data[3:])
         if len(data) == 0:
             raise InputError(f"'{path.name}' is empty: there is nothing to read.")
-        if data.find(b"\0", 0) >= 0:
-            wide = data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        found = cls(path.name, data, feed)
+        # Who reads it in pieces looks at them, since a file may take long to read.
+        found.refuse_zeros(None if spill is None else CHUNK)
+        return found
+
+    def refuse_zeros(self, most: int | None = None) -> None:
+        """Refuse what is no text, looking at so many bytes of it."""
+        if self.data.find(b"\0", 0, len(self.data) if most is None else most) >= 0:
+            wide = self.data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
             advice = 'give encoding = "utf-16"' if wide else "check that it is a text file"
-            raise InputError(f"'{path.name}' contains zero bytes, so it is not {codec} text: {advice}.")
-        return cls(path.name, data, feed)
+            raise InputError(f"'{self.name}' contains zero bytes, so it is no text: {advice}.")
+
+    @contextmanager
+    def reading(self) -> Iterator[Callable[[int, int], bytes]]:
+        """What gives so many bytes from a place on: of a file by reading it, since a map ends us where it is cut."""
+        if not isinstance(self.feed, Path):
+            yield lambda start, size: bytes(self.data[start : start + size])
+            return
+
+        def read(start: int, size: int) -> bytes:
+            file.seek(start)
+            piece = file.read(size)
+            if len(piece) != size:
+                raise InputError(f"'{self.name}' was changed while it was read: wait until it is whole, and run again.")
+            return piece
+
+        try:
+            with self.feed.open("rb") as file:
+                yield read
+        except OSError as error:
+            raise InputError(f"'{self.feed}' cannot be read: {error.strerror}.") from None
 
     def lines(self) -> Iterator[str]:
         """Decoded lines, refusing the first that is not UTF-8."""

@@ -60,8 +60,7 @@ class Numbered:
     @property
     def values(self) -> pl.Series:
         """The values, in the order of their numbers."""
-        assert self._known is not None
-        return self._known.values
+        return pl.Series([], dtype=pl.String) if self._known is None else self._known.values
 
     @property
     def counts(self) -> np.ndarray:
