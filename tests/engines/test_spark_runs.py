@@ -60,7 +60,10 @@ def test_java_is_asked_for_its_version(
         cluster.need_java()
 
 
-@pytest.mark.parametrize("given", [{}, {"spark.ui.enabled": "true", "spark.driver.bindAddress": "10.0.0.1", "spark.log.level": "WARN"}])
+@pytest.mark.parametrize(
+    "given",
+    [{}, {"spark.ui.enabled": "true", "spark.driver.bindAddress": "10.0.0.1", "spark.log.level": "WARN"}],
+)
 def test_a_session_of_its_own_is_reached_by_nobody_else_unless_that_is_asked_for(
     given: dict[str, str], tmp_path: Path
 ) -> None:
