@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from shoal.kernels.lattice.nodes import Layout, Room, Slots, count_node, level_codes
 from shoal.kernels.lattice.verdicts import (
+    Entries,
     Flags,
     Losing,
     check_sizes,
@@ -107,7 +108,7 @@ def test_classes_are_numbered_as_they_first_come(seed: int, card: int) -> None:
     flags, out = Flags(*(np.ones(entries, dtype=kind) for kind in (np.uint8, np.uint8, np.int64))), np.empty(5)
     least = np.array([6.0, 3.0])
     levels = np.zeros(attributes, dtype=np.int64)
-    assert check_sizes(codes, weight, layout, levels, slots, room, least, flags, out) == found
+    assert check_sizes(Entries(codes, weight, layout), levels, slots, room, least, flags, out) == found
     sizes = list(rows.values())
     assert flags.bad[:found].tolist() == [rows[c] < 6 for c in range(found)]
     assert out[[0, 4]].tolist() == [sum(size for size in sizes if size < limit) for limit in least]

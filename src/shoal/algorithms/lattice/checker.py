@@ -96,9 +96,11 @@ class Checker:
         )  # fmt: skip
         self._tables = RolledTables(self._leaves, self.columns, self._numbering)
         self._entries = self._leaves
-        # Rows lost for good by code, and which check they belong to.
+        # Rows lost for good by code, which check they belong to, and what they were priced by last.
         self._lost = np.zeros(self._layout.card_at[-1])
         self._lost_of = -1
+        self._priced_by: PriceTable | None = None
+        self._priced = self._lost
 
     @cached_property
     def _every(self) -> np.ndarray:
@@ -249,6 +251,7 @@ class Checker:
         """Prices of the rows the last check lost for good, (attributes, levels)."""
         lost = self._lost_classes(prices)
         if not self.rows_only:
+            lost = lost.copy()
             gone, codes = self._verdicts.gone[: self._found], self._entries.codes
             price_gone(gone, codes, self._first, self._levels, self._layout, prices.leaf, lost)
         return lost
@@ -258,9 +261,11 @@ class Checker:
         if self._lost_of != self.checked:
             class_of = self._class_of[: self._entries.weight.size]
             lost_codes(self._entries.losing, class_of, self._verdicts.inherits, self._every, self._lost)
-            self._lost_of = self.checked
-        lost_prices(self._lost, prices.leaf, self._layout.card_at, prices.out)
-        return prices.out
+            self._lost_of, self._priced_by = self.checked, None
+        if self._priced_by is not prices:
+            self._priced = lost_prices(self._lost, prices.leaf, self._layout.card_at)
+            self._priced_by = prices
+        return self._priced
 
 
 def _level_codes(column: Column) -> list[np.ndarray]:

@@ -11,7 +11,7 @@ import numpy as np
 from shoal.kernels.count.grouping import group_rows
 from shoal.kernels.count.histograms import bucket_rows
 from shoal.kernels.lattice import nodes as kernel
-from shoal.kernels.lattice.verdicts import Losing, class_histograms
+from shoal.kernels.lattice.verdicts import Entries, Losing, class_histograms
 from shoal.table.column import Column
 
 # Owner, code and count, one an entry and value.
@@ -86,6 +86,11 @@ class Rolled:
         """(levels of all attributes, entries): node of each entry, right for this node's levels and coarser ones."""
         codes: np.ndarray = kernel.level_codes(self.leaf, self.layout)
         return codes
+
+    @cached_property
+    def entries(self) -> Entries:
+        """The entries as kernels count them."""
+        return Entries(self.codes, self.weight, self.layout)
 
     @cached_property
     def losing(self) -> Losing:

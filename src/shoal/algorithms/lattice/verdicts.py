@@ -103,11 +103,8 @@ class Verdicts:
 
     def check_sizes(self, table: Rolled, levels: np.ndarray, numbering: Numbering) -> int:
         """Count a node's classes, judge them by their sizes and tally them; -1 where their keys do not fit."""
-        found = kernel.check_sizes(
-            table.codes, table.weight, table.layout, levels, numbering.slots, numbering.room, self._least,
-            self._judged, self._out,
-        )  # fmt: skip
-        return int(found)
+        slots, room = numbering.slots, numbering.room
+        return int(kernel.check_sizes(table.entries, levels, slots, room, self._least, self._judged, self._out))
 
     def tally(self, sizes: np.ndarray, found: int) -> None:
         """Add up what was judged."""

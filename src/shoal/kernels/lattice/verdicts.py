@@ -15,6 +15,8 @@ from shoal.kernels.count.histograms import bucket_rows, sort_small
 from shoal.kernels.judge.rules import DISTINCT, TOTAL_VARIATION, RuleView, passes, rule_value, variation
 from shoal.kernels.lattice.nodes import Layout, Room, Slots, count_node
 
+# What a node is counted on. codes: (levels of all attributes, entries); weight: rows of each entry.
+Entries = namedtuple("Entries", "codes weight layout")
 # What tells lost rows by their leaf codes, of which those of all attributes are one list. weight: rows of each entry;
 # places: (entries, attributes that are not rolled up), its leaf codes; owner, deep and rows: entry, leaf code and how
 # many rows of it have that, for the attributes that are.
@@ -64,11 +66,10 @@ def tally(
 
 @kernel
 def check_sizes(
-    codes: np.ndarray, weight: np.ndarray, layout: Layout, levels: np.ndarray, slots: Slots, room: Room,
-    least: np.ndarray, flags: Flags, out: np.ndarray,
-) -> int:  # fmt: skip
+    entries: Entries, levels: np.ndarray, slots: Slots, room: Room, least: np.ndarray, flags: Flags, out: np.ndarray
+) -> int:
     """Number a node's classes, judge them by their sizes and tally them; -1 when its keys do not fit into 64 bits."""
-    found = count_node(codes, weight, layout, levels, slots, room)
+    found = count_node(entries.codes, entries.weight, entries.layout, levels, slots, room)
     if found >= 0:
         flag_small(room.sizes, found, least, flags.bad, flags.inherits, flags.gone)
         tally(room.sizes, found, flags.bad, flags.inherits, flags.gone, out)
@@ -88,9 +89,6 @@ def class_histograms(
     owner, codes, counts = histogram
     card = flags.size
     out_ptr = np.zeros(classes + 1, dtype=np.int64)
-    # One entry more than there can be: what is absent is written there too, and overwritten.
-    out_codes = np.empty(codes.size + 1, dtype=np.int32)
-    out_counts = np.empty(codes.size + 1, dtype=np.int64)
     known = np.zeros(classes, dtype=np.int64)
     # The first place is for what nobody looks at.
     start = np.zeros(classes, dtype=np.int64)
@@ -99,6 +97,10 @@ def class_histograms(
         if bad.size == 0 or not (bad[c] and inherits[c]):
             start[c] = room
             room += card
+    # One entry more than there can be: what is absent is written there too, and overwritten.
+    most = min(codes.size, room - card) + 1
+    out_codes = np.empty(most, dtype=np.int32)
+    out_counts = np.empty(most, dtype=np.int64)
     wide = room > 4 * codes.size + 1024
     table = np.zeros(card if wide else room, dtype=np.int64)
     touched = np.empty(card if wide else 0, dtype=np.int32)
@@ -242,15 +244,15 @@ def lost_codes(losing: Losing, class_of: np.ndarray, flags: np.ndarray, every: n
 
 
 @kernel
-def lost_prices(lost: np.ndarray, prices: np.ndarray, card_at: np.ndarray, out: np.ndarray) -> None:
-    """``out[a, level]``: what the suppressed rows would cost in attribute a at a level."""
+def lost_prices(lost: np.ndarray, prices: np.ndarray, card_at: np.ndarray) -> np.ndarray:
+    """What the suppressed rows would cost in each attribute at each level, from rows by leaf code."""
+    out = np.zeros((card_at.size - 1, prices.shape[0]))
     for a in range(out.shape[0]):
         for level in range(out.shape[1]):
-            total = 0.0
             for place in range(card_at[a], card_at[a + 1]):
                 if lost[place] != 0.0:
-                    total += lost[place] * prices[level, place]
-            out[a, level] = total
+                    out[a, level] += lost[place] * prices[level, place]
+    return out
 
 
 @kernel
