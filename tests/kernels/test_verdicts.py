@@ -129,11 +129,11 @@ def test_lost_rows_are_counted_by_code_and_never_priced_too_high(seed: int) -> N
         every[leaf[i] + card_at[:-1]] += weight[i]
         expected[leaf[i] + card_at[:-1]] += weight[i] * flags[class_of[i]]
     codes = np.stack([leaf[:, 0], np.zeros(entries), leaf[:, 1], np.zeros(entries)]).astype(np.int32)
-    places, none = (leaf + card_at[:-1]).astype(np.int32), np.empty(0, dtype=np.int32)
-    each = rng.permutation(entries).astype(np.int32)
-    flat = Losing(weight, places, none, none, weight[:0])
-    # One attribute is rolled up, and its codes told one by one.
-    rolled = Losing(weight, places[:, 1:].copy(), each, places[each, 0], weight[each])
+    places = (leaf + card_at[:-1]).astype(np.int32)
+    flat = Losing(weight, places, places[:0, 0].copy(), weight[:0], np.zeros(entries + 1, dtype=np.int64))
+    # One attribute is rolled up, and its codes told row by row.
+    deep, each = np.repeat(places[:, 0], weight), np.ones(weight.sum(), dtype=np.int64)
+    rolled = Losing(weight, places[:, 1:].copy(), deep, each, np.cumsum([0, *weight]))
     for losing in (flat, rolled):
         lost = np.ones(card_at[-1])
         lost_codes(losing, class_of, flags, every, lost)

@@ -99,12 +99,11 @@ class Rolled:
         own = [a for a in range(len(self.leaf)) if a != self.above]
         places = np.ascontiguousarray((self.leaf[own] + starts[own, None]).T)
         if self.base is None:
-            none = np.empty(0, dtype=np.int32)
-            return Losing(self.weight, places, none, none, self.weight[:0])
-        # Entry after entry: rows of one leaf code after another would wait for each other's sum.
-        rows, _ = bucket_rows(self.entry_of, self.weight.size)
+            offsets = np.zeros(self.weight.size + 1, dtype=np.int64)
+            return Losing(self.weight, places, np.empty(0, dtype=np.int32), self.weight[:0], offsets)
+        rows, offsets = bucket_rows(self.entry_of, self.weight.size)
         deep = np.take(self.base.leaf[self.above] + starts[self.above], rows)
-        return Losing(self.weight, places, np.take(self.entry_of, rows), deep, np.take(self.base.weight, rows))
+        return Losing(self.weight, places, deep, np.take(self.base.weight, rows), offsets)
 
 
 class RolledTables:
@@ -158,4 +157,4 @@ def _room(leaves: Rolled, found: int) -> int:
     """Bytes that a table takes at most that is rolled up to so many entries."""
     entry = 4 * (int(leaves.layout.row_at[-1]) + 2 * len(leaves.leaf)) + 8
     counted = sum(array.nbytes for one in leaves.histograms for array in one)
-    return found * entry + leaves.weight.size * 20 + counted
+    return found * entry + (leaves.weight.size + found) * 16 + counted

@@ -18,9 +18,9 @@ from shoal.kernels.lattice.nodes import Layout, Room, Slots, count_node
 # What a node is counted on. codes: (levels of all attributes, entries); weight: rows of each entry.
 Entries = namedtuple("Entries", "codes weight layout")
 # What tells lost rows by their leaf codes, of which those of all attributes are one list. weight: rows of each entry;
-# places: (entries, attributes that are not rolled up), its leaf codes; owner, deep and rows: entry, leaf code and how
-# many rows of it have that, for the attributes that are.
-Losing = namedtuple("Losing", "weight places owner deep rows")
+# places: (entries, attributes that are not rolled up), its leaf codes. Of the one that is: deep and rows, leaf codes
+# and how many rows have them, entry after entry; offsets: where each entry's start.
+Losing = namedtuple("Losing", "weight places deep rows offsets")
 # By class: bad, 1 where it fails a model; inherits, 1 where it does so at every finer node; gone, rows that are lost
 # there of one that does not.
 Flags = namedtuple("Flags", "bad inherits gone")
@@ -90,13 +90,7 @@ def class_histograms(
     card = flags.size
     out_ptr = np.zeros(classes + 1, dtype=np.int64)
     known = np.zeros(classes, dtype=np.int64)
-    # The first place is for what nobody looks at.
-    start = np.zeros(classes, dtype=np.int64)
-    room = card
-    for c in range(classes):
-        if bad.size == 0 or not (bad[c] and inherits[c]):
-            start[c] = room
-            room += card
+    start, room = _starts(classes, card, bad, inherits)
     # One entry more than there can be: what is absent is written there too, and overwritten.
     most = min(codes.size, room - card) + 1
     out_codes = np.empty(most, dtype=np.int32)
@@ -125,6 +119,18 @@ def class_histograms(
                 known[c] += out_counts[entry] if flags[out_codes[entry]] == 0 else 0
         out_ptr[c + 1] = at
     return out_ptr, out_codes[:at], out_counts[:at], known
+
+
+@kernel
+def _starts(classes: int, card: int, bad: np.ndarray, inherits: np.ndarray) -> tuple:
+    """Where the counts of each class start, and where all end; those of settled classes share the first place."""
+    start = np.zeros(classes, dtype=np.int64)
+    room = card
+    for c in range(classes):
+        if bad.size == 0 or not (bad[c] and inherits[c]):
+            start[c] = room
+            room += card
+    return start, room
 
 
 @kernel
@@ -165,11 +171,11 @@ def flag_values(
         if not (sets & FAILS and not bad[c]) and not ((sets & INHERITS or bounds) and not inherits[c]):
             continue
         start, stop, rows = indptr[c], indptr[c + 1], float(known[c])
-        # What `rule_value` does where all values are known, which takes most of the time otherwise.
+        # What `rule_value` does where all values are known and there are some, which takes most of the time otherwise.
         if bounds:
             value = variation(codes[start:stop], counts[start:stop], rows, view.ref)
         elif distinct:
-            value = float(stop - start) if stop > start else math.nan
+            value = float(stop - start)
         else:
             value = rule_value(view, codes[start:stop], counts[start:stop], rows)
         if math.isnan(value) or passes(value, view.sense, limit):
@@ -180,10 +186,8 @@ def flag_values(
             inherits[c] = 1
         if bounds and not inherits[c]:
             most = most_within(codes[start:stop], counts[start:stop], rows, view.ref, limit)
-            if most < k - _ROUNDING:
-                inherits[c] = 1
-            else:
-                gone[c] = max(gone[c], math.ceil(rows - most - _ROUNDING))
+            inherits[c] = most < k - _ROUNDING
+            gone[c] = max(gone[c], math.ceil(rows - most - _ROUNDING))  # which `tally` forgets where the class inherits
 
 
 @kernel
@@ -215,7 +219,7 @@ def lost_codes(losing: Losing, class_of: np.ndarray, flags: np.ndarray, every: n
     """Rows of flagged classes by leaf code, one attribute after another; ``class_of`` is the class of each entry.
 
     Where more entries are flagged than not, what the others leave of ``every`` row by leaf code. Which of them are is
-    anybody's guess: so they are listed first, and of deep codes all are added, times nothing.
+    anybody's guess, so they are listed first.
     """
     flagged = 0
     for entry in range(class_of.size):
@@ -235,9 +239,8 @@ def lost_codes(losing: Losing, class_of: np.ndarray, flags: np.ndarray, every: n
         rows = float(losing.weight[entry])
         for at in range(entry * own, (entry + 1) * own):
             lost[np.uint64(places[np.uint64(at)])] += rows
-    for i in range(losing.deep.size):
-        mine = (flags[np.uint64(class_of[np.uint64(losing.owner[i])])] != 0) == wanted
-        lost[np.uint64(losing.deep[i])] += float(losing.rows[i]) * mine
+        for i in range(losing.offsets[entry], losing.offsets[entry + 1]):
+            lost[np.uint64(losing.deep[np.uint64(i)])] += float(losing.rows[np.uint64(i)])
     if not wanted:
         for place in range(lost.size):
             lost[place] = every[place] - lost[place]
