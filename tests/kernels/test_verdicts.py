@@ -9,16 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels.lattice.nodes import Combinations, Layout, Room, Slots, count_node
+from shoal.kernels.lattice.nodes import Layout, Room, Slots, count_node, level_codes
 from shoal.kernels.lattice.verdicts import (
     Entries,
     Flags,
+    Losing,
     check_sizes,
     class_histograms,
     lost_codes,
     most_within,
-    price_classes,
     price_gone,
+    price_others,
     tally,
 )
 
@@ -53,19 +54,18 @@ def test_histograms_of_classes_are_those_of_their_combinations(card: int, seed: 
     entries, classes = int(rng.integers(1, 30)), int(rng.integers(1, 6))
     class_of = rng.integers(0, classes, entries).astype(np.int32)
     mine = [np.sort(rng.choice(card, min(card, int(rng.integers(0, 4))), replace=False)) for _ in range(entries)]
-    indptr = np.cumsum([0, *map(len, mine)])
+    owner = np.repeat(np.arange(entries), [len(one) for one in mine]).astype(np.int32)
     codes = np.concatenate([np.empty(0, dtype=np.int64), *mine]).astype(np.int32)
     counts = rng.integers(1, 5, codes.size)
     flags = (rng.random(card) < 0.3).astype(np.uint8)
     bad, inherits = (rng.random((2, classes)) < 0.5).astype(np.uint8)
     for settled in (False, True):
         given_flags = (bad, inherits) if settled else (NONE, NONE)
-        found = class_histograms(class_of, classes, (indptr, codes, counts), flags, *given_flags)
+        found = class_histograms(class_of, classes, (owner, codes, counts), flags, *given_flags)
         for c in range(classes):
             expected: Counter[int] = Counter()
-            for i in np.flatnonzero(class_of == c):
-                for entry in range(indptr[i], indptr[i + 1]):
-                    expected[int(codes[entry])] += int(counts[entry])
+            for entry in np.flatnonzero(class_of[owner] == c):
+                expected[int(codes[entry])] += int(counts[entry])
             if settled and bad[c] and inherits[c]:
                 expected.clear()
             at = slice(found[0][c], found[0][c + 1])
@@ -105,12 +105,10 @@ def test_classes_are_numbered_as_they_first_come(seed: int, card: int) -> None:
         assert room.class_of[i] == number
     assert (found, room.first[:found].tolist()) == (len(first), list(first.values()))
     assert room.sizes[:found].tolist() == [rows[c] for c in range(found)]
-    entry = np.arange(entries + 1)
-    told = Entries(codes, weight, entry[:-1].astype(np.int32), entry)
     flags, out = Flags(*(np.ones(entries, dtype=kind) for kind in (np.uint8, np.uint8, np.int64))), np.empty(5)
     least = np.array([6.0, 3.0])
     levels = np.zeros(attributes, dtype=np.int64)
-    assert check_sizes(told, layout, levels, slots, room, least, flags, out) == found
+    assert check_sizes(Entries(codes, weight, layout), levels, slots, room, least, flags, out) == found
     sizes = list(rows.values())
     assert flags.bad[:found].tolist() == [rows[c] < 6 for c in range(found)]
     assert out[[0, 4]].tolist() == [sum(size for size in sizes if size < limit) for limit in least]
@@ -125,16 +123,21 @@ def test_lost_rows_are_counted_by_code_and_never_priced_too_high(seed: int) -> N
     card_at = np.cumsum([0, *cards])
     leaf = np.stack([rng.integers(0, card, entries) for card in cards], axis=1)
     weight, class_of = rng.integers(1, 4, entries), rng.permutation(np.arange(entries) % classes).astype(np.int32)
-    table = Combinations(np.empty((0, 0), dtype=np.int32), weight, (leaf + card_at[:-1]).astype(np.int32))
-    flags = np.array([0, 1, 1, 0], dtype=np.uint8)
-    expected = np.zeros(card_at[-1])
-    for i in np.flatnonzero(flags[class_of]):
-        expected[leaf[i] + card_at[:-1]] += weight[i]
+    flags = rng.integers(0, 2, classes).astype(np.uint8)
+    expected, every = np.zeros((2, card_at[-1]))
+    for i in range(entries):
+        every[leaf[i] + card_at[:-1]] += weight[i]
+        expected[leaf[i] + card_at[:-1]] += weight[i] * flags[class_of[i]]
     codes = np.stack([leaf[:, 0], np.zeros(entries), leaf[:, 1], np.zeros(entries)]).astype(np.int32)
-    each = np.arange(entries + 1)
-    lost = np.ones(card_at[-1])
-    lost_codes(table, Entries(codes, weight, each[:-1].astype(np.int32), each), class_of, flags, lost)
-    assert lost.tolist() == expected.tolist()
+    places = (leaf + card_at[:-1]).astype(np.int32)
+    flat = Losing(weight, places, places[:0, 0].copy(), weight[:0], np.zeros(entries + 1, dtype=np.int64))
+    # One attribute is rolled up, and its codes told row by row.
+    deep, each = np.repeat(places[:, 0], weight), np.ones(weight.sum(), dtype=np.int64)
+    rolled = Losing(weight, places[:, 1:].copy(), deep, each, np.cumsum([0, *weight]))
+    for losing in (flat, rolled):
+        lost = np.ones(card_at[-1])
+        lost_codes(losing, class_of, flags, every, lost)
+        assert lost.tolist() == expected.tolist()
     # Level 0: the codes themselves; level 1: one node. Class 1 loses two rows, whichever.
     labels = np.concatenate([np.arange(4), np.arange(3), np.zeros(7, dtype=np.int64)]).reshape(2, 7).astype(np.int32)
     prices, out = -rng.random((2, 7)), np.zeros((2, 2))
@@ -147,7 +150,7 @@ def test_lost_rows_are_counted_by_code_and_never_priced_too_high(seed: int) -> N
 
 
 @given(SEEDS)
-def test_suppressed_classes_are_priced_by_the_node_they_share(seed: int) -> None:
+def test_classes_that_others_do_not_inherit_are_priced_by_the_node_they_share(seed: int) -> None:
     rng = np.random.default_rng(seed)
     tops, leaf = np.array([[0, 0, 1, 1], [0, 0, 0, 1]]), rng.integers(0, 4, (2, 9))
     levels = rng.integers(0, 2, 2)
@@ -156,11 +159,12 @@ def test_suppressed_classes_are_priced_by_the_node_they_share(seed: int) -> None
     # Codes of one node cost the same at its level.
     prices = np.concatenate([rng.random((2, 4)), rng.random((2, 4))], axis=1)
     prices[1] = np.concatenate([rng.random(4)[tops[a]] for a in range(2)])
-    flags = rng.integers(0, 2, classes.shape[1]).astype(np.uint8)
+    bad, inherits = rng.integers(0, 2, (2, classes.shape[1])).astype(np.uint8)
     first = np.array([np.flatnonzero(class_of == c)[0] for c in range(classes.shape[1])], dtype=np.int32)
     codes = np.stack([leaf[0], tops[0][leaf[0]], leaf[1], tops[1][leaf[1]]]).astype(np.int32)
     nodes = np.stack([np.arange(8) % 4, tops.ravel()]).astype(np.int32)
-    layout = Layout(np.array([[4, 2], [4, 2]]), np.array([0, 2]), np.array([0, 4, 8]), nodes)
-    found = price_classes(np.bincount(class_of), flags, codes, first, levels, layout, prices)
-    lost = flags[class_of] != 0
-    assert found == pytest.approx([prices[levels[a], 4 * a + leaf[a][lost]].sum() for a in range(2)])
+    layout = Layout(np.array([[4, 2], [4, 2]]), np.array([0, 2, 4]), np.array([0, 4, 8]), nodes)
+    assert level_codes(leaf.astype(np.int32), layout).tolist() == codes.tolist()
+    found = price_others(np.bincount(class_of), bad, inherits, codes, first, levels, layout, prices)
+    times = bad[class_of].astype(float) - inherits[class_of]
+    assert found == pytest.approx([(times * prices[levels[a], 4 * a + leaf[a]]).sum() for a in range(2)], abs=1e-12)

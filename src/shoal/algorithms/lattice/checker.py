@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from shoal.algorithms.base import Problem
 from shoal.algorithms.lattice.prices import PriceTable
+from shoal.algorithms.lattice.rolled import Numbering, Rolled, RolledTables, owners
 from shoal.algorithms.lattice.verdicts import Verdicts
 from shoal.judging.settle import set_classes, settled, settled_sets
 from shoal.kernels.count.grouping import group_rows
-from shoal.kernels.count.histograms import bucket_rows
-from shoal.kernels.lattice import nodes as kernel
-from shoal.kernels.lattice.verdicts import Entries, class_histograms, lost_codes, lost_prices, price_classes, price_gone
+from shoal.kernels.lattice.nodes import Layout
+from shoal.kernels.lattice.verdicts import class_histograms, lost_codes, lost_prices, price_gone, price_others
 from shoal.recoding.lattice import Lattice
 from shoal.recoding.level_cells import top_level
 from shoal.table.classmap import Cells
 from shoal.table.column import TREE, Column
 from shoal.table.stats import GroupStats, Histogram
 
-# Rolled-up tables share the levels of this many attributes, and together take no more than so much room.
-_ROLLED_ATTRIBUTES = 1
-_ROLLED_BYTES = 256 * 1024 * 1024
 _NONE = np.empty(0, dtype=np.uint8)
 
 
@@ -52,37 +50,6 @@ class NodeCheck:
     all_squares: float
 
 
-@dataclass(frozen=True, eq=False)
-class Rolled:
-    """The frequency table rolled up to some node: one entry a class there.
-
-    Attributes
-    ----------
-    histograms
-        Compressed sensitive counts, one a judged attribute.
-    entry_of
-        Entry of each combination of leaf codes.
-    entries
-        The entries as kernels take them.
-    """
-
-    histograms: list[tuple[np.ndarray, np.ndarray, np.ndarray]]
-    entry_of: np.ndarray
-    entries: Entries
-
-    @property
-    def codes(self) -> np.ndarray:
-        """(levels of all attributes, entries): node of each entry, right for this node's levels and coarser ones."""
-        codes: np.ndarray = self.entries.codes
-        return codes
-
-    @property
-    def weight(self) -> np.ndarray:
-        """Rows of each entry."""
-        weight: np.ndarray = self.entries.weight
-        return weight
-
-
 class Checker:
     """Counts the classes of nodes on the frequency table; one kernel call or a few a node.
 
@@ -101,22 +68,14 @@ class Checker:
         self.lattice = Lattice(tuple(top_level(column) for column in self.columns))
         self.checked = 0
         self._combine()
-        self._verdicts = Verdicts(problem.judge, self.frequency.weight.size)
+        self._verdicts = Verdicts(problem.judge, self.weight.size)
         self._sets = [[self._place(name) for name in one] for one in problem.domain.schema.quasi_sets]
         # Where classes of other sets decide, rows that fail are not those of classes that are too small.
         self.rows_only = self._verdicts.rows_only and not self._sets
         judge = problem.judge
-        asked = self._by_row or self._verdicts.relative or judge.needs_spreads or judge.needs_population
-        self._sizes_decide = self.rows_only and not asked
-        every = np.arange(self.frequency.weight.size + 1)
-        place = every[:-1].astype(np.int32)
-        leaves = Entries(self.frequency.codes, self.frequency.weight, place, every)
-        self._leaves = Rolled(self._histograms, place, leaves)
-        self._entries = self._leaves
-        widest = np.argsort([-column.card for column in self.columns], kind="stable")[:_ROLLED_ATTRIBUTES]
-        self._widest = sorted(int(a) for a in widest)
-        self._rolled: dict[tuple[int, ...], Rolled] = {}
-        self._bytes = _ROLLED_BYTES
+        asked = self._verdicts.relative or judge.needs_spreads or judge.needs_population
+        # Classes are judged by their own rows and values, and nothing else.
+        self._alone = not (self._by_row or self._sets or asked)
 
     def _combine(self) -> None:
         """The frequency table, sorted so that neighbours share classes."""
@@ -124,54 +83,49 @@ class Checker:
         self._by_row = self.problem.domain.by_people
         looked_at = [] if self._by_row else judge.attributes
         found = self.problem.rows.frequency(looked_at)
-        self._histograms = [(h.indptr, h.codes, h.counts) for h in (found.histograms[one.key] for one in looked_at)]
-        trees = [_level_codes(column) for column in self.columns]
-        self._row_at = np.cumsum([0, *map(len, trees)]).tolist()[:-1]
-        self._cards = [[int(level.max(initial=0)) + 1 for level in tree] for tree in trees]
-        rows = np.empty((sum(map(len, trees)), found.rows.size), dtype=np.int32)
-        for at, tree, codes in zip(self._row_at, trees, found.codes, strict=True):
-            for level, row in zip(tree, rows[at:], strict=False):
-                np.take(level.astype(np.int32, copy=False), codes, out=row, mode="clip")
-        card_at = np.cumsum([0, *(column.card for column in self.columns)], dtype=np.int64)
-        places = np.ascontiguousarray(found.codes.T + card_at[:-1].astype(np.int32))
-        self.frequency = kernel.Combinations(rows, found.rows, places)
-        self._lay_out(card_at)
-        # Rows lost for good by code, and which check they belong to.
-        self._lost = np.zeros(card_at[-1])
-        self._lost_of = -1
-
-    def _lay_out(self, card_at: np.ndarray) -> None:
-        """Room for the kernels, and where they find what."""
-        size = self.frequency.weight.size
-        slots = 1 << max(2 * size - 1, 16).bit_length()
-        self._slots = kernel.Slots(np.empty(slots, dtype=np.int32), np.empty(size, dtype=np.uint64))
-        self._room = kernel.Room(
-            np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int32),
-            np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int32),
+        histograms = [(owners(h.indptr), h.codes, h.counts) for h in (found.histograms[one.key] for one in looked_at)]
+        self.weight = found.rows
+        self._layout = _lay_out(self.columns)
+        self._row_at = self._layout.row_at[:-1].tolist()
+        self._numbering = Numbering(found.rows.size)
+        room = self._numbering.room
+        self._class_of, self._sizes, self._first = room.class_of, room.sizes, room.first
+        self._leaves = Rolled(
+            leaf=np.ascontiguousarray(found.codes, dtype=np.int32), weight=found.rows, histograms=histograms,
+            layout=self._layout, entry_of=np.arange(found.rows.size, dtype=np.int32),
         )  # fmt: skip
-        self._class_of, self._sizes, self._first = self._room.class_of, self._room.sizes, self._room.first
-        levels = max(map(len, self._cards))
-        cards = np.ones((len(self.columns), levels), dtype=np.int64)
-        labels = np.zeros((levels, card_at[-1]), dtype=np.int32)
-        for a, (mine, column) in enumerate(zip(self._cards, self.columns, strict=True)):
-            cards[a, : len(mine)] = mine
-            labels[: len(mine), card_at[a] : card_at[a + 1]] = _level_codes(column)
-        self._layout = kernel.Layout(cards, np.array(self._row_at, dtype=np.int64), card_at, labels)
+        self._tables = RolledTables(self._leaves, self.columns, self._numbering)
+        self._entries = self._leaves
+        # Rows lost for good by code, which check they belong to, and what they were priced by last.
+        self._lost = np.zeros(self._layout.card_at[-1])
+        self._lost_of = -1
+        self._priced_by: PriceTable | None = None
+        self._priced = self._lost
+
+    @cached_property
+    def _every(self) -> np.ndarray:
+        """Rows by code."""
+        pairs = zip(self._leaves.leaf, self.columns, strict=True)
+        return np.concatenate([np.bincount(codes, self.weight, column.card) for codes, column in pairs])
 
     def check(self, levels: Sequence[int] | np.ndarray) -> NodeCheck:
         """Count a node's classes and judge them; the last check's classes stay in ``class_of``."""
         levels = np.asarray(levels, dtype=np.int64)
-        self._entries = self._leaves if self._by_row else self._roll(levels)
-        found = -1
-        if self._sizes_decide:
-            entries = self._entries.entries
-            found = self._verdicts.check_sizes(entries, self._layout, levels, self._slots, self._room)
+        self._entries = entries = self._leaves if self._by_row else self._tables.at(levels)
+        numbering, verdicts, found = self._numbering, self._verdicts, -1
+        if self._alone:
+            found = verdicts.check_sizes(entries, levels, numbering)
         if found < 0:
-            found = self._number(levels, self._entries)
+            rows = self._layout.row_at[:-1] + levels
+            cards = self._layout.cards[np.arange(levels.size), levels]
+            found = numbering.number(entries.codes, rows, cards, entries.weight)
             self._judge(levels, found)
-            self._verdicts.tally(self._sizes, found)
+            verdicts.tally(self._sizes, found)
+        elif not self.rows_only:
+            verdicts.by_values(found, self._class_of[: entries.weight.size], entries.histograms, None)
+            verdicts.tally(self._sizes, found)
         self._levels, self._found = levels, found
-        suppressed, classes, squares, all_squares, inherited = self._verdicts.tallied
+        suppressed, classes, squares, all_squares, inherited = verdicts.tallied
         self.checked += 1
         return NodeCheck(
             suppressed=int(suppressed), inherited=int(inherited), classes=int(classes), squares=squares,
@@ -189,46 +143,6 @@ class Checker:
         """The classes of the node checked last."""
         of = self.class_of
         return Cells(of, int(of.max(initial=-1)) + 1)
-
-    def _roll(self, levels: np.ndarray) -> Rolled:
-        """The table rolled up to a node's own levels of the widest attributes; kept while there is room."""
-        key = tuple(int(levels[a]) for a in self._widest)
-        if not any(key):
-            return self._leaves
-        if key in self._rolled:
-            return self._rolled[key]
-        floor = np.zeros(len(self.columns), dtype=np.int64)
-        floor[self._widest] = key
-        found = self._number(floor, self._leaves)
-        of = self._class_of.copy()
-        codes = np.take(self.frequency.codes, self._first[:found], axis=1)
-        rows, offsets = bucket_rows(of, found)
-        entries = Entries(codes, self._sizes[:found].copy(), rows, offsets)
-        histograms = [
-            class_histograms(of, found, one, _known(one), _NONE, _NONE)[:3] for one in self._leaves.histograms
-        ]
-        table = Rolled(histograms, of, entries)
-        counted = sum(array.nbytes for one in histograms for array in one)
-        size = codes.nbytes + 2 * of.nbytes + entries.offsets.nbytes + counted
-        if size <= self._bytes:
-            self._bytes -= size
-            self._rolled[key] = table
-        return table
-
-    def _number(self, levels: np.ndarray, table: Rolled) -> int:
-        found = kernel.count_node(table.codes, table.weight, self._layout, levels, self._slots, self._room)
-        if found >= 0:
-            return int(found)
-        return self._number_wide([at + level for at, level in zip(self._row_at, levels, strict=True)], table)
-
-    def _number_wide(self, rows: list[int], table: Rolled) -> int:
-        """Nodes whose keys do not fit into 64 bits are grouped column by column."""
-        codes = table.codes[rows]
-        ids, first, _ = group_rows(codes, codes.max(axis=1, initial=0) + 1)
-        self._class_of[: ids.size] = ids
-        self._first[: first.size] = first
-        self._sizes[: first.size] = np.bincount(ids, weights=table.weight, minlength=first.size)
-        return int(first.size)
 
     def _place(self, name: str) -> int:
         return next(at for at, column in enumerate(self.columns) if column.name == name)
@@ -324,29 +238,34 @@ class Checker:
 
     def suppressed(self, prices: PriceTable) -> np.ndarray:
         """Prices of the rows the last check suppressed, at its own levels, one an attribute."""
+        lost = self._lost_classes(prices)[np.arange(self._levels.size), self._levels]
         if self.rows_only:
-            return self.inherited(prices)[np.arange(self._levels.size), self._levels]
-        sizes, codes = self._sizes[: self._found], self._entries.codes
-        return price_classes(sizes, self._verdicts.bad, codes, self._first, self._levels, self._layout, prices.leaf)
+            return lost
+        judged, codes = self._verdicts, self._entries.codes
+        return lost + price_others(
+            self._sizes[: self._found], judged.bad, judged.inherits, codes, self._first, self._levels, self._layout,
+            prices.leaf,
+        )  # fmt: skip
 
     def inherited(self, prices: PriceTable) -> np.ndarray:
         """Prices of the rows the last check lost for good, (attributes, levels)."""
-        found, table, entries = self._verdicts, self.frequency, self._entries
-        if self._lost_of != self.checked:
-            class_of = self._class_of[: entries.weight.size]
-            lost_codes(table, entries.entries, class_of, found.inherits, self._lost)
-            self._lost_of = self.checked
-        lost_prices(self._lost, prices.leaf, self._layout.card_at, prices.out)
+        lost = self._lost_classes(prices)
         if not self.rows_only:
-            price_gone(
-                found.gone[: self._found], entries.codes, self._first, self._levels, self._layout, prices.leaf,
-                prices.out,
-            )  # fmt: skip
-        return prices.out
+            lost = lost.copy()
+            gone, codes = self._verdicts.gone[: self._found], self._entries.codes
+            price_gone(gone, codes, self._first, self._levels, self._layout, prices.leaf, lost)
+        return lost
 
-
-def _known(histogram: tuple[np.ndarray, np.ndarray, np.ndarray]) -> np.ndarray:
-    return np.zeros(int(histogram[1].max(initial=-1)) + 1, dtype=np.uint8)
+    def _lost_classes(self, prices: PriceTable) -> np.ndarray:
+        """Prices of the rows in classes that the last check lost for good, (attributes, levels)."""
+        if self._lost_of != self.checked:
+            class_of = self._class_of[: self._entries.weight.size]
+            lost_codes(self._entries.losing, class_of, self._verdicts.inherits, self._every, self._lost)
+            self._lost_of, self._priced_by = self.checked, None
+        if self._priced_by is not prices:
+            self._priced = lost_prices(self._lost, prices.leaf, self._layout.card_at)
+            self._priced_by = prices
+        return self._priced
 
 
 def _level_codes(column: Column) -> list[np.ndarray]:
@@ -354,3 +273,17 @@ def _level_codes(column: Column) -> list[np.ndarray]:
     if column.kind == TREE and column.hierarchy is not None:
         return list(column.hierarchy.ancestors)
     return [np.arange(column.card, dtype=np.int32), np.zeros(column.card, dtype=np.int32)]
+
+
+def _lay_out(columns: Sequence[Column]) -> Layout:
+    """Where kernels find what."""
+    trees = [_level_codes(column) for column in columns]
+    row_at = np.cumsum([0, *map(len, trees)], dtype=np.int64)
+    card_at = np.cumsum([0, *(column.card for column in columns)], dtype=np.int64)
+    levels = max(map(len, trees))
+    cards = np.ones((len(trees), levels), dtype=np.int64)
+    labels = np.zeros((levels, card_at[-1]), dtype=np.int32)
+    for a, tree in enumerate(trees):
+        cards[a, : len(tree)] = [int(level.max(initial=0)) + 1 for level in tree]
+        labels[: len(tree), card_at[a] : card_at[a + 1]] = tree
+    return Layout(cards, row_at, card_at, labels)

@@ -39,13 +39,12 @@ class PriceTable:
         self.offset = prices.offset + prices.factor * full
         self.weight = np.asarray(prices.weight, dtype=np.float64)
         self.log = prices.log
-        self.out = np.zeros(self.rows.shape)
         self.terms = self.price(self.rows)
 
     def unsuppressed(self) -> PriceTable:
         """The same prices, but a suppressed row costs what it would if it were kept."""
         other = copy.copy(self)
-        other.leaf, other.out = np.zeros_like(self.leaf), np.zeros_like(self.out)
+        other.leaf = np.zeros_like(self.leaf)
         return other
 
     def price(self, sums: np.ndarray) -> np.ndarray:

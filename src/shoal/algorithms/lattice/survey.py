@@ -124,7 +124,7 @@ def _count(checker: _Recorder, objective: Objective, picked: Iterable[Levels]) -
 
 def _smallest(checker: Checker, check: NodeCheck) -> int:
     """Rows of the smallest class that holds, at the node just checked."""
-    sizes = np.bincount(checker.class_of, weights=checker.frequency.weight, minlength=check.all_classes)
+    sizes = np.bincount(checker.class_of, weights=checker.weight, minlength=check.all_classes)
     held = sizes[~checker.failing[: check.all_classes]]
     return int(held.min(initial=np.inf)) if held.size else 0
 

@@ -180,20 +180,20 @@ def _sweep(
         progress(f"searching the lattice: height {height}, {found.checked} nodes checked")
         order = np.argsort(bounds, kind="stable")
         order = order[~sweep.done[nodes[order]] & ~np.isinf(bounds[order])]
-        for place, i in enumerate(order):
-            if sweep.beaten(bounds[i]):
+        for place, (node, bound) in enumerate(zip(nodes[order].tolist(), bounds[order].tolist(), strict=True)):
+            if sweep.beaten(bound):
                 found.pruned["bound"] += order.size - place
                 break
             if deadline is not None and time.monotonic() > deadline and found.best is not None:
                 least = sweep.least(height)
                 return _out_of_time(sweep.account(), objective, least)
-            if sweep.done[nodes[i]] or sweep.known.hopeless[nodes[i]]:
+            if sweep.done[node] or sweep.known.hopeless[node]:
                 continue
             # Without suppression every cheaper node will be ruled out, so looking higher first saves its own check.
             if climb:
-                _climb(sweep, int(nodes[i]), height)
-            if not sweep.known.hopeless[nodes[i]]:
-                sweep.check(int(nodes[i]))
+                _climb(sweep, node, height)
+            if not sweep.known.hopeless[node]:
+                sweep.check(node)
     sweep.account()
     found.pruned["bound"] = found.nodes - found.checked - found.pruned["infeasible"]
     return found

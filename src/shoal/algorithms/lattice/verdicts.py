@@ -6,12 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from shoal.algorithms.lattice.rolled import Counts, Numbering, Rolled
 from shoal.kernels.judge.rules import EXTENT, SIZE, judge_rule, rule_view
 from shoal.kernels.lattice import verdicts as kernel
-from shoal.kernels.lattice.nodes import Layout, Room, Slots
 from shoal.models.judge import Judge, average_known, compare, compile_rules
-
-Counts = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class Verdicts:
@@ -103,11 +101,10 @@ class Verdicts:
         into = self.bad if self._sets[r] & kernel.FAILS else self.inherits
         into[: values.size] |= fails
 
-    def check_sizes(
-        self, entries: kernel.Entries, layout: Layout, levels: np.ndarray, slots: Slots, room: Room
-    ) -> int:
-        """Count a node's classes where sizes alone decide, judge and tally them; -1 where their keys do not fit."""
-        return int(kernel.check_sizes(entries, layout, levels, slots, room, self._least, self._judged, self._out))
+    def check_sizes(self, table: Rolled, levels: np.ndarray, numbering: Numbering) -> int:
+        """Count a node's classes, judge them by their sizes and tally them; -1 where their keys do not fit."""
+        slots, room = numbering.slots, numbering.room
+        return int(kernel.check_sizes(table.entries, levels, slots, room, self._least, self._judged, self._out))
 
     def tally(self, sizes: np.ndarray, found: int) -> None:
         """Add up what was judged."""

@@ -12,13 +12,11 @@ import numpy as np
 
 from shoal.kernels.compiled import kernel
 
-# codes: (levels of all attributes, combinations) int32, node of each combination; weight: rows of each combination;
-# places: (combinations, attributes) int32, leaf codes of each combination, where those of all attributes are one list.
-Combinations = namedtuple("Combinations", "codes weight places")
 # table: int32 class in each of at least twice as many slots as there are combinations; keys: key of each class.
 Slots = namedtuple("Slots", "table keys")
-# cards: (attributes, levels), nodes of each level; row_at: where an attribute's rows of codes start; card_at: where its
-# leaf codes do in the list of all attributes'; labels: (levels, leaf codes), node of each leaf code.
+# cards: (attributes, levels), nodes of each level; row_at: where an attribute's rows of codes start, and where the last
+# one's end; card_at: the same of its leaf codes in the list of all attributes'; labels: (levels, leaf codes), node of
+# each leaf code.
 Layout = namedtuple("Layout", "cards row_at card_at labels")
 # Scratch, one entry a combination: narrow and wide keys, class, and size and first combination of a class.
 Room = namedtuple("Room", "narrow wide class_of sizes first")
@@ -82,6 +80,26 @@ def number_classes(keys: np.ndarray, space: int, slots: Slots, weight: np.ndarra
 
 
 @kernel
+def count_rows(
+    codes: np.ndarray, rows: np.ndarray, cards: np.ndarray, weight: np.ndarray, slots: Slots, room: Room
+) -> int:
+    """Number the classes that some rows of ``codes`` make; -1 when their keys do not fit into 64 bits."""
+    space = 1
+    for card in cards:
+        if space > _SPACE // card:
+            return -1
+        space *= card
+    n = weight.size
+    if space < 1 << 31:
+        narrow = room.narrow[:n]
+        node_keys(codes, rows, cards.astype(np.int32), narrow)
+        return number_classes(narrow, space, slots, weight, room)
+    wide = room.wide[:n]
+    node_keys(codes, rows, cards, wide)
+    return number_classes(wide, space, slots, weight, room)
+
+
+@kernel
 def count_node(
     codes: np.ndarray, weight: np.ndarray, layout: Layout, levels: np.ndarray, slots: Slots, room: Room
 ) -> int:
@@ -89,21 +107,24 @@ def count_node(
     rows = np.empty(levels.size, dtype=np.int64)
     cards = np.empty(levels.size, dtype=np.int64)
     used = 0
-    space = 1
     for a in range(levels.size):
         card = layout.cards[a, levels[a]]
         if card > 1:
             rows[used] = layout.row_at[a] + levels[a]
             cards[used] = card
             used += 1
-            if space > _SPACE // card:
-                return -1
-            space *= card
-    n = weight.size
-    if space < 1 << 31:
-        narrow = room.narrow[:n]
-        node_keys(codes, rows[:used], cards[:used].astype(np.int32), narrow)
-        return number_classes(narrow, space, slots, weight, room)
-    wide = room.wide[:n]
-    node_keys(codes, rows[:used], cards[:used], wide)
-    return number_classes(wide, space, slots, weight, room)
+    return count_rows(codes, rows[:used], cards[:used], weight, slots, room)
+
+
+@kernel
+def level_codes(leaf: np.ndarray, layout: Layout) -> np.ndarray:
+    """(levels of all attributes, entries): node of each entry, from (attributes, entries) leaf codes."""
+    codes = np.empty((layout.row_at[-1], leaf.shape[1]), dtype=np.int32)
+    for a in range(leaf.shape[0]):
+        mine = leaf[a]
+        for row in range(layout.row_at[a], layout.row_at[a + 1]):
+            labels = layout.labels[row - layout.row_at[a], layout.card_at[a] : layout.card_at[a + 1]]
+            for i in range(mine.size):
+                # Unsigned, so that no index is looked at whether it is negative.
+                codes[row, i] = labels[np.uint64(mine[i])]
+    return codes

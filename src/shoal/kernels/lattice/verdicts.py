@@ -12,12 +12,15 @@ import numpy as np
 
 from shoal.kernels.compiled import kernel
 from shoal.kernels.count.histograms import bucket_rows, sort_small
-from shoal.kernels.judge.rules import TOTAL_VARIATION, RuleView, passes, rule_value, variation
-from shoal.kernels.lattice.nodes import Combinations, Layout, Room, Slots, count_node
+from shoal.kernels.judge.rules import DISTINCT, TOTAL_VARIATION, RuleView, passes, rule_value, variation
+from shoal.kernels.lattice.nodes import Layout, Room, Slots, count_node
 
-# The frequency table rolled up to some node. codes: (levels of all attributes, entries); weight: rows of each entry;
-# rows and offsets: the combinations entry after entry, and where each entry's start.
-Entries = namedtuple("Entries", "codes weight rows offsets")
+# What a node is counted on. codes: (levels of all attributes, entries); weight: rows of each entry.
+Entries = namedtuple("Entries", "codes weight layout")
+# What tells lost rows by their leaf codes, of which those of all attributes are one list. weight: rows of each entry;
+# places: (entries, attributes that are not rolled up), its leaf codes. Of the one that is: deep and rows, leaf codes
+# and how many rows have them, entry after entry; offsets: where each entry's start.
+Losing = namedtuple("Losing", "weight places deep rows offsets")
 # By class: bad, 1 where it fails a model; inherits, 1 where it does so at every finer node; gone, rows that are lost
 # there of one that does not.
 Flags = namedtuple("Flags", "bad inherits gone")
@@ -63,11 +66,10 @@ def tally(
 
 @kernel
 def check_sizes(
-    entries: Entries, layout: Layout, levels: np.ndarray, slots: Slots, room: Room, least: np.ndarray, flags: Flags,
-    out: np.ndarray,
-) -> int:  # fmt: skip
+    entries: Entries, levels: np.ndarray, slots: Slots, room: Room, least: np.ndarray, flags: Flags, out: np.ndarray
+) -> int:
     """Number a node's classes, judge them by their sizes and tally them; -1 when its keys do not fit into 64 bits."""
-    found = count_node(entries.codes, entries.weight, layout, levels, slots, room)
+    found = count_node(entries.codes, entries.weight, entries.layout, levels, slots, room)
     if found >= 0:
         flag_small(room.sizes, found, least, flags.bad, flags.inherits, flags.gone)
         tally(room.sizes, found, flags.bad, flags.inherits, flags.gone, out)
@@ -78,58 +80,71 @@ def check_sizes(
 def class_histograms(
     class_of: np.ndarray, classes: int, histogram: tuple, flags: np.ndarray, bad: np.ndarray, inherits: np.ndarray
 ) -> tuple:
-    """Compressed histograms of classes from those of combinations, and each class's records of known value.
+    """Compressed histograms of classes, and each class's records of known value.
 
-    Those of settled classes stay empty; without ``bad`` and ``inherits`` none is settled.
+    Out of owner, code and count, where an owner is in the class that ``class_of`` says: one flat list, since the ends
+    of many short ones would be guessed wrong. Histograms of settled classes stay empty; without ``bad`` and
+    ``inherits`` none is settled.
     """
-    indptr, codes, counts = histogram
+    owner, codes, counts = histogram
     card = flags.size
     out_ptr = np.zeros(classes + 1, dtype=np.int64)
-    out_codes = np.empty(codes.size, dtype=np.int32)
-    out_counts = np.empty(codes.size, dtype=np.int64)
     known = np.zeros(classes, dtype=np.int64)
-    wide = classes * card > 4 * codes.size + 1024
-    table = np.zeros(card if wide else classes * card, dtype=np.int64)
+    start, room = _starts(classes, card, bad, inherits)
+    # One entry more than there can be: what is absent is written there too, and overwritten.
+    most = min(codes.size, room - card) + 1
+    out_codes = np.empty(most, dtype=np.int32)
+    out_counts = np.empty(most, dtype=np.int64)
+    wide = room > 4 * codes.size + 1024
+    table = np.zeros(card if wide else room, dtype=np.int64)
     touched = np.empty(card if wide else 0, dtype=np.int32)
-    rows, offsets = bucket_rows(class_of if wide else class_of[:0], classes)
+    rows, offsets = bucket_rows(class_of[owner] if wide else class_of[:0], classes)
     if not wide:
-        for i in range(class_of.size):
-            at = class_of[i] * card
-            for entry in range(indptr[i], indptr[i + 1]):
-                table[at + codes[entry]] += counts[entry]
+        for i in range(codes.size):
+            # Unsigned, so that no index is looked at whether it is negative.
+            table[np.uint64(start[np.uint64(class_of[np.uint64(owner[i])])] + codes[i])] += counts[i]
     at = 0
     for c in range(classes):
-        if bad.size == 0 or not (bad[c] and inherits[c]):
+        if start[c] > 0:
             if wide:
-                at = _gather(histogram, rows[offsets[c] : offsets[c + 1]], table, touched, out_codes, out_counts, at)
+                mine = rows[offsets[c] : offsets[c + 1]]
+                at = _gather(codes, counts, mine, table, touched, out_codes, out_counts, at)
             else:
-                mine = table[c * card : (c + 1) * card]
                 for code in range(card):
-                    if mine[code]:
-                        out_codes[at] = code
-                        out_counts[at] = mine[code]
-                        at += 1
+                    count = table[start[c] + code]
+                    out_codes[at] = code
+                    out_counts[at] = count
+                    at += count != 0
             for entry in range(out_ptr[c], at):
-                if flags[out_codes[entry]] == 0:
-                    known[c] += out_counts[entry]
+                known[c] += out_counts[entry] if flags[out_codes[entry]] == 0 else 0
         out_ptr[c + 1] = at
     return out_ptr, out_codes[:at], out_counts[:at], known
 
 
 @kernel
+def _starts(classes: int, card: int, bad: np.ndarray, inherits: np.ndarray) -> tuple:
+    """Where the counts of each class start, and where all end; those of settled classes share the first place."""
+    start = np.zeros(classes, dtype=np.int64)
+    room = card
+    for c in range(classes):
+        if bad.size == 0 or not (bad[c] and inherits[c]):
+            start[c] = room
+            room += card
+    return start, room
+
+
+@kernel
 def _gather(
-    histogram: tuple, rows: np.ndarray, dense: np.ndarray, touched: np.ndarray, out_codes: np.ndarray,
-    out_counts: np.ndarray, at: int,
+    codes: np.ndarray, counts: np.ndarray, rows: np.ndarray, dense: np.ndarray, touched: np.ndarray,
+    out_codes: np.ndarray, out_counts: np.ndarray, at: int,
 ) -> int:  # fmt: skip
     """Histogram of one class of few values out of many; ``dense`` is left as zeros."""
-    indptr, codes, counts = histogram
     found = 0
     for i in rows:
-        for entry in range(indptr[i], indptr[i + 1]):
-            if dense[codes[entry]] == 0:
-                touched[found] = codes[entry]
-                found += 1
-            dense[codes[entry]] += counts[entry]
+        if dense[codes[i]] == 0:
+            touched[found] = codes[i]
+            found += 1
+        dense[codes[i]] += counts[i]
     sort_small(touched[:found])
     for j in range(found):
         code = touched[j]
@@ -151,12 +166,16 @@ def flag_values(
     """
     indptr, codes, counts, known = histograms
     bounds = sets & FAILS and view.op == TOTAL_VARIATION and not view.mixed and not view.two
+    distinct = view.op == DISTINCT and not view.mixed and not view.shared
     for c in range(indptr.size - 1):
         if not (sets & FAILS and not bad[c]) and not ((sets & INHERITS or bounds) and not inherits[c]):
             continue
         start, stop, rows = indptr[c], indptr[c + 1], float(known[c])
-        if bounds:  # what `rule_value` does where all values are known, which takes most of the time otherwise
+        # What `rule_value` does where all values are known and there are some, which takes most of the time otherwise.
+        if bounds:
             value = variation(codes[start:stop], counts[start:stop], rows, view.ref)
+        elif distinct:
+            value = float(stop - start)
         else:
             value = rule_value(view, codes[start:stop], counts[start:stop], rows)
         if math.isnan(value) or passes(value, view.sense, limit):
@@ -167,10 +186,8 @@ def flag_values(
             inherits[c] = 1
         if bounds and not inherits[c]:
             most = most_within(codes[start:stop], counts[start:stop], rows, view.ref, limit)
-            if most < k - _ROUNDING:
-                inherits[c] = 1
-            else:
-                gone[c] = max(gone[c], math.ceil(rows - most - _ROUNDING))
+            inherits[c] = most < k - _ROUNDING
+            gone[c] = max(gone[c], math.ceil(rows - most - _ROUNDING))  # which `tally` forgets where the class inherits
 
 
 @kernel
@@ -187,10 +204,10 @@ def most_within(codes: np.ndarray, counts: np.ndarray, total: float, shares: np.
         rest = 0.0
         for i in range(codes.size):
             share = shares[codes[i]]
-            if counts[i] < share * n:
-                have += counts[i]
-            else:
-                rest += share
+            # Nobody can guess which, so both are added, one of them nothing.
+            all_of_it = counts[i] < share * n
+            have += counts[i] if all_of_it else 0.0
+            rest += 0.0 if all_of_it else share
         if have + rest * n >= left * n:
             break
         n = have / (left - rest)
@@ -198,53 +215,64 @@ def most_within(codes: np.ndarray, counts: np.ndarray, total: float, shares: np.
 
 
 @kernel
-def lost_codes(
-    table: Combinations, entries: Entries, class_of: np.ndarray, flags: np.ndarray, lost: np.ndarray
-) -> None:
+def lost_codes(losing: Losing, class_of: np.ndarray, flags: np.ndarray, every: np.ndarray, lost: np.ndarray) -> None:
     """Rows of flagged classes by leaf code, one attribute after another; ``class_of`` is the class of each entry.
 
-    All attributes of a combination at once: rows of one code after another would wait for each other's sum.
+    Where more entries are flagged than not, what the others leave of ``every`` row by leaf code. Which of them are is
+    anybody's guess, so they are listed first.
     """
-    places, weight, attributes = table.places.reshape(-1), table.weight, table.places.shape[1]
-    lost[:] = 0.0
+    flagged = 0
     for entry in range(class_of.size):
-        if flags[class_of[entry]]:
-            for place in range(entries.offsets[entry], entries.offsets[entry + 1]):
-                i = entries.rows[place]
-                # Unsigned, so that no index is looked at whether it is negative.
-                for at in range(i * attributes, (i + 1) * attributes):
-                    lost[np.uint64(places[np.uint64(at)])] += weight[i]
+        flagged += flags[class_of[entry]] != 0
+    wanted = 2 * flagged <= class_of.size
+    picked = np.empty(class_of.size + 1, dtype=np.int32)
+    found = 0
+    for entry in range(class_of.size):
+        picked[found] = entry
+        found += (flags[class_of[entry]] != 0) == wanted
+    lost[:] = 0.0
+    places, own = losing.places.reshape(-1), losing.places.shape[1]
+    # All attributes of an entry at once: one code after another would wait for each other's sum. Indices are unsigned,
+    # so that none is looked at whether it is negative.
+    for j in range(found):
+        entry = picked[j]
+        rows = float(losing.weight[entry])
+        for at in range(entry * own, (entry + 1) * own):
+            lost[np.uint64(places[np.uint64(at)])] += rows
+        for i in range(losing.offsets[entry], losing.offsets[entry + 1]):
+            lost[np.uint64(losing.deep[np.uint64(i)])] += float(losing.rows[np.uint64(i)])
+    if not wanted:
+        for place in range(lost.size):
+            lost[place] = every[place] - lost[place]
 
 
 @kernel
-def lost_prices(lost: np.ndarray, prices: np.ndarray, card_at: np.ndarray, out: np.ndarray) -> None:
-    """``out[a, level]``: what the suppressed rows would cost in attribute a at a level."""
+def lost_prices(lost: np.ndarray, prices: np.ndarray, card_at: np.ndarray) -> np.ndarray:
+    """What the suppressed rows would cost in each attribute at each level, from rows by leaf code."""
+    out = np.zeros((card_at.size - 1, prices.shape[0]))
     for a in range(out.shape[0]):
         for level in range(out.shape[1]):
-            total = 0.0
             for place in range(card_at[a], card_at[a + 1]):
                 if lost[place] != 0.0:
-                    total += lost[place] * prices[level, place]
-            out[a, level] = total
+                    out[a, level] += lost[place] * prices[level, place]
+    return out
 
 
 @kernel
-def price_classes(
-    sizes: np.ndarray, flags: np.ndarray, codes: np.ndarray, first: np.ndarray, levels: np.ndarray, layout: Layout,
-    prices: np.ndarray,
+def price_others(
+    sizes: np.ndarray, bad: np.ndarray, inherits: np.ndarray, codes: np.ndarray, first: np.ndarray,
+    levels: np.ndarray, layout: Layout, prices: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
-    """What the rows of flagged classes would cost in each attribute at its level.
+    """What the rows of bad classes would cost in each attribute at its level, less those of classes that inherit.
 
     ``codes`` and ``first`` give leaf codes of one combination of each class, which cost what all of them do there.
     """
     sums = np.zeros(levels.size)
-    for a in range(levels.size):
-        leaf, mine = codes[layout.row_at[a]], prices[levels[a], layout.card_at[a] : layout.card_at[a + 1]]
-        total = 0.0
-        for c in range(sizes.size):
-            if flags[c]:
-                total += sizes[c] * mine[leaf[first[c]]]
-        sums[a] = total
+    for c in range(sizes.size):
+        if bad[c] != inherits[c]:
+            rows = float(sizes[c]) if bad[c] else -float(sizes[c])
+            for a in range(levels.size):
+                sums[a] += rows * prices[levels[a], layout.card_at[a] + codes[layout.row_at[a], first[c]]]
     return sums
 
 
