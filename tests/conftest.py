@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -193,6 +194,9 @@ def pytest_collection_finish() -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: reads Adult or reproduces a paper")
     config.addinivalue_line("markers", "sample(count): so many of its cases are enough for a run that is not thorough")
+    # What a shell starts in the background is deaf to interrupts, and so is all that it starts; tests send some.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(Skips(), "shoal-skips")
     if not THOROUGH:
         config.pluginmanager.register(Samples(), "shoal-samples")
