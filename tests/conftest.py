@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -23,15 +24,19 @@ from hypothesis import HealthCheck, settings
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
 NEEDS_SHARED = "needs ../shared"
-# The longest files go first, so that no worker is left alone with one of them in the end.
+# The longest files go first, 11 s and more, so that no worker is left alone with one of them in the end.
 LONGEST = [
     f"tests/{name}.py"
     for name in (
-        "test_wheel", "engines/test_spark", "engines/test_spark_commands", "engines/test_spark_rows",
-        "engines/test_spark_runs", "contract/test_algorithms", "engines/test_duckdb", "engines/test_postgres",
-        "test_interrupts", "web/test_jobs", "web/test_browser", "test_docs", "test_published", "verify/test_batches",
-        "engines/test_commands", "web/test_serving", "web/test_workbench", "io/test_publication", "engines/test_kills",
-        "models/test_contract", "test_extending", "test_soak", "engines/test_resumed", "test_recorded",
+        "engines/test_spark", "engines/test_spark_commands", "engines/test_spark_rows", "test_wheel",
+        "engines/test_spark_runs", "test_docs", "test_interrupts", "web/test_browser", "web/test_jobs",
+        "engines/test_duckdb", "engines/test_postgres", "engines/test_commands", "web/test_apart", "web/test_serving",
+        "test_published", "contract/test_algorithms", "engines/test_kills", "web/test_ended",
+        "algorithms/cluster/test_research", "algorithms/cluster/test_upc", "algorithms/test_aims",
+        "models/test_contract", "engines/test_coded_streams", "verify/test_batches",
+        "algorithms/test_mondrian_exhaustive", "papers/test_loukides_toc", "attacks/test_planted", "web/test_workbench",
+        "web/test_together", "verify/test_strangers", "attacks/test_power", "web/test_offers", "test_repeat",
+        "test_extending", "engines/test_many_batches", "engines/test_resumed", "web/test_signatures",
     )
 ]  # fmt: skip
 # These share the Java of Spark, which takes longer to start than most of their tests.
@@ -193,6 +198,9 @@ def pytest_collection_finish() -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: reads Adult or reproduces a paper")
     config.addinivalue_line("markers", "sample(count): so many of its cases are enough for a run that is not thorough")
+    # What a shell starts in the background is deaf to interrupts, and so is all that it starts; tests send some.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(Skips(), "shoal-skips")
     if not THOROUGH:
         config.pluginmanager.register(Samples(), "shoal-samples")

@@ -25,7 +25,8 @@ from typing import Any
 import httpx
 import pytest
 from argon2 import PasswordHasher
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
+from starlette.routing import BaseRoute
 
 from shoal.vault import seal
 from shoal.web.accounts import passwords
@@ -102,6 +103,25 @@ def _quick_processes() -> Iterator[None]:
     """What a job is done by need not be imported again for each."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(worker, "subprocess", forked)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _quick_routes() -> Iterator[None]:
+    """What an application makes of the routes that it includes takes longer than most tests, and is always the same."""
+    made: dict[tuple[int, str], list[BaseRoute]] = {}  # by router, which are those of modules and stay
+    include = FastAPI.include_router
+
+    def include_again(app: FastAPI, router: APIRouter, *, prefix: str = "", **given: Any) -> None:
+        if (id(router), prefix) in made:
+            app.router.routes.extend(made[id(router), prefix])
+        else:
+            before = len(app.router.routes)
+            include(app, router, prefix=prefix, **given)
+            made[id(router), prefix] = app.router.routes[before:]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FastAPI, "include_router", include_again)
         yield
 
 

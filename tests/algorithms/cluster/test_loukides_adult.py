@@ -9,10 +9,12 @@ import pytest
 
 import shoal
 from shoal.table.table import Table
+from tests.conftest import many
 from tests.test_adult import COLUMNS
 
 QUASI = ["age", "sex", "race", "native-country", "workclass"]
 SENSITIVE = ["marital-status", "occupation"]
+SOME = many(1000, 3000)  # rows of methods whose time grows with their square
 ACCEPTED = [f"W-UNMODELLED:{name}" for name in SENSITIVE]
 
 
@@ -44,7 +46,7 @@ def test_max_size_lowers_the_loss(table: Table) -> None:
 
 
 def test_polished_classes_lose_less_and_tell_less_than_printed_ones(table: Table) -> None:
-    some = shoal.read(table.frame.head(3000).select(*QUASI, *SENSITIVE), quasi=QUASI, sensitive=SENSITIVE)
+    some = shoal.read(table.frame.head(SOME).select(*QUASI, *SENSITIVE), quasi=QUASI, sensitive=SENSITIVE)
     printed, ours = (measures(some, shoal.TOC(k=10, listing=listing)) for listing in ("printed", "polished"))
     assert ours["lm"] < 0.5 * printed["lm"]
     assert ours["wgp"] <= printed["wgp"]
@@ -52,7 +54,7 @@ def test_polished_classes_lose_less_and_tell_less_than_printed_ones(table: Table
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_upc_keeps_its_limits(table: Table, strict: bool) -> None:
-    some = shoal.read(table.frame.head(3000).select(*QUASI, *SENSITIVE), quasi=QUASI, sensitive=SENSITIVE)
+    some = shoal.read(table.frame.head(SOME).select(*QUASI, *SENSITIVE), quasi=QUASI, sensitive=SENSITIVE)
     found = measures(some, shoal.UPC(k=10, utility=0.5, protection=0.4, strict=strict))
     assert found["wgu"] <= 0.5 + 1e-12
     assert found["wgp"] <= 0.4 + 1e-12
