@@ -187,6 +187,15 @@ def test_csv_round_trip_of_awkward_cells(tmp_path: Path, width: int) -> None:
         assert list(csv.reader(file)) == [frame.columns, *map(list, frame.rows())]
 
 
+@pytest.mark.parametrize("formulas", ["keep", "escape"])
+def test_texts_that_are_kept_as_numbers_are_written_as_others_are(tmp_path: Path, formulas: str) -> None:
+    frame = pl.DataFrame({"a": [*AWKWARD, "=1", None], "b": [*AWKWARD[::-1], None, "12"]})
+    write_frame(frame, tmp_path / "x.csv", formulas=formulas)
+    held = frame.with_columns(pl.all().cast(pl.Enum(pl.Series([*AWKWARD, "=1", "12"]))))
+    write_frame(held, tmp_path / "y.csv", formulas=formulas)
+    assert (tmp_path / "x.csv").read_bytes() == (tmp_path / "y.csv").read_bytes()
+
+
 def test_nulls_are_written_as_missing(tmp_path: Path) -> None:
     write_frame(pl.DataFrame({"a": [1, None], "b": ["x", None]}), tmp_path / "x.csv")
     assert (tmp_path / "x.csv").read_bytes() == b"a,b\n1,x\n<missing>,<missing>\n"

@@ -22,6 +22,8 @@ from tests.table.random_tables import Case, cases, groupings
 ENGINE = MemoryEngine()
 MODELS: list[list[dict[str, Any]]] = [
     [{"name": "k", "k": 2}],
+    [{"name": "distinct-l", "l": 2}],
+    [{"name": "k", "k": 2}, {"name": "p-sensitive", "p": 3, "k": 2}],
     [{"name": "k", "k": 3}, {"name": "distinct-l", "l": 2}, {"name": "entropy-l", "l": 1.5}],
     [{"name": "recursive-cl", "c": 2, "l": 2}, {"name": "t-closeness", "t": 0.3}],
     [{"name": "alpha-k-general", "alpha": 0.6, "k": 2}, {"name": "p-sensitive", "p": 2, "k": 2}],

@@ -51,6 +51,7 @@ def parse(
     if has_quotes(text):
         _check_quotes(text, separator)
     padded = text.is_padded(separator)
+    text.let_go()  # Polars maps the file once more
     scan = pl.scan_csv(
         text.feed, has_header=False, skip_lines=skip, schema=schema, separator=separator, glob=False
     )

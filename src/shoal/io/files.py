@@ -118,10 +118,10 @@ def write_frame(
     if choice("the output", "format", format, FORMATS) == "csv":
         escaped = choice("the output", "formulas", formulas, FORMULAS) == "escape"
         with Path(path).open("wb") if isinstance(path, str | Path) else nullcontext(path) as file:
-            # Texts that are kept as numbers are made a few at a time.
+            # Texts that are kept as numbers are written by them; those that are escaped are made a few at a time.
             for start in range(0, max(frame.height, 1), _WRITTEN):
-                rows = all_told(frame.slice(start, _WRITTEN))
-                rows = escape_formulas(rows) if escaped else rows
+                rows = frame.slice(start, _WRITTEN)
+                rows = escape_formulas(all_told(rows)) if escaped else rows
                 rows.write_csv(file, null_value=MISSING, check_extension=False, include_header=header and not start)
     else:
         # One chunk a column, or the bytes would depend on how the frame was put together.

@@ -123,6 +123,11 @@ class Text:
                 return False
         return True
 
+    def let_go(self) -> None:
+        """Give back the memory of what was looked at of a mapped file, which is read anew whenever it is needed."""
+        if isinstance(self.data, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            self.data.madvise(mmap.MADV_DONTNEED)
+
     def blank_lines_at_end(self) -> int:
         """Number of blank lines behind the last row."""
         size = len(self.data)

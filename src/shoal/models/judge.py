@@ -14,6 +14,8 @@ from shoal.models.rules import BALANCED, BREACH, DISCLOSURE, MATCHES, PRESENCE, 
 from shoal.table.stats import Attribute, GroupStats, Histogram, Key
 
 _EMPTY = np.empty(0, dtype=np.float64)
+# Rules that follow from the counts of known values in one go over all groups, however many and small these are.
+_BY_COUNTS = (kernel.DISTINCT, kernel.SHARE)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -133,6 +135,8 @@ class Judge:
             return _balanced(attribute, histogram)
         if rule.op == DISCLOSURE:
             return _disclosure(attribute, histogram, rule.ref)
+        if rule.op in _BY_COUNTS and not attribute.people and not attribute.unknown.any():
+            return _by_counts(rule, histogram)
         return kernel.judge_rule(
             self.rules, index, histogram.indptr, histogram.codes, histogram.counts, histogram.known
         )
@@ -165,6 +169,17 @@ def _about(rules: Sequence[Rule]) -> tuple[str, ...] | None:
         for name in (rule.attribute.names if rule.attribute else rule.names)
     )
     return names or None
+
+
+def _by_counts(rule: Rule, histogram: Histogram) -> np.ndarray:
+    """Distinct values of each group, or the largest share over its cap, where all values are known; as the kernel."""
+    begins, found = histogram.indptr[:-1], np.diff(histogram.indptr)
+    some = found > 0
+    values = np.where(some, found.astype(np.float64), np.nan)
+    if rule.op == kernel.SHARE and some.any():
+        shares = histogram.counts / (np.repeat(histogram.known, found) * rule.ref[histogram.codes])
+        values[some] = np.maximum.reduceat(shares, begins[some])
+    return values
 
 
 def _balanced(one: Attribute, histogram: Histogram) -> np.ndarray:

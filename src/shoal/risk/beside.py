@@ -16,7 +16,7 @@ from shoal.models.judge import Judge
 from shoal.recoding.applied import Released
 from shoal.recoding.publish import Published
 from shoal.results import Risk
-from shoal.risk.classes import Classes, group_table, people
+from shoal.risk.classes import Classes, every_cell, group_table, people
 from shoal.risk.exposure import by_column, journalist, shape
 from shoal.risk.reidentify import confidence, homogeneous, marketer_figures, prosecutor_figures
 from shoal.table.classmap import Cells, Grouped, RowIds, Together
@@ -41,7 +41,6 @@ def before_and_after(released: Released, published: Published) -> dict[str, Any]
     """
     table = released.table
     real = table.n - table.counterfeits
-    read = group_table(table)[0][:real]
     columns = [name for column in table.quasi for name in file_columns(column) if name in published.frame.columns]
     shown = _alike(published.frame.select(columns))
     kept = published.source < real
@@ -49,9 +48,14 @@ def before_and_after(released: Released, published: Published) -> dict[str, Any]
         kept &= ~_starred(published.frame)
     names = list(table.schema.sensitive)
     told = [] if released.made.has(Trait.GROUPS) else [name for name in names if name not in released.written]
-    before, read_sizes = _figures(table, read, np.arange(real), names)
+    # Opened anew, so that the cells, which are nearly as many as the rows, are gone with the figures.
+    rows = load("engine", "memory")().open(table)
+    cells = None if table.counterfeits else rows.frequency([])
+    if cells is None:
+        before, read_sizes = _figures(table, group_table(table)[0][:real], np.arange(real), names)
+    else:
+        before, read_sizes = _counted(rows, every_cell(cells.rows.size), cells.sizes, names)
     after, shown_sizes = _figures(table, shown[kept], published.source[kept], told)
-    cells = None if table.counterfeits else released.rows.frequency([])
     return _beside(released, cells, {"before": before, "after": after}, {"before": read_sizes, "after": shown_sizes})
 
 
@@ -109,17 +113,16 @@ def counted_before_and_after(released: Released, *, cells: bool = True) -> dict[
     rows, names = released.rows, list(released.domain.schema.sensitive)
     if not cells:
         told = [name for name in names if name not in released.changed]
-        after, sizes = _counted(rows, released.classmap, told) if released.n_classes else ({}, None)
+        after, sizes = _counted_classes(released, released.classmap, told)
         return _beside(released, None, {"before": {}, "after": after}, {"before": None, "after": sizes})
     frequency = rows.frequency([])
-    count = frequency.rows.size
-    before = Cells(np.arange(count, dtype=np.int32), count)
+    before = every_cell(frequency.rows.size)
     # Groups have quasi-identifiers as they were read, and no sensitive value beside any of them.
     groups = released.made.has(Trait.GROUPS)
     told = [] if groups else [name for name in names if name not in released.changed]
     alike = _looking_alike(released, before) if groups else released.classmap
-    was, were = _counted(rows, before, names)
-    now, are = _counted(rows, alike, told) if released.n_classes else ({}, None)
+    was, were = _counted(rows, before, frequency.sizes, names)
+    now, are = _counted_classes(released, alike, told)
     return _beside(released, frequency, {"before": was, "after": now}, {"before": were, "after": are})
 
 
@@ -137,10 +140,22 @@ def _looking_alike(released: Released, cells: Cells) -> Grouped:
     return RowIds(ids, found.shape[1])
 
 
-def _counted(rows: Rows, classes: Grouped, sensitive: Sequence[str]) -> tuple[dict[str, Risk], np.ndarray]:
-    found = Classes(sizes=rows.stats(classes, []).sizes)
+def _counted_classes(
+    released: Released, classes: Grouped, sensitive: Sequence[str]
+) -> tuple[dict[str, Risk], np.ndarray | None]:
+    """Figures of released rows; none where there are none."""
+    if not released.n_classes:
+        return {}, None
+    return _counted(released.rows, classes, released.rows.stats(classes, []).sizes, sensitive)
+
+
+def _counted(
+    rows: Rows, classes: Grouped, sizes: np.ndarray, sensitive: Sequence[str]
+) -> tuple[dict[str, Risk], np.ndarray]:
+    """Figures of classes of so many people."""
+    found = Classes(sizes=sizes)
     figures = prosecutor_figures(found, _THRESHOLD) | marketer_figures(found, {})
-    return figures | _known(rows, classes, sensitive) if sensitive else figures, found.sizes
+    return figures | _known(rows, classes, sensitive) if sensitive else figures, sizes
 
 
 def _figures(

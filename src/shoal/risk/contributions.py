@@ -28,7 +28,7 @@ def contributions(
     found = []
     for number, out in enumerate(left_out, 1):
         progress(f"leaving quasi-identifiers out: {number:,} of {len(left_out):,}")
-        without = _figures(_sizes(rows, cells, [place for place, name in enumerate(names) if name not in out]))
+        without = _without(rows, cells, [place for place, name in enumerate(names) if name not in out])
         found.append(
             Contribution(
                 columns=out,
@@ -41,19 +41,15 @@ def contributions(
     return sorted(found, key=lambda one: (len(one.columns), -one.mean_drop))
 
 
-def _sizes(rows: Rows, cells: Frequency, kept: list[int]) -> np.ndarray:
-    """People of every class by some of the quasi-identifiers."""
+def _without(rows: Rows, cells: Frequency, kept: list[int]) -> tuple[float, float]:
+    """Mean risk and share of unique records by some of the quasi-identifiers."""
     cards = np.array([rows.domain.quasi[place].card for place in kept], dtype=np.int64)
-    if not kept:
-        of = np.zeros(cells.rows.size, dtype=np.int32)
-    else:
-        of = group_rows(np.ascontiguousarray(cells.codes[kept]), cards)[0]
-    groups = int(of.max(initial=-1)) + 1
+    of, first, met = group_rows(np.ascontiguousarray(cells.codes[kept]), cards)
     if rows.domain.by_people:  # who do not add up
-        return rows.stats(Cells(of, groups), []).sizes
-    total = np.zeros(groups, dtype=np.int64)
-    np.add.at(total, of, cells.rows)
-    return total
+        return _figures(rows.stats(Cells(of, first.size), []).sizes)
+    # Whoever is alone in a class is so in its only cell.
+    n, alone = cells.rows.sum(), (met == 1) & (cells.rows[first] == 1)
+    return float(first.size / n), float(alone.sum() / n)
 
 
 def _figures(sizes: np.ndarray) -> tuple[float, float]:

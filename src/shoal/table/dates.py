@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from shoal.errors import SchemaError
-from shoal.table.holding import told
+from shoal.table.holding import is_text
 from shoal.table.schema import Schema
 
 # Day first where both would do, as most of the world writes; a column that fits both is told both.
@@ -80,7 +80,7 @@ def refuse_undeclared_dates(frame: pl.DataFrame, schema: Schema, trees: Collecti
         spec = schema.spec(name)
         if name not in frame.columns or name in trees or spec.type or spec.order or spec.format:
             continue
-        look = look_at(told(frame[name]))
+        look = look_at(frame[name])
         if look is not None:
             found.append(_sentence(name, look))
     if found:
@@ -92,7 +92,7 @@ def look_at(series: pl.Series) -> Look | None:
     if isinstance(series.dtype, pl.Datetime):
         times = series.dt.replace_time_zone(None)
         return Look(why="holds times of day") if (times.dt.truncate("1d") != times).any() else None
-    if not (series.dtype.is_integer() or series.dtype == pl.String):
+    if not (series.dtype.is_integer() or is_text(series.dtype)):
         return None
     known = series.drop_nulls()
     # A sample turns most columns away; its share may be off by chance.

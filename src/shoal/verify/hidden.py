@@ -1,24 +1,28 @@
 """What identifiers are known by: words run together, digits, and single words of names as far as they are rare.
 
-What many people share names nobody.
+What many people share names nobody. Each different identifier is cut into words once. Most of what it could be known
+by is never made: no cell can hold an identifier none of whose words begins like a word of the cells.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from shoal.verify.folded import JOINTS, joined_words, number_key, plain_texts, words
-from shoal.verify.tally import Counts, Numbering
-from shoal.verify.values import encode
+from shoal.verify.tally import Numbering
+from shoal.verify.values import distinct, encode
 
 # A value that more people have names nobody: five of a small table, one in a thousand of a large one.
 _FEW, _SHARE = 5, 1000
 _LONGEST, _TURNS, _LEAST_KEY = 8, 4, 5
-# Identifiers whose keys are made in one go.
+# Identifiers that are taken apart in one go.
 _PART = 1 << 16
+# Identifiers are put together when there are so many of them, and then when there are thrice as many as were left.
+_ROOM = 1 << 20
 # A name has three letters or more; in scripts whose letters are words or syllables, two.
 _NAME = r"^\p{L}{3,}|^[\p{Han}\p{Hiragana}\p{Katakana}]{2}"
 _LETTERED_OR_DATE = r"\p{L}|^\d{4}-\d\d-\d\d(?:\s|$)|^\d\d?[./]\d\d?[./]\d{4}(?:\s|$)"
@@ -29,8 +33,9 @@ class Hidden:
 
     def __init__(self) -> None:
         self._types: dict[str, pl.DataType] = {}
-        self._texts: dict[str, Counts] = {}
-        self._words: dict[str, pl.DataFrame] = {}
+        self._texts: dict[str, _Texts] = {}
+        # By column and whether of addresses of mail the part before the @ is all that counts.
+        self._cuts: dict[tuple[str, bool], _Cut] = {}
         self._people = Numbering()
         self._rows = 0
 
@@ -51,50 +56,165 @@ class Hidden:
         self._types[one.name] = one.dtype
         texts = without_fraction(one) if one.dtype.is_numeric() else plain_texts(one)
         frame = pl.DataFrame({"text": texts} | ({} if who is None else {"who": who})).drop_nulls("text")
-        counted = frame.group_by(frame.columns).agg(rows=pl.len())
-        self._texts.setdefault(one.name, Counts()).add(counted)
-        self._words.pop(one.name, None)
+        self._texts.setdefault(one.name, _Texts()).add(frame)
+        self._cuts.clear()
 
     @property
     def names(self) -> list[str]:
         """The columns."""
         return list(self._types)
 
-    def keys(self) -> list[tuple[str, pl.DataFrame, pl.DataFrame]]:
-        """Of every column, what whole identifiers are known by: words, and digits."""
-        found = [(name, kind, self._few(name)) for name, kind in self._types.items()]
-        return [(name, _whole(kind, texts), _numbers(kind, texts)) for name, kind, texts in found]
+    def texts(self, name: str) -> pl.Series | None:
+        """Every identifier of a column of texts, some perhaps more than once; None of one that holds none."""
+        return self._texts[name].counted()["text"] if self._types.get(name) == pl.String else None
+
+    def looked(self, heard: pl.Series) -> list[tuple[str, pl.DataFrame, pl.DataFrame]]:
+        """Of every column, what whole identifiers are known by: words, and digits.
+
+        Parameters
+        ----------
+        heard
+            Different words of all cells that keys are looked for in; those that could not stand there are left out.
+        """
+        found = []
+        for name, kind in self._types.items():
+            counted, few = self._texts[name].counted(), self._few(name)
+            near = few & self._near(name, heard) if _is_worded(kind) else np.zeros(len(few), dtype=bool)
+            found.append((name, _whole(_taken(counted, near)), _numbers(kind, _taken(counted, few))))
+        return found
 
     def every_word(self, name: str) -> pl.DataFrame:
         """Words of names, rare or not, each once."""
-        return self._word_rows(name).select(pl.col("word").unique())
+        known = self._cut(name, local=True).known
+        return known.filter(known.str.contains(_NAME)).to_frame("word")
 
     def rare_words(self, name: str) -> pl.DataFrame | None:
         """Words of names that few people have, and the rows of each; None of what is no text."""
         if self._types[name] != pl.String:
             return None
-        counted = self._word_rows(name)
-        found = counted.group_by("word").agg(given=pl.col("rows").sum(), who=_people(counted))
-        return found.filter(pl.col("who") <= self._limit()).select("word", "given")
+        counted, cut = self._texts[name].counted(), self._cut(name, local=True)
+        rows = pl.DataFrame({"word": cut.words}).hstack(counted.drop("text").select(pl.all().gather(cut.rows)))
+        found = rows.group_by("word").agg(given=pl.col("rows").sum(), who=_people(counted))
+        found = found.filter(pl.col("who") <= self._limit())
+        found = found.select(word=cut.known.gather(found["word"]), given="given")
+        return found.filter(pl.col("word").str.contains(_NAME))
 
-    def _word_rows(self, name: str) -> pl.DataFrame:
-        """How many rows have each word of a column of texts, each of which is taken apart once."""
-        if name not in self._words:
-            texts, found = self._texts[name].counted(), Counts()
-            for part in texts.iter_slices(_PART) if texts.height else [texts]:
-                found.add(_word_rows(part))
-            self._words[name] = found.counted()
-        return self._words[name]
+    def _near(self, name: str, heard: pl.Series) -> np.ndarray:
+        """Which identifiers of a column have a word that a key could begin with which stands in cells."""
+        cut = self._cut(name, local=False)
+        found = np.zeros(self._texts[name].counted().height, dtype=bool)
+        found[cut.rows[_beginning(cut.known, heard)[cut.words]]] = True
+        return found
 
-    def _few(self, name: str) -> pl.Series:
-        """Different identifiers that few people have."""
+    def _cut(self, name: str, *, local: bool) -> _Cut:
+        """The identifiers of a column, each taken apart once."""
+        texts = self._texts[name].counted()["text"]
+        local = local and bool(texts.str.contains("@", literal=True).any())
+        if (name, local) not in self._cuts:
+            self._cuts[name, local] = _Cut.of(local_names(texts) if local else texts)
+        return self._cuts[name, local]
+
+    def _few(self, name: str) -> np.ndarray:
+        """Which identifiers few people have."""
         counted = self._texts[name].counted()
-        if "who" in counted.columns:
-            counted = counted.group_by("text").agg(rows=_people(counted))
-        return counted.filter(pl.col("rows") <= self._limit())["text"]
+        people = pl.col("who").n_unique().over("text") if "who" in counted.columns else pl.col("rows")
+        return counted.select(people <= self._limit()).to_series().to_numpy()
 
     def _limit(self) -> int:
         return max(_FEW, (self._people.count or self._rows) // _SHARE)
+
+
+class _Texts:
+    """Identifiers, and with people whose they are, each combination with its ``rows``."""
+
+    def __init__(self) -> None:
+        self._parts: list[pl.DataFrame] = []
+        self._room, self._counted = _ROOM, False
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Take in some rows."""
+        self._parts.append(frame.with_columns(rows=pl.lit(1, dtype=pl.Int64)))
+        self._counted = False
+        if sum(part.height for part in self._parts) > self._room:
+            self._room = max(_ROOM, 3 * self.counted().height)
+
+    def counted(self) -> pl.DataFrame:
+        """Each combination once, in no order."""
+        if not self._counted:
+            frame = pl.concat(self._parts)
+            self._parts = [frame.group_by(frame.columns[:-1]).agg(pl.col("rows").sum())]
+            self._counted = True
+        return self._parts[0]
+
+
+class _Cut(NamedTuple):
+    """Words of some texts, of each text every word once.
+
+    Attributes
+    ----------
+    rows, words
+        Pairs of a text and the number of a word of it.
+    known
+        The different words.
+    """
+
+    rows: np.ndarray
+    words: np.ndarray
+    known: pl.Series
+
+    @classmethod
+    def of(cls, texts: pl.Series) -> _Cut:
+        """Take texts apart, some after others."""
+        numbering, rows, words = Numbering(), [], []
+        for start in range(0, max(len(texts), 1), _PART):
+            part = _cut(texts[start : start + _PART])
+            rows.append(part.rows + np.uint32(start))
+            words.append(numbering.see(part.known.to_frame("word")).codes.astype(np.uint32)[part.words])
+        return cls(np.concatenate(rows), np.concatenate(words), numbering.rows["word"])
+
+
+def _cut(texts: pl.Series) -> _Cut:
+    """The words of texts, spelt and with their joints left out."""
+    there = plain_texts(texts).to_frame("text").with_row_index("row").drop_nulls("text")
+    # No word goes beyond a blank, and people share most of theirs: each is looked at once, wherever it stands.
+    pieces = there["text"].str.split(" ")
+    row = np.repeat(there["row"].to_numpy(), pieces.list.len().to_numpy())
+    place, different = encode(pieces.explode(empty_as_null=True))
+    spelt = _piece_words(different).sort("piece")
+    number, known = encode(spelt["word"])
+    # The words of a piece stand one after another; every row of the piece has them.
+    many = np.bincount(spelt["piece"].to_numpy(), minlength=len(different))
+    begins, times = np.cumsum(many) - many, many[place]
+    at = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times - begins[place], times)
+    pairs = distinct(np.repeat(row, times).astype(np.int64) << 32 | number[at])
+    return _Cut((pairs >> 32).astype(np.uint32), (pairs & 0xFFFFFFFF).astype(np.uint32), known)
+
+
+def _beginning(known: pl.Series, heard: pl.Series) -> np.ndarray:
+    """Which words of identifiers a key may begin with that is a run of heard words.
+
+    A run is one heard word, whose beginning the first word of the key is then; or it begins with a heard word that is
+    one of the identifiers' too, and then one of the two words begins the other.
+    """
+    found = np.zeros(len(known), dtype=bool)
+    own, other = known.str.len_chars().to_numpy(), heard.str.len_chars().to_numpy()
+    for size in np.unique(own):
+        mine = np.flatnonzero(own == size)
+        found[mine] = known.gather(mine).is_in(heard.filter(other >= size).str.head(int(size)).implode()).to_numpy()
+    both = heard.filter(heard.is_in(known.implode()))
+    for size in both.str.len_chars().unique():
+        found |= known.str.head(int(size)).is_in(both.implode()).to_numpy()
+    return found
+
+
+def _taken(counted: pl.DataFrame, rows: np.ndarray) -> pl.Series:
+    """Identifiers of some rows, each once."""
+    texts = counted["text"].filter(rows)
+    return texts.unique() if "who" in counted.columns else texts
+
+
+def _is_worded(kind: pl.DataType) -> bool:
+    return not kind.is_numeric() and not kind.is_temporal()
 
 
 def _people(counted: pl.DataFrame) -> pl.Expr:
@@ -107,14 +227,13 @@ def without_fraction(column: pl.Series) -> pl.Series:
     return column.cast(pl.String).str.replace(r"\.0$", "")
 
 
-def _whole(kind: pl.DataType, texts: pl.Series) -> pl.DataFrame:
+def _whole(texts: pl.Series) -> pl.DataFrame:
     """Keys of identifiers with letters: their words run together, begun with any of them; of mail, the name as well.
 
     Hashes of them are kept, since there are several an identifier; some more than once, which does no harm.
     """
     found = [pl.DataFrame(schema={"key": pl.UInt64, "first": pl.UInt64})]
-    if not kind.is_numeric() and not kind.is_temporal():
-        found += [_keys(texts[start : start + _PART]) for start in range(0, len(texts), _PART)]
+    found += [_keys(texts[start : start + _PART]) for start in range(0, len(texts), _PART)]
     return pl.concat(found)
 
 
@@ -152,30 +271,11 @@ def local_names(identifier: pl.Series) -> pl.Series:
     return plain_texts(identifier).str.replace(r"@\S*", " ")
 
 
-def _word_rows(counted: pl.DataFrame) -> pl.DataFrame:
-    """How many rows have each word, and with people whose, given those of different identifiers."""
-    each = row_words(local_names(counted["text"]))
-    beside = counted.drop("text").select(pl.all().gather(each["row"]))
-    words = pl.concat([each.select("word"), beside], how="horizontal")
-    return words.group_by(words.columns[:-1]).agg(pl.col("rows").sum())
-
-
 def row_words(column: pl.Series) -> pl.DataFrame:
     """Row and word, each pair once, of words long enough to be a name."""
-    texts = plain_texts(column).alias("text").to_frame().with_row_index("row")
-    # No word goes beyond a blank, and people share most of theirs: each is looked at once, wherever it stands.
-    pieces = texts.select("row", piece=pl.col("text").str.split(" ")).explode("piece").drop_nulls("piece")
-    place, distinct = encode(pieces["piece"])
-    words = _piece_words(distinct)
-    number, known = encode(words["word"])
-    of_piece = pl.DataFrame({"piece": words["piece"], "word": pl.Series(number, dtype=pl.UInt32)})
-    rows = pl.DataFrame({"row": pieces["row"], "piece": pl.Series(place, dtype=pl.UInt32)})
-    pairs = rows.join(of_piece, on="piece").select(key=pl.col("row").cast(pl.UInt64) * 2**32 + pl.col("word"))
-    found = pairs.select(pl.col("key").unique())
-    return found.select(
-        row=(pl.col("key") // 2**32).cast(pl.UInt32),
-        word=pl.lit(known).gather((pl.col("key") % 2**32).cast(pl.UInt32)),
-    )
+    found = _cut(column)
+    named = found.known.str.contains(_NAME).to_numpy()[found.words]
+    return pl.DataFrame({"row": found.rows[named], "word": found.known.gather(found.words[named])})
 
 
 def _piece_words(pieces: pl.Series) -> pl.DataFrame:
@@ -183,4 +283,4 @@ def _piece_words(pieces: pl.Series) -> pl.DataFrame:
     cells, text = pieces.alias("text").to_frame().with_row_index("piece"), pl.col("text")
     spelt = cells.select("piece", word=words(text)).explode("word")
     joined = cells.filter(text.str.contains(JOINTS)).select("piece", word=joined_words(text)).explode("word")
-    return pl.concat([spelt, joined]).filter(pl.col("word").str.contains(_NAME))
+    return pl.concat([spelt, joined]).drop_nulls("word")

@@ -31,23 +31,29 @@ _NEARLY_ALL, _SEVERAL, _MANY = 0.9, 3, 0.02
 _TEXT_WORDS, _TEXT_CELLS, _TEXT_SHARE = 3, 10, 0.05
 
 
+# By column of identifiers, what whole ones are known by: words, and digits.
+_Looked = Sequence[tuple[str, pl.DataFrame, pl.DataFrame]]
+
+
 class Anybody:
     """No cell of any table holds a whole identifier of anybody; tables are looked at batch by batch."""
 
     def __init__(self, hidden: Hidden) -> None:
-        self._looked = hidden.keys()
+        self._hidden = hidden
         self._columns: dict[tuple[int, str], _Cells] = {}
 
     def see(self, batch: Coded, table: int = 0) -> None:
         """Look at a batch of one of the tables."""
-        for name in batch.frame.columns if self._looked else []:
-            self._columns.setdefault((table, name), _Cells(self._looked)).see(batch[name])
+        for name in batch.frame.columns if self._hidden.names else []:
+            self._columns.setdefault((table, name), _Cells(self._hidden)).see(batch[name])
 
     def check(self) -> Check:
         """What all batches hold."""
         problems = []
+        heard = [cells.heard() for cells in self._columns.values()]
+        looked = self._hidden.looked(pl.concat(heard).unique()) if heard else []
         for (_, column), cells in self._columns.items():
-            for name, held in cells.held().items():
+            for name, held in cells.held(looked).items():
                 if held:
                     problems.append(f"{held:,} cells of '{column}' hold somebody's '{name}'")
         detail = f"Identifiers are left in the release: {'; '.join(problems)}." if problems else (
@@ -59,9 +65,9 @@ class Anybody:
 class _Cells:
     """The different cells of a column, held against all identifiers when there are many of them, or no more."""
 
-    def __init__(self, looked: Sequence[tuple[str, pl.DataFrame, pl.DataFrame]]) -> None:
-        self._looked, self._cells = looked, Counts()
-        self._held = {name: 0 for name, _, _ in looked}
+    def __init__(self, hidden: Hidden) -> None:
+        self._hidden, self._cells = hidden, Counts()
+        self._held = dict.fromkeys(hidden.names, 0)
         self._numbers = Counts()
         self._ends: list[Any] = []
 
@@ -72,22 +78,25 @@ class _Cells:
             ends = [column.min(), column.max(), *self._ends]
             self._ends = [min(ends), max(ends)]
         if self._cells.size > _CELLS:
-            self._flush()
+            self._flush(self._hidden.looked(self.heard()))
 
-    def held(self) -> dict[str, int]:
+    def heard(self) -> pl.Series:
+        """The different words of cells that were not yet held against anything."""
+        return _tokens(self._cells.counted())["word"].unique()
+
+    def held(self, looked: _Looked) -> dict[str, int]:
         """Rows whose cell holds an identifier, by the name of its column."""
-        self._flush()
+        self._flush(looked)
         span = float(self._ends[1] - self._ends[0]) + 1.0 if self._ends else None
         found = self._numbers.counted()
-        return {name: self._held[name] + _numbered(found, digits, span) for name, _, digits in self._looked}
+        return {name: self._held[name] + _numbered(found, digits, span) for name, _, digits in looked}
 
-    def _flush(self) -> None:
+    def _flush(self, looked: _Looked) -> None:
         cells, self._cells = self._cells.counted(), Counts()
         if not cells.width:
             return
-        tokens = cells.with_row_index("cell").select("cell", "rows", word=words(pl.col("text"))).explode("word")
-        tokens = tokens.drop_nulls("word")
-        for name, keys, _ in self._looked:
+        tokens = _tokens(cells)
+        for name, keys, _ in looked:
             self._held[name] += _holding(tokens, keys)
         found = cells.select("rows", key=numbers(pl.col("text"))).explode("key").drop_nulls("key")
         self._numbers.add(found.group_by("key").agg(pl.col("rows").sum()))
@@ -217,6 +226,14 @@ def _in_rows(words: pl.DataFrame, held: Held) -> pl.DataFrame:
         return words
     rows = pl.DataFrame({"cell": held.codes}, schema={"cell": pl.UInt32}).with_row_index("row")
     return rows.join(words.select(pl.col("row").alias("cell"), "word"), on="cell").select("row", "word")
+
+
+def _tokens(cells: pl.DataFrame) -> pl.DataFrame:
+    """Words of different cells, in order, with the number and the rows of each cell."""
+    if not cells.width:
+        return pl.DataFrame(schema={"cell": pl.UInt32, "rows": pl.Int64, "word": pl.String})
+    tokens = cells.with_row_index("cell").select("cell", "rows", word=words(pl.col("text"))).explode("word")
+    return tokens.drop_nulls("word")
 
 
 def _holding(tokens: pl.DataFrame, keys: pl.DataFrame) -> int:

@@ -82,10 +82,21 @@ def histograms(rows: np.ndarray, offsets: np.ndarray, values: np.ndarray, card: 
     codes = np.empty(rows.size, dtype=np.int32)
     counts = np.empty(rows.size, dtype=np.int64)
     dense = np.zeros(card, dtype=np.int64)
+    largest = 0
     for g in range(groups):
-        segment = values[rows[offsets[g] : offsets[g + 1]]]
-        at = indptr[g]
-        indptr[g + 1] = at + count_segment(segment, card, dense, codes[at:], counts[at:])
+        largest = max(largest, offsets[g + 1] - offsets[g])
+    # One room for the values of every group, and none for those of one row: most groups are small.
+    room = np.empty(largest, dtype=values.dtype)
+    for g in range(groups):
+        start, at = offsets[g], indptr[g]
+        size = offsets[g + 1] - start
+        if size == 1:
+            codes[at], counts[at] = values[rows[start]], 1
+            indptr[g + 1] = at + 1
+            continue
+        for i in range(size):
+            room[i] = values[rows[start + i]]
+        indptr[g + 1] = at + count_segment(room[:size], card, dense, codes[at:], counts[at:])
     total = indptr[groups]
     return indptr, codes[:total].copy(), counts[:total].copy()
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from shoal.kernels.compiled import kernel
 from shoal.kernels.count.histograms import count_segment, distinct_subjects, pair_histogram
-from shoal.kernels.judge.rules import EXTENT, SIZE, Rules, passes, rule_value, rule_view
+from shoal.kernels.judge.rules import AT_LEAST, DISTINCT, EXTENT, SIZE, Rules, passes, rule_value, rule_view
 
 # codes: (attributes, rows) int32; people: 1 where an attribute is counted by subjects; subjects: int32 a row, empty
 # when rows are people.
@@ -16,6 +16,8 @@ Sensitive = namedtuple("Sensitive", "codes people subjects n_subjects")
 
 _NO_FLAGS = np.empty(0, dtype=np.uint8)
 _NOTHING = np.empty(0, dtype=np.int32)
+# Different values that are looked for one by one, before all are counted.
+_FEW = 8
 
 
 @kernel
@@ -99,6 +101,44 @@ def all_hold(rules: Rules, freed: np.ndarray, values: np.ndarray) -> bool:
 
 
 @kernel
+def _many_values(rows: np.ndarray, values: np.ndarray, flags: np.ndarray, needed: float) -> bool:
+    """Whether so many different known values, which are few, stand among the first of these rows."""
+    seen = np.empty(_FEW, dtype=np.int32)
+    found = 0
+    for row in rows:
+        value = values[row]
+        if flags[value]:
+            continue
+        new = True
+        for i in range(found):
+            new = new and seen[i] != value
+        if new:
+            seen[found] = value
+            found += 1
+            if found >= needed:
+                return True
+    return False
+
+
+@kernel
+def _surely_ok(rows: np.ndarray, rules: Rules, data: Sensitive) -> bool:
+    """Whether the first rows tell already that every rule holds: those on sizes do, and others ask for few values."""
+    if data.subjects.size:
+        return False
+    for r in range(rules.op.size):
+        if rules.op[r] == SIZE or rules.op[r] == EXTENT:
+            continue
+        plain = rules.op[r] == DISTINCT and rules.sense[r] == AT_LEAST and rules.combine[r] == 1
+        if not plain or rules.limit[r] > _FEW:
+            return False
+        attr = rules.attr[r]
+        flags = rules.unknown[rules.unknown_at[attr] : rules.unknown_at[attr + 1]]
+        if not _many_values(rows, data.codes[attr], flags, rules.limit[r]):
+            return False
+    return True
+
+
+@kernel
 def segment_ok(
     rows: np.ndarray, rules: Rules, data: Sensitive, freed: np.ndarray, values: np.ndarray
 ) -> bool:
@@ -106,5 +146,7 @@ def segment_ok(
     for r in range(rules.op.size):
         if rules.op[r] == SIZE and rows.size < rules.limit[r]:
             return False
+    if _surely_ok(rows, rules, data):
+        return True
     rule_values(rows, rules, data, values)
     return all_hold(rules, freed, values)

@@ -2,7 +2,8 @@
 
 A side's cells are unions over the values of the column that is cut. Where a column has at most a word's worth of
 different values among the rows, its cells are words of bits, one for each place among them, and one pass over the rows
-collects those of all columns; wider columns are looked at once for each column that may be cut.
+collects those of all columns; wider columns are looked at once for each column that may be cut. A column of one value
+costs the same wherever the cut lies.
 """
 
 from __future__ import annotations
@@ -223,10 +224,13 @@ def _column_losses(
     places: np.ndarray, p: Prices, held: _Held, a: int, words: np.ndarray, others: tuple, cuts: _Cuts,
     losses: np.ndarray,
 ) -> None:  # fmt: skip
-    """Loss of both sides of every allowed cut of one column; ``others`` are all columns, narrow ones and wide ones."""
-    narrow, wider = others
+    """Loss of both sides of every allowed cut of one column.
+
+    ``others`` are all columns of several values, narrow ones and wide ones, and what a row costs by those of one.
+    """
+    narrow, wider, same = others
     count, n = held.at[a + 1] - held.at[a], held.counts[held.at[a] : held.at[a + 1]].sum()
-    left, right = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    left, right = np.full(count, same, dtype=np.int64), np.full(count, same, dtype=np.int64)
     first, last = cuts.first[a], cuts.last[a]
     _narrow_ticks(p, held, words, narrow, first, last, left)
     # From the other end, the side right of the last cut is the smallest.
@@ -245,6 +249,18 @@ def _column_losses(
 
 
 @helper
+def _same_ticks(p: Prices, held: _Held) -> int:
+    """What the cells of all columns of one value cost."""
+    ticks = wide(0)
+    for column in range(held.at.size - 1):
+        b = wide(column)
+        if held.at[b + 1] - held.at[b] == 1:
+            value = wide(held.values[held.at[b]])
+            ticks += cell(p, b, value, value) if p.kind[b] != FLAT else p.sizes[p.size_at[b] + 1]
+    return ticks
+
+
+@helper
 def best_cuts(
     codes: np.ndarray, places: np.ndarray, lo: int, hi: int, limits: tuple, p: Prices, k: int,
     weights: np.ndarray | None,
@@ -257,7 +273,7 @@ def best_cuts(
     held = _ranked(codes, places, lo, hi, limits, weights)
     cuts = _allowed(held, total(weights, lo, hi), k)
     size = held.at[1:] - held.at[:-1]
-    others = np.flatnonzero(size <= WORD), np.flatnonzero(size > WORD)
+    others = np.flatnonzero((size > 1) & (size <= WORD)), np.flatnonzero(size > WORD), _same_ticks(p, held)
     cut = np.flatnonzero(cuts.last > cuts.first)
     word_at, start = np.zeros(cut.size + 1, dtype=np.int64), np.zeros(cut.size + 1, dtype=np.int64)
     for one in range(cut.size):

@@ -1,0 +1,60 @@
+"""Identifiers that no cell could hold are left out before they are looked for, and no others."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from shoal.verify import hidden
+from shoal.verify.coded import Coded
+from shoal.verify.hidden import Hidden
+from shoal.verify.strangers import Anybody
+from shoal.verify.types import Check
+from tests.conftest import many
+
+
+def found(cells: list[str], identifiers: list[str], who: list[int] | None) -> Check:
+    known = Hidden()
+    known.read([pl.Series("name", identifiers)], None if who is None else np.array(who))
+    anybody = Anybody(known)
+    anybody.see(Coded(pl.DataFrame({"note": cells})))
+    return anybody.check()
+
+
+@pytest.mark.parametrize("seed", range(many(40, 400)))
+def test_what_is_left_out_is_in_no_cell(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+
+    def texts(count: int, most: int) -> list[str]:
+        """Of few letters, so that words begin each other and run together to others; some are addresses of mail."""
+        return [
+            "".join(draw.choice(list("aab1@- "), size=draw.integers(1, most)))
+            for _ in range(count)
+        ]  # fmt: skip
+
+    cells, identifiers = texts(12, 12), texts(8, 9)
+    who = draw.integers(0, 3, len(identifiers)).tolist() if seed % 2 else None
+    quick = found(cells, identifiers, who)
+    monkeypatch.setattr(hidden, "_beginning", lambda known, heard: np.ones(len(known), dtype=bool))
+    assert quick == found(cells, identifiers, who)
+
+
+@pytest.mark.parametrize("part", [1, 2, 3])
+def test_identifiers_are_taken_apart_in_parts(monkeypatch: pytest.MonkeyPatch, part: int) -> None:
+    names = ["Ann Berg", "Berg-Ek Cid", "x", "Ann Ann", "d@e.org Fay"]
+    monkeypatch.setattr(hidden, "_PART", part)
+    known = Hidden()
+    known.read([pl.Series("name", names)], None)
+    assert set(known.every_word("name")["word"]) == {"ann", "berg", "cid", "bergek", "fay"}
+    rare = known.rare_words("name")
+    assert rare is not None
+    assert dict(rare.iter_rows()) == {"ann": 2, "berg": 2, "cid": 1, "bergek": 1, "fay": 1}
+
+
+def test_identifiers_are_put_together_when_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hidden, "_ROOM", 4)
+    known = Hidden()
+    for _ in range(5):
+        known.read([pl.Series("name", ["Ann Ek", "Bo Berg", "Ann Ek"])], None)
+    assert sorted(known._texts["name"].counted().iter_rows()) == [("Ann Ek", 10), ("Bo Berg", 5)]
