@@ -10,7 +10,8 @@ import polars as pl
 import shoal
 from shoal.engines.counted import CountedRows
 from shoal.engines.memory import MemoryRows
-from shoal.table.classmap import Everybody
+from shoal.table.classmap import Cells, Everybody
+from shoal.table.stats import counted_by_rows
 from shoal.table.table import Table
 
 
@@ -63,3 +64,16 @@ def test_cells_come_where_they_are_few_and_are_counted_where_they_are_many() -> 
     mine, theirs = rows.frequency([]), MemoryRows(table).frequency([])
     assert (mine.codes.tolist(), mine.rows.tolist()) == (theirs.codes.tolist(), theirs.rows.tolist())
     assert (rows.n_cells(), len(database.queries)) == (5, 3)
+
+
+def test_values_of_quasi_identifiers_in_classes_follow_from_the_cells() -> None:
+    table, database, rows = opened()
+    wanted = [counted_by_rows(table.columns[name]) for name in ("age", "sex")]
+    rows.frequency([])
+    classes = Cells(np.array([1, 0, -1, 1, 0], dtype=np.int32), 2)
+    mine, theirs = rows.stats(classes, wanted), MemoryRows(table).stats(classes, wanted)
+    for one in wanted:
+        for part in ("indptr", "codes", "counts", "known"):
+            ours = getattr(mine.histograms[one.key], part)
+            assert ours.tolist() == getattr(theirs.histograms[one.key], part).tolist()
+    assert len(database.queries) == 1

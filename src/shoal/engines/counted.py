@@ -231,6 +231,8 @@ class CountedRows:
 
     def _of_cells(self, one: Attribute, keys: np.ndarray, sizes: np.ndarray) -> Histogram:
         """How often each value of an attribute occurs in every cell."""
+        if one.column is not None and one.names[0] in self.domain.schema.quasi:
+            return self._one_each(one)
         if one.key not in self._found:
             people = one.people and self.domain.by_people
             known = None
@@ -247,6 +249,12 @@ class CountedRows:
             self._found[one.key] = put_together(runs)
         histogram: Histogram = self._found[one.key]
         return histogram
+
+    def _one_each(self, one: Attribute) -> Histogram:
+        """The same of a quasi-identifier: a cell has one value of it, so that nobody has to be asked."""
+        _, codes, rows, sizes = self._cells
+        mine, counts = codes[self.domain.schema.quasi.index(one.names[0])], sizes if one.people else rows
+        return Histogram(np.arange(mine.size + 1), mine, counts, np.where(one.unknown[mine] == 0, counts, 0))
 
     def _asked_in(self, one: Attribute, words: np.ndarray) -> Iterator[tuple[slice, str]]:
         """Some cells after others, and how to ask for them: all at once where they have few values between them.
