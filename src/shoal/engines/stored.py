@@ -14,7 +14,8 @@ from shoal.engines.ahead import ahead
 from shoal.engines.by_class import ByClass
 from shoal.engines.counted import Database
 from shoal.engines.counting import count_people
-from shoal.engines.kept import Dictionaries, KeptRows, Reading
+from shoal.engines.dictionaries import Dictionaries
+from shoal.engines.kept import KeptRows, Reading
 from shoal.engines.memory import MemoryRows
 from shoal.engines.shuffled import by_bits
 from shoal.kernels.count.histograms import bucket_rows
