@@ -132,7 +132,7 @@ class Store:
         more, every time they are read, than it saves."""
         with spilling():
             coded.write_parquet(
-                self.coded / _part(number), compression="uncompressed", row_group_size=1 << 17, statistics=False
+                self.coded / _part(number), compression="uncompressed", row_group_size=1 << 18, statistics=False
             )
 
     def parts(self, columns: list[str] | None = None) -> Iterator[pl.DataFrame]:
