@@ -264,11 +264,12 @@ class CountedRows:
         words
             The first word of every cell, ascending.
         """
-        rows = self._cells[2]
-        if self._few_pairs(one, rows.size):
+        # A cell has no more pairs than rows, and none of a value twice: how often rows are looked through goes by that.
+        ends = np.concatenate([[0], np.cumsum(np.minimum(self._cells[2], one.card))])
+        if ends[-1] <= PAIRS or self._few_pairs(one, ends.size - 1):
             yield slice(None), ""
             return
-        cuts = runs_of(np.concatenate([[0], np.cumsum(rows)]))
+        cuts = runs_of(ends)
         # Cells of one word are asked for together.
         firsts = np.unique(np.searchsorted(words, words[cuts[:-1]])).tolist()
         for first, stop in pairwise([*firsts, words.size]):
