@@ -7,7 +7,7 @@ from collections.abc import Generator
 
 import pytest
 
-from shoal.engines.ahead import ahead
+from shoal.engines.ahead import ahead, begun
 
 
 class Made:
@@ -63,5 +63,27 @@ def test_whoever_is_interrupted_waits_for_the_thread() -> None:
     next(batches)
     with pytest.raises(KeyboardInterrupt):
         batches.throw(KeyboardInterrupt)
+    assert source.closed
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("shoal-ahead")]
+
+
+def test_the_first_batch_is_begun_before_it_is_asked_for() -> None:
+    source, started = Made(), threading.Event()
+
+    def numbers() -> Generator[int]:
+        started.set()
+        yield from source.numbers(3)
+
+    with begun(numbers()) as coming:
+        assert started.wait(10)
+        assert list(coming) == [0, 1, 2]
+    assert source.closed
+
+
+def test_whoever_fails_before_that_waits_for_the_thread_too() -> None:
+    source = Made()
+    with pytest.raises(KeyboardInterrupt), begun(source.numbers(3)):
+        raise KeyboardInterrupt
+    assert source.made == [0]
     assert source.closed
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("shoal-ahead")]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import datetime
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
+import shoal
 from shoal.io.evidence import read_evidence
 from tests.engines.alike import outcome
 
@@ -168,3 +170,26 @@ def test_evidence_says_the_same(changed: dict[str, str], tmp_path: Path) -> None
     assert {name: fact for name, fact in there.items() if name not in own} == {
         name: fact for name, fact in here.items() if name not in own
     }
+
+
+def hashed(folder: Path, name: str, cells: list[str], **more: Any) -> str:
+    """The keyed hash of a source, of which one column is given."""
+    source = pl.DataFrame({"age": [str(20 + at % 3) for at in range(len(cells))], "disease": cells})
+    source.write_csv(folder / f"{name}.csv")
+    recipe = {
+        "seed": 1, "source": {"path": str(folder / f"{name}.csv")},
+        "roles": {"quasi": ["age"], "sensitive": ["disease"]}, "models": [{"name": "k", "k": 2}],
+        "acknowledge": ["W-UNMODELLED:disease"], "engine": {"name": "duckdb"},
+        "output": {"folder": str(folder / name)}, **more,
+    }  # fmt: skip
+    shoal.run(recipe)
+    return str(read_evidence(folder / name)["input_hash"])
+
+
+def test_the_hash_of_a_source_is_of_its_cells_and_of_nothing_else(tmp_path: Path) -> None:
+    cells = ["flu", "cold", "asthma", "cold", "flu", "flu"]
+    once = hashed(tmp_path, "once", cells)
+    coarser = {"hierarchies": {"age": {"widths": [2, 10]}}, "columns": {"age": {"type": "numeric"}}}
+    assert hashed(tmp_path, "again", cells, **coarser) == once
+    others = [[*cells[:4], "cold", "flu"], cells[::-1], ["gout" if cell == "cold" else cell for cell in cells]]
+    assert len({once, *(hashed(tmp_path, f"other-{at}", other) for at, other in enumerate(others))}) == 4

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
+import pytest
 
 import shoal
 from shoal.engines.counted import CountedRows
 from shoal.engines.memory import MemoryRows
-from shoal.table.classmap import Everybody
+from shoal.table.classmap import Cells, Everybody
+from shoal.table.stats import counted_by_rows
 from shoal.table.table import Table
 
 
@@ -33,11 +35,13 @@ class Asked:
         raise AssertionError("nothing is sent")
 
 
-def opened() -> tuple[Table, Asked, CountedRows]:
-    people = pl.DataFrame({
-        "age": [20, 30, 30, 40, 20, 20], "sex": ["f", "m", "f", "m", "f", "m"],
-        "disease": ["flu", "cold", None, "flu", "flu", "asthma"],
-    })  # fmt: skip
+PEOPLE = pl.DataFrame({
+    "age": [20, 30, 30, 40, 20, 20], "sex": ["f", "m", "f", "m", "f", "m"],
+    "disease": ["flu", "cold", None, "flu", "flu", "asthma"],
+})  # fmt: skip
+
+
+def opened(people: pl.DataFrame = PEOPLE) -> tuple[Table, Asked, CountedRows]:
     table = shoal.read(people, quasi=["age", "sex"], sensitive=["disease"], missing="value")
     database = Asked(table)
     return table, database, CountedRows(table.domain, database, {"age": 0, "sex": 1, "disease": 2})
@@ -63,3 +67,30 @@ def test_cells_come_where_they_are_few_and_are_counted_where_they_are_many() -> 
     mine, theirs = rows.frequency([]), MemoryRows(table).frequency([])
     assert (mine.codes.tolist(), mine.rows.tolist()) == (theirs.codes.tolist(), theirs.rows.tolist())
     assert (rows.n_cells(), len(database.queries)) == (5, 3)
+
+
+def test_values_of_quasi_identifiers_in_classes_follow_from_the_cells() -> None:
+    table, database, rows = opened()
+    wanted = [counted_by_rows(table.columns[name]) for name in ("age", "sex")]
+    rows.frequency([])
+    classes = Cells(np.array([1, 0, -1, 1, 0], dtype=np.int32), 2)
+    mine, theirs = rows.stats(classes, wanted), MemoryRows(table).stats(classes, wanted)
+    for one in wanted:
+        for part in ("indptr", "codes", "counts", "known"):
+            ours = getattr(mine.histograms[one.key], part)
+            assert ours.tolist() == getattr(theirs.histograms[one.key], part).tolist()
+    assert len(database.queries) == 1
+
+
+def test_rows_are_looked_through_as_often_as_pairs_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many rows the cells have, and however many values most of them cannot have."""
+    alone = pl.DataFrame({"age": range(50, 70), "sex": ["f"] * 20, "disease": ["flu"] * 20})
+    table, _, rows = opened(pl.concat([*([PEOPLE.head(1)] * 100), PEOPLE, alone]))
+    one, words = table.attribute(["disease"]), rows._cells[0][0]
+    assert rows.frequency([]).rows.size * one.card == 100
+    monkeypatch.setattr("shoal.table.classmap._ROWS", 10)
+    for most, parts in ((28, 1), (27, 3)):
+        monkeypatch.setattr("shoal.engines.counted.PAIRS", most)
+        found = [part for part, _ in rows._asked_in(one, words)]
+        assert len(found) == parts
+        assert np.concatenate([np.arange(words.size)[part] for part in found]).tolist() == list(range(words.size))

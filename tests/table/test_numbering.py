@@ -52,6 +52,17 @@ def test_a_table_of_cells_grows_and_gives_up() -> None:
     assert number_cells(cells, different.len() - 1) is None
 
 
+@pytest.mark.parametrize("card", [2047, 2048, 2049, 4096, 4097])
+def test_a_table_that_is_just_full_gives_up_for_one_more(card: int) -> None:
+    drawn = np.concatenate([np.arange(card), np.random.default_rng(3).integers(0, card, 2 * card)])
+    cells = pl.Series(np.random.default_rng(5).permutation(drawn))
+    found = number_cells(cells, card)
+    assert found is not None
+    assert found[1].equals(cells.unique(maintain_order=True))
+    assert found[1].gather(found[0]).equals(cells)
+    assert number_cells(cells, card - 1) is None
+
+
 @pytest.mark.parametrize("cards", [(7, 5), (3, 2**30, 2**40, 9), (2**40, 2**40, 2**40)])
 def test_combinations_are_found_where_they_stand(cards: tuple[int, ...]) -> None:
     random = np.random.default_rng(1)

@@ -72,3 +72,15 @@ def test_tables_may_share_a_name_that_is_of_another_type_in_each() -> None:
     for values in (pl.Series("group", [2, 1, 2]), pl.Series("group", ["1", "a"])):
         shown.see(values.to_frame())
     assert [sorted(column.to_list()) for column in shown.columns] == [["1", "2", "a"]]
+
+
+def test_what_was_looked_up_counts_for_that_very_frame_alone() -> None:
+    frame, other = (pl.DataFrame({"age": ages, "sex": ["f", "m", "f"]}) for ages in ([1, 2, 1], [3, 4, 3]))
+    before = Coded(other)
+    before.look_up()
+    assert Coded.known(other, before) is before
+    for known in (None, before, Coded(frame.clone())):
+        found = Coded.known(frame, known)
+        assert found is not known
+        assert found.frame is frame
+        assert found["age"].distinct.to_list() == [1, 2]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.verify.keys import add_counts, count_rows, group_keys, in_order, row_keys
+from shoal.verify.keys import add_counts, as_they_come, count_rows, group_keys, in_order, row_keys
 
 NUMBERS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2**40), st.integers(0, 3)), max_size=30)
 SCHEMA = {"a": pl.Int64, "b": pl.UInt64, "c": pl.UInt8}
@@ -28,12 +28,24 @@ def test_whole_numbers_are_counted_as_rows_are(rows: list[tuple[int, int, int]])
     assert in_order(found[::-1]).equals(expected)
 
 
-@given(st.lists(st.integers(0, 9), max_size=30))
-def test_groups_are_numbered_as_they_first_come(keys: list[int]) -> None:
+@given(st.lists(st.integers(0, 9), max_size=30), st.sampled_from([1, 1000]))
+def test_groups_are_numbered_as_they_first_come(keys: list[int], far: int) -> None:
+    keys = [far * key for key in keys]
     groups, first = group_keys(np.array(keys, dtype=np.int64))
     seen = list(dict.fromkeys(keys))
     assert groups.tolist() == [seen.index(key) for key in keys]
     assert first.tolist() == [keys.index(key) for key in seen]
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.uint32])
+@pytest.mark.parametrize("late", [4095, 4096, 4097, 36_863, 36_864, 50_000])
+def test_small_numbers_that_come_late_are_found(late: int, kind: type[np.integer]) -> None:
+    numbers = np.full(60_000, 2, dtype=kind)
+    numbers[late:] = 0
+    numbers[late + 1 :: 2] = 3
+    codes, first = as_they_come(numbers)
+    assert first.tolist() == [0, late, late + 1]
+    assert np.array_equal(np.array([2, 0, 3])[codes], numbers)
 
 
 @pytest.mark.parametrize(

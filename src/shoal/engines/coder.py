@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from shoal.engines.kept import Dictionaries
+from shoal.engines.dictionaries import Dictionaries
 from shoal.errors import ShoalError
 from shoal.table.coding import canonical_text
 from shoal.table.gathering import Gathering

@@ -231,6 +231,8 @@ class CountedRows:
 
     def _of_cells(self, one: Attribute, keys: np.ndarray, sizes: np.ndarray) -> Histogram:
         """How often each value of an attribute occurs in every cell."""
+        if one.column is not None and one.names[0] in self.domain.schema.quasi:
+            return self._one_each(one)
         if one.key not in self._found:
             people = one.people and self.domain.by_people
             known = None
@@ -248,6 +250,12 @@ class CountedRows:
         histogram: Histogram = self._found[one.key]
         return histogram
 
+    def _one_each(self, one: Attribute) -> Histogram:
+        """The same of a quasi-identifier: a cell has one value of it, so that nobody has to be asked."""
+        _, codes, rows, sizes = self._cells
+        mine, counts = codes[self.domain.schema.quasi.index(one.names[0])], sizes if one.people else rows
+        return Histogram(np.arange(mine.size + 1), mine, counts, np.where(one.unknown[mine] == 0, counts, 0))
+
     def _asked_in(self, one: Attribute, words: np.ndarray) -> Iterator[tuple[slice, str]]:
         """Some cells after others, and how to ask for them: all at once where they have few values between them.
 
@@ -256,11 +264,12 @@ class CountedRows:
         words
             The first word of every cell, ascending.
         """
-        rows = self._cells[2]
-        if self._few_pairs(one, rows.size):
+        # A cell has no more pairs than rows, and none of a value twice: how often rows are looked through goes by that.
+        ends = np.concatenate([[0], np.cumsum(np.minimum(self._cells[2], one.card))])
+        if ends[-1] <= PAIRS or self._few_pairs(one, ends.size - 1):
             yield slice(None), ""
             return
-        cuts = runs_of(np.concatenate([[0], np.cumsum(rows)]))
+        cuts = runs_of(ends)
         # Cells of one word are asked for together.
         firsts = np.unique(np.searchsorted(words, words[cuts[:-1]])).tolist()
         for first, stop in pairwise([*firsts, words.size]):

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from shoal.engines.counted import Database
+from shoal.engines.dictionaries import Dictionaries
 from shoal.engines.sized import SizedRows
 from shoal.errors import InputError
 from shoal.recoding.publish import Publishing
@@ -67,12 +68,18 @@ class StoredBatch:
 
     def as_read(self, name: str) -> pl.Series:
         """One of them."""
-        return self.known.plain[name].gather(self._numbers(name)) if name in self.codes else self.others[name]
+        return self.known.as_read[name].gather(self._numbers(name)) if name in self.codes else self.others[name]
+
+    @cached_property
+    def ranked(self) -> pl.DataFrame:
+        """Every column as it was read, values of coded ones as their places in `Dictionaries.ordered`."""
+        places = [pl.Series(name, self.known.ranks[name][self._numbers(name)]) for name in self.codes]
+        return pl.DataFrame([*places, *self.others.iter_columns()])
 
     @cached_property
     def read(self) -> pl.DataFrame:
-        """The same with dates of another format parsed."""
-        coded = [self.known.parsed[name].gather(self._numbers(name)) for name in self.codes]
+        """Every column with dates of another format parsed."""
+        coded = [self.known.as_parsed[name].gather(self._numbers(name)) for name in self.codes]
         return pl.DataFrame([*coded, *self._dated.iter_columns()])
 
     def held(self, names: Sequence[str]) -> pl.DataFrame:
@@ -90,8 +97,8 @@ class StoredBatch:
         return self.others.with_columns(_dates(self.known.domain.schema, self.others))
 
     def _numbers(self, name: str) -> np.ndarray:
-        """The number of the value of every row."""
-        return self.spelled[name] if name in self.spelled else self.known.value_of[name][self.codes[name]]
+        """What values of rows are looked up by: the codes, or their own numbers where several have one code."""
+        return self.spelled[name] if name in self.spelled else self.codes[name]
 
     def take(self, places: np.ndarray) -> StoredBatch:
         """Some of them."""
@@ -101,53 +108,6 @@ class StoredBatch:
             spelled={name: mine[places] for name, mine in self.spelled.items()},
             others=self.others[places] if self.others.width else self.others, known=self.known,
         )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Dictionaries:
-    """What the coder made of the different values of a source.
-
-    Attributes
-    ----------
-    domain
-        Roles, dictionaries and counts of all rows.
-    plain, parsed
-        Coded column to its values as they were read, by their numbers; with dates of another format parsed.
-    codes
-        Coded column to the code of every value.
-    subjects
-        The people, by their numbers; None where rows are people, or hold who they are about themselves.
-    dropped
-        Column to values of rows that are left out.
-    """
-
-    domain: Domain
-    plain: Mapping[str, pl.Series]
-    parsed: Mapping[str, pl.Series]
-    codes: Mapping[str, np.ndarray]
-    subjects: pl.Series | None
-    dropped: Mapping[str, pl.Series]
-    n_read: int
-
-    @cached_property
-    def spelled(self) -> list[str]:
-        """Columns in which several values have one code, such as 1 and 1.0."""
-        return [name for name, codes in self.codes.items() if np.unique(codes).size < codes.size]
-
-    @cached_property
-    def held(self) -> dict[str, pl.Series]:
-        """The parsed values, texts as numbers of themselves: rows that are made of them hold no text of their own."""
-        return {name: numbered(column) for name, column in self.parsed.items()}
-
-    @cached_property
-    def value_of(self) -> dict[str, np.ndarray]:
-        """Of the other columns, the number of the value of every code."""
-        found = {}
-        for name, codes in self.codes.items():
-            if name not in self.spelled:
-                found[name] = np.zeros(self.domain.columns[name].card, dtype=np.int64)
-                found[name][codes] = np.arange(codes.size)
-        return found
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -340,8 +300,7 @@ class KeptRows(SizedRows):
         found = part[self.column(name)].alias(name)
         if name in self.reading.others:
             return found
-        known, numbers = self.known, found.to_numpy()
-        return known.plain[name].gather(numbers if name in known.spelled else known.value_of[name][numbers])
+        return self.known.as_read[name].gather(found)
 
     def others(self) -> Iterator[pl.DataFrame]:
         """Columns that are not coded, as they were read, batch by batch."""

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
-from shoal.engines.kept import Dictionaries
+from shoal.engines.dictionaries import Dictionaries
 from shoal.engines.stored import Store
 from shoal.errors import InputError, InternalError
 from shoal.table.gathering import LEAST, Gathering, Numbered

@@ -70,12 +70,12 @@ def in_order(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _together(parts: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """The same rows in fewer parts."""
+    """The same rows in fewer parts, each in one piece: rows are taken from several in twice the time."""
     waiting: list[pl.DataFrame] = []
     for part in parts:
         waiting.append(part)
         if len(waiting) == _TOGETHER:
-            yield pl.concat(waiting)
+            yield pl.concat(waiting, rechunk=True)
             waiting = []
     if waiting:
-        yield pl.concat(waiting)
+        yield pl.concat(waiting, rechunk=True)

@@ -22,6 +22,7 @@ import polars as pl
 from shoal.engines import counted, sql
 from shoal.engines.cluster import carried_out, collected, mapped, task, told
 from shoal.engines.coder import dictionaries
+from shoal.engines.dictionaries import Dictionaries
 from shoal.engines.filed import (
     LEFT_OUT,
     READ,
@@ -37,7 +38,7 @@ from shoal.engines.filed import (
     refuse_mixed,
     run_rows,
 )
-from shoal.engines.kept import Dictionaries, KeptRows, Publisher, Reading, StoredBatch
+from shoal.engines.kept import KeptRows, Publisher, Reading, StoredBatch
 from shoal.engines.scratch import scratch
 from shoal.engines.spread import Each, InCells, Mapped, OfRows, Seen, Staging, everybody
 from shoal.engines.views import SparkDatabase, rows_in

@@ -10,10 +10,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from shoal.engines.ahead import ahead
 from shoal.engines.by_class import ByClass
 from shoal.engines.counted import Database
 from shoal.engines.counting import count_people
-from shoal.engines.kept import Dictionaries, KeptRows, Reading
+from shoal.engines.dictionaries import Dictionaries
+from shoal.engines.kept import KeptRows, Reading
 from shoal.engines.memory import MemoryRows
 from shoal.engines.shuffled import by_bits
 from shoal.kernels.count.histograms import bucket_rows
@@ -83,43 +85,55 @@ class Store:
     def code(self, known: Dictionaries, keys: Keys, progress: Callable[[str], None]) -> None:
         """Write codes in the place of values, and where each row goes in a release."""
         row = 0
+        for number, coded in enumerate(ahead(self._coded(known, keys))):
+            self._write(number, coded)
+            if not self._kept:
+                (self._read / _read_part(number)).unlink()
+            row += coded.height
+            progress(f"coding the rows: {row:,}")
+
+    def _coded(self, known: Dictionaries, keys: Keys) -> Iterator[pl.DataFrame]:
+        """The rows of one part after the other, coded."""
+        row = 0
         for number in range(self.n_parts):
-            path = self._read / _read_part(number)
-            part = read_part(path)
+            part = read_part(self._read / _read_part(number))
             found: dict[str, np.ndarray | pl.Series] = {"r": np.arange(row, row + part.height, dtype=np.int64)}
             for name, at in self.places.items():
                 ids = part[f"i{at}"].to_numpy()
-                found[f"c{at}"] = known.codes[name][ids].astype(_narrow(known.domain.columns[name].card))
+                found[f"c{at}"] = known.codes[name].astype(_narrow(known.domain.columns[name].card))[ids]
                 if name in known.spelled:
                     # One type for all parts: there were fewer values when the first of them were read.
                     found[f"v{at}"] = ids.astype(_narrow(known.codes[name].size))
             if self.schema.subject is not None:
                 found["s"] = part["s"]
             coded = pl.DataFrame(found).hstack(part.select(f"o{at}" for at in range(len(self.others))))
-            self._keep(number, coded, part["p"], keys)
-            if not self._kept:
-                path.unlink()
+            yield self._drawn(coded, part["p"], keys)
             row += part.height
-            progress(f"coding the rows: {row:,}")
 
     def take(self, part: pl.DataFrame, known: Dictionaries, keys: Keys) -> None:
         """Take in a batch that was coded elsewhere: ``r``, ``c0``, ..., ``v0``, ..., ``s`` and ``o0``, ..."""
         codes = {at: part[f"c{at}"].to_numpy().astype(_narrow(known.domain.columns[name].card))
                  for name, at in self.places.items()}  # fmt: skip
         narrow = [pl.Series(f"c{at}", mine) for at, mine in codes.items()]
-        self._keep(self.n_parts, part.with_columns(narrow), part["r"], keys)
+        self._write(self.n_parts, self._drawn(part.with_columns(narrow), part["r"], keys))
         self.n_parts += 1
 
-    def _keep(self, number: int, coded: pl.DataFrame, positions: pl.Series, keys: Keys) -> None:
-        """Write coded rows, and where each goes in a release."""
+    def _drawn(self, coded: pl.DataFrame, positions: pl.Series, keys: Keys) -> pl.DataFrame:
+        """Coded rows with where each goes in a release."""
         row_keys = positions.to_numpy().astype(np.uint64)
         if self.schema.key is not None:
             found = coded[f"o{self.others.index(self.schema.key)}"]
             row_keys = key_hashes(canonical_text(found.cast(self.kinds.get(self.schema.key, found.dtype))))
         drawn = pl.Series("b", keys.bits(RELEASE_ORDER, row_keys)), pl.Series("u", row_keys)
-        coded = coded.select("r", *drawn, pl.exclude("r"))
+        return coded.select("r", *drawn, pl.exclude("r"))
+
+    def _write(self, number: int, coded: pl.DataFrame) -> None:
+        """Keep coded rows. Random bits hardly get smaller, and codes are as narrow as they can be: packing them costs
+        more, every time they are read, than it saves."""
         with spilling():
-            coded.write_parquet(self.coded / _part(number), compression="lz4", row_group_size=1 << 17)
+            coded.write_parquet(
+                self.coded / _part(number), compression="uncompressed", row_group_size=1 << 18, statistics=False
+            )
 
     def parts(self, columns: list[str] | None = None) -> Iterator[pl.DataFrame]:
         """The coded rows in the order of the source, or some columns of them."""

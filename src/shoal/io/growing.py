@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+from polars.io.plugins import register_io_source
 
 from shoal.errors import GateError
 from shoal.io.files import write_frame
 from shoal.io.formulas import count_formulas
-from shoal.table.spill import spilling
+from shoal.table.spill import read_part, spilling
 from shoal.verify.coded import plain
 
 # Rows of a row group of a Parquet file, whatever the batches were.
@@ -68,7 +69,7 @@ class Growing:
             What it says of the table of sensitive values, where there is one.
         """
         if not self._csv:
-            self.judged.sink_parquet(self.path, row_group_size=_GROUP)
+            self._told().sink_parquet(self.path, row_group_size=_GROUP)
             with self.path.open("rb") as file:
                 self._seen = hashlib.file_digest(file, "sha256")
             again = self._parts / "again"
@@ -96,6 +97,25 @@ class Growing:
         """The same with all texts one by one."""
         return self.given.with_columns(pl.col(self._texts).cast(pl.String))
 
+    def _told(self) -> pl.LazyFrame:
+        """The same for whoever takes one batch after the other: texts are looked up, which is faster than a cast."""
+        schema = self.judged.collect_schema()
+
+        def batches(columns: object, predicate: object, rows: object, size: object) -> Iterator[pl.DataFrame]:
+            for number in range(self._number):
+                yield _texts(read_part(self._parts / f"{number:08d}.arrow"))
+
+        return register_io_source(batches, schema=schema)
+
     @property
     def _csv(self) -> bool:
         return self.path.suffix == ".csv"
+
+
+def _texts(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows with their texts one by one."""
+    return rows.with_columns(
+        column.dtype.categories.gather(column.to_physical()).alias(column.name)
+        for column in rows.iter_columns()
+        if isinstance(column.dtype, pl.Enum)
+    )

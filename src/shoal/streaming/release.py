@@ -22,7 +22,7 @@ import polars as pl
 from shoal.algorithms.base import Algorithm, Problem
 from shoal.algorithms.parted import grouped_in_parts
 from shoal.attacks.base import AttackFigure
-from shoal.engines.ahead import ahead
+from shoal.engines.ahead import ahead, begun
 from shoal.engines.kept import KeptRows, Publisher, StoredBatch
 from shoal.engines.stored import StoredRows
 from shoal.errors import GateError, InputError
@@ -52,7 +52,6 @@ from shoal.pseudonyms.sensitive import refuse_uncodable
 from shoal.recoding.applied import Released, apply_recoding
 from shoal.recoding.became import chosen
 from shoal.recoding.buckets import group_name
-from shoal.recoding.column_cells import CellColumn
 from shoal.recoding.output import Output
 from shoal.recoding.overlaps import overlap_report
 from shoal.recoding.publish import Publishing
@@ -62,6 +61,7 @@ from shoal.reports.release import release_html
 from shoal.results import Written
 from shoal.risk.drawn import counted_facts
 from shoal.streaming.attacking import SAMPLE, Attacked, attack_stream
+from shoal.streaming.given import Given
 from shoal.streaming.grouped import Buckets
 from shoal.streaming.held import refuse_unheld
 from shoal.streaming.showing import Showing
@@ -70,7 +70,7 @@ from shoal.table.table import crowded
 from shoal.verify.gate import Gate
 from shoal.verify.leaks import Leaks
 from shoal.verify.staged import check_staged
-from shoal.verify.types import Batch, Rows, Setting
+from shoal.verify.types import Batch, Setting
 from shoal.version import VERSION
 
 # Bytes that a run may take where nobody says.
@@ -259,9 +259,8 @@ class Judged:
         (folder / "manifest.json").write_bytes(manifest_bytes(public))
         said = {name: (folder / name).read_bytes() for name in ("manifest.json", "report.html")}
         leaks = Leaks(said, sayable(self.rows.domain, self.evidence["models"]))
-        check_staged(
-            folder, {"release": data.given} | ({"sensitive": values.given} if values.rows else {}), see=leaks.see
-        )
+        given = {"release": data.given} | ({"sensitive": values.given} if values.rows else {})
+        check_staged(folder, given, see=leaks.see, ahead=ahead)
         self._refuse_leaks(leaks)
         counted = {"formulas": data.formulas + values.formulas} if format == "csv" and formulas == "keep" else {}
         types = data.judged.collect_schema().dtypes()
@@ -292,36 +291,43 @@ class Judged:
             domain, self.models, version=VERSION, output=output, released=self.released,
             published=Showing(self.rows, self.released, self._group), figures=self.figures,
         )  # fmt: skip
-        gate = Gate(self._setting(manifest))
-        digest = hmac.new(self.evidence["secret"], digestmod=hashlib.sha256)
-        placing = self.rows.placing(self.released.classmap)
-        represented = self._represented
-        for batch, told in ahead((batch, row_bytes(batch.plain)) for batch in self.rows.batches("kept")):
-            gate.read(self._read(batch, placing(batch) if represented else None))
-            digest.update(told)
-            self.progress(f"reading for the gate: {int(batch.rows[-1]) + 1:,} of {domain.n:,} rows")
+        gate, placing = Gate(self._setting(manifest)), self.rows.placing(self.released.classmap)
         publisher = Publisher(
             classes=placing, publishing=Publishing(self.released, output.suppressed),
             drop=output.suppressed == "drop", columns=domain.columns, rewriting=self.released.rewriting,
         )  # fmt: skip
-        seen, buckets = 0, self._buckets(publisher)
+        seen, given, buckets = 0, Given(self.rows, self.released), self._buckets(publisher)
         found = self.rows.published(publisher, output.order) if buckets is None else buckets.published()
-        for batch, classes, frame in ahead(found):
-            gate.see(Batch(released=frame, source=batch.rows, rows=self._read(batch, classes)))
-            add(frame)
-            seen += frame.height
-            self.progress(f"checking and writing: {seen:,} rows")
+        # Rows are put in the order of the release while the gate reads them in that of the source.
+        with begun(given.beside(found)) as published:
+            digest = self._input_read(gate, given, placing)
+            for released in published:
+                gate.see(released)
+                add(released.released)
+                seen += released.released.height
+                self.progress(f"checking and writing: {seen:,} rows")
         if buckets is not None:
             for batch, classes, frame in buckets.valued(judged()):
-                rows = self._read(batch, classes)
+                rows = given.rows_of(batch, classes)
                 gate.see_values(Batch(released=frame, source=batch.rows, rows=rows), apart=buckets.apart)
                 if buckets.apart:
                     add_values(frame)
         report = gate.report()
         refuse_failed(report)
         public = json.loads(manifest_bytes(with_verdicts(manifest, report)))
-        evidence = {**self.evidence, "input_hash": digest.hexdigest()}
+        evidence = {**self.evidence, "input_hash": digest}
         return public, Written(manifest=public, verdict=report.verdicts, checks=report.checks, evidence=evidence)
+
+    def _input_read(self, gate: Gate, given: Given, placing: Callable[[StoredBatch], np.ndarray]) -> str:
+        """Show the gate all rows of the source; gives their keyed hash, by each different value once."""
+        digest = hmac.new(self.evidence["secret"], digestmod=hashlib.sha256)
+        for values in self.rows.known.ordered.values():
+            digest.update(row_bytes(values.to_frame()))
+        for batch, told in ahead((batch, row_bytes(batch.ranked)) for batch in self.rows.batches("kept")):
+            gate.read(given.rows_of(batch, placing(batch) if given.represented else None))
+            digest.update(told)
+            self.progress(f"reading for the gate: {int(batch.rows[-1]) + 1:,} of {self.rows.domain.n:,} rows")
+        return digest.hexdigest()
 
     @property
     def _group(self) -> str | None:
@@ -363,27 +369,6 @@ class Judged:
             population_counts=None if domain.population is None else domain.population.counts,
         )
 
-    @property
-    def _represented(self) -> dict[str, CellColumn]:
-        """Columns of which one value stands for the cell that the gate looks at."""
-        cells = self.released.cells if self.released.made.generalises else {}
-        return {name: mine for name, mine in cells.items() if mine.column.cells == "representative"}
-
-    def _read(self, batch: StoredBatch, classes: np.ndarray | None) -> Rows:
-        """Rows as the gate takes them in; their classes matter where values stand for cells."""
-        roles = self.rows.domain.schema
-        index = pl.Series([] if classes is None else classes)
-        behind = pl.DataFrame(
-            [cells.texts().gather(index.set(index < 0, None)).alias(name) for name, cells in self._represented.items()]
-        )
-        return Rows(
-            original=batch.held(roles.released),
-            identifiers=batch.others.select(list(roles.identifiers)),
-            subject=None if roles.subject is None else batch.as_read(roles.subject),
-            guard=None if roles.guard is None else batch.as_read(roles.guard),
-            behind=behind,
-        )
-
     def _refuse_leaks(self, leaks: Leaks) -> None:
         """Refuse files that tell what was read and is not released."""
         known = self.rows.known
@@ -397,4 +382,3 @@ class Judged:
         check = leaks.report()
         if not check.passed:
             raise GateError(f"The gate refused the release, so nothing is written: {check.detail}")
-

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import EmptyTableError, InputError
+from shoal.kernels.count.numbering import number_keys
 from shoal.table.known import Different, Known
 from shoal.table.numbering import number_cells
 from shoal.table.schema import Schema
@@ -227,11 +228,9 @@ def _different(values: pl.Series) -> tuple[np.ndarray, pl.Series]:
         found = number_cells(values)
         assert found is not None
         return found
-    different, none = values.unique(maintain_order=True), len(values.dtype.categories)
-    numbers, used = (one.to_physical().cast(pl.UInt32).fill_null(none).to_numpy() for one in (values, different))
-    place = np.zeros(none + 1, dtype=np.uint32)
-    place[used] = np.arange(used.size, dtype=np.uint32)
-    return place[numbers], different.cast(pl.String)
+    none = len(values.dtype.categories)
+    numbers, first = number_keys(values.to_physical().cast(pl.UInt64).fill_null(none).to_numpy(), none + 1)
+    return numbers, values.gather(first).cast(pl.String)
 
 
 def _plain(frame: pl.DataFrame) -> pl.DataFrame:

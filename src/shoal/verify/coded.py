@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from shoal.verify.values import as_they_come, encode, is_text, number_texts
+from shoal.verify.keys import as_they_come
+from shoal.verify.values import encode, is_text, number_texts
 
 # Texts that come so often are looked at by the different ones.
 _REPEATED = 8
@@ -82,6 +83,16 @@ class Coded:
     def of(cls, rows: pl.DataFrame | Coded) -> Coded:
         """Rows of a table; what somebody has looked up already stays so."""
         return rows if isinstance(rows, Coded) else cls(rows)
+
+    @classmethod
+    def known(cls, frame: pl.DataFrame, before: Coded | None) -> Coded:
+        """A frame, and what was looked up of it before, if that is of this very frame."""
+        return before if before is not None and before.frame is frame else cls(frame)
+
+    def look_up(self) -> None:
+        """Find what every column holds."""
+        for name in self.frame.columns:
+            self[name]
 
     def __getitem__(self, name: str) -> Held:
         if name not in self._held:

@@ -52,7 +52,7 @@ class Comparison:
 
     def see(self, batch: Batch, rows: Rows, coded: Coded) -> None:
         """Compare a batch of the release, whose cells are found in ``coded``, with its rows."""
-        who, original = self._readings.who(rows), Coded(rows.original)
+        who, original = self._readings.who(rows), Coded.known(rows.original, rows.coded)
         placed = self._looking.see(coded)
         self._named.see(coded, self._readings.hidden(rows))
         self._anybody.see(coded)

@@ -9,6 +9,8 @@ import polars as pl
 _BITS = 63
 # Those of 128 bits are none that NumPy knows.
 _WHOLE = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
+# Rows in which small numbers are looked for before all others; numbers are small up to so many times those of rows.
+_FIRST, _DENSE = 1 << 12, 4
 
 
 def row_keys(frame: pl.DataFrame) -> np.ndarray | None:
@@ -32,17 +34,37 @@ def key_runs(ordered: np.ndarray) -> np.ndarray:
     return np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])) if len(ordered) else np.arange(0)
 
 
+def as_they_come(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Small numbers, numbered anew as they first come, and where each of the new ones first stands."""
+    first = np.full(int(numbers.max()) + 1 if len(numbers) else 0, -1)
+    start, size = 0, _FIRST
+    # Mostly all of them stand among the first rows, and nobody has to look on.
+    while start < len(numbers) and (first < 0).any():
+        mine, found = numbers[start : start + size], np.full(len(first), -1)
+        # Of several, the last that is written stays.
+        found[mine[::-1]] = np.arange(start + len(mine) - 1, start - 1, -1)
+        first = np.where(first < 0, found, first)
+        start, size = start + size, 8 * size
+    used = np.flatnonzero(first >= 0)
+    used = used[np.argsort(first[used])]
+    new = np.zeros(len(first), dtype=np.int64)
+    new[used] = np.arange(len(used))
+    return new[numbers], first[used]
+
+
 def group_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """For each number that of its group, in the order in which these first come, and where each group first stands."""
+    if len(keys) and keys.min() >= 0 and keys.max() < _DENSE * len(keys):
+        return as_they_come(keys)
     order = np.argsort(keys)
     begins = key_runs(keys[order])
     first = np.minimum.reduceat(order, begins) if len(keys) else order
-    as_they_come = np.argsort(first)
-    rank = np.empty_like(as_they_come)
-    rank[as_they_come] = np.arange(len(rank))
+    came = np.argsort(first)
+    rank = np.empty_like(came)
+    rank[came] = np.arange(len(rank))
     groups = np.empty_like(order)
     groups[order] = np.repeat(rank, np.diff(begins, append=len(keys)))
-    return groups, first[as_they_come]
+    return groups, first[came]
 
 
 def count_rows(frame: pl.DataFrame) -> pl.DataFrame:

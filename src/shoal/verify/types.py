@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     import numpy as np
     import polars as pl
 
+    from shoal.verify.coded import Coded
+
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
@@ -169,6 +171,8 @@ class Rows:
     ----------
     original, identifiers, subject, behind, guard, history
         As in :class:`GateCase`, for these rows.
+    coded
+        The cells of ``original``, where the gate has looked them up before.
     """
 
     original: pl.DataFrame
@@ -177,6 +181,7 @@ class Rows:
     behind: pl.DataFrame | None = None
     guard: pl.Series | None = None
     history: pl.Series | None = None
+    coded: Coded | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -191,11 +196,14 @@ class Batch:
         The number of each one's input row.
     rows
         Those input rows, one for each; None where a number is that of no row.
+    coded
+        The cells of ``released``, where the gate has looked them up before.
     """
 
     released: pl.DataFrame
     source: np.ndarray
     rows: Rows | None
+    coded: Coded | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import VerificationError
-from shoal.verify.keys import group_keys, row_keys
+from shoal.verify.keys import as_they_come, group_keys, row_keys
 
 STAR = "*"
 MISSING = "<missing>"
@@ -85,25 +85,17 @@ def _encode_texts(values: pl.Series) -> tuple[np.ndarray, pl.Series]:
 
 
 def _places(held: pl.Series) -> np.ndarray:
-    """Small whole numbers, one a text, and 0 for null."""
-    number = pl.col("held").to_physical().cast(pl.Int64) + 1
-    return held.alias("held").to_frame().select(number.fill_null(0)).to_series().to_numpy()
+    """Small whole numbers, one a text, and one more for null."""
+    numbers = held.to_physical()
+    if numbers.null_count():
+        most = numbers.max()
+        numbers = numbers.cast(pl.Int64).fill_null(most + 1 if isinstance(most, int) else 0)
+    return numbers.to_numpy()
 
 
 def number_texts(values: pl.Series) -> pl.Series:
     """Texts as numbers of the different ones, which are those of this column alone."""
     return values.cast(pl.Categorical(pl.Categories.random()))
-
-
-def as_they_come(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Small numbers, numbered anew as they first come, and where each of the new ones first stands."""
-    first = np.full(int(numbers.max(initial=-1)) + 1, -1)
-    first[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)  # of several, the last that is written stays
-    used = np.flatnonzero(first >= 0)
-    used = used[np.argsort(first[used])]
-    new = np.zeros(len(first), dtype=np.int64)
-    new[used] = np.arange(len(used))
-    return new[numbers], first[used]
 
 
 def distinct(values: np.ndarray) -> np.ndarray:

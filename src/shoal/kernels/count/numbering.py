@@ -16,16 +16,42 @@ def _slot(key: np.uint64, shift: np.uint64) -> np.int64:
 
 
 @kernel
-def _larger(keys: np.ndarray, first: np.ndarray, count: int, shift: np.uint64) -> np.ndarray:
-    """A table in which the keys that have numbers are found, each place with a number and one, or 0."""
+def _larger(known: np.ndarray, count: int, shift: np.uint64) -> np.ndarray:
+    """A table in which so many keys are found, each place with a number and one, or 0."""
     size = np.int64(1) << np.int64(np.uint64(64) - shift)
     table = np.zeros(size, dtype=np.int32)
     for number in range(count):
-        at = _slot(keys[first[number]], shift)
+        at = _slot(known[number], shift)
         while table[at]:
             at = (at + 1) & (size - 1)
         table[at] = number + 1
     return table
+
+
+@kernel
+def _number(
+    keys: np.ndarray, start: int, table: np.ndarray, shift: np.uint64, known: np.ndarray, first: np.ndarray,
+    numbers: np.ndarray, count: int,
+) -> tuple:  # fmt: skip
+    """Number keys from a place on until all room for new ones is taken: gives the place, and how many are known.
+
+    A loop of its own, since arrays that are replaced within one are counted anew for every key.
+    """
+    for i in range(start, keys.size):
+        key = keys[i]
+        at = _slot(key, shift)
+        number = table[at]
+        while number and known[number - 1] != key:
+            at = (at + 1) & (table.size - 1)
+            number = table[at]
+        if not number:
+            if count == known.size:  # the table is half full
+                return i, count
+            first[count], known[count] = i, key
+            count += 1
+            number = table[at] = count
+        numbers[i] = number - 1
+    return keys.size, count
 
 
 @kernel
@@ -46,26 +72,17 @@ def number_keys(keys: np.ndarray, most: int) -> tuple:
     """
     shift = np.uint64(64 - 12)
     first = np.empty(1 << 11, dtype=np.int64)
+    known = np.empty(1 << 11, dtype=np.uint64)
     table = np.zeros(1 << 12, dtype=np.int32)
     numbers = np.empty(keys.size, dtype=np.uint32)
-    count = 0
-    for i in range(keys.size):
-        at = _slot(keys[i], shift)
-        while table[at] and keys[first[table[at] - 1]] != keys[i]:
-            at = (at + 1) & (table.size - 1)
-        if not table[at]:
-            if count == most:
-                return numbers, first[:0]
-            first[count] = i
-            count += 1
-            table[at] = count
-        numbers[i] = table[at] - 1
-        if count == first.size:  # half full
-            wider = np.empty(2 * count, dtype=np.int64)
-            wider[:count] = first
-            first, shift = wider, shift - np.uint64(1)
-            table = _larger(keys, first, count, shift)
-    return numbers, first[:count]
+    at, count = _number(keys, 0, table, shift, known, first, numbers, 0)
+    while at < keys.size and count < most:
+        wider, more = np.empty(2 * count, dtype=np.int64), np.empty(2 * count, dtype=np.uint64)
+        wider[:count], more[:count] = first, known
+        first, known, shift = wider, more, shift - np.uint64(1)
+        table = _larger(known, count, shift)
+        at, count = _number(keys, at, table, shift, known, first, numbers, count)
+    return numbers, first[: 0 if at < keys.size or count > most else count]
 
 
 @kernel
