@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import struct
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import polars as pl
@@ -102,6 +105,50 @@ def test_text_that_is_cut_short_while_it_is_read_is_refused(tmp_path: Path, monk
     os.truncate(path, 1 << 12)
     with pytest.raises(InputError, match="'rows.csv' was changed while it was read"):
         list(frames)
+
+
+@pytest.mark.parametrize("rows", [5000, 30_000])
+def test_text_that_is_overwritten_while_it_is_read_is_refused(
+    rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b\n" + "1,2\n" * 30_000)
+    monkeypatch.setattr(batches, "_BYTES", 1 << 13)
+    frames = open_batches(path).frames()
+    next(frames)
+    path.write_text("a,b\n" + "1,222222\n" * rows)
+    with pytest.raises(InputError, match="'rows.csv' was changed while it was read"):
+        list(frames)
+
+
+def test_text_of_another_encoding_that_is_cut_as_it_is_decoded_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b\n" + "1,Zo\xeb\n" * 300_000, "latin-1")
+
+    def cutting() -> AbstractContextManager[None]:
+        os.truncate(path, 100)
+        return nullcontext()
+
+    monkeypatch.setattr("shoal.io.text.spilling", cutting)
+    with pytest.raises(InputError, match="'rows.csv' was changed while it was read"):
+        list(open_batches(path, encoding="latin-1").frames())
+
+
+def test_a_full_disk_is_not_told_of_the_text_that_is_decoded_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b\n1,Zo\xeb\n", "latin-1")
+
+    class Full(io.BytesIO):
+        def write(self, data: object) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("shoal.io.text.tempfile.TemporaryFile", lambda dir: Full())
+    with pytest.raises(InputError, match="full"):
+        open_batches(path, encoding="latin-1")
 
 
 def test_zero_bytes_are_found_wherever_they_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ from shoal.io.folders import found_at, name_of
 from shoal.io.frames import clean
 from shoal.io.normal import MISSING, normalise
 from shoal.io.partitions import Partitions, partitions_of
-from shoal.io.text import Text
+from shoal.io.text import Text, changed
 from shoal.table.preparing import derived_from, prepared, with_derived
 from shoal.table.schema import ColumnSpec
 
@@ -163,7 +163,7 @@ class Batches:
         for at, path in enumerate(self.paths):
             state, layout = self._first if path == self.paths[0] else (_state(path), self._layout(path))
             if state != _state(path):
-                raise InputError(f"'{path.name}' was changed while it was read: wait until it is whole, and run again.")
+                raise changed(path.name)
             if layout.names != self._own:
                 raise InputError(
                     f"'{path.name}' has other columns than '{self.paths[0].name}': name files of one table."
@@ -177,6 +177,8 @@ class Batches:
                 try:
                     frame = parse(piece, separator=layout.separator, columns=layout.names, markers=markers).slice(1)
                 except InputError:
+                    if state != _state(path):  # so that nobody looks at a map that reaches beyond the file
+                        raise changed(path.name) from None
                     # Told of the whole file, with the row and line where it stands there.
                     refuse_faulty(layout)
                     raise

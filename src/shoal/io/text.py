@@ -54,7 +54,7 @@ class Text:
         feed: bytes | IO[bytes] | Path = data if isinstance(data, bytes) else path
         other = codec not in _UTF8
         if spill is not None and isinstance(data, mmap.mmap) and (other or data[:3] == codecs.BOM_UTF8):
-            data = _spilled(path.name, data, codec if other else "utf-8-sig", spill)
+            data = _spilled(cls(path.name, data, path), codec if other else "utf-8-sig", spill)
             feed = cast("IO[bytes]", data)  # a map is read as a file is
         elif other:
             data = feed = _recoded(path.name, bytes(data), codec)
@@ -81,16 +81,25 @@ class Text:
             yield lambda start, size: bytes(self.data[start : start + size])
             return
 
+        with self._refusing():
+            file = self.feed.open("rb")
+
         def read(start: int, size: int) -> bytes:
-            file.seek(start)
-            piece = file.read(size)
+            with self._refusing():
+                file.seek(start)
+                piece = file.read(size)
             if len(piece) != size:
-                raise InputError(f"'{self.name}' was changed while it was read: wait until it is whole, and run again.")
+                raise changed(self.name)
             return piece
 
+        with file:
+            yield read
+
+    @contextmanager
+    def _refusing(self) -> Iterator[None]:
+        """Tell what the system refuses of the file, and nothing that it refuses whoever reads it."""
         try:
-            with self.feed.open("rb") as file:
-                yield read
+            yield
         except OSError as error:
             raise InputError(f"'{self.feed}' cannot be read: {error.strerror}.") from None
 
@@ -196,6 +205,11 @@ def _unpacked(name: str, file: BinaryIO, limit: int) -> bytes:
     return bytes(data)
 
 
+def changed(name: str) -> InputError:
+    """The refusal of a file that is not what it was when it was opened."""
+    return InputError(f"'{name}' was changed while it was read: wait until it is whole, and run again.")
+
+
 def too_large(name: str, limit: int) -> InputError:
     """The refusal of a file that unpacks to more than ``limit`` MiB."""
     return InputError(
@@ -213,14 +227,14 @@ def _recoded(file: str, data: bytes, codec: str) -> bytes:
         raise _no_text(codec) from None
 
 
-def _spilled(file: str, data: mmap.mmap, codec: str, folder: Path) -> bytes | mmap.mmap:
+def _spilled(source: Text, codec: str, folder: Path) -> bytes | mmap.mmap:
     """The same on disk, a piece at a time; nothing is left of it when the process ends, however it ends."""
-    decoder, lines = _decoder(codec, data), 0
-    with spilling(), tempfile.TemporaryFile(dir=folder) as made:
-        for at in range(0, len(data), _UNPACK):
-            piece = bytes(data[at : at + _UNPACK])
+    decoder, lines, size, file = _decoder(codec, source.data), 0, len(source.data), source.name
+    with spilling(), tempfile.TemporaryFile(dir=folder) as made, source.reading() as read:
+        for at in range(0, size, _UNPACK):
+            piece = read(at, min(_UNPACK, size - at))
             try:
-                text = decoder.decode(piece, at + _UNPACK >= len(data))
+                text = decoder.decode(piece, at + _UNPACK >= size)
                 made.write(text.encode("utf-8"))
             except UnicodeDecodeError as error:
                 before = error.object[: error.start].count(b"\n")
@@ -232,7 +246,7 @@ def _spilled(file: str, data: mmap.mmap, codec: str, folder: Path) -> bytes | mm
         return mmap.mmap(made.fileno(), 0, access=mmap.ACCESS_READ) if made.tell() else b""
 
 
-def _decoder(codec: str, data: mmap.mmap) -> codecs.IncrementalDecoder:
+def _decoder(codec: str, data: bytes | mmap.mmap) -> codecs.IncrementalDecoder:
     """What decodes pieces as all of it would be decoded at once."""
     try:
         with suppress(UnicodeError):  # which is told by its line
