@@ -101,7 +101,7 @@ class Text:
         try:
             yield
         except OSError as error:
-            raise InputError(f"'{self.feed}' cannot be read: {error.strerror}.") from None
+            raise InputError(f"'{self.name}' cannot be read: {error.strerror}.") from None
 
     def lines(self) -> Iterator[str]:
         """Decoded lines, refusing the first that is not UTF-8."""
