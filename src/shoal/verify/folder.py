@@ -44,7 +44,7 @@ def open_folder(
     listed = {"release": data} | ({"sensitive": data["sensitive"]} if "sensitive" in data else {})
     others = [manifest["report"], *data.get("copies", ())]
     _check_files(folder, [MANIFEST, *(entry["file"] for entry in (*others, *listed.values()))])
-    for entry in others:  # tables are hashed by whoever reads them
+    for entry in (*others, *listed.values()):
         check_hash(folder, entry)
     escaped = "formulas" in data
     return {
