@@ -74,6 +74,31 @@ def test_an_honest_release_is_read(honest: Path, format: str) -> None:
 # Files
 
 
+@pytest.mark.parametrize("audience", ["external", "internal"])
+def test_no_report_is_made_of_a_changed_table(folder: Path, audience: str) -> None:
+    table = folder / "release.csv"
+    table.write_bytes(table.read_bytes() + table.read_bytes().splitlines(True)[-1])
+    with pytest.raises(VerificationError, match="its hash differs"):
+        shoal.report(folder, audience=audience, format="md")
+    table.unlink()
+    with pytest.raises(InputError, match="release.csv"):
+        shoal.report(folder, audience=audience, format="md")
+
+
+def test_a_table_that_changes_while_it_is_verified_is_not_passed(folder: Path) -> None:
+    table = folder / "release.csv"
+    data = table.read_bytes()
+    told = []
+
+    def step(said: str) -> None:
+        told.append(said)
+        table.write_bytes(data[:-2] + bytes([data[-2] ^ 1]) + data[-1:])
+
+    with pytest.raises(VerificationError, match="its hash differs"):
+        verify_release(folder, progress=step)
+    assert told
+
+
 def test_a_replaced_report(folder: Path) -> None:
     (folder / "report.html").write_text("<p>This release is 50-anonymous.</p>")
     assert "'report.html' is not the file that the manifest describes" in refused(folder)

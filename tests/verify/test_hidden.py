@@ -9,6 +9,7 @@ import pytest
 from shoal.verify import hidden
 from shoal.verify.coded import Coded
 from shoal.verify.hidden import Hidden
+from shoal.verify.named import Named
 from shoal.verify.strangers import Anybody
 from shoal.verify.types import Check
 from tests.conftest import many
@@ -38,6 +39,16 @@ def test_what_is_left_out_is_in_no_cell(monkeypatch: pytest.MonkeyPatch, seed: i
     quick = found(cells, identifiers, who)
     monkeypatch.setattr(hidden, "_beginning", lambda known, heard: np.ones(len(known), dtype=bool))
     assert quick == found(cells, identifiers, who)
+
+
+def test_own_identifiers_are_looked_for_whatever_was_read_before() -> None:
+    """The rows that come with a release are looked at themselves, not what a first pass remembers of them."""
+    known = Hidden()
+    known.read([pl.Series("name", ["Nobody Else"] * 6)], None)
+    names = [f"Mia Wolf{number}" for number in range(6)]
+    named = Named(known, [])
+    named.see(Coded(pl.DataFrame({"note": names})), [pl.Series("name", names)])
+    assert not named.own().passed
 
 
 @pytest.mark.parametrize("part", [1, 2, 3])

@@ -64,10 +64,6 @@ class Hidden:
         """The columns."""
         return list(self._types)
 
-    def texts(self, name: str) -> pl.Series | None:
-        """Every identifier of a column of texts, some perhaps more than once; None of one that holds none."""
-        return self._texts[name].counted()["text"] if self._types.get(name) == pl.String else None
-
     def looked(self, heard: pl.Series) -> list[tuple[str, pl.DataFrame, pl.DataFrame]]:
         """Of every column, what whole identifiers are known by: words, and digits.
 

@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 from shoal.verify.coded import Coded, Held
-from shoal.verify.hidden import Hidden
 from shoal.verify.types import Check
 from shoal.verify.values import MISSING, STAR, canonical
 
@@ -26,16 +25,9 @@ class OwnIdentifiers:
     where they do so in the next row too, as surnames among occupations might, only when clearly more often.
     Other identifiers fail by the column, when they equal a cell of their own row clearly more often than one
     of the next row.
-
-    Parameters
-    ----------
-    hidden
-        Identifiers of all input rows.
     """
 
-    def __init__(self, hidden: Hidden) -> None:
-        self._hidden = hidden
-        self._beginnings: dict[str, pl.Series | None] = {}
+    def __init__(self) -> None:
         self._meetings: dict[tuple[str, str], _Meetings] = {}
 
     def see(self, released: Coded, identifiers: Sequence[pl.Series]) -> None:
@@ -43,29 +35,20 @@ class OwnIdentifiers:
         held = {name: released[name] for name in released.frame.columns} if identifiers else {}
         cells = {name: Held(one.codes, _texts(one.distinct)) for name, one in held.items()}
         said = {name: _vocabulary(cells[name]) for name, one in held.items() if not _is_numeric(one.distinct.dtype)}
-        every = pl.concat([*said.values(), pl.Series(dtype=pl.String)]).unique()
         for identifier in identifiers:
-            # Where nobody's begins like a cell there is nothing to compare, but the last may be that of the next batch.
-            own = _texts(identifier if self._may_meet(identifier.name, every) else identifier[-1:])
-            telling = _telling(own)
+            own = _texts(identifier)
+            telling = own.str.contains(r"\p{L}") & (own.str.len_chars() >= 3)
             words = pl.select(pl.when(telling).then(own)).to_series().alias("own")
             rest = pl.select(pl.when(~telling).then(own)).to_series()
             begins = words.str.extract(_WORD, 0)
             some = rest.is_not_null().arg_true().to_numpy()
-            near = begins.is_in(every.implode()).fill_null(False).arg_true()
+            near = begins.is_in(pl.concat([*said.values(), begins[:0]]).unique().implode()).fill_null(False).arg_true()
             for name, texts in cells.items():
                 found = self._meetings.setdefault((identifier.name, name), _Meetings())
                 if name in said:
                     mine = near.filter(begins.gather(near).is_in(said[name].implode())) if len(near) else near
                     found.see_words(words, texts, mine.to_numpy())
                 found.see_equal(rest, texts, some)
-
-    def _may_meet(self, name: str, said: pl.Series) -> bool:
-        """Whether an identifier of a column begins with one of these words, or is none that is looked for by words."""
-        if name not in self._beginnings:
-            self._beginnings[name] = _beginnings(self._hidden.texts(name))
-        begins = self._beginnings[name]
-        return begins is None or bool(begins.is_in(said.implode()).any())
 
     def check(self) -> Check:
         """What all batches hold."""
@@ -170,18 +153,6 @@ def _following(own: pl.Series, texts: Held, rows: np.ndarray) -> pl.DataFrame:
 
 def _equal(pairs: pl.DataFrame) -> int:
     return int((pairs["own"] == pairs["text"]).sum())
-
-
-def _telling(texts: pl.Series) -> pl.Series:
-    """Which texts are looked for by their words: those of three characters and more, one of them a letter."""
-    return texts.str.contains(r"\p{L}") & (texts.str.len_chars() >= 3)
-
-
-def _beginnings(texts: pl.Series | None) -> pl.Series | None:
-    """First words of all identifiers of a column, each once; None where some are looked for otherwise."""
-    if texts is None or not _telling(texts).all():
-        return None
-    return texts.str.extract(_WORD, 0).unique()
 
 
 def _vocabulary(texts: Held) -> pl.Series:
