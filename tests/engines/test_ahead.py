@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator
+import time
+from collections.abc import Generator, Iterator
 
 import pytest
 
-from shoal.engines.ahead import ahead, begun
+from shoal.engines.ahead import ahead, begun, go_on
 
 
 class Made:
@@ -87,3 +88,20 @@ def test_whoever_fails_before_that_waits_for_the_thread_too() -> None:
     assert source.made == [0]
     assert source.closed
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("shoal-ahead")]
+
+
+def test_a_long_first_step_ends_when_nobody_waits_for_it() -> None:
+    steps, began = [], threading.Event()
+
+    def batches() -> Iterator[int]:
+        for step in range(10_000):
+            go_on()
+            steps.append(step)
+            began.set()
+            time.sleep(0.001)
+        yield 1
+
+    with begun(batches()):
+        began.wait()
+    assert len(steps) < 1000
+    go_on()  # which is nothing to anybody else

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from shoal.engines.ahead import ahead
+from shoal.engines.ahead import ahead, go_on
 from shoal.engines.by_class import ByClass
 from shoal.engines.counted import Database
 from shoal.engines.counting import count_people
@@ -138,6 +138,7 @@ class Store:
     def parts(self, columns: list[str] | None = None) -> Iterator[pl.DataFrame]:
         """The coded rows in the order of the source, or some columns of them."""
         for number in range(self.n_parts):
+            go_on()  # all of them are dealt before the first row of a release is there
             yield pl.read_parquet(self.coded / _part(number), columns=columns, glob=False, hive_partitioning=False)
 
 

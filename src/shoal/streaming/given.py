@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -46,5 +46,9 @@ class Given:
 
     def beside(self, found: Iterator[tuple[StoredBatch, np.ndarray, pl.DataFrame]]) -> Iterator[Batch]:
         """Released rows beside those that they come from, their cells looked up as the gate does it."""
-        for batch, classes, frame in found:
-            yield looked_up(Batch(released=frame, source=batch.rows, rows=self.rows_of(batch, classes)))
+        try:
+            for batch, classes, frame in found:
+                yield looked_up(Batch(released=frame, source=batch.rows, rows=self.rows_of(batch, classes)))
+        finally:
+            if isinstance(found, Generator):
+                found.close()  # before anybody removes the folder that it reads
