@@ -170,15 +170,3 @@ def test_a_source_that_changes_after_a_sample_was_drawn_is_refused(rows: int, tm
         drawn.left_out(["ill"], {})
     with pytest.raises(InputError, match="changed"):
         list(drawn.frames())
-
-
-@pytest.mark.parametrize("odd, words", [("NaN", "5 cells that are NaN"), ("oops", "5 cells are not numbers: declare")])
-def test_odd_cells_are_counted_by_rows_and_not_by_values(odd: str, words: str, tmp_path: Path) -> None:
-    ages = [str(20 + row % 30) for row in range(50)]
-    for row in (3, 7, 9, 20, 30):
-        ages[row] = odd
-    pl.DataFrame({"age": ages, "ill": ["a", "b"] * 25}).write_csv(tmp_path / "rows.csv")
-    (tmp_path / "recipe.toml").write_text(RECIPE.format(path="rows.csv"))
-    code, sentence, _ = outcome(tmp_path / "recipe.toml", "duckdb")
-    assert code == 2
-    assert words in sentence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -11,8 +11,8 @@ import polars as pl
 
 from shoal.engines.dictionaries import Dictionaries
 from shoal.errors import ShoalError
-from shoal.table.coding import OddCells, canonical_text
-from shoal.table.gathering import Gathering, Numbered
+from shoal.table.coding import canonical_text
+from shoal.table.gathering import Gathering
 from shoal.table.invisible import refuse_lookalikes
 from shoal.table.schema import Schema
 from shoal.table.table import Table, iso_dates
@@ -32,7 +32,7 @@ def dictionaries(gathering: Gathering, schema: Schema, build: Callable[..., Tabl
     # Dates are moved person by person when they are published, and values are seen here without their people.
     specs = {one: replace(spec, shift=None) for one, spec in schema.specs.items() if one in listed}
     often = {one: _often(columns[one].values, columns[one].counts) for one in coded}
-    coder = partial(_coded, columns, partial(build, schema=replace(shown, specs=specs), name=name, often=often))
+    coder = partial(build, schema=replace(shown, specs=specs), name=name, often=often)
     try:
         _refuse_gathered(gathering, schema)
     except ShoalError as error:
@@ -69,16 +69,6 @@ def _refuse_gathered(gathering: Gathering, schema: Schema) -> None:
     if schema.subject is not None:
         people = gathering.columns[schema.subject].values.alias(schema.subject)
         refuse_lookalikes(people, schema.spec(schema.subject).non_answers)
-
-
-def _coded(columns: Mapping[str, Numbered], build: Callable[[pl.DataFrame], Table], values: pl.DataFrame) -> Table:
-    """A table of different values; what is wrong with some is told of the rows that have them."""
-    try:
-        return build(values)
-    except OddCells as error:
-        if error.column not in columns:
-            raise
-        raise error.counted(columns[error.column].counts) from None
 
 
 def _everything(first: ShoalError, coder: Callable[[pl.DataFrame], Table], values: pl.DataFrame) -> list[ShoalError]:

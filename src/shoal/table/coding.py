@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 
 import numpy as np
@@ -22,26 +22,6 @@ _DIFFERENT = 1 << 16  # texts that are kept as numbers
 _WORD_INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)
 # An exponent this large may leave the floats' range.
 _LONG_EXPONENT = r"[eE][+-]?\d{3}"
-
-
-class OddCells(InputError):
-    """Cells that are not what their column is said to be.
-
-    Parameters
-    ----------
-    odd
-        Which cells of the column these are.
-    words
-        The sentence, of how many there are and where the first is.
-    """
-
-    def __init__(self, column: str, odd: pl.Series, words: Callable[[int, str], str]) -> None:
-        self.column, self._places, self._words = column, odd.arg_true().to_numpy(), words
-        super().__init__(words(self._places.size, f", the first in row {self._places[0] + 1}"))
-
-    def counted(self, rows: np.ndarray) -> InputError:
-        """The same where each different cell came once, before all others: of the rows that have each."""
-        return InputError(self._words(int(rows[self._places[self._places < rows.size]].sum()), ""))
 
 
 def infer_type(name: str, series: pl.Series, spec: ColumnSpec) -> str:
@@ -99,10 +79,11 @@ def _widened(series: pl.Series) -> pl.Series:
 
 
 def _refuse_nonfinite(name: str, series: pl.Series) -> None:
-    bad = (~series.is_finite()).fill_null(False)
-    if bad.any():
-        advice = "clean them, or name them in missing_markers."
-        raise OddCells(name, bad, lambda n, _: f"Column '{name}' has {n} cells that are NaN or infinite: {advice}")
+    bad = int((~series.is_finite()).sum() or 0)
+    if bad:
+        raise InputError(
+            f"Column '{name}' has {bad} cells that are NaN or infinite: clean them, or name them in missing_markers."
+        )
 
 
 def _code_number_text(name: str, series: pl.Series) -> tuple[np.ndarray, np.ndarray]:
@@ -110,10 +91,13 @@ def _code_number_text(name: str, series: pl.Series) -> tuple[np.ndarray, np.ndar
     if whole.null_count() == series.null_count():
         return _checked(name, *_rank(whole))
     real = series.cast(pl.Float64, strict=False)
-    if real.null_count() > series.null_count():
-        said, odd = f"Column '{name}' is numeric but", real.is_null() & series.is_not_null()
-        advice = "declare it categorical or clean it."
-        raise OddCells(name, odd, lambda n, at: f"{said} {n} cells are not numbers{at}: {advice}")
+    wrong = real.null_count() - series.null_count()
+    if wrong:
+        row = int((real.is_null() & series.is_not_null()).arg_true()[0]) + 1
+        raise InputError(
+            f"Column '{name}' is numeric but {wrong} cells are not numbers, the first in row {row}: "
+            "declare it categorical or clean it."
+        )
     _refuse_nonfinite(name, real)
     significand = series.str.replace_all(r"[eE].*$", "").str.replace_all(r"\D", "").str.strip_chars_start("0")
     long = (significand.str.len_bytes() > _FLOAT_DIGITS) | series.str.contains(_LONG_EXPONENT)
@@ -183,11 +167,12 @@ def code_dates(name: str, series: pl.Series, spec: ColumnSpec) -> tuple[np.ndarr
     """Codes and sorted days since 1970 of a date column."""
     if series.dtype == pl.String:
         dates = series.str.to_date(spec.format or "%Y-%m-%d", strict=False)
-        if dates.null_count() > series.null_count():
-            said, form = f"Column '{name}' is a date column but", spec.format or "YYYY-MM-DD"
-            odd = dates.is_null() & series.is_not_null()
-            raise OddCells(
-                name, odd, lambda n, at: f"{said} {n} cells are not dates of the form {form}{at}: give its 'format'."
+        wrong = dates.null_count() - series.null_count()
+        if wrong:
+            row = int((dates.is_null() & series.is_not_null()).arg_true()[0]) + 1
+            raise InputError(
+                f"Column '{name}' is a date column but {wrong} cells are not dates of the form "
+                f"{spec.format or 'YYYY-MM-DD'}, the first in row {row}: give its 'format'."
             )
     elif series.dtype == pl.Date:
         dates = series
