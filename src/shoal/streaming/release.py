@@ -264,9 +264,12 @@ class Judged:
         with ThreadPoolExecutor(1, "shoal-again") as pool:
             # One writes them anew while the other reads them; whoever fails waits for both.
             alone = [pool.submit(one.refuse_more) for one in (data, *([values] if values.rows else []))]
-            check_staged(folder, given, see=leaks.see, ahead=ahead)
-            for one in alone:
-                one.result()
+            try:
+                check_staged(folder, given, see=leaks.see, ahead=ahead)
+                for one in alone:
+                    one.result()
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
         self._refuse_leaks(leaks)
         counted = {"formulas": data.formulas + values.formulas} if format == "csv" and formulas == "keep" else {}
         types = data.judged.collect_schema().dtypes()
