@@ -151,6 +151,7 @@ def test_a_dataframe_goes_in_and_out_and_only_counts_come_to_the_driver(
     with shoal.spark.anonymize(frame, recipe, scratch=tmp_path) as release:
         pairs = [count for count, names in brought if {"k0", "v0"} <= set(names)]
         assert pairs == [40, 98, 98, 84]  # of cell and illness, and of cell and cost, which come in pieces
+        assert len([names for _, names in brought if "k0" in names and "v0" not in names]) == 1  # cells, once for all
         assert max(count for count, _ in brought) <= 600  # rows are 3,000
         release.frame.write.parquet((tmp_path / "public").as_uri())
         assert release.evidence["counts"]["dropped"] == rows["ill.ness"].null_count()

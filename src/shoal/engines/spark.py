@@ -243,7 +243,9 @@ class SparkRows(KeptRows):
 
     def knowing(self, domain: Domain) -> SparkRows:
         """The same rows with something else known of them."""
-        return SparkRows(self._told(domain), self.database, self._files)
+        found = SparkRows(self._told(domain), self.database, self._files)
+        found._shares_cells(self)
+        return found
 
     def parts(self, columns: list[str] | None = None) -> Iterator[pl.DataFrame]:
         """The coded rows as they came, or some columns of them."""
