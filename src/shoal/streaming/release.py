@@ -262,7 +262,7 @@ class Judged:
         leaks = Leaks(said, sayable(self.rows.domain, self.evidence["models"]))
         given = {"release": data.given} | ({"sensitive": values.given} if values.rows else {})
         with ThreadPoolExecutor(1, "shoal-again") as pool:
-            # One writes them anew while the other reads them; whoever fails waits for both.
+            # One writes them anew while the other reads them; where either fails, what has begun is waited for.
             alone = [pool.submit(one.refuse_more) for one in (data, *([values] if values.rows else []))]
             try:
                 check_staged(folder, given, see=leaks.see, ahead=ahead)
