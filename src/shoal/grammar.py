@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from shoal.catalogue import load, make
+from shoal.catalogue import load, make, names
 from shoal.errors import ParameterError
 
 
@@ -21,6 +21,28 @@ def split_columns(text: str | None, option: str = "--columns") -> list[str] | No
     if not names or not all(names):
         raise ParameterError(f"{option} needs names with commas between them, none of them empty.")
     return names
+
+
+def combination(columns: Sequence[str]) -> str:
+    """Columns that are judged as one attribute, in words.
+
+    Examples
+    --------
+    >>> combination(["disease", "ward", "job"])
+    'the combination of disease, ward and job'
+    """
+    return f"the combination of {', '.join(columns[:-1])} and {columns[-1]}"
+
+
+def target_words(model: str, on: str | Sequence[str] | None) -> str:
+    """The columns that a model is judged on as tables show them: one, a combination, or several in one mean."""
+    if on is None:
+        return "–"
+    several = not isinstance(on, str) and len(on) > 1
+    # A plug-in that is not installed here can only have been judged on a combination.
+    if several and not (model in names("model") and load("model", model).together):
+        return combination(on)
+    return on if isinstance(on, str) else ", ".join(on)
 
 
 def separator_character(text: str | None) -> str | None:

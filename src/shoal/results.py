@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.catalogue import load
+from shoal.grammar import target_words
 from shoal.pseudonyms.secrets import MappingTable as MappingTable
 from shoal.pseudonyms.secrets import Secret
 from shoal.table.shown import html_table
@@ -239,7 +240,8 @@ def _verdicts_html(verdicts: Sequence[Verdict]) -> str:
         ["Model", "Column", "Found", "Limit", "Holds"],
         (
             (
-                " ".join(str(part) for key, part in one.model.items() if key in ("name", "distance")), one.on,
+                " ".join(str(part) for key, part in one.model.items() if key in ("name", "distance")),
+                target_words(one.model["name"], one.on),
                 None if one.value is None else f"{one.value:.4g}", None if one.limit is None else f"{one.limit:.4g}",
                 "yes" if one.holds else "no",
             )

@@ -143,7 +143,7 @@ def test_roles_are_not_changed_by_half_where_the_source_cannot_be_read_any_more(
 def test_a_model_on_several_columns_keeps_them(app: FastAPI) -> None:
     text = RECIPE.replace('["illness"]\n[[', '["illness", "zip"]\n[[').replace(', "zip"]\nsens', "]\nsens")
     bench = Bench(app, text + '[[models]]\nname = "distinct-l"\nl = 2\non = ["illness", "zip"]\n')
-    assert '<option value="=" selected>illness, zip</option>' in bench.page("models")
+    assert '<option value="=" selected>the combination of illness and zip</option>' in bench.page("models")
     assert bench.send("models", name="distinct-l", place="1", on="=", **{"p-l": "3"}) == (303, "")
     assert tomllib.loads(bench.space.text)["models"][1] == {"name": "distinct-l", "l": 3, "on": ["illness", "zip"]}
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from shoal.errors import InfeasibleError
+from shoal.grammar import target_words
 
 _INFEASIBLE = InfeasibleError.exit_code
 
@@ -20,8 +21,9 @@ def findings(data: Mapping[str, Any]) -> list[str]:
 def vacuous_words(data: Mapping[str, Any]) -> Iterator[str]:
     """Promises that cannot fail on the table, and so promise nothing; a sentence each."""
     for one in data.get("vacuous", ()):
-        on = ["-"] if one["on"] is None else [one["on"]] if isinstance(one["on"], str) else one["on"]
-        yield f"Vacuous: '{one['model']['name']}' on {', '.join(on)} cannot fail on this table."
+        name = one["model"]["name"]
+        on = "-" if one["on"] is None else target_words(name, one["on"])
+        yield f"Vacuous: '{name}' on {on} cannot fail on this table."
 
 
 def _refused(data: Mapping[str, Any]) -> Iterator[str]:

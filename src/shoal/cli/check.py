@@ -52,7 +52,8 @@ def _show(data: dict[str, Any]) -> None:
     for rule in data["rules"]:
         say(f"Rule: {rule}")
     for model in data["models"]:
-        say(f"Model: {model_label(model)}" + (f" on {target_label(model['on'])}" if "on" in model else ""))
+        on = f" on {target_label(model['name'], model['on'])}" if "on" in model else ""
+        say(f"Model: {model_label(model)}{on}")
     say(*findings(data))
 
 

@@ -111,7 +111,7 @@ def _label(model: Model) -> str:
     """A model about as ``--model`` takes it: ``k=5``, ``entropy-l=2 on diagnosis``."""
     given = model.parameters()
     label = model_label(given).replace(f"{model.name} {model.main}=", f"{model.name}=", 1)
-    return label + (f" on {target_label(given['on'])}" if "on" in given else "")
+    return label + (f" on {target_label(model.name, given['on'])}" if "on" in given else "")
 
 
 def _data(survey: Survey, models: list[Model], file: Path) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from shoal.grammar import target_words
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -49,11 +51,9 @@ def model_label(model: Mapping[str, Any]) -> str:
     return " ".join([str(model["name"]), *given])
 
 
-def target_label(on: str | Sequence[str] | None) -> str:
-    """The attribute or attributes a model is judged on."""
-    if on is None:
-        return "-"
-    return on if isinstance(on, str) else ", ".join(on)
+def target_label(model: str, on: str | Sequence[str] | None) -> str:
+    """The columns that a model is judged on, ``-`` where it is about none."""
+    return "-" if on is None else target_words(model, on)
 
 
 def on_terminal() -> bool:
@@ -162,7 +162,7 @@ def verdict_rows(verdicts: Iterable[Any]) -> list[tuple[str, ...]]:
     return [
         (
             model_label(verdict.model),
-            target_label(verdict.on),
+            target_label(verdict.model["name"], verdict.on),
             "yes" if verdict.holds else "NO",
             figure(verdict.value) if verdict.holds else f"{verdict.classes:,} classes fail",
             figure(verdict.limit),

@@ -165,8 +165,9 @@ def _bounds(low: float | None, high: float | None) -> str:
 
 def _vacuous_lines(found: Iterable[Mapping[str, Any]]) -> list[str]:
     return [
-        f"Vacuous: '{entry['model']['name']}' on {target_label(entry['on'])} cannot fail on this table."
+        f"Vacuous: '{name}' on {target_label(name, entry['on'])} cannot fail on this table."
         for entry in found
+        for name in [entry["model"]["name"]]
     ]
 
 
@@ -176,8 +177,8 @@ def _split_lines(found: Iterable[Mapping[str, Any]]) -> list[str]:
     more = len(failing) - _MOST_SPLITS
     return [
         *(
-            f"Whoever knows {entry['known']}: '{entry['model']}' on {target_label(entry['on'])} falls to "
-            f"{figure(entry['worst'])} in the worst class (limit {figure(entry['limit'])}, "
+            f"Whoever knows {entry['known']}: '{entry['model']}' on {target_label(entry['model'], entry['on'])} "
+            f"falls to {figure(entry['worst'])} in the worst class (limit {figure(entry['limit'])}, "
             f"{entry['failing_rows']:,} rows)."
             for entry in failing[:_MOST_SPLITS]
         ),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import InputError, ShoalError
+from shoal.grammar import target_words
 from shoal.io.evidence import evidence_folder
 from shoal.io.folders import is_release
 from shoal.io.publication import evidence_of
@@ -70,7 +71,7 @@ def _recipe(path: Path) -> Facts:
 def _named(model: Mapping[str, Any]) -> str:
     """A model by its name and what it is on, of which there may be several."""
     on = model.get("on")
-    return str(model["name"]) + (f" on {on if isinstance(on, str) else ', '.join(on)}" if on else "")
+    return str(model["name"]) + (f" on {target_words(str(model['name']), on)}" if on else "")
 
 
 def _parameters(model: Mapping[str, Any]) -> str:

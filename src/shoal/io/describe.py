@@ -26,6 +26,11 @@ _ALWAYS = (
 )
 
 
+_UNMODELLED = "The values of '{}' within a class: no model is set on it."
+_SHARED = (
+    "The values of '{}' within a class: no model is set on it alone, and one on several columns may hold where "
+    "everybody has the same."
+)
 _SETS = "Whoever knows columns of several sets of quasi-identifiers of a person: models hold for each set alone."
 
 
@@ -64,6 +69,10 @@ class Promised(Protocol):
     def promise(self, *, groups: bool = False) -> str: ...
 
     def columns(self, sensitive: Sequence[str]) -> list[str]: ...
+
+    def judged_together(self, sensitive: Sequence[str]) -> list[str]: ...
+
+    def target_words(self, sensitive: Sequence[str]) -> str: ...
 
 
 def describe(
@@ -180,8 +189,8 @@ def statement(
     parts = []
     for model in models:
         text = model.promise(groups=made.has(Trait.GROUPS))
-        on = model.columns(sensitive)
-        parts.append(f"{text} on {', '.join(on)}" if on else text)
+        on = model.target_words(sensitive)
+        parts.append(f"{text} on {on}" if on else text)
     each = [f"each by {sets} sets of quasi-identifiers one by one"] if sets and parts else []
     return kind.statement(made, ", ".join(parts + each))
 
@@ -205,9 +214,11 @@ def _not_protected(
     counterfeit: int,
 ) -> list[str]:
     found = []
+    shared = {name for model in models for name in model.judged_together(sensitive)}
     for code in sorted(acknowledged):
         if code.startswith("W-UNMODELLED:"):
-            found.append(f"The values of '{code.partition(':')[2]}' within a class: no model is set on it.")
+            name = code.partition(":")[2]
+            found.append((_SHARED if name in shared else _UNMODELLED).format(name))
         if code.startswith("W-TEXT:"):
             found.append(f"Whatever the free text of '{code.partition(':')[2]}' says about anybody.")
         if code.startswith("W-NAMES:"):

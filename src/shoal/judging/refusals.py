@@ -47,7 +47,7 @@ def refuse_unprotected(
     acknowledged: Collection[str],
     kind: Kind,
 ) -> None:
-    """Refuse a release without an identity model, or with a sensitive column that no model protects.
+    """Refuse a release without an identity model, or with a sensitive column that no model protects by itself.
 
     The code that the kind of release needs is asked for later, with what was measured, and stands for those that it
     implies.
@@ -58,21 +58,28 @@ def refuse_unprotected(
             "No model protects identity, so people may be unique in the release: add model 'k'.", ["W-NO-K"]
         )
     covered: set[str] = set()
+    shared: dict[str, str] = {}  # columns that a model judges with others only, and its name
     for model in models:
-        targets = model.targets(domain)
-        for one in targets:
-            on = tuple(name for several in targets for name in several) if model.together else one
-            if (model, on) not in vacuous:
-                covered |= set(one)
+        several = tuple(model.judged_together(domain.schema.sensitive))
+        for judged in [several] if several else model.targets(domain):
+            if (model, judged) in vacuous:
+                continue
+            if model.protects_each(len(judged)):
+                covered |= set(judged)
+            else:
+                shared |= dict.fromkeys(judged, model.name)
     for name in domain.schema.sensitive if "W-UNMODELLED" not in implied else ():
         code = f"W-UNMODELLED:{name}"
         if name not in covered and code not in acknowledged:
             void = [model.name for model, on in vacuous if on and name in on]
-            why = (
-                f"only models that cannot fail on this table ({', '.join(void)}: vacuous)"
-                if void
-                else "no model"
-            )
+            why = "no model"
+            if name in shared:
+                why = (
+                    f"no model of its own, only '{shared[name]}' on several columns at once, which may hold where "
+                    "everybody in a class has the same value"
+                )
+            elif void:
+                why = f"only models that cannot fail on this table ({', '.join(void)}: vacuous)"
             raise RefusalError(f"The sensitive column '{name}' has {why}: add one that protects it.", [code])
 
 

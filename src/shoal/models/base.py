@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from shoal.errors import ParameterError
+from shoal.grammar import combination
 from shoal.kernels.judge import rules as kernel
 from shoal.models.rules import Reference, Rule, adds_up, size_rule
 from shoal.table.column import Column
@@ -99,6 +100,25 @@ class Model:
         on = getattr(self, "on", None)
         every = list(sensitive) if self.valued else []
         return every if on is None else [on] if isinstance(on, str) else list(on)
+
+    def judged_together(self, sensitive: Sequence[str]) -> list[str]:
+        """Name the columns that share one figure, as a combination or a mean; none where each has its own."""
+        columns = self.columns(sensitive)
+        shared = self.together or not isinstance(getattr(self, "on", None), str | None)
+        return columns if shared and len(columns) > 1 else []
+
+    def protects_each(self, columns: int) -> bool:
+        """Whether one figure over so many columns keeps every single one of them from being the same in a class.
+
+        A combination differs as soon as one of its parts does.
+        """
+        return columns == 1
+
+    def target_words(self, sensitive: Sequence[str]) -> str:
+        """Name the columns as a statement does; empty where it looks at no values."""
+        if self.judged_together(sensitive) and not self.together:
+            return combination(self.columns(sensitive))
+        return ", ".join(self.columns(sensitive))
 
     def targets(self, domain: Domain) -> list[tuple[str, ...]]:
         """The attributes it is judged on, each a tuple of column names; empty where it looks at no values."""

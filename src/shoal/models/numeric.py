@@ -174,6 +174,10 @@ class MaxRange(Model):
         super().__post_init__()
         real("MaxRange", "limit", self.limit, low=0.0, high=1.0)
 
+    def protects_each(self, columns: int) -> bool:
+        """Whether the mean cannot reach the limit with one column at 1, the S-diversity of a single value."""
+        return columns == 1 or columns * self.limit < 1
+
     def targets(self, domain: Domain) -> list[tuple[str, ...]]:
         """Each attribute by itself."""
         found = super().targets(domain)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from shoal.grammar import target_words
 from shoal.kinds.base import made_of
 from shoal.kinds.codings import CODINGS
 from shoal.reports.codes import meaning
@@ -102,12 +103,11 @@ def _verdict(verdict: Mapping[str, Any]) -> dict[str, str]:
         for key, value in sorted(model.items())  # as a manifest that was read has them
         if key not in ("name", "on", "value") and not isinstance(value, Mapping)
     ]
-    on = verdict["on"]
     known = "anybody can re-derive it from the file" if verdict["by"] == "rechecked" else "attested by the publisher"
     return {
         "model": model["name"],
         "parameters": ", ".join(given),
-        "on": "–" if on is None else on if isinstance(on, str) else ", ".join(on),
+        "on": target_words(model["name"], verdict["on"]),
         "holds": "holds" if verdict["holds"] else "fails",
         "worst": "–" if verdict["value"] is None else f"{verdict['value']:.6g}",
         "limit": f"{verdict['limit']:.6g}",

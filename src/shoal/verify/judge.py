@@ -50,7 +50,7 @@ class Slot:
         """Such as ``entropy-l on occupation``."""
         return (
             self.model["name"]
-            + (f" on {' and '.join(self.names)}" if self.names else "")
+            + (f" on {target_words(self.model, self.names)}" if self.names else "")
             + _AGAINST.get(self.side, "")
             + (f" by {', '.join(self.of)}" if self.of else "")
         )
@@ -81,7 +81,7 @@ def slots(claims: Claims) -> list[Slot]:
 def _slots(claims: Claims, model: Mapping[str, Any]) -> list[Slot]:
     """The verdicts that one model asks for."""
     found, term = [], term_of(model)
-    for on, names in _targets(claims, model):
+    for on, names in targets(claims, model):
         columns = [claims.column(name) for name in names]
         hidden = term.needs_input(claims, columns) or (claims.people and term.people)
         hidden |= any(column.coded is not None for column in columns)
@@ -134,9 +134,8 @@ def verdict_check(slot: Slot, verdict: Verdict, people: bool) -> Check:
     return Check(name=slot.label, passed=verdict.holds, detail=detail)
 
 
-def _targets(
-    claims: Claims, model: Mapping[str, Any]
-) -> list[tuple[str | list[str] | None, tuple[str, ...]]]:
+def targets(claims: Claims, model: Mapping[str, Any]) -> list[tuple[str | list[str] | None, tuple[str, ...]]]:
+    """List what a model gives a figure of: as a verdict names it, and the columns behind it."""
     on = model.get("on")
     if not term_of(model).valued:
         return [(None, ())]
@@ -148,6 +147,13 @@ def _targets(
     if term_of(model).together:
         return [(list(every), tuple(every))]
     return [(name, (name,)) for name in every]
+
+
+def target_words(model: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Name the columns of one figure, or the combination of them that is taken as one attribute."""
+    if len(names) < 2 or term_of(model).together:
+        return ", ".join(names)
+    return f"the combination of {', '.join(names[:-1])} and {names[-1]}"
 
 
 def _rows(count: int) -> str:

@@ -11,6 +11,7 @@ from itertools import product
 from typing import Any
 
 from shoal.verify.claims import Claims
+from shoal.verify.judge import target_words, targets
 from shoal.verify.terms.base import term_of
 from shoal.verify.types import Check
 
@@ -64,6 +65,10 @@ _ACCEPTED_OF = {
     "W-TEXT": "Whatever the free text of '{}' says about anybody.",
     "W-NAMES": "People whose names stand in '{}' as words of the language.",
 }
+_SHARED = (
+    "The values of '{}' within a class: no model is set on it alone, and one on several columns may hold where "
+    "everybody has the same."
+)
 _ALWAYS = (
     "Whether a person is in the data: nothing here hides membership.",
     "People who appear in other releases too: releases of overlapping people can be intersected.",
@@ -111,8 +116,8 @@ def statement(claims: Claims) -> str:
         term = term_of(model)
         words = term.group_words if claims.made == "bucketised" else None
         text = (words or term.words).format(**model)
-        on = _targets(model, claims)
-        parts.append(f"{text} on {', '.join(on)}" if on else text)
+        on = ", ".join(target_words(model, names) for _, names in targets(claims, model))
+        parts.append(f"{text} on {on}" if on else text)
     models = ", ".join(parts)
     if models and claims.sets:
         models += f", each by {len(claims.sets)} sets of quasi-identifiers one by one"
@@ -138,12 +143,7 @@ def not_protected(
         found.append(_SHIFTED)
     if claims.leftovers == "suppress":
         found.append(_LEFT_OUT)
-    for code in codes:
-        name, _, column = code.partition(":")
-        if name in _ACCEPTED_OF:
-            found.append(_ACCEPTED_OF[name].format(column))
-        elif code in _ACCEPTED:
-            found.append(_ACCEPTED[code])
+    found += _accepted(claims, codes)
     said = {
         _SETS: claims.sets,
         "Counts: some records are counterfeit, and classes have the values promised with them only.":
@@ -155,6 +155,22 @@ def not_protected(
         found.append("Sensitive values: a class whose members share one discloses it (homogeneity).")
     always = _ALWAYS[1:] if any(term_of(model).membership for model in claims.models) else _ALWAYS
     return [*found, *_left_open(claims), *always]
+
+
+def _accepted(claims: Claims, codes: Sequence[str]) -> list[str]:
+    """What acknowledged warning codes leave unprotected, in their order."""
+    figures = [names for model in claims.models for _, names in targets(claims, model)]
+    shared = {name for names in figures if len(names) > 1 for name in names}
+    found = []
+    for code in codes:
+        name, _, column = code.partition(":")
+        if name == "W-UNMODELLED" and column in shared:
+            found.append(_SHARED.format(column))
+        elif name in _ACCEPTED_OF:
+            found.append(_ACCEPTED_OF[name].format(column))
+        elif code in _ACCEPTED:
+            found.append(_ACCEPTED[code])
+    return found
 
 
 def _left_open(claims: Claims) -> list[str]:
@@ -175,7 +191,11 @@ def needed_codes(claims: Claims) -> list[str]:
     exact = claims.made in ("randomised", "pseudonymised", "perturbed")
     if not exact and claims.made != "bucketised" and not any(term_of(model).identity for model in claims.models):
         found.append("W-NO-K")
-    covered = {name for model in claims.models if term_of(model).can_fail(model) for name in _targets(model, claims)}
+    covered = set()
+    for model in claims.models:
+        term = term_of(model)
+        figures = [names for _, names in targets(claims, model) if term.protects_each(model, len(names))]
+        covered |= {name for names in figures for name in names} if term.can_fail(model) else set()
     if not exact:
         found += [f"W-UNMODELLED:{one.name}" for one in claims.role("sensitive") if one.name not in covered]
     return found

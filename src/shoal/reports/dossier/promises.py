@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shoal.grammar import target_words
 from shoal.reports.dossier.facts import Facts, model_words, number
 from shoal.reports.dossier.model import Items, Section, Table, Text
 
@@ -15,7 +16,7 @@ def models(facts: Facts) -> Section:
     rows = [
         (
             model_words(one["model"]),
-            _on(one["on"]),
+            target_words(one["model"]["name"], one["on"]),
             "holds" if one["holds"] else "fails",
             "–" if value is None else number(value),
             number(one["limit"]),
@@ -31,19 +32,16 @@ def models(facts: Facts) -> Section:
     else:
         blocks.append(Text(text="No model was asked for, so none is promised to hold.", tone="bad"))
     for one in evidence.get("vacuous", ()):
-        on = ", ".join(one["on"]) or "the table"
-        blocks.append(Text(text=f"Vacuous: {one['model']['name']} on {on} cannot fail on this table.", tone="bad"))
+        name = one["model"]["name"]
+        on = target_words(name, one["on"]) if one["on"] else "the table"
+        blocks.append(Text(text=f"Vacuous: {name} on {on} cannot fail on this table.", tone="bad"))
     falls = [one for one in evidence.get("split_verdicts", ()) if one["failing_rows"]]
     if falls:
         told = [
-            f"Whoever knows {one['known']}: {one['model']} on {_on(one['on'])} falls to {number(one['worst'])} in the "
-            f"worst class (limit {number(one['limit'])}, {one['failing_rows']:,} rows)."
+            f"Whoever knows {one['known']}: {one['model']} on {target_words(one['model'], one['on'])} falls to "
+            f"{number(one['worst'])} in the worst class (limit {number(one['limit'])}, {one['failing_rows']:,} rows)."
             for one in falls
         ]
         blocks += [Text(text="What somebody who knows another sensitive attribute still faces:"), Items(items=told)]
     blocks += [Text(text="What is not protected:", tone="strong"), Items(items=list(manifest["not_protected"]))]
     return Section(key="models", title="Models met, and what is not protected", blocks=blocks)
-
-
-def _on(on: str | list[str] | None) -> str:
-    return "–" if on is None else on if isinstance(on, str) else ", ".join(on)

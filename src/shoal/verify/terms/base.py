@@ -59,6 +59,8 @@ class Term:
         Whether it looks at values of the input; and whether it measures by something that these columns do not publish.
     check
         Refuses what it is not defined for: claims, model, its columns, and whether they are taken together.
+    protects_each
+        Whether its figure over so many columns keeps every single one of them from being the same in a class.
     can_fail
         Whether some table could fail it; at least 1, or a share of at most 1, is true of every class.
     rows_first
@@ -97,6 +99,7 @@ class Term:
     reads_input: bool = False
     needs_input: Callable[[Claims, Sequence[Column]], bool] = lambda claims, columns: False
     check: Callable[[Claims, Model, Sequence[Column], bool], None] = lambda claims, model, columns, joint: None
+    protects_each: Callable[[Model, int], bool] = lambda model, columns: columns == 1
     can_fail: Callable[[Model], bool] = lambda model: True
     rows_first: bool = False
     necessary: Callable[[Model, Known], np.ndarray] | None = None

@@ -103,6 +103,8 @@ TERM = Term(
     limit=lambda model: model["limit"],
     judge=judge,
     together=True,
+    # The S-diversity of a column with one value is 1.
+    protects_each=lambda model, columns: columns == 1 or columns * model["limit"] < 1,
     reads_input=True,
     needs_input=lambda claims, columns: not all(has_public_domain(column) for column in columns),
     necessary=necessary,

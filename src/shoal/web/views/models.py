@@ -11,7 +11,7 @@ import tomlkit
 
 from shoal.catalogue import load, make, summary, working
 from shoal.errors import ParameterError, ShoalError
-from shoal.grammar import typed_value
+from shoal.grammar import target_words, typed_value
 from shoal.models.base import Model
 from shoal.profiles import named_profile
 from shoal.web.views.editing import models_of
@@ -129,7 +129,7 @@ def model_words(model: Mapping[str, Any]) -> str:
     """A model in one line: ``k = 5``, or ``distinct-l, l = 3, on Diagnose``."""
     given = [f"{key} = {_shown(value)}" for key, value in model.items() if key not in ("name", "on")]
     on = model.get("on")
-    told = [] if on is None else [f"on {on if isinstance(on, str) else ' with '.join(on)}"]
+    told = [] if on is None else [f"on {target_words(str(model['name']), on)}"]
     named = [] if model["name"] in model else [str(model["name"])]
     return ", ".join([*named, *given, *told])
 
@@ -170,18 +170,14 @@ def _mine(place: int, given: Mapping[str, Any]) -> ModelView:
     return ModelView(
         place=place, name=name, summary="" if cls is None else summary("model", name), meaning=MEANING.get(name, ""),
         promise=promise, leaves_open=leaves.replace("{column}", "the column").replace("{}", "the column"),
-        on=_on(given.get("on")), problem=problem, targeted=cls is not None and _targeted(cls),
-        fields=() if cls is None else _fields(cls, given, hidden=("on",)),
+        on=target_words(name, given["on"]) if "on" in given else "", problem=problem,
+        targeted=cls is not None and _targeted(cls), fields=() if cls is None else _fields(cls, given, hidden=("on",)),
     )  # fmt: skip
 
 
 def _targeted(cls: Any) -> bool:
     """Whether a model is asked of a column."""
     return any(one.name == "on" for one in dataclasses.fields(cls))
-
-
-def _on(on: Any) -> str:
-    return "" if on is None else on if isinstance(on, str) else ", ".join(on)
 
 
 def _other(name: str) -> ModelView:

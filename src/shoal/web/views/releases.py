@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import InputError
+from shoal.grammar import target_words
 from shoal.verify.folder import read_manifest
 from shoal.web.views.models import model_words
 
@@ -48,8 +49,7 @@ def release_view(folder: Path, *, signed: bool) -> ReleaseView:
 
 
 def _verdict(one: Mapping[str, Any]) -> tuple[str, ...]:
-    on = one["on"]
-    target = "–" if on is None else on if isinstance(on, str) else ", ".join(on)
+    target = target_words(one["model"]["name"], one["on"])
     words = model_words({key: value for key, value in one["model"].items() if key != "on"})
     return words, target, "holds" if one["holds"] else "fails", _number(one["value"]), _number(one["limit"]), one["by"]
 
