@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import json
+import random
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,8 +24,10 @@ from shoal.kinds.base import named
 from shoal.kinds.codings import CODINGS
 from shoal.results import Release
 from shoal.verify.leaks import check_leaks
+from shoal.verify.mentions import without_phrases
 from shoal.verify.types import Check
 from shoal.verify.vocabulary import OURS
+from tests.conftest import many
 
 SOURCE = Path(shoal.__file__).parent
 HIERARCHIES = {"born": {"dates": ["year", "decade"]}, "age": {"quantiles": [4, 2]}, "zip": {"prefix": [3, 1]}}
@@ -272,3 +275,43 @@ def test_the_words_of_kinds_are_known() -> None:
 
 def test_the_words_of_the_page_are_known() -> None:
     assert words((SOURCE / "reports/templates/release.html.jinja").read_text("utf-8")) <= OURS
+
+
+def dated(seed: int, day: str, **more: Any) -> Release:
+    """Ages of up to 31 and years of birth, a few people of each suppressed, released with a date."""
+    rng = random.Random(seed)
+    rows = [{"age": rng.randint(1, 12), "born": rng.randint(1990, 1999), "s": rng.choice("xyz")} for _ in range(40)]
+    rows += [{"age": int(day[8:]), "born": int(day[:4]), "s": "x"}, {"age": int(day[5:7]), "born": 1800, "s": "y"}]
+    table = shoal.read(pl.DataFrame(rows), quasi=["age", "born"], sensitive=["s"], name="ward")
+    return shoal.anonymize(
+        table, algorithm=shoal.Mondrian(suppression_limit=0.3), models=[shoal.KAnonymity(k=4)], seed=seed,
+        acknowledge=["W-UNMODELLED:s"], date=day, **more,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(many(6, 60)))
+def test_the_date_of_the_recipe_is_no_value_of_a_record(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    day = f"20{rng.randint(20, 40)}-{rng.randint(1, 12):02}-{rng.randint(13, 28)}"
+    release = dated(seed, day)
+    folder = release.write(tmp_path / "out")
+    assert f"dated {day}." in (folder / "report.html").read_text()
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    if day[8:] in {part for cell in release.frame["age"].to_list() for part in re.split(r"\D+", cell)}:
+        return
+    for text in (f"<p>ages up to {int(day[8:])}</p>", f"<p>{day[8:]} on {day}</p>", f"<!-- {int(day[8:])} -->"):
+        found = checked(release, {**files, "report.html": files["report.html"] + text.encode()})
+        assert "'report.html' tells" in found.detail, text
+
+
+def test_texts_of_the_publisher_are_no_values_of_a_record(tmp_path: Path) -> None:
+    said = {"title": "Ward 13, winter", "contact": "room 27", "recipients": ["27 people"], "re_evaluation": "2027-05-27"}
+    release = dated(1, "2026-11-27", review=said)
+    files = {path.name: path.read_bytes() for path in release.write(tmp_path / "out").iterdir()}
+    assert not checked(release, {**files, "report.html": files["report.html"] + b"<p>ages of 27</p>"}).passed
+
+
+def test_texts_are_cut_at_whole_words() -> None:
+    assert without_phrases("Dated 2026-01-31; 31 people of 2026.", ["2026 01 31"]) == ["dated", "31 people of 2026"]
+    assert without_phrases("a b c a b", ["a b", "a b c"]) == []
+    assert without_phrases("a bb a b", ["a b", ""]) == ["a bb"]
