@@ -265,3 +265,13 @@ def test_a_flat_quasi_identifier_may_have_a_hundred_thousand_values() -> None:
     frame = pl.DataFrame({"code": pl.Series(range(rows)).cast(pl.String), "age": pl.Series(range(rows)) % 90})
     given = shoal.read(frame, quasi=["code", "age"], settings={"code": {"type": "categorical"}})
     assert shoal.anonymize(given, algorithm=shoal.Mondrian(k=10)).frame.height == rows
+
+
+@pytest.mark.parametrize("name", ["mondrian", "optimal", "k-members", "local-suppression"])
+def test_a_release_of_nothing_but_stars_is_infeasible(name: str) -> None:
+    """Without other columns a class of stars looks as suppressed records do, and is none to the gate."""
+    table = shoal.read(pl.DataFrame({"a": list("uvwx"), "b": list("klmn")}), quasi=["a", "b"])
+    asked: dict[str, Any] = {"algorithm": name, "models": [shoal.KAnonymity(k=4)], "seed": 1}
+    with pytest.raises(InfeasibleError, match="Every cell of the release would be '\\*', as those of suppressed"):
+        shoal.anonymize(table, suppressed="star", **asked)
+    assert set(shoal.anonymize(table, **asked).frame["a"]) == {"*"}

@@ -310,3 +310,15 @@ def test_limits_in_the_wrong_order_are_no_claim() -> None:
         else:
             with pytest.raises(VerificationError, match="impossible 'delta_min'"):
                 read_claims(manifest(columns, [model]))
+
+
+@pytest.mark.parametrize("name", ["k-members-p", "k-members", "mondrian", "optimal"])
+def test_a_node_over_all_values_covers_nobody_without_a_value(name: str) -> None:
+    """Whoever has no age is under the root alone, although all ages of the table are below '[0,39]', too."""
+    people = pl.DataFrame({"age": [20, 21, 30, 31], "s": ["x", "y", "x", "y"]})
+    everybody = pl.DataFrame({"age": [20, 21, 30, 31, 25, None, None, None, None]})
+    trees = {"age": {"widths": [10, 40]}}
+    table = shoal.read(people, quasi=["age"], sensitive=["s"], population=everybody, hierarchies=trees)
+    asked: dict[str, Any] = {"models": [shoal.DeltaPresence(0.6)], "seed": 1, "acknowledge": ["W-NO-K", "W-UNMODELLED:s"]}
+    with pytest.raises(InfeasibleError, match="No class satisfies the models"):  # and not the gate
+        shoal.anonymize(table, algorithm=name, **asked)

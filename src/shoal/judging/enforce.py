@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from shoal.errors import InfeasibleError
+from shoal.hierarchy.hierarchy import ROOT
 from shoal.judging.settle import set_classes, settled, settled_sets
 from shoal.models.judge import Judge
 from shoal.models.rules import BREACH
@@ -48,6 +49,24 @@ def enforce(released: Released, judge: Judge, limit: float, words: str | None = 
             raise InfeasibleError(
                 _too_much(released, rows.domain.n, share, words, sorted(failing))
             )
+
+
+def refuse_empty(released: Released, suppressed: str) -> None:
+    """Refuse a release in which no row shows anything: suppressed records are written as stars, too.
+
+    Parameters
+    ----------
+    suppressed
+        How suppressed records are written, ``drop`` or ``star``.
+    """
+    domain = released.domain
+    if not released.made.generalises or suppressed != "star" or set(domain.schema.released) > set(domain.schema.quasi):
+        return
+    if all((cells.texts() == ROOT).all() for cells in released.cells.values()):
+        raise InfeasibleError(
+            "Every cell of the release would be '*', as those of suppressed records are, so nothing could be released: "
+            "relax the models, or set suppressed = \"drop\"."
+        )
 
 
 def _good(released: Released, judge: Judge, stats: GroupStats) -> np.ndarray:

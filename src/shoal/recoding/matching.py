@@ -60,9 +60,11 @@ def with_anybody(stats: GroupStats, cells: Sequence[CellColumn]) -> GroupStats:
 
 def _everything(cells: CellColumn) -> np.ndarray:
     """Which cells are ``*``, or whatever the root of a hierarchy is called."""
-    if isinstance(cells, TreeCells) and cells.column.hierarchy is not None:
-        return cells.column.hierarchy.node_leaves[cells.nodes] == cells.column.hierarchy.n_leaves
-    return cells.star if isinstance(cells, IntervalCells) else (cells.texts() == ROOT).to_numpy()
+    if isinstance(cells, IntervalCells):
+        return cells.star
+    tree = cells.column.hierarchy if isinstance(cells, TreeCells) else None
+    # Another node may have all leaves below it, and yet not what the table does not know, such as missing values.
+    return (cells.texts() == (ROOT if tree is None else tree.labels[-1][0])).to_numpy()
 
 
 def _meetings(cells: Sequence[CellColumn], classes: int, population: Population) -> Iterator[tuple[slice, np.ndarray]]:
@@ -103,7 +105,7 @@ def _under(cells: TreeCells, values: np.ndarray) -> np.ndarray:
     tree = cells.column.hierarchy
     assert tree is not None
     first, many = tree.node_first[cells.nodes][:, None], tree.node_leaves[cells.nodes][:, None]
-    return ((first <= values) & (values < first + many)) | (many == tree.n_leaves)
+    return ((first <= values) & (values < first + many)) | _everything(cells)[:, None]
 
 
 def _among(cells: CellColumn, values: np.ndarray) -> np.ndarray:
