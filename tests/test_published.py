@@ -19,6 +19,9 @@ import pytest
 import shoal
 from shoal.catalogue import make, names
 from shoal.census.hierarchies import hierarchies
+from shoal.cli.targets import Keeping, Reading, Roles, open_target
+from shoal.comparing.explaining import explain
+from shoal.risk.assess import assess
 from shoal.running import verify_release
 from shoal_papers.adult import COLUMNS
 
@@ -113,6 +116,9 @@ def test_the_census_by_every_algorithm(tmp_path: Path, name: str) -> None:
     whole = {one for group in groups for values in group.values() for one in values}
     assert not told(folder, source) - whole  # lists of words that are public as a whole
     assert verify_release(folder).passed
+    with open_target(str(folder), Roles(), Reading(), Keeping()) as (rows, _):
+        assert assess(rows, suda=0).rows > 0
+    assert explain(folder).why
     from tests.recorded import RECORD_ANEW, digests, recorded  # which releases the same census
 
     assert digests(folder).split()[0] == recorded()[f"census {name}"].split()[0], RECORD_ANEW

@@ -218,7 +218,7 @@ def test_everything_about_a_source_is_told_at_once(shoal: Shoal, write: Callable
     result = shoal("check", recipe, "--json")
     told = [one["message"] for one in result.json["problems"]]
     assert result.code == 2
-    expected = ("'seen' looks like dates", "missing cells in disease (9)", "lacks 2 of 3 values ('m', 'x')")
+    expected = ("'seen' looks like dates", "missing cells in disease (9)", "lacks 2 of 3 values: add a line")
     assert [words for words in expected if not any(words in one for one in told)] == []
     assert shoal("run", recipe).err.strip().endswith(told[0])
 

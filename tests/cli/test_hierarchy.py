@@ -177,7 +177,18 @@ def test_a_whole_recipe_is_checked_at_once(shoal: Shoal, folder: Path) -> None:
     (folder / "job.csv").write_text(JOBS, "utf-8")
     found = shoal("hierarchy", "check", folder / "recipe.toml")
     assert found.code == 2
-    assert "lacks 1 of 5 values, which 14 of 70 records have ('clerk')" in found.err
+    assert "lacks 1 of 5 values, which 14 of 70 records have: add lines." in found.err
+    piped = shoal("hierarchy", "check", folder / "recipe.toml", "--show-values")
+    assert "prints values to a terminal only" in piped.err
+
+
+def test_lacking_values_are_named_on_a_terminal_alone(
+    shoal: Shoal, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "job.csv").write_text(JOBS, "utf-8")
+    monkeypatch.setattr("shoal.cli.show.on_terminal", lambda: True)
+    found = shoal("hierarchy", "check", folder / "recipe.toml", "--show-values")
+    assert "records have ('clerk'): add" in " ".join(found.err.split())
 
 
 def test_a_value_of_a_file_is_never_named(shoal: Shoal, folder: Path) -> None:

@@ -209,3 +209,23 @@ def test_help(shoal) -> None:
     assert result.code == 0
     for option in ("--population", "--fraction", "--weight", "--household", "--threshold", "--html", "--show-values"):
         assert option in result.out
+
+
+def test_a_release_whose_sensitive_hierarchy_is_shown_in_part(shoal, tmp_path: Path) -> None:
+    """The distance between released values follows from their paths alone, which the manifest shows."""
+    rows = [f"{20 + n % 4},{('flu', 'cold', 'gout')[n % 3]}" for n in range(24)]
+    (tmp_path / "people.csv").write_text("\n".join(["age,disease", *rows]) + "\n", "utf-8")
+    (tmp_path / "d.csv").write_text("flu;lung;*\ncold;lung;*\ngout;joint;*\nkuru;brain;*\n", "utf-8")
+    found = []
+    for public in ("true", "false"):
+        (tmp_path / "recipe.toml").write_text(
+            'seed = 1\n[source]\npath = "people.csv"\n[roles]\nquasi = ["age"]\nsensitive = ["disease"]\n'
+            f'[hierarchies]\ndisease = {{ path = "d.csv", public = {public} }}\n[[models]]\nname = "k"\nk = 3\n'
+            f'[[models]]\nname = "distinct-l"\nl = 2\n[algorithm]\nname = "mondrian"\n'
+            f'[output]\nfolder = "out-{public}"\n',
+            "utf-8",
+        )
+        assert shoal("run", tmp_path / "recipe.toml").code == 0
+        found.append(shoal("risk", tmp_path / f"out-{public}", "--json").json["sensitive"]["disease"])
+    assert found[0] == found[1]
+    assert found[0]["distance"] == "hierarchical"

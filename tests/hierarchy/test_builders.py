@@ -68,9 +68,9 @@ class TestIntervals:
         values = [str(number) for number in range(118, 130)]
         refused(
             lambda: intervals("age", values, [[0, 20, 120]]),
-            "'age'", "'120', '121', '122', '123', '124' and 5 more", "level 1", "not including, 120",
+            "'age'", "(10 different ones)", "level 1", "not including, 120",
         )  # fmt: skip
-        refused(lambda: intervals("age", ["-1"], [[0, 20]]), "'-1'")
+        refused(lambda: intervals("age", ["-1"], [[0, 20]]), "(1 different ones)")
         refused(lambda: intervals("age", ["30"], [[0, 20, 40], [0, 20]]), "level 2")
 
     def test_levels_that_do_not_nest(self) -> None:
@@ -98,10 +98,10 @@ class TestIntervals:
 class TestNumbers:
     @pytest.mark.parametrize("text", ["x", "", " 1", "1_0", "1/2", "nan", "inf", "٣", "1e9999", "0x1"])
     def test_values_that_are_no_numbers(self, text: str) -> None:
-        refused(lambda: equal_width("age", ["1", text], [5]), "'age'", f"'{text}'", "no numbers")
+        refused(lambda: equal_width("age", ["1", text], [5]), "'age'", "(1 different ones)", "no numbers")
 
     def test_the_same_number_twice(self) -> None:
-        refused(lambda: equal_width("age", ["1", "1.0"], [5]), "'1', '1.0'", "same number")
+        refused(lambda: equal_width("age", ["1", "1.0"], [5]), "(2 different ones)", "same number")
 
     def test_no_values(self) -> None:
         refused(lambda: equal_width("age", [], [5]), "'age'", "no values")
@@ -298,7 +298,7 @@ class TestDates:
         "text", ["1975", "19750309", "1975-W10-1", "1975-02-30", "0000-01-01", "1975-03-09T00:00"]
     )
     def test_values_that_are_no_dates(self, text: str) -> None:
-        refused(lambda: dates("born", ["1975-03-09", text]), "'born'", f"'{text}'", "no dates")
+        refused(lambda: dates("born", ["1975-03-09", text]), "'born'", "(1 different ones)", "no dates")
 
     def test_unknown_levels(self) -> None:
         refused(lambda: dates("born", ["1975-03-09"], ["moth"]), "'born'", "did you mean 'month'?")
@@ -351,7 +351,7 @@ class TestOrdered:
         refused(
             lambda: ordered("pain", self.ORDER, [{"a": ["none", "mild"]}]),
             "'pain'",
-            "'bad', 'worst'",
+            "(2 different ones)",
             "level 1",
         )
 

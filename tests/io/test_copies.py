@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import hashlib
 import json
+import random
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,7 @@ from shoal.io.labelled import Labels, read_labels
 from shoal.io.output import write_release
 from shoal.io.workbook import read_workbook, write_workbook
 from shoal.running import verify_release
+from tests.conftest import many
 
 pyreadstat = pytest.importorskip("pyreadstat")
 xlsxwriter = pytest.importorskip("xlsxwriter")
@@ -262,3 +266,28 @@ def test_copies_that_nothing_here_reads_are_said(
     told = " ".join(capsys.readouterr().out.split())
     assert "Known by their hashes alone" in told
     assert "release.sav, release.dta." in told
+
+
+@pytest.mark.parametrize("seed", range(many(20, 300)))
+def test_a_damaged_workbook_is_read_or_refused_in_one_sentence(tmp_path: Path, seed: int) -> None:
+    """The list of sheets may be whole where the sheets are not."""
+    path, rng = tmp_path / "people.xlsx", random.Random(seed)
+    RAW.write_excel(path)
+    data = bytearray(path.read_bytes())
+    for _ in range(rng.randint(1, 8)):
+        data[rng.randrange(len(data))] = rng.randrange(256)
+    path.write_bytes(data)
+    with contextlib.suppress(InputError):
+        read_workbook(path)
+
+
+def test_a_sheet_that_is_cut_off_is_exit_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole, path = tmp_path / "whole.xlsx", tmp_path / "people.xlsx"
+    RAW.write_excel(whole)
+    with zipfile.ZipFile(whole) as parts, zipfile.ZipFile(path, "w") as cut:
+        for name in parts.namelist():
+            data = parts.read(name)
+            cut.writestr(name, data[: len(data) // 2] if "sheet1" in name else data)
+    roles = ["--quasi", "sex", "--quasi", "age", "--sensitive", "grade", "--drop", "w"]
+    assert execute(["anonymize", str(path), "-o", str(tmp_path / "out"), *roles, "--model", "k=2"]) == 2
+    assert capsys.readouterr().err == "error: 'people.xlsx' cannot be read as a workbook: check that it is whole.\n"

@@ -319,6 +319,6 @@ def test_a_node_over_all_values_covers_nobody_without_a_value(name: str) -> None
     everybody = pl.DataFrame({"age": [20, 21, 30, 31, 25, None, None, None, None]})
     trees = {"age": {"widths": [10, 40]}}
     table = shoal.read(people, quasi=["age"], sensitive=["s"], population=everybody, hierarchies=trees)
-    asked: dict[str, Any] = {"models": [shoal.DeltaPresence(0.6)], "seed": 1, "acknowledge": ["W-NO-K", "W-UNMODELLED:s"]}
+    codes = ["W-NO-K", "W-UNMODELLED:s"]
     with pytest.raises(InfeasibleError, match="No class satisfies the models"):  # and not the gate
-        shoal.anonymize(table, algorithm=name, **asked)
+        shoal.anonymize(table, algorithm=name, models=[shoal.DeltaPresence(0.6)], seed=1, acknowledge=codes)

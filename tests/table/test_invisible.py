@@ -29,7 +29,7 @@ def test_invisible_characters(mark: str, role: str) -> None:
     assert read(["HIV", f"HI{mark}V"], "neutral").n == 2
 
 
-@pytest.mark.parametrize("blank", ["  ", "\u00a0", "\u2009", "\n", "\t", "\u3000"])
+@pytest.mark.parametrize("blank", ["  ", "\u00a0", "\u2009", "\n", "\t", "\u3000", "\u2800"])
 def test_kinds_of_white_space(blank: str) -> None:
     with pytest.raises(InputError, match="has 2 values"):
         read(["heart failure", f"heart{blank}failure", "flu"])
@@ -39,7 +39,7 @@ def test_case_and_letters_are_visible() -> None:
     assert read(["HIV", "hiv", "H\u0399V", "H-I-V"]).columns["s"].card == 4
 
 
-@pytest.mark.parametrize("mark", [*HIDDEN, "\u200b \u200d"])
+@pytest.mark.parametrize("mark", [*HIDDEN, "\u200b \u200d", "\u2800"])
 def test_an_answer_that_nobody_sees_is_none(mark: str) -> None:
     for value in (mark, f"*{mark}"):
         with pytest.raises(InputError, match="has 1 values that differ .* an empty cell only in invisible"):

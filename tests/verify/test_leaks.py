@@ -305,7 +305,7 @@ def test_the_date_of_the_recipe_is_no_value_of_a_record(tmp_path: Path, seed: in
 
 
 def test_texts_of_the_publisher_are_no_values_of_a_record(tmp_path: Path) -> None:
-    said = {"title": "Ward 13, winter", "contact": "room 27", "recipients": ["27 people"], "re_evaluation": "2027-05-27"}
+    said = {"title": "Ward 13", "contact": "room 27", "recipients": ["27 people"], "re_evaluation": "2027-05-27"}
     release = dated(1, "2026-11-27", review=said)
     files = {path.name: path.read_bytes() for path in release.write(tmp_path / "out").iterdir()}
     assert not checked(release, {**files, "report.html": files["report.html"] + b"<p>ages of 27</p>"}).passed

@@ -139,7 +139,7 @@ def test_a_cell_in_another_spelling(values: list[str], column: dict[str, Any]) -
 
 
 @pytest.mark.parametrize(
-    "other", ["HIV ", "HIV\u200b", "\u00adHIV", "HIV\u00a0", "H\u2060IV", "HIV\ufe0f", "\tHIV", "HIV\x07"]
+    "other", ["HIV ", "HIV\u200b", "\u00adHIV", "HIV\u00a0", "H\u2060IV", "HIV\ufe0f", "\tHIV", "HIV\x07", "HIV\u2800"]
 )
 def test_texts_that_look_alike_are_no_diversity(other: str) -> None:
     assert not spelled(["HIV", "flu", other], role="sensitive", type="categorical")["spelling"]

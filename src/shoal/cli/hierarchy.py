@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.options import Json, Separator, Types
+from shoal.cli import show as shown_by
+from shoal.cli.options import Json, Separator, ShowValues, Types
 from shoal.cli.show import clean, error_data, figure, say, share, show_error, show_json, show_table, steps
 from shoal.errors import HierarchyError, InputError
 from shoal.grammar import pairs, separator_character
@@ -194,13 +195,15 @@ def check(
     data: _Data = None,
     separator: Separator = None,
     types: Types = None,
+    show_values: ShowValues = False,
     as_json: Json = False,
 ) -> None:
     """Say what is wrong with a hierarchy, all at once, and which records it does not cover (exit 2)."""
+    shown_by.refuse_values_shown(show_values, as_json)
     with steps() as step:
         step("loading")
         reading = _reading(separator, types)
-        found = _checks(tree, column, data, reading, step)
+        found = _checks(tree, column, data, reading, step, show_values)
     wrong = [line for one in found for line in one["problems"]]
     if as_json:
         error = {"error": error_data("HierarchyError", wrong[0], 2)} if wrong else {}
@@ -237,7 +240,9 @@ def _one_tree(
     return found, None if data is None else column_of(found, data, column, reading, step)
 
 
-def _checks(tree: Path, column: str | None, data: Path | None, reading: Reading, step: Any) -> list[dict[str, Any]]:
+def _checks(
+    tree: Path, column: str | None, data: Path | None, reading: Reading, step: Any, show_values: bool
+) -> list[dict[str, Any]]:
     from shoal.hierarchy.faults import find_faults
     from shoal.hierarchy.hierarchy import Hierarchy
     from shoal.io.recipes import load_recipe
@@ -249,7 +254,7 @@ def _checks(tree: Path, column: str | None, data: Path | None, reading: Reading,
         faults = [fault.message for fault in find_faults(name, rows)]
         made = None if faults else Hierarchy.from_rows(name, rows)
         known = None if made is None or data is None else column_of(made, data, column, reading, step)
-        return [_checked(name, made, known, faults)]
+        return [_checked(name, made, known, faults, show_values)]
     recipe = load_recipe(tree)
     wanted = [column] if column is not None else list(recipe.hierarchies)
     found = []
@@ -258,12 +263,14 @@ def _checks(tree: Path, column: str | None, data: Path | None, reading: Reading,
             made, faults = (recipe_tree(recipe, known), []) if known.name in recipe.hierarchies else (None, [])
         except HierarchyError as error:
             made, faults = None, [str(error)]
-        found.append(_checked(known.name, made, known, faults))
+        found.append(_checked(known.name, made, known, faults, show_values))
     return found
 
 
-def _checked(name: str, tree: Hierarchy | None, known: Known | None, faults: list[str]) -> dict[str, Any]:
-    """What is known of one hierarchy; of people's values, a few that it lacks are named of quasi-identifiers alone."""
+def _checked(
+    name: str, tree: Hierarchy | None, known: Known | None, faults: list[str], show_values: bool
+) -> dict[str, Any]:
+    """What is known of one hierarchy; where values may be shown, with a few quasi-identifiers that it lacks."""
     from shoal.hierarchy.faults import coverage
 
     found: dict[str, Any] = {"column": name, "problems": list(faults), "coverage": None}
@@ -281,10 +288,11 @@ def _checked(name: str, tree: Hierarchy | None, known: Known | None, faults: lis
         "leaves_unused": met.unused,
     }
     if met.uncovered:
-        shown = ", ".join(f"'{value}'" for value in list(met.uncovered)[:5]) if known.role == "quasi" else ""
+        shown = ", ".join(f"'{value}'" for value in list(met.uncovered)[:5])
+        shown = f" ({shown})" if show_values and known.role == "quasi" else ""
         found["problems"].append(
             f"The hierarchy of '{name}' lacks {len(met.uncovered):,} of {met.values:,} values, which "
-            f"{met.records_uncovered:,} of {met.records:,} records have{f' ({shown})' if shown else ''}: add lines."
+            f"{met.records_uncovered:,} of {met.records:,} records have{shown}: add lines."
         )
     return found
 

@@ -21,6 +21,7 @@ def _many(metavar: str, help: str, panel: str, *names: str) -> Any:
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+ShowValues = Annotated[bool, typer.Option("--show-values", help="Show quasi-identifiers too; on a terminal only.")]
 AllMeasures = Annotated[bool, typer.Option("--measures", help="List all measures too.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Swap an earlier release for this one.")]
 Page = Annotated[Path | None, _one("FILE", "Write a page with plots, for yourself.", None, "--html")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -27,10 +26,11 @@ from shoal.cli.options import (
     Scratch,
     Sensitive,
     Separator,
+    ShowValues,
     Subject,
     Weight,
 )
-from shoal.cli.show import figure, say, share, show_json, show_table, steps
+from shoal.cli.show import figure, refuse_values_shown, say, share, show_json, show_table, steps
 from shoal.errors import ParameterError
 from shoal.grammar import pairs, parse_hierarchy, parse_policy, separator_character, split_columns
 
@@ -90,9 +90,6 @@ Discover = Annotated[
     ),
 ]  # fmt: skip
 Top = Annotated[int, typer.Option(metavar="ROWS", min=0, help="Rows at most risk to list, by number.")]
-ShowValues = Annotated[
-    bool, typer.Option("--show-values", help="List their quasi-identifiers too; on a terminal only.")
-]
 
 
 def risk(
@@ -127,8 +124,7 @@ def risk(
     as_json: Json = False,
 ) -> None:
     """Say how likely people are found: risks of attackers, uniqueness, special uniques and what adds to them."""
-    if show_values and (as_json or not sys.stdout.isatty()):
-        raise ParameterError("--show-values prints values to a terminal only: leave it out here.")
+    refuse_values_shown(show_values, as_json)
     with steps() as step:
         step("loading")
         from shoal.cli.targets import Keeping, Reading, Roles, called, load_population, open_target

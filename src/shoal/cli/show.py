@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from shoal.errors import ParameterError
 from shoal.grammar import target_words
 
 if TYPE_CHECKING:
@@ -59,6 +60,12 @@ def target_label(model: str, on: str | Sequence[str] | None) -> str:
 def on_terminal() -> bool:
     """Whether somebody looks at standard output."""
     return sys.stdout.isatty()
+
+
+def refuse_values_shown(show_values: bool, as_json: bool) -> None:
+    """Refuse ``--show-values`` where its output may end in a file or a log."""
+    if show_values and (as_json or not on_terminal()):
+        raise ParameterError("--show-values prints values to a terminal only: leave it out here.")
 
 
 def console() -> Console:

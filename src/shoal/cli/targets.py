@@ -311,6 +311,7 @@ def _of_release(manifest: Mapping[str, Any], present: Sequence[str]) -> tuple[St
     from shoal.hierarchy.hierarchy import Hierarchy
     from shoal.kinds.base import Trait, made_of
     from shoal.kinds.codings import class_figures
+    from shoal.recoding.labels import readers_manifest
     from shoal.risk.cells import Standing
     from shoal.table.policies import given_policy
     from shoal.table.schema import ColumnSpec, Schema
@@ -321,7 +322,7 @@ def _of_release(manifest: Mapping[str, Any], present: Sequence[str]) -> tuple[St
     # Codes, and labels above values, are compared as they stand like any text.
     plain = {
         entry["name"]: entry
-        for entry in manifest["columns"]
+        for entry in readers_manifest(manifest, [])["columns"]
         if entry["name"] in sensitive and entry["cells"] == "value" and "coded" not in entry
     }
     specs = {

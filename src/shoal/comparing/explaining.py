@@ -143,7 +143,7 @@ def _why(evidence: Mapping[str, Any], chosen: Mapping[str, Any]) -> list[str]:
         if search.get("chosen"):
             found.append("The recipe names this node; nothing was searched.")
         elif search.get("proven"):
-            found.append(f"It is the best of {search['nodes']:,} nodes by '{method.get('measure', 'lm')}', proven.")
+            found.append(_proof(search, method))
         elif "gap" in search:
             found.append(f"The search was stopped: a better node could gain up to {search['gap']:.4g}.")
     else:
@@ -152,6 +152,13 @@ def _why(evidence: Mapping[str, Any], chosen: Mapping[str, Any]) -> list[str]:
     if evidence["counts"]["suppressed"]:
         found.append(f"{evidence['counts']['suppressed']:,} rows were suppressed: their classes failed a model.")
     return found
+
+
+def _proof(search: Mapping[str, Any], method: Mapping[str, Any]) -> str:
+    """Say which nodes the chosen one is the best of, and by which measure."""
+    if "strings" in search:  # methods of research values, which take no other measure
+        return f"It has the largest research value of {search['strings']:,} strings of levels, proven."
+    return f"It is the best of {search['nodes']:,} nodes by '{method.get('measure', 'lm')}', proven."
 
 
 def _advice(

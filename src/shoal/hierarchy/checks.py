@@ -10,25 +10,15 @@ from typing import Any
 
 from shoal.errors import HierarchyError
 from shoal.hierarchy.hierarchy import MISSING
-from shoal.hierarchy.silence import names_values
 
 _NUMBER = re.compile(r"[+-]?(\d{1,1000}(\.\d{0,1000})?|\.\d{1,1000})([eE][+-]?\d{1,3})?", re.ASCII)
 # Wide enough for every sum and quotient of two numbers that _NUMBER admits, so nothing is ever rounded.
 EXACT = Context(prec=8000)
 
 
-class ValuesError(HierarchyError):
-    """Values that a builder cannot place, and what is said of them where nobody may see them."""
-
-    unsaid: str = ""
-
-
-def misplaced(before: str, values: Sequence[str], after: str) -> ValuesError:
-    """The error that names some of the values, or how many they are."""
-    unsaid = f"{before} ({len(values):,} different ones): {after}"
-    error = ValuesError(f"{before} ({some(values)}): {after}" if names_values() else unsaid)
-    error.unsaid = unsaid
-    return error
+def misplaced(before: str, values: Sequence[str], after: str) -> HierarchyError:
+    """Make the error about values of records that a builder cannot place: how many there are, and none of them."""
+    return HierarchyError(f"{before} ({len(values):,} different ones): {after}")
 
 
 def distinct(name: str, values: Sequence[str]) -> list[str]:

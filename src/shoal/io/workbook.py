@@ -15,6 +15,8 @@ from shoal.params import nearest
 
 EXTENSIONS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 _MOST_ROWS, _LONGEST_CELL = 1_048_575, 32_767
+# The library's own errors may quote cells; a panic of its Rust code is no Exception.
+_BROKEN = (Exception, pl.exceptions.PanicException)
 _EPOCH = datetime.datetime(1970, 1, 1)  # equal releases are equal files, whenever they are written
 
 
@@ -31,7 +33,7 @@ def sheets_of(path: Path) -> list[str]:
 def read_workbook(path: Path, sheet: str | None = None, columns: list[str] | None = None) -> pl.DataFrame:
     """One sheet, which must be named where there are several; its first row is the header, or ``columns`` is."""
     book = _open(path)
-    filled = [name for name in book.sheet_names if _is_filled(book, name)]
+    filled = [name for name in book.sheet_names if _is_filled(book, name, path)]
     if sheet is None:
         if len(filled) != 1:
             what = f"has {len(filled)} sheets with cells ({', '.join(filled[:5])})" if filled else "has no cells"
@@ -71,19 +73,26 @@ def _open(path: Path) -> Any:
         raise MissingExtraError("A workbook", "fastexcel", "formats") from None
     try:
         return fastexcel.read_excel(path)
-    except Exception:  # what the library raises may quote cells
-        raise InputError(f"'{path.name}' cannot be read as a workbook: check that it is whole.") from None
+    except _BROKEN:
+        raise _damaged(path) from None
 
 
-def _is_filled(book: Any, name: str) -> bool:
-    return bool(book.load_sheet(name, n_rows=1, header_row=None).width)
+def _damaged(path: Path) -> InputError:
+    return InputError(f"'{path.name}' cannot be read as a workbook: check that it is whole.")
+
+
+def _is_filled(book: Any, name: str, path: Path) -> bool:
+    try:
+        return bool(book.load_sheet(name, n_rows=1, header_row=None).width)
+    except _BROKEN:  # the sheets of a workbook are read one by one, and their list may be whole
+        raise _damaged(path) from None
 
 
 def _load(book: Any, sheet: str, path: Path, **how: Any) -> pl.DataFrame:
     how = {key: value for key, value in how.items() if value is not None or key == "header_row"}
     try:
         return book.load_sheet(sheet, schema_sample_rows=None, **how).to_polars()  # type: ignore[no-any-return]
-    except Exception:
+    except _BROKEN:
         raise InputError(
             f"Sheet '{sheet}' of '{path.name}' cannot be read as a table: its first row must be the header."
         ) from None

@@ -11,9 +11,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import DomainError, HierarchyError, ParameterError, ShoalError
-from shoal.hierarchy.checks import ValuesError
 from shoal.hierarchy.hierarchy import MISSING, Hierarchy
-from shoal.hierarchy.silence import names_values
 from shoal.hierarchy.values import format_date, format_number
 from shoal.table.coding import canonical_text, code_dates, code_numbers, code_texts, infer_type
 from shoal.table.column import FLAT, INTERVAL, TREE, Column, counted
@@ -68,7 +66,7 @@ def _places(series: pl.Series) -> np.ndarray:
 def _item_column(name: str, role: str, series: pl.Series, source: Any, spec: ColumnSpec) -> Coded:
     """Cells that hold several items are texts like others; a hierarchy is one of their items."""
     texts, mark = canonical_text(series), str(spec.items)
-    tree = _grown(source, different_items(texts, mark), role)
+    tree = source(different_items(texts, mark)) if callable(source) else source
     codes, values = code_texts(name, texts, None)
     column, coded = _finish(
         codes, values, name=name, role=role, type="categorical", kind=FLAT, numbers=None, hierarchy=None, spec=spec
@@ -112,30 +110,16 @@ def _declared(name: str, kind: str, spec: ColumnSpec, numbers: np.ndarray) -> tu
     return low, high
 
 
-def _grown(source: Any, values: Sequence[str], role: str) -> Any:
-    """A hierarchy over the values, where one is to be made of them; only those of quasi-identifiers are ever named."""
-    if not callable(source):
-        return source
-    try:
-        return source(values)
-    except ValuesError as error:
-        if role == "quasi":
-            raise
-        raise HierarchyError(error.unsaid) from None
-
-
 def _tree_column(name: str, role: str, kind: str, series: pl.Series, source: Any, spec: ColumnSpec) -> Coded:
     texts = _leaf_texts(name, kind, series, spec)
     present = texts.drop_nulls().unique()
-    hierarchy: Hierarchy = _grown(source, in_order(kind, present), role)
+    hierarchy: Hierarchy = source(in_order(kind, present)) if callable(source) else source
     if kind in ("numeric", "date"):
         hierarchy = _sorted_leaves(hierarchy)
-    absent = [text for text in present.sort().to_list() if text not in hierarchy.leaf_code]
+    absent = sum(text not in hierarchy.leaf_code for text in present.to_list())
     if absent:
-        few = ", ".join(repr(text) for text in absent[:5]) + (", ..." if len(absent) > 5 else "")
-        shown = f" ({few})" if role == "quasi" and names_values() else ""
         raise HierarchyError(
-            f"The hierarchy of '{name}' lacks {len(absent):,} of {present.len():,} values{shown}: add a line for each."
+            f"The hierarchy of '{name}' lacks {absent:,} of {present.len():,} values: add a line for each."
         )
     if spec.use == "interval":
         if kind not in ("numeric", "date"):

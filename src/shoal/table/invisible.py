@@ -11,6 +11,8 @@ from shoal.errors import InputError
 
 # What is not seen: control and format characters, soft hyphens, fillers, variation selectors.
 _UNSEEN = r"[\p{Cc}\p{Default_Ignorable_Code_Point}\p{Cf}&&[^\t\n\v\f\r\x{85}]]"
+# What looks like a blank; Unicode calls the Braille pattern without dots a symbol.
+_BLANK = r"[\s\x{2800}]+"
 _ODD = r"[^ -~]|  "
 
 
@@ -37,7 +39,7 @@ def is_odd(texts: pl.Series) -> bool:
 
 def as_seen(texts: pl.Series) -> pl.Series:
     """Texts as they look."""
-    return texts.str.replace_all(_UNSEEN, "").str.replace_all(r"\s+", " ").str.strip_chars(" ")
+    return texts.str.replace_all(_UNSEEN, "").str.replace_all(_BLANK, " ").str.strip_chars(" ")
 
 
 def refuse_alike(name: str, count: int) -> None:

@@ -25,7 +25,7 @@ _END = (
 _PAIR = r"^\[([^,\[\]]+),([^,\[\]]+)\]$"
 # What leaves no mark on a page or a screen, and what looks like a blank.
 _UNSEEN = r"[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}--\s]"
-_BLANK = r"\s+"
+_BLANK = r"[\s\u{2800}]+"
 
 
 def check_spelling(tables: Sequence[Mapping[str, pl.Series]], claims: Claims) -> list[Check]:
