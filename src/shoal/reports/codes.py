@@ -6,7 +6,7 @@ from shoal.catalogue import names
 from shoal.kinds.base import named
 
 _MEANINGS = {
-    "W-UNMODELLED": "no model protects this sensitive column alone, so that a class may give its values away",
+    "W-UNMODELLED": "no model protects this sensitive column, so that a class may give its values away",
     "W-NO-K": "no model limits how small a class may be",
     "W-TEXT": "this column may hold free text, which may say anything about anybody",
     "W-NAMES": "this column holds words that are also words of identifiers",
