@@ -43,7 +43,7 @@ class Linkage(Attack):
                 "records that match them; the same guesses about random people would be right for {naive}{control}.",
             )  # fmt: skip
         none = "A person outside the data has no record to be picked, so 'linkage' itself has no control."
-        note = [case.no_control if case.control is None else none]
+        note = [case.no_control if case.control is None else none, *([case.absent] if case.absent else [])]
         if case.own_classes is None:
             note.append("Everybody who is matched is taken to be in the data, the own record among the matches.")
         if case.view.left_out:
@@ -51,7 +51,7 @@ class Linkage(Attack):
         return self.result(found, " ".join(note), matches=distribution(counts), **_seen_by_records(case))
 
     def _linked(self, case: AttackCase, counts: np.ndarray) -> AttackFigure:
-        """Expected share of people of whom a record is picked, if they are in the data and not suppressed."""
+        """Expected share of people of whom a record is picked."""
         people, whose = case.people, case.view.subjects
         own = own_is_there(case, counts).astype(np.float64)
         naive = 1.0 / max(case.view.rows, 1)
@@ -119,7 +119,7 @@ def _seen_by_records(case: AttackCase) -> dict[str, Any]:
     if case.sampled:
         return {}
     matcher = case.view.cells
-    vectors, vector = case.people.places
+    vectors, vector = case.everybody.places
     weight = np.bincount(vector, minlength=vectors.shape[0]).astype(np.float64)
     found = np.zeros(matcher.sizes.size)
     for part, of, row in matcher.pairs(vectors):
