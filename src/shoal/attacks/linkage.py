@@ -48,7 +48,7 @@ class Linkage(Attack):
             note.append("Everybody who is matched is taken to be in the data, the own record among the matches.")
         if case.view.left_out:
             note.append(f"{', '.join(case.view.left_out)} is published by representatives and was left out.")
-        return self.result(found, " ".join(note), matches=distribution(counts), **_seen_by_records(case))
+        return self.result(found, " ".join(note), matches=_matches(case), **_seen_by_records(case))
 
     def _linked(self, case: AttackCase, counts: np.ndarray) -> AttackFigure:
         """Expected share of people of whom a record is picked."""
@@ -100,6 +100,12 @@ def own_is_there(case: AttackCase, counts: np.ndarray) -> np.ndarray:
     if channel is None:
         return own >= 0
     return (own >= 0) & (channel.before == channel.after).all(axis=0)[case.input_rows]
+
+
+def _matches(case: AttackCase) -> list[dict[str, Any]]:
+    """Count the records that match each person of the table, also of those who are not in the release."""
+    vectors, vector = case.everybody.places
+    return distribution(case.view.cells.counts(vectors)[vector])
 
 
 def distribution(counts: np.ndarray) -> list[dict[str, Any]]:
