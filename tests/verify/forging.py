@@ -52,10 +52,13 @@ ALGORITHMS: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
     "tokens beside codes": (shoal.ValueMapping, {"pseudonym": ["who"]}),
     "labels": (
         lambda: shoal.Optimal(suppression_limit=0.3),
-        {"quasi": ["area", "sex"], "hierarchies": {
-            "area": shoal.Hierarchy.from_rows("area", AREAS),
-            "disease": shoal.Hierarchy.from_rows("disease", DISEASES),
-        }},
+        {
+            "quasi": ["area", "sex"],
+            "hierarchies": {
+                "area": shoal.Hierarchy.from_rows("area", AREAS),
+                "disease": shoal.Hierarchy.from_rows("disease", DISEASES),
+            },
+        },
     ),
     "classes": (lambda: shoal.Mondrian(k=4), {}),
     "centroids": (lambda: shoal.Microaggregation(k=4), {"quasi": ["age", "weight"]}),
@@ -160,13 +163,20 @@ def _changes(figure: Manifest) -> Iterator[tuple[str, Manifest]]:
             ends = [moved, high] if name == "low" else [low, moved]
             if abs(moved - end) > 0.01:
                 yield f"{name} end", {"interval": ends}
-    yield "baseline dropped" if baseline is not None else "baseline invented", {
-        "baseline": 0.5 if baseline is None else None
-    }
+    yield (
+        "baseline dropped" if baseline is not None else "baseline invented",
+        {"baseline": 0.5 if baseline is None else None},
+    )
     if baseline is not None:
         yield "baseline", {"baseline": round(baseline + 0.3 if baseline < 0.5 else baseline - 0.3, 4)}
         yield "impossible baseline", {"baseline": 1.5}
-    for text in (f"{sentence} Nobody can be found.", f"Safe. {sentence}", "Nobody can be found.", "", "99.9% are safe."):
+    for text in (
+        f"{sentence} Nobody can be found.",
+        f"Safe. {sentence}",
+        "Nobody can be found.",
+        "",
+        "99.9% are safe.",
+    ):
         yield "sentence", {"sentence": text}
     for place in re.finditer(r"[0-9]+", sentence):
         digits = f"{(int(place[0]) + 5) % 10 ** len(place[0]):0{len(place[0])}}"

@@ -18,12 +18,12 @@ from shoal.judging.feasible import whole_reference
 from shoal.models.base import Model
 from shoal.models.judge import Judge, Judgement
 from shoal.risk.cells import as_it_stands
-from shoal.risk.classes import counted_rows
+from shoal.risk.classes import counted_rows, homogeneous_share
 from shoal.risk.wildcard import wildcard_stats
 from shoal.table.domain import Domain
 from shoal.table.rows import Frequency, PeopledRows
 from shoal.table.schema import Schema
-from shoal.table.stats import Attribute, GroupStats
+from shoal.table.stats import GroupStats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,8 +147,7 @@ def _figures(judge: Judge, stats: GroupStats, own: GroupStats) -> AuditFigures:
             entry = found.setdefault(judgement.on[0], {})
             entry[judgement.model.name] = judgement.worst
             if judgement.model.name == "distinct-l":
-                known = own.histograms[_attribute(judge, judgement).key].known
-                entry["homogeneous"] = float(known[judgement.values == 1].sum() / max(known.sum(), 1))
+                entry["homogeneous"] = homogeneous_share(judge, judgement, own)
             if judgement.model.name == "t-closeness":
                 entry["distance"] = _distance(judge, judgement)
     return AuditFigures(
@@ -160,13 +159,8 @@ def _figures(judge: Judge, stats: GroupStats, own: GroupStats) -> AuditFigures:
 
 
 def _distance(judge: Judge, judgement: Judgement) -> str:
-    one = _attribute(judge, judgement)
+    one = next(one for one in judge.attributes if one.names == judgement.on)
     return judgement.model.distance_for(one.names, one.column)  # type: ignore[attr-defined, no-any-return]
-
-
-def _attribute(judge: Judge, judgement: Judgement) -> Attribute:
-    """Find the attribute that a judgement is about."""
-    return next(one for one in judge.attributes if one.names == judgement.on)
 
 
 def _sensitive(entry: dict[str, Any]) -> SensitiveFigures:
