@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from shoal.attacks.base import AttackResult
 from shoal.attacks.limits import class_risks, refuse_over_limits
 from shoal.attacks.run import attack, make_case, run_attacks
 from shoal.attacks.views import public_view
+from shoal.cli.main import execute
 from shoal.errors import GateError, InfeasibleError
 from shoal.io.source import read
 from shoal.recoding.labels import readers_manifest
@@ -187,3 +190,50 @@ def _check_limits(release: Release, found: dict[str, float], seed: int) -> None:
         if value > 0.001:
             with pytest.raises(GateError, match=f"'{name}' is"):
                 refuse_over_limits({name: value - 0.001}, release)
+
+
+RECIPE = """
+acknowledge = ["W-UNMODELLED:disease"]
+seed = 1
+[source]
+path = "people.csv"
+[roles]
+quasi = ["age", "sex"]
+sensitive = ["disease"]
+[algorithm]
+name = "optimal"
+suppression_limit = 0.5
+node = [0, 0]
+[[models]]
+name = "k"
+k = 5
+[output]
+folder = "out"
+"""
+
+
+def test_all_commands_and_engines_give_one_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of 95 people 45 are suppressed, and 15 of the other 50 have the value that everybody in their class has."""
+    rows = [(20, "f", "hiv")] * 15 + [(30, "m", ("flu", "cold", "hiv")[row % 3]) for row in range(35)]
+    rows += [(100 + row, "fm"[row % 2], ("flu", "cold")[row % 2]) for row in range(45)]
+    pl.DataFrame(rows, schema=["age", "sex", "disease"], orient="row").write_csv(tmp_path / "people.csv")
+    recipe, kept = tmp_path / "recipe.toml", tmp_path / "duckdb.toml"
+    kept.write_text(f'{RECIPE}[engine]\nname = "duckdb"\n')
+    for limit, code in ((0.16, 4), (0.29, 4), (0.3, 0)):
+        recipe.write_text(f"{RECIPE}[limits]\nhomogeneity = {limit}\n")
+        assert execute(["run", str(recipe)]) == code
+
+    def found(*words: str) -> dict[str, Any]:
+        capsys.readouterr()
+        assert execute([*words, "--json"]) == 0
+        return dict(json.loads(capsys.readouterr().out))
+
+    out, only = str(tmp_path / "out"), ("--only", "homogeneity")
+    for words in (
+        ("attack", out, *only),
+        ("attack", out, "--against", str(tmp_path / "people.csv"), *only),
+        ("attack", str(recipe), "--hold-out", "0", *only),
+        ("attack", str(kept), *only),
+    ):
+        assert found(*words)["attacks"][0]["figures"][0]["value"] == pytest.approx(0.3), words
+    assert found("risk", out)["figures"]["homogeneous disease"]["value"] == pytest.approx(0.3)
