@@ -27,6 +27,7 @@ def interval(share: float, trials: int) -> list[float]:
     return [round(max(middle - half, 0.0), 4), round(min(middle + half, 1.0), 4)]
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_forgery_is_refused_unless_it_is_attested(name: str) -> None:
     for seed in range(many(1, 6)):
@@ -39,6 +40,7 @@ def test_every_forgery_is_refused_unless_it_is_attested(name: str) -> None:
                 assert problems(release, forged), (seed, label)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_honest_figures_pass(name: str) -> None:
     for seed in range(100, 100 + many(1, 40)):
