@@ -45,7 +45,7 @@ def test_matches_are_those_of_the_definition(released: list[Any], people: list[A
     data = {name: [row[place] for row in released] for place, name in enumerate(QUASI)}
     who = {name: pl.Series([row[place] for row in people], dtype=pl.String) for place, name in enumerate(QUASI)}
     case = case_of(data, QUASI, {}, against=who, aligned=True)
-    vectors, vector = case.people.places
+    vectors, vector = case.everybody.places
     counts = case.view.cells.counts(vectors)[vector]
     pairs = list(zip(QUASI, QUASI.values(), strict=True))
     expected = [
@@ -53,6 +53,7 @@ def test_matches_are_those_of_the_definition(released: list[Any], people: list[A
         for person in people
     ]
     assert counts.tolist() == expected
+    assert case.people.n == sum(count > 0 for count in expected)
 
 
 def test_a_known_table() -> None:
@@ -61,11 +62,12 @@ def test_a_known_table() -> None:
     found = attacked(case_of(released, {"age": INTERVAL}, against=people), "linkage")
     made = figures(found)
     # 21: 2 records, 27: 3 (all a), 31: 4 (b, b, c, a), 38: 3, 50: none.
-    assert made["linkage"].value == pytest.approx((1 / 2 + 1 / 3 + 1 / 4 + 1 / 3 + 0) / 5)
+    assert made["linkage"].value == pytest.approx((1 / 2 + 1 / 3 + 1 / 4 + 1 / 3) / 4)
+    assert "1 of 5 rows of the people are not in the release and do not count." in found.note
     assert made["linkage"].baseline == pytest.approx(1 / 6)
     assert made["linkage-unique"].value == 0.0
-    # Guessed a, a, b, b, nothing; the truth is a, a, b, c, b.
-    assert made["linkage:s"].value == pytest.approx(3 / 5)
+    # Guessed a, a, b, b; the truth is a, a, b, c.
+    assert made["linkage:s"].value == pytest.approx(3 / 4)
     assert [(one["from"], one["people"]) for one in found.also["matches"]] == [(0, 1), (2, 1), (3, 3)]
     # Records of class one match two people, [30,39] two, [25,34] two (27 and 31).
     assert found.also["records_of_one_person"] == 0.0

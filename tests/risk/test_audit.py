@@ -123,6 +123,12 @@ def naive(file: File, wildcard: bool) -> dict[str, Any]:
             file.counted(row for row in rows if file.rows[row][place] not in UNKNOWN)
             for rows in groups.values()
         ]
+        answering = {
+            cells: file.counted(
+                row for row in everyone if file.rows[row][:2] == cells and file.rows[row][place] not in UNKNOWN
+            )
+            for cells in groups
+        }
         # Where people are counted, a value that all of them have makes the class homogeneous.
         seen = [
             ({value: n}, {value: n}) if file.people and (value := next((v for v in k if k[v] == n), None)) else (f, k)
@@ -143,9 +149,9 @@ def naive(file: File, wildcard: bool) -> dict[str, Any]:
             "distance": "equal" if place == 2 else "ordered",
             "alpha": max(alphas, default=math.nan),
             "homogeneous_share": sum(
-                seen_by[cells] for cells, (_, known) in zip(groups, seen, strict=True) if len(known) == 1
+                answering[cells] for cells, (_, known) in zip(groups, seen, strict=True) if len(known) == 1
             )
-            / len(file.rows),
+            / max(sum(answering.values()), 1),
         }
     return found
 

@@ -18,7 +18,7 @@ from shoal.verify.words import needed_codes, not_protected, statement
 ZIPS = [["1000", "100*", "*"], ["1001", "100*", "*"], ["1010", "101*", "*"], ["1011", "101*", "*"]]
 COLUMNS = [
     {"name": "age", "role": "quasi", "type": "numeric", "cells": "interval", "domain": ["0", "120"]},
-    {"name": "zip", "role": "quasi", "type": "categorical", "cells": "label", "hierarchy": ZIPS},
+    {"name": "zip", "role": "quasi", "type": "categorical", "cells": "label", "hierarchy": ZIPS, "whole": True},
     {"name": "job", "role": "quasi", "type": "categorical", "cells": "set"},
     {"name": "sex", "role": "quasi", "type": "categorical", "cells": "value"},
     {"name": "disease", "role": "sensitive", "type": "categorical", "cells": "value"},

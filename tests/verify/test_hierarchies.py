@@ -9,6 +9,7 @@ import pytest
 
 from shoal.verify import gate
 from shoal.verify.claims import read_claims
+from shoal.verify.hierarchies import check_labels
 from tests.verify.cases import COLUMNS, ZIPS, check_of, failed, hospital, hospital_case, manifest, sensitive_case
 from tests.verify.whole import check_hierarchies
 
@@ -106,11 +107,28 @@ def test_problems_of_all_columns_are_told() -> None:
     assert found.detail.count("are not in the one behind it") == 2
 
 
+def test_labels_at_a_re_check_stand_in_cells_or_above_them() -> None:
+    shown = [[None, "100*", "*"], [None, "101*", "*"], [None, None, "*"]]
+    entry = next(entry for entry in COLUMNS if entry["name"] == "zip") | {"whole": False}
+    cells = {"zip": pl.Series(["100*", "101*"])}
+
+    def found(rows: list[list[str | None]]) -> bool:
+        return check_labels(read_claims(manifest([entry | {"hierarchy": rows}], [])), cells).passed
+
+    assert found(shown)
+    assert found(shown[:2])
+    assert not found([*shown, ["Nobody can be found.", None, "*"]])
+    assert not found([*shown, [None, "102*", "*"]])
+    public = read_claims(manifest([entry | {"hierarchy": ZIPS, "whole": True}], []))
+    assert check_labels(public, cells).passed
+
+
 # At the gate
 
 
 def partly(hierarchies: Any, **changes: Any) -> Any:
-    columns = [entry | {"hierarchy": SHOWN} if entry["name"] == "zip" else entry for entry in COLUMNS]
+    shown = {"hierarchy": SHOWN, "whole": False}
+    columns = [entry | shown if entry["name"] == "zip" else entry for entry in COLUMNS]
     return hospital_case(manifest=manifest(columns), hierarchies=hierarchies, **changes)
 
 

@@ -1,130 +1,123 @@
-"""Figures of attacks one by one: which are needed, what their sentences may say, and which anybody can count."""
+"""Figures of attacks one by one: which a release has to give, what they may say, and which numbers fit each other."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-import polars as pl
 import pytest
 
 from shoal.verify.claims import Claims, Column
-from shoal.verify.measured import check_measured
-from tests.verify.whole import find_classes
+from shoal.verify.figures import Counted, Template, drawn_rows, wanted_figures
+from shoal.verify.measured import _is_interval, _is_share, _paired, _problem, wilson
 
-QUASI = Column("q", "quasi", "categorical", "value", None, None, None, ())
-NEEDED = "The manifest does not tell what an attack on this kind of release achieves: '{}' is missing."
-TOLD = "What attacks achieve is told, and rests on the publisher's evidence."
-NONE = "This kind of release needs no figures of attacks."
-OTHERS = "The manifest has figures of attacks, which belong to other kinds of release."
-ANOTHER = "A figure of an attack is not the one that its sentence tells."
-COUNTED = "The share of records that are alone with their quasi-identifiers is not that of the file."
+COUNTED = Counted(
+    everybody=40, alone=0.25, rows=40, answers={"s": 38}, commonest={"s": 0.5}, single={"s": 0.1}, best={"s": 0.6},
+    codes={"s": 40}, paths={"who": (20, 0.3)},
+)  # fmt: skip
 
 
-def figure(name: str, value: float = 0.25, sentence: str = "25%", **more: Any) -> dict[str, Any]:
-    return {"name": name, "value": value, "interval": [0, 1], "baseline": None, "sentence": sentence} | more
-
-
-def told(
-    *figures: dict[str, Any],
-    made: str = "generalised",
-    coded: tuple[str, ...] = (),
-    cells: str = "abcc",
-    **manifest: Any,
-) -> str:
-    """What is said about the figures of a release with these exact quasi-identifiers; half of them are alone."""
+def claims_of(made: str, coded: str | None = None, role: str = "sensitive") -> Claims:
     columns = [
-        QUASI,
-        *(Column(code, "neutral", "categorical", "value", None, None, None, (), coded=code) for code in coded),
+        Column("q", "quasi", "categorical", "value", None, None, None, ()),
+        Column("who" if role == "pseudonym" else "s", role, "categorical", "value", None, None, None, (), coded=coded),
     ]
-    claims = Claims(tuple(columns), (), "drop", "shuffled", False, len(cells), made=made, kind=made)
-    quasi = find_classes(pl.DataFrame({"q": list(cells)}, schema={"q": pl.String}), claims)
-    check = check_measured({"measured": figures} | manifest, claims, quasi)
-    assert check.name == "measured"
-    assert check.passed is (check.detail in (TOLD, NONE))
-    return check.detail
+    return Claims(tuple(columns), (), "drop", "shuffled", False, 40, made=made, kind=made)
 
 
-@pytest.mark.parametrize("made, coded, name", [
-    ("randomised", (), "unchanged"), ("bucketised", (), "uniqueness"), ("pseudonymised", (), "unique"),
-    ("perturbed", (), "unchanged"),
-    ("generalised", ("token",), "trajectories"), ("generalised", ("shifted",), "gap patterns"),
-])  # fmt: skip
-def test_the_figure_that_nobody_may_leave_out(made: str, coded: tuple[str, ...], name: str) -> None:
-    right = {"value": 0.5, "sentence": "50% of them"}
-    assert told(made=made, coded=coded) == NEEDED.format(name)
-    assert told(figure("other"), made=made, coded=coded) == NEEDED.format(name)
-    assert told(figure("other"), figure(name, **right), made=made, coded=coded) == TOLD
+def names(made: str, coded: str | None = None, role: str = "sensitive", redraw: int = 1, drawn: int = 1) -> list[str]:
+    """Names of the figures that a release has to give."""
+    manifest = {"redraw": redraw, "columns": [{"p": 1.0 / drawn}] * drawn}
+    return [one.name for one in wanted_figures(manifest, claims_of(made, coded, role), COUNTED)]
 
 
-def test_several_reasons_need_several_figures() -> None:
-    first = figure("unchanged")
-    assert told(first, made="randomised", coded=("token", "shifted")) == NEEDED.format("trajectories")
-    assert told(first, figure("trajectories"), figure("gap patterns"), made="randomised", coded=("token",)) == TOLD
+def test_every_kind_has_a_closed_list() -> None:
+    assert names("generalised") == names("microaggregated") == []
+    assert names("perturbed") == ["unchanged", "unique-and-unchanged", "record-linkage"]
+    assert names("bucketised") == ["uniqueness", "homogeneity of s", "relinking of s"]
+    assert names("pseudonymised", "mapping") == ["unique", "frequency matching: s", "frequency matching: s"]
+    assert names("generalised", "token", "pseudonym") == ["trajectories"]
+    assert names("generalised", "shifted", "neutral") == ["gap patterns"]
+    ranks = ["exactly", "within one unit", "within 5 % of the range"]
+    assert names("generalised", "graded") == [f"rank matching, {what}: s" for what in ranks] * 2
+    assert names("randomised")[:3] == ["unchanged", "unique-and-unchanged", "recovered"]
+    assert names("randomised")[-4:] == ["linkage:s", "linkage-raw:s", "confident:s", "confident-right:s"]
 
 
-def test_codes_on_top_of_another_method_need_a_figure_a_column() -> None:
-    untold = "The manifest does not tell how many codes of '{}' can be read back."
-    mapped = figure("read back: mapping")
-    assert told(coded=("mapping", "graded")) == untold.format("mapping")
-    assert told(mapped, coded=("mapping", "graded")) == untold.format("graded")
-    assert told(mapped, figure("read back: graded"), coded=("mapping", "graded")) == TOLD
-    assert told(mapped, coded=("mapping", "token")) == NEEDED.format("trajectories")
+def test_of_too_many_sets_of_columns_only_unchanged_records_are_counted() -> None:
+    assert len(names("randomised", redraw=7, drawn=14)) == 11
+    assert names("randomised", redraw=8, drawn=16) == ["unchanged", "unique-and-unchanged"]
 
 
-def test_kinds_that_need_none() -> None:
-    assert told() == NONE
-    assert told(figure("unique", 0.5, "50%"), coded=("mapping", "graded"), made="pseudonymised") == TOLD
-    assert told(made="microaggregated") == NONE
-    assert told(figure("unique")) == OTHERS
-    claims = Claims((QUASI,), (), "drop", "shuffled", False, 2)
-    quasi = find_classes(pl.DataFrame({"q": ["a", "b"]}), claims)
-    assert check_measured({}, claims, quasi).detail == NONE
+def test_numbers_of_a_column_that_only_the_publisher_knows_are_attested() -> None:
+    known, unknown = (wanted_figures({}, claims_of("bucketised"), one) for one in (COUNTED, COUNTED.of_sample(20)))
+    assert [one.attested for one in known] == [False, False, True]
+    assert [one.attested for one in unknown] == [False, True, True]
+    assert [one.trials for one in unknown] == [(40, 40), (0, 20), (0, 20)]
+    assert known[2].baseline == 0.6
+    assert unknown[2].baseline is not None
+    assert math.isnan(unknown[2].baseline)
 
 
-@pytest.mark.parametrize("value, sentence, right", [
-    (0.25, "25% of the records.", True),
-    (0.25, "Of all, 24.9% or 25.0% are found.", True),
-    (0.25, "24.9%", False),
-    (0.25, "26%", False),
-    (0.2549, "25%", True),
-    (0.255, "25%", True),
-    (0.2552, "25%", False),
-    (0.2449, "25%", True),
-    (0.2447, "25%", False),
-    (0.2505, "25.0%", True),
-    (0.2507, "25.0%", False),
-    (0.2495, "25.0%", True),
-    (0.2493, "25.0%", False),
-    (0.0051, "0%", True),
-    (0.0051005, "0%", False),
-    (1, "100%", True),
-    (0, "0%", True),
-    (0.05, "5.0%", True),
-    (0.25, "one in four", False),
-    (0, "Nobody can be attacked.", True),
-    (0.01, "Nobody can be attacked.", False),
-])  # fmt: skip
-def test_a_sentence_tells_its_figure_as_it_rounds(value: float, sentence: str, right: bool) -> None:
-    assert told(figure("unchanged", value, sentence), made="randomised") == (TOLD if right else ANOTHER)
+def test_names_of_columns_are_no_patterns() -> None:
+    odd = Template(name="x", sentence="The {column} is {share}.", column="{share}.*", trials=(1, 1))
+    assert odd.pattern(False).fullmatch("The {share}.* is 5.0%.")
+    assert not odd.pattern(False).fullmatch("The 5.0%.* is 5.0%.")
+    assert not odd.pattern(False).fullmatch("The {share}.* is 5.0%. Safe.")
+
+
+@pytest.mark.parametrize("share, trials", [(0.0, 1), (0.0, 40), (0.3333, 3), (0.5, 40), (1.0, 7), (0.0417, 2400)])
+def test_an_interval_fits_its_own_trials_only(share: float, trials: int) -> None:
+    ends = [round(end, 4) for end in wilson(share, trials)]
+    assert _is_interval(share, ends, (trials, trials))
+    assert _is_interval(share, ends, (0, 10_000))
+    assert not _is_interval(share, ends, (trials * 2, trials * 2))
+    assert not _is_interval(share, [ends[0], ends[1] / 2], (trials, trials))
 
 
 def test_without_anybody_to_attack_nothing_is_known() -> None:
-    for interval in ([0, 0.5], [0.1, 1], [0]):
-        empty = figure("unchanged", 0, "Nobody can be attacked.", interval=interval)
-        assert told(empty, made="randomised") == ANOTHER
+    assert wilson(0.0, 0) == (0.0, 1.0)
+    assert _is_interval(0.0, [0, 1], (0, 0))
+    assert not _is_interval(0.0, [0, 0.5], (0, 0))
 
 
-def test_every_sentence_has_to_tell_its_figure() -> None:
-    assert told(figure("unchanged"), figure("other", sentence="26%"), made="randomised") == ANOTHER
-
-
-@pytest.mark.parametrize("made, name", [("bucketised", "uniqueness"), ("pseudonymised", "unique")])
-@pytest.mark.parametrize("cells, value, right", [
-    ("abcc", 0.5, True), ("abcc", 0.50009, True), ("abcc", 0.5002, False), ("abcc", 0.4998, False), ("aabb", 0, True),
-    ("aabb", 0.5, False), ("abcd", 1, True), ("", 0, True), ("aaab", 0.25, True), ("", 0.5, False), ("a", 1, True),
-    ("aabb", 1e-4, True),
+@pytest.mark.parametrize("value, trials, right", [
+    (0.25, 4, True), (0.3333, 3, True), (0.6667, 3, True), (0.5, 3, False), (0.01, 40, False), (0.5, 0, True),
 ])  # fmt: skip
-def test_who_is_alone_can_be_counted(made: str, name: str, cells: str, value: float, right: bool) -> None:
-    given = figure(name, value, f"{value:.0%}")
-    other = figure("skewness", 0.75, "75%")
-    assert told(other, given, other, made=made, cells=cells) == (TOLD if right else COUNTED)
+def test_a_share_is_a_whole_number_of_its_trials(value: float, trials: int, right: bool) -> None:
+    assert _is_share(value, trials) is right
+
+
+def figure(**changes: Any) -> dict[str, Any]:
+    told = "25.0% of the records are released exactly as they were."
+    given = {"name": "unchanged", "value": 0.25, "baseline": None, "sentence": told, "interval": [0.1419, 0.4019]}
+    return given | changes
+
+
+@pytest.mark.parametrize("changes, said", [
+    ({}, None),
+    ({"sentence": "24.9% of the records are released exactly as they were."}, "tells another number"),
+    ({"value": 0.2504}, "The interval of the figure"),
+    ({"value": 0.2507}, "tells another number"),
+    ({"sentence": "25.0% of the records are safe."}, "is not the one that such a figure has"),
+    ({"baseline": 0.1}, "The baseline of the figure 'unchanged'"),
+    ({"interval": [0.0, 1.0]}, "The interval of the figure 'unchanged'"),
+])  # fmt: skip
+def test_parts_of_a_figure_fit_each_other(changes: dict[str, Any], said: str | None) -> None:
+    (wanted, *_) = wanted_figures({}, claims_of("perturbed"), COUNTED)
+    given = figure(**changes)
+    found = _problem(wanted, given, [(wanted, given)], COUNTED, None)
+    assert found is None if said is None else said in str(found)
+
+
+def test_figures_are_found_by_their_names() -> None:
+    wanted = wanted_figures({}, claims_of("perturbed"), COUNTED)
+    assert _paired(wanted, [figure()])[1] == "unique-and-unchanged"
+    every = [figure(name=one.name) for one in reversed(wanted)]
+    assert [one["name"] for _, one in _paired(wanted, every)[0]] == [one.name for one in wanted]
+
+
+def test_a_sample_is_read_off_the_sentences() -> None:
+    told = "Something. Measured on a sample of 1,024 of the 4,096 records. More."
+    assert drawn_rows([figure(), figure(sentence=told)]) == (1024, 4096)
+    assert drawn_rows([figure()]) is None

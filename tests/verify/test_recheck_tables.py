@@ -12,7 +12,7 @@ from shoal.errors import VerificationError
 from shoal.verify import gate, recheck
 from shoal.verify.types import GateCase
 from tests.verify.cases import check_of, failed, hospital, hospital_case, hospital_manifest, manifest, published
-from tests.verify.test_two_tables import ALONE, COLUMNS, MODELS, N, changed, people, two_tables
+from tests.verify.test_two_tables import COLUMNS, FIGURES, MODELS, N, changed, people, two_tables
 
 
 def permuted() -> GateCase:
@@ -27,7 +27,7 @@ def permuted() -> GateCase:
         values_from=origin,
         manifest=manifest(
             COLUMNS, MODELS, kind="bucketised", group="group", publication="permuted", order="kept",
-            acknowledged=["W-EXACT-QI"], measured=[ALONE],
+            acknowledged=["W-EXACT-QI"], measured=FIGURES,
         ),
     )  # fmt: skip
 

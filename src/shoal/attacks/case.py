@@ -127,7 +127,8 @@ class People:
         truth, numbers = (
             {name: one[rows] for name, one in every.items()} for every in (self.truth, self.numbers)
         )
-        return replace(self, n=rows.size, truth=truth, numbers=numbers, near=None, **kept)
+        near = None if self.near is None else self.near.take(rows)
+        return replace(self, n=rows.size, truth=truth, numbers=numbers, near=near, **kept)
 
     def person_of(self, rows: np.ndarray) -> np.ndarray | None:
         """Whose some rows are; None where every row is a person."""
@@ -163,7 +164,9 @@ class AttackCase:
     keys
         Where random draws come from.
     people
-        People in the data: the released records themselves, or an identified table.
+        People in the release: the released records themselves, or those of an identified table who are not suppressed.
+    table
+        All people of the identified table, the suppressed among them; None where nobody is left out of ``people``.
     identified
         Whether ``people`` are known by their quasi-identifiers and not by their records.
     control
@@ -179,7 +182,7 @@ class AttackCase:
     others
         Further releases about the same people.
     own
-        Class of each of ``people``, -1 where suppressed, as the publisher says it without a release beside.
+        Class of each of ``people``, as the publisher says it without a release beside.
     sampled
         Whether ``people`` are only some of those in the data, as far as anybody knows.
     """
@@ -189,6 +192,7 @@ class AttackCase:
     view: View
     keys: Keys
     people: People
+    table: People | None = None
     identified: bool = False
     control: People | None = None
     no_control: str = "No people outside the data were given, so there is no control."
@@ -201,10 +205,23 @@ class AttackCase:
 
     @property
     def own_classes(self) -> np.ndarray | None:
-        """Class of each of ``people``, -1 where suppressed; None where only the publisher knows it."""
+        """Class of each of ``people``; None where only the publisher knows it."""
         if self.own is not None or self.release is None or self.input_rows is None:
             return self.own
         return self.release.released.classes[self.input_rows]
+
+    @property
+    def everybody(self) -> People:
+        """All people of the identified table, also those who are suppressed."""
+        return self.people if self.table is None else self.table
+
+    @property
+    def absent(self) -> str:
+        """How many rows of the table are left out because they are not in the release; empty without any."""
+        if self.table is None:
+            return ""
+        many = self.table.n - self.people.n
+        return f"{many:,} of {self.table.n:,} rows of the people are not in the release and do not count."
 
     def has(self, trait: Trait) -> bool:
         """Whether the release has something, by what it is called or by how it was made."""

@@ -37,6 +37,16 @@ class Nearby:
     points: np.ndarray
     codes: np.ndarray
 
+    def take(self, rows: np.ndarray) -> Nearby:
+        """Select some of the people."""
+        return Nearby(
+            classes=self.classes[rows],
+            distance=self.distance[rows],
+            records=self.records[rows],
+            points=self.points[rows],
+            codes=self.codes[rows],
+        )
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Centroids:

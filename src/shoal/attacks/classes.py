@@ -51,7 +51,10 @@ class ClassAttack(Attack):
         found.sort(key=lambda one: one.name.split(":")[0] != self.name)
         left = ", ".join(f"'{column.name}'" for column in columns if column not in fitting)
         notes = [f"'{self.name}' does not apply to {left}."] if left else []
-        return self.result(found, " ".join([*notes, *([own.no_control] if found and own.control is None else [])]))
+        if found:
+            notes += [own.no_control] if own.control is None else []
+            notes += [case.absent] if case.absent else []
+        return self.result(found, " ".join(notes))
 
 
 def _pooled(one: AttackFigure) -> AttackFigure:

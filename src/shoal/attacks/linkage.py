@@ -43,15 +43,15 @@ class Linkage(Attack):
                 "records that match them; the same guesses about random people would be right for {naive}{control}.",
             )  # fmt: skip
         none = "A person outside the data has no record to be picked, so 'linkage' itself has no control."
-        note = [case.no_control if case.control is None else none]
+        note = [case.no_control if case.control is None else none, *([case.absent] if case.absent else [])]
         if case.own_classes is None:
             note.append("Everybody who is matched is taken to be in the data, the own record among the matches.")
         if case.view.left_out:
             note.append(f"{', '.join(case.view.left_out)} is published by representatives and was left out.")
-        return self.result(found, " ".join(note), matches=distribution(counts), **_seen_by_records(case))
+        return self.result(found, " ".join(note), matches=_matches(case), **_seen_by_records(case))
 
     def _linked(self, case: AttackCase, counts: np.ndarray) -> AttackFigure:
-        """Expected share of people of whom a record is picked, if they are in the data and not suppressed."""
+        """Expected share of people of whom a record is picked."""
         people, whose = case.people, case.view.subjects
         own = own_is_there(case, counts).astype(np.float64)
         naive = 1.0 / max(case.view.rows, 1)
@@ -102,6 +102,12 @@ def own_is_there(case: AttackCase, counts: np.ndarray) -> np.ndarray:
     return (own >= 0) & (channel.before == channel.after).all(axis=0)[case.input_rows]
 
 
+def _matches(case: AttackCase) -> list[dict[str, Any]]:
+    """Count the records that match each person of the table, also of those who are not in the release."""
+    vectors, vector = case.everybody.places
+    return distribution(case.view.cells.counts(vectors)[vector])
+
+
 def distribution(counts: np.ndarray) -> list[dict[str, Any]]:
     """How many people have how many matches, in a few steps."""
     edges = [*_BOUNDS, np.inf]
@@ -119,7 +125,7 @@ def _seen_by_records(case: AttackCase) -> dict[str, Any]:
     if case.sampled:
         return {}
     matcher = case.view.cells
-    vectors, vector = case.people.places
+    vectors, vector = case.everybody.places
     weight = np.bincount(vector, minlength=vectors.shape[0]).astype(np.float64)
     found = np.zeros(matcher.sizes.size)
     for part, of, row in matcher.pairs(vectors):

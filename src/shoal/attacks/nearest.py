@@ -37,7 +37,8 @@ class Nearest(Attack):
                 "class nearest to them; the same guesses about random people would be right for {naive}{control}.",
             )  # fmt: skip
         notes = [] if case.input_rows is not None else ["Only the publisher knows whether the nearest record is right."]
-        return self.result(found, " ".join([*notes, *([case.no_control] if case.control is None else [])]))
+        notes += [case.no_control] if case.control is None else []
+        return self.result(found, " ".join([*notes, *([case.absent] if case.absent else [])]))
 
     def _found(self, case: AttackCase) -> list[AttackFigure]:
         """How often the person's own record, and own class, is found; only the publisher can tell."""

@@ -19,7 +19,7 @@ from shoal.attacks.views import release_view as see
 from shoal.catalogue import load, make, spared, working
 from shoal.errors import InputError, ParameterError
 from shoal.grammar import parse_attack
-from shoal.kinds.base import kind_of, made_of
+from shoal.kinds.base import Trait, kind_of, made_of
 from shoal.recoding.labels import readers_manifest
 from shoal.results import Release
 from shoal.table.coding import canonical_text
@@ -123,11 +123,36 @@ def make_case(
             theirs = identified_people(other, control, subject) if control is not None else None
             found.append(Other(view=other, people=identified_people(other, against, subject), control=theirs))
     rows = np.arange(people.n) if aligned and release is not None and seen else None
-    return AttackCase(
+    case = AttackCase(
         kind=kind_of(manifest), made=made_of(manifest), view=view, keys=keys, people=people,
         identified=seen, control=beside, no_control=why, outside=control, release=release, input_rows=rows,
         others=found, own=own if seen else None, sampled=sampled,
     )  # fmt: skip
+    return leave_out_absent(case)
+
+
+def leave_out_absent(case: AttackCase) -> AttackCase:
+    """Leave out the people of an identified table who are not in the release: no share may count them.
+
+    The publisher knows who is suppressed. For anybody else, where cells cover the values of the people behind them, it
+    is whoever no record matches.
+    """
+    there = np.ones(case.people.n, dtype=bool)
+    if case.own_classes is not None:
+        there = case.own_classes >= 0
+    elif case.view.matcher is not None and case.people.vectors is not None and case.made.has(Trait.COVERING):
+        there = case.view.matcher.counts(case.people.vectors)[case.people.vector] > 0
+    if there.all():
+        return case
+    rows = np.flatnonzero(there)
+    return replace(
+        case,
+        people=case.people.take(rows),
+        table=case.people,
+        input_rows=None if case.input_rows is None else case.input_rows[rows],
+        own=None if case.own is None else case.own[rows],
+        others=[replace(other, people=other.people.take(rows)) for other in case.others],
+    )
 
 
 def run_attacks(case: AttackCase, only: Sequence[str | Mapping[str, Any]] = ()) -> list[AttackResult]:
@@ -146,10 +171,14 @@ def _run(case: AttackCase, one: str | Mapping[str, Any]) -> AttackResult:
         # Whoever knows the class knows more than the nearest one; people outside the data have none.
         told = case.no_control if case.control is None else _NO_CLASS
         own = own_people(mine.view)
-        mine = replace(mine, people=own, identified=False, input_rows=None, own=None, control=None, no_control=told)
+        mine = replace(
+            mine, people=own, table=None, identified=False, input_rows=None, own=None, control=None, no_control=told
+        )
     elif "people" not in made.needs and not mine.people.truth:
         # Nobody's true values are known, so the released records stand in, whose values are.
-        mine = replace(mine, people=own_people(mine.view), identified=False, input_rows=None, own=None)
+        mine = replace(
+            mine, people=own_people(mine.view), table=None, identified=False, input_rows=None, own=None
+        )
     lacking = _lacking(made, mine)
     result = made.result([], lacking) if lacking else made.run(mine)
     if not isinstance(result, AttackResult):

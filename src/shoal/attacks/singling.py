@@ -43,7 +43,8 @@ class SinglingOut(Attack):
         if not row.size:
             told = f"No '{column.name}' is alone in its class, so nobody is described by it."
             return figure(name, 0.0, 0, told, baseline=0.0)
-        fits = _Fits.of(case, case.people, column)
+        # Suppressed people hide others all the same: a description that fits them too singles nobody out.
+        fits = _Fits.of(case, case.everybody, column)
         right = fits.single(row, code).astype(np.float64)
         share, trials = clustered(right, row)
         generator = case.keys.generator(f"attack singling {column.name}")

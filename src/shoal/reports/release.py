@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 _LONG = 24
+_COUNTED, _ATTESTED = "anybody can re-derive it from the file", "attested by the publisher"
 _CELLS = {
     "interval": "a value, or an interval [lo,hi] with both ends included",
     "label": "a label of the hierarchy in the manifest",
@@ -92,7 +93,15 @@ def _figure(figure: Mapping[str, Any]) -> dict[str, str]:
         "sentence": figure["sentence"],
         "interval": f"{low:.1%} to {high:.1%}",
         "baseline": "" if figure["baseline"] is None else f"{figure['baseline']:.1%}",
+        "by": _COUNTED if _is_counted(figure) else _ATTESTED,
     }
+
+
+def _is_counted(figure: Mapping[str, Any]) -> bool:
+    """Whether anybody can count a figure in the release: not where it was measured on a sample of it."""
+    alone = figure["name"] in ("unique", "uniqueness")
+    linked = figure["name"] == "trajectories" or figure["name"].startswith("homogeneity of ")
+    return alone or (linked and "Measured on a sample" not in figure["sentence"])
 
 
 def _verdict(verdict: Mapping[str, Any]) -> dict[str, str]:
@@ -103,7 +112,7 @@ def _verdict(verdict: Mapping[str, Any]) -> dict[str, str]:
         for key, value in sorted(model.items())  # as a manifest that was read has them
         if key not in ("name", "on", "value") and not isinstance(value, Mapping)
     ]
-    known = "anybody can re-derive it from the file" if verdict["by"] == "rechecked" else "attested by the publisher"
+    known = _COUNTED if verdict["by"] == "rechecked" else _ATTESTED
     return {
         "model": model["name"],
         "parameters": ", ".join(given),

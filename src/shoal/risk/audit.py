@@ -18,7 +18,7 @@ from shoal.judging.feasible import whole_reference
 from shoal.models.base import Model
 from shoal.models.judge import Judge, Judgement
 from shoal.risk.cells import as_it_stands
-from shoal.risk.classes import counted_rows
+from shoal.risk.classes import counted_rows, homogeneous_share
 from shoal.risk.wildcard import wildcard_stats
 from shoal.table.domain import Domain
 from shoal.table.rows import Frequency, PeopledRows
@@ -28,8 +28,10 @@ from shoal.table.stats import GroupStats
 
 @dataclass(frozen=True, kw_only=True)
 class SensitiveFigures:
-    """Figures of one sensitive attribute: the worst class's, except for the share of rows in classes of one value.
+    """Figures of one sensitive attribute: the worst class's, except for the share of people in classes of one value.
 
+    That share is among the people (rows, without a subject column) whose value is known, as in the attack
+    'homogeneity'; a person counts once a class.
     ``range_confidence`` is the largest share in one sensitive range, None for a column without ranges.
     """
 
@@ -98,8 +100,8 @@ def audit_rows(rows: PeopledRows, progress: Callable[[str], None] = lambda step:
         rows=rows.domain.n,
         people=int(judge.reference.stats.sizes[0]),
         quasi=list(rows.domain.schema.quasi),
-        own_value=_figures(judge, stats, stats.rows),
-        wildcard=None if wild is None else _figures(judge, wild, stats.rows),
+        own_value=_figures(judge, stats, stats),
+        wildcard=None if wild is None else _figures(judge, wild, stats),
     )
 
 
@@ -108,7 +110,7 @@ def audit_classes(rows: PeopledRows) -> tuple[AuditFigures, AuditFigures]:
     judge = _judge(rows)
     _, stats = _classes(rows, judge)
     everybody = judge.reference.stats
-    return _figures(judge, stats, stats.rows), _figures(judge, everybody, everybody.rows)
+    return _figures(judge, stats, stats), _figures(judge, everybody, everybody)
 
 
 def _judge(rows: PeopledRows) -> Judge:
@@ -137,21 +139,21 @@ def _probes(domain: Domain) -> list[Model]:
     return models + [load("model", "range-confidence")(p=1.0, on=name) for name in ranged]
 
 
-def _figures(judge: Judge, stats: GroupStats, rows: np.ndarray) -> AuditFigures:
-    """Worst class a figure; ``rows`` are the rows that see each group."""
+def _figures(judge: Judge, stats: GroupStats, own: GroupStats) -> AuditFigures:
+    """Worst class a figure; ``own`` counts the rows that see each group."""
     found: dict[str, dict[str, Any]] = {}
     for judgement in judge.judge(stats):
         if judgement.on is not None:
             entry = found.setdefault(judgement.on[0], {})
             entry[judgement.model.name] = judgement.worst
             if judgement.model.name == "distinct-l":
-                entry["homogeneous"] = float(rows[judgement.values == 1].sum() / rows.sum())
+                entry["homogeneous"] = homogeneous_share(judge, judgement, own)
             if judgement.model.name == "t-closeness":
                 entry["distance"] = _distance(judge, judgement)
     return AuditFigures(
         k=int(stats.sizes.min()),
         classes=int(stats.sizes.size),
-        unique_share=float(rows[stats.sizes == 1].sum() / rows.sum()),
+        unique_share=float(own.rows[stats.sizes == 1].sum() / own.rows.sum()),
         sensitive={name: _sensitive(entry) for name, entry in found.items()},
     )
 

@@ -16,7 +16,7 @@ from shoal.models.judge import Judge
 from shoal.recoding.applied import Released
 from shoal.recoding.publish import Published
 from shoal.results import Risk
-from shoal.risk.classes import Classes, every_cell, group_table, people
+from shoal.risk.classes import Classes, every_cell, group_table, homogeneous_share, people
 from shoal.risk.exposure import by_column, journalist, shape
 from shoal.risk.reidentify import confidence, homogeneous, marketer_figures, prosecutor_figures
 from shoal.table.classmap import Cells, Grouped, RowIds, Together
@@ -187,7 +187,7 @@ def _known(rows: Rows, classes: Grouped, sensitive: Sequence[str]) -> dict[str, 
         assert one.on is not None
         (name,) = one.on
         if one.model.name == "distinct-l":
-            alone = float(stats.rows[one.values == 1].sum() / stats.rows.sum())
+            alone = homogeneous_share(judge, one, stats)
             found[f"homogeneous {name}"] = homogeneous(name, alone, float((base.values == 1).all()))
         elif np.isfinite(one.worst):
             found[f"confidence {name}"] = confidence(name, one.worst, base.worst)

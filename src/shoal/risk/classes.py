@@ -11,11 +11,13 @@ import polars as pl
 from shoal.catalogue import load
 from shoal.errors import InputError, SchemaError
 from shoal.kernels.count.grouping import group_rows, number_keys
+from shoal.models.judge import Judge, Judgement
 from shoal.params import nearest
 from shoal.table.classmap import Cells
 from shoal.table.column import Column
 from shoal.table.domain import Domain
 from shoal.table.rows import Frequency, PeopledRows, Rows
+from shoal.table.stats import GroupStats
 from shoal.table.table import Table
 
 
@@ -66,6 +68,21 @@ def people(ids: np.ndarray, subjects: np.ndarray, n_subjects: int, groups: int) 
     """Distinct subjects of every group."""
     _, first, _ = number_keys(_pairs(ids, subjects, n_subjects))
     return np.bincount(ids[first], minlength=groups)
+
+
+def homogeneous_share(judge: Judge, distinct: Judgement, own: GroupStats) -> float:
+    """Count the people in classes of one value, among those whose value is known.
+
+    Parameters
+    ----------
+    distinct
+        How many values each class has, as distinct l-diversity counts them.
+    own
+        Counts of the people of each class: a person counts once a class.
+    """
+    key = next(one.key for one in judge.attributes if one.names == distinct.on)
+    known = own.histograms[key].known
+    return float(known[distinct.values == 1].sum() / max(known.sum(), 1))
 
 
 def _pairs(ids: np.ndarray, subjects: np.ndarray, n_subjects: int) -> np.ndarray:

@@ -24,8 +24,8 @@ def counted(value: float, baseline: float | None, sentence: str) -> Risk:
 
 
 def homogeneous(name: str, share: float, baseline: float) -> Risk:
-    """Rows whose class has one sensitive value alone."""
-    told = f"{share:.1%} of the rows are in classes where everybody has the same {name}, so that it is known."
+    """Count the people, among those whose value is known, whose class has one sensitive value alone."""
+    told = f"{share:.1%} of those whose {name} is known are in classes where everybody has the same, so it is read off."
     return counted(share, baseline, told)
 
 

@@ -15,11 +15,7 @@ from shoal.verify.values import MISSING, canonical
 
 def shown_parts(public: Claims, hierarchies: Mapping[str, Sequence[Sequence[str]]]) -> list[str]:
     """Columns of whose hierarchy the manifest shows a part, so that their cells have to be known."""
-    return [
-        column.name
-        for column in public.columns
-        if column.hierarchy is not None and column.name in hierarchies and not column.whole
-    ]
+    return [column.name for column in shown_columns(public) if column.name in hierarchies]
 
 
 def check_hierarchies(
@@ -44,8 +40,7 @@ def check_hierarchies(
                 problems.append(f"the hierarchy of '{column.name}' is not the whole one")
             continue
         untrue = len(_strange(column.hierarchy, whole))
-        standing = _standing(cells, column) | {whole[0][-1]}
-        more = sum(lowest(row) not in standing for row in column.hierarchy)
+        more = _unused(column, cells)
         if untrue:
             problems.append(f"{untrue:,} rows of the hierarchy of '{column.name}' are not in the one behind it")
         elif more:
@@ -53,6 +48,32 @@ def check_hierarchies(
     fine = "The hierarchies of the manifest show what stands in the release."
     detail = f"What the manifest shows is too much or untrue: {'; '.join(problems)}." if problems else fine
     return Check(name="hierarchies", passed=not problems, detail=detail)
+
+
+def check_labels(claims: Claims, cells: Mapping[str, pl.Series]) -> Check:
+    """Every label of a hierarchy that is not whole stands in a cell, or is above one that does.
+
+    Nothing else tells at a re-check that a label is one: a reader would believe any text there.
+    """
+    found = {column.name: _unused(column, cells) for column in shown_columns(claims)}
+    problems = [
+        f"{more:,} labels of '{name}' stand in the manifest and in no cell" for name, more in found.items() if more
+    ]
+    fine = "The hierarchies of the manifest show what stands in the release."
+    detail = f"{'; '.join(problems)}." if problems else fine
+    return Check(name="hierarchies", passed=not problems, detail=detail)
+
+
+def shown_columns(claims: Claims) -> list[Column]:
+    """List the columns whose hierarchy is not whole, so that only labels of the release may stand in it."""
+    return [column for column in claims.columns if column.hierarchy is not None and not column.whole]
+
+
+def _unused(column: Column, cells: Mapping[str, pl.Series]) -> int:
+    """Count the rows of a hierarchy whose lowest label stands in no cell; the root is always there."""
+    rows = column.hierarchy or ()
+    standing = {*_standing(cells, column), *(row[-1] for row in rows[:1])}
+    return sum(lowest(row) not in standing for row in rows)
 
 
 def _strange(rows: Sequence[Sequence[Any]], whole: Sequence[Sequence[str]]) -> list[Sequence[Any]]:

@@ -29,10 +29,11 @@ from shoal.verify.claims import Claims, field, read_claims
 from shoal.verify.classes import Classes, Look, Looking
 from shoal.verify.coded import Coded
 from shoal.verify.counting import Counting
+from shoal.verify.hierarchies import check_labels, shown_columns
 from shoal.verify.judge import Slot, judge, slots, verdict_check
-from shoal.verify.measured import check_measured
+from shoal.verify.measured import Histories, check_measured
 from shoal.verify.spelling import check_spelling
-from shoal.verify.tally import BATCH, Standing
+from shoal.verify.tally import BATCH, Numbering, Standing
 from shoal.verify.terms.base import limit, size_asked, term_of
 from shoal.verify.types import Check, GateReport, Verdict
 from shoal.verify.words import check_words
@@ -89,14 +90,18 @@ class Recheck:
         self._looking, self._counting = Looking(self._claims), Counting(self._claims)
         self._sets = [Counting(self._claims) for _ in self._claims.sets]
         self._exact = ExactValues(self._claims)
+        self._histories = Histories(self._claims)
+        self._labelled = {column.name: Numbering() for column in shown_columns(self._claims)}
 
     def see(self, rows: pl.DataFrame | Coded) -> None:
         """Look at a batch of the release."""
         batch, claims = Coded.of(rows), self._claims
         self._release.see(batch)
+        self._see_labels(batch)
         if not set(claims.files) <= set(batch.frame.columns):
             return
         placed = self._looking.see(batch)
+        self._histories.see(batch, placed)
         self._exact.see(batch)
         if claims.group is None:
             self._counting.see(batch, placed)
@@ -109,8 +114,17 @@ class Recheck:
         """Look at a batch of the table of sensitive values."""
         batch = Coded.of(rows)
         self._apart.see(batch)
+        self._see_labels(batch)
         if self._claims.apart and set(self._claims.apart) <= set(batch.frame.columns):
-            self._counting.see(batch, self._looking.see_groups(batch))
+            placed = self._looking.see_groups(batch)
+            self._counting.see(batch, placed)
+            self._histories.see(batch, placed)
+
+    def _see_labels(self, batch: Coded) -> None:
+        """Keep the different cells of columns whose hierarchy may show no other labels."""
+        for name, found in self._labelled.items():
+            if name in batch.frame.columns:
+                found.see(batch[name].distinct.to_frame(name))
 
     def report(self) -> GateReport:
         """What all batches hold."""
@@ -131,7 +145,9 @@ class Recheck:
         checks += [check_cells(claims, look.quasi)[0], self._exact.check(), check_classes(look.judged)]
         checks += [check_sensitive(facts), *_check_groups(look, claims)]
         checks += check_spelling([table.cells for table in tables], claims)
-        checks.append(check_measured(manifest, claims, look.quasi))
+        labelled = {name: found.rows[name] for name, found in self._labelled.items() if found.count}
+        checks.append(check_labels(claims, labelled))
+        checks.append(check_measured(manifest, claims, look.quasi, facts, self._histories))
         wanted = slots(claims)
         checks += _check_figures(ours, self._figures, wanted, look.judged)
         checks.append(_check_list(wanted, self._claimed))

@@ -79,6 +79,8 @@ _TECHNIQUES = ("derived", "recoded", "top-coded", "bottom-coded", "rounded")
 _APART = {
     "bucketised": ("group", "publication", "leftovers"), "randomised": ("redraw",), "perturbed": ("perturbation",),
 }
+# How quasi-identifiers are perturbed.
+_WAYS = ("swapped", "shuffled", "condensed", "pram", "invariant-pram", "noise")
 _COPY = re.compile(r"(release|sensitive)\.(xlsx|sav|dta)")
 _SUM = 1e-9
 _VERDICT = ("model", "on", "holds", "by", "value", "limit", "vouched_by")
@@ -267,6 +269,8 @@ def _are_techniques(words: Any) -> bool:
 def _check_changes(manifest: Mapping[str, Any], made: str) -> None:
     """How likely values stay, and how much noise there is, where the release was made so, and nowhere else."""
     way = manifest.get("perturbation") if made == "perturbed" else None
+    if made == "perturbed" and way not in _WAYS:
+        raise VerificationError(f"The 'perturbation' of the manifest must be one of {', '.join(_WAYS)}.")
     for name, ways in (("stay", ("pram", "invariant-pram")), ("noise", ("noise",))):
         if (way in ways) != any(name in column for column in manifest["columns"]):
             raise VerificationError(f"The manifest gives a column its '{name}' exactly where the release was made so.")
@@ -310,3 +314,5 @@ def _check_measured(figures: Sequence[Mapping[str, Any]]) -> None:
             raise VerificationError("The 'measured' of the manifest must be numbers.")
         if not interval[0] <= figure["value"] <= interval[1]:
             raise VerificationError("The 'measured' of the manifest has a figure outside its interval.")
+        if not all(0.0 <= part <= 1.0 for part in numbers):
+            raise VerificationError("The 'measured' of the manifest must be shares from 0 to 1.")
