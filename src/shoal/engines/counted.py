@@ -20,6 +20,7 @@ from shoal.table.classmap import Cells, ClassMap, Everybody, Grouped, Nodes, Row
 from shoal.table.domain import Domain, Joint
 from shoal.table.membership import classes_of
 from shoal.table.packing import Packing, Places
+from shoal.table.possible import ENOUGH, Possible
 from shoal.table.rows import Frequency
 from shoal.table.stats import Attribute, GroupStats, Histogram, put_together, unknown_flags
 
@@ -130,6 +131,29 @@ class CountedRows:
         order = np.lexsort((found["w"], values, cells))
         return cells[order], values[order], found["w"][order]
 
+    def varies(self, classes: Grouped, one: Attribute) -> bool:
+        """Whether somebody has two known values of an attribute in rows that are in a class."""
+        with self._beside(classes) as (source, _):
+            asked = sql.changing(list(self._values(one).values()), source, self._known(one))
+            return int(self.database.ask(asked)["n"][0]) > 0
+
+    def narrowed(self, classes: Grouped, possible: Possible) -> np.ndarray:
+        """Numbers of all rows of people for whom their classes leave too little possible."""
+        groups = possible.classes
+        with self._beside(classes) as (source, keys):
+            columns = {"g": groups, "v": possible.codes, "w": possible.worth, "t": possible.totals[groups]}
+            self.database.send("possible", columns)
+            return np.sort(self.database.ask(sql.narrowed(keys["g"], source, ENOUGH))["r"])
+
+    def without(self, classes: Grouped, rows: np.ndarray) -> Grouped:
+        """The same classes without some rows."""
+        if isinstance(classes, RowIds):
+            ids = classes.ids.copy()
+            ids[rows] = -1
+            return RowIds(ids, classes.groups)
+        before = classes.gone if isinstance(classes, Cells) else np.empty(0, dtype=np.int64)
+        return Cells(self._class_of_cells(classes), classes.groups, np.union1d(before, rows).astype(np.int64))
+
     def holds_cells(self, most: int) -> bool:
         """Whether there are no more than so many combinations of quasi-identifier codes; more do not come here."""
         if "cells" not in self._found and self._found.get("n cells", 0) <= most:
@@ -173,7 +197,8 @@ class CountedRows:
         """int32 class of some rows, given their numbers and quasi-identifier codes, negative for none."""
         if isinstance(classes, RowIds):
             return classes.ids[rows]
-        return self._places.looked_up(self._class_of_cells(classes), self.packing.pack(codes))
+        found = self._places.looked_up(self._class_of_cells(classes), self.packing.pack(codes))
+        return classes.cleared(found, rows) if isinstance(classes, Cells) else found
 
     def cell_of(self, codes: Sequence[np.ndarray]) -> np.ndarray:
         """Places in the frequency table of some quasi-identifier codes."""
@@ -318,7 +343,10 @@ class CountedRows:
             kept = np.flatnonzero(of >= 0)
             words = {name: word[kept] for name, word in zip(self._words, self._cells[0], strict=True)}
             self.database.send("classes", {**words, "g": of[kept]})
-            source = sql.in_classes(self._words)
+            gone = by_row.gone if isinstance(by_row, Cells) else np.empty(0)
+            if gone.size:
+                self.database.send("gone", {"r": gone})
+            source = sql.in_classes(self._words, some_gone=bool(gone.size))
         keys = {"g": "classes.g"}
         if isinstance(classes, Split):
             keys["d"] = sql.code(self.places[classes.name])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from shoal.errors import InfeasibleError
+from shoal.judging.across import Parted, judge_people
 from shoal.judging.settle import set_classes, settled, settled_sets
 from shoal.models.judge import Judge
 from shoal.models.rules import BREACH
@@ -18,6 +20,9 @@ from shoal.table.stats import GroupStats
 
 def enforce(released: Released, judge: Judge, limit: float, words: str | None = None) -> Released:
     """Suppress failing classes until all hold, each model against the reference that it names.
+
+    Then suppress all rows of people for whom the classes of their rows leave too few values possible, and judge the
+    rest again.
 
     Parameters
     ----------
@@ -39,10 +44,15 @@ def enforce(released: Released, judge: Judge, limit: float, words: str | None = 
         stats = rows.of_people(stats, classes, _guarded(judge), released.recoding.lifted)
         good = _good(released, judge, stats)
         if good.all():
-            return replace(released, k=judge.k)
-        failing = {one.model.name for one in judge.judge(stats) if not one.ok.all()}
-        failing |= {model.name for model in judge.models if model.relative}
-        released = released.suppress(~good)
+            gone, across, names = judge_people(released, judge, _parted(released, judge, stats))
+            if not gone.size:
+                return replace(released, k=judge.k, across=across)
+            failing = {f"{name} over all classes of a person" for name in names}
+            released = released.without(gone)
+        else:
+            failing = {one.model.name for one in judge.judge(stats) if not one.ok.all()}
+            failing |= {model.name for model in judge.models if model.relative}
+            released = released.suppress(~good)
         share = released.n_suppressed / rows.domain.n
         if released.n_classes == 0 or share > limit + 1e-12:
             raise InfeasibleError(
@@ -52,15 +62,33 @@ def enforce(released: Released, judge: Judge, limit: float, words: str | None = 
 
 def _good(released: Released, judge: Judge, stats: GroupStats) -> np.ndarray:
     """Classes that hold when all others are suppressed: as they are, or by each set of quasi-identifiers."""
-    rows, sets = released.rows, released.domain.schema.quasi_sets
-    if not sets:
+    rows = released.rows
+    if not released.domain.schema.quasi_sets:
         return settled(judge, stats, released.classmap, rows)
-    maps = [set_classes([released.cells[name].keys for name in one]) for one in sets]
 
     def counted(group: np.ndarray, groups: int) -> GroupStats:
-        return rows.stats(RowIds(np.append(group, -1).astype(np.int32)[released.classes], groups), judge.attributes)
+        return rows.stats(_merged(released, group, groups), judge.attributes)
 
-    return settled_sets(judge, maps, counted)[0]
+    return settled_sets(judge, _set_maps(released), counted)[0]
+
+
+def _parted(released: Released, judge: Judge, stats: GroupStats) -> list[Parted]:
+    """Classes by which people are judged, with who counts them: all together, or those of each set."""
+    if not released.domain.schema.quasi_sets:
+        return [(released.classmap, lambda: stats)]
+    merged = [_merged(released, group, int(group.max(initial=-1)) + 1) for group in _set_maps(released)]
+    return [(classes, partial(released.rows.stats, classes, judge.attributes)) for classes in merged]
+
+
+def _set_maps(released: Released) -> list[np.ndarray]:
+    """For each set of quasi-identifiers, which of its classes every class is in."""
+    sets = released.domain.schema.quasi_sets
+    return [set_classes([released.cells[name].keys for name in one]) for one in sets]
+
+
+def _merged(released: Released, group: np.ndarray, groups: int) -> RowIds:
+    """Groups of classes (negative: in none), row by row."""
+    return RowIds(np.append(group, -1).astype(np.int32)[released.classes], groups)
 
 
 def _guarded(judge: Judge) -> list[tuple[str, int]]:
