@@ -30,6 +30,7 @@ def enforce(released: Released, judge: Judge, limit: float, words: str | None = 
         Largest share of rows to suppress, and what says so; by default the suppression_limit does.
     """
     rows, words = released.rows, words or f"the suppression_limit is {limit:.2%}"
+    narrowed: set[str] = set()
     while True:
         classes = released.classmap
         stats = rows.stats(classes, judge.attributes)
@@ -47,7 +48,8 @@ def enforce(released: Released, judge: Judge, limit: float, words: str | None = 
             gone, across, names = judge_people(released, judge, _parted(released, judge, stats))
             if not gone.size:
                 return replace(released, k=judge.k, across=across)
-            failing = {f"{name} over all classes of a person" for name in names}
+            failing = set()
+            narrowed |= {f"{name} over all classes of a person" for name in names}
             released = released.without(gone)
         else:
             failing = {one.model.name for one in judge.judge(stats) if not one.ok.all()}
@@ -56,7 +58,7 @@ def enforce(released: Released, judge: Judge, limit: float, words: str | None = 
         share = released.n_suppressed / rows.domain.n
         if released.n_classes == 0 or share > limit + 1e-12:
             raise InfeasibleError(
-                _too_much(released, rows.domain.n, share, words, sorted(failing))
+                _too_much(released, rows.domain.n, share, words, sorted(failing | narrowed), bool(narrowed))
             )
 
 
@@ -96,11 +98,12 @@ def _guarded(judge: Judge) -> list[tuple[str, int]]:
     return [(rules[0].names[0], int(rules[0].p0)) for _, rules in judge.sets if rules[0].op == BREACH]
 
 
-def _too_much(released: Released, n: int, share: float, words: str, names: list[str]) -> str:
+def _too_much(released: Released, n: int, share: float, words: str, names: list[str], people: bool) -> str:
     which = f" (failing: {', '.join(names)})" if names else ""
     if released.n_classes == 0:
-        return f"No class satisfies the models{which}, so nothing could be released: relax them or generalise more."
-    return (
-        f"{released.n_suppressed} of {n} rows ({share:.2%}) would have to be suppressed{which}, and "
-        f"{words}: raise it, relax the models, or generalise more."
-    )
+        begun = f"No class satisfies the models{which}, so nothing could be released: relax them"
+        ways = " or generalise more"
+    else:
+        begun = f"{released.n_suppressed} of {n} rows ({share:.2%}) would have to be suppressed{which}, and {words}: raise it, relax the models"
+        ways = ", or generalise more"
+    return f"{begun}{', generalise more, or set across_classes = false under [roles]' if people else ways}."

@@ -15,6 +15,7 @@ import polars as pl
 
 from shoal.errors import VerificationError
 from shoal.verify.attested import refuted
+from shoal.verify.across import attest_across
 from shoal.verify.checks import (
     ExactValues,
     check_cells,
@@ -132,6 +133,7 @@ class Recheck:
         checks += [check_sensitive(facts), *_check_groups(look, claims)]
         checks += check_spelling([table.cells for table in tables], claims)
         checks.append(check_measured(manifest, claims, look.quasi))
+        checks += attest_across(claims)
         wanted = slots(claims)
         checks += _check_figures(ours, self._figures, wanted, look.judged)
         checks.append(_check_list(wanted, self._claimed))

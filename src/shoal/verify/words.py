@@ -55,6 +55,9 @@ _LEFT_OUT = (
     "Who was left out: whoever is known to be in the source and not in the release has one of the commonest values."
 )
 _SETS = "Whoever knows columns of several sets of quasi-identifiers of a person: models hold for each set alone."
+_ACROSS = (
+    "The values of '{}' of people with several records: the classes of their records may have one alone in common."
+)
 _ACCEPTED = {
     "W-NO-K": "Identity: no model limits how few records share their quasi-identifiers.",
     "W-REPEAT": "People of earlier releases: taken together, releases may protect less than each of them.",
@@ -151,6 +154,8 @@ def not_protected(
         "Links through the neutral columns, which are published as they are.": claims.role("neutral"),
     }  # fmt: skip
     found += [text for text, given in said.items() if given]
+    if claims.people:
+        found += [_ACROSS.format(one.name) for one in claims.role("sensitive") if (one.name,) not in claims.across]
     if not any(term_of(model).valued for model in claims.models) and claims.role("sensitive"):
         found.append("Sensitive values: a class whose members share one discloses it (homogeneity).")
     always = _ALWAYS[1:] if any(term_of(model).membership for model in claims.models) else _ALWAYS
