@@ -29,19 +29,19 @@ class Candidates(NamedTuple):
         Code of the only value that all classes of the person's rows have, -2 where they have none or several.
     alone
         Share of the person's rows whose class has the true value alone.
-    count
-        Values that all of their classes have.
+    values
+        How many values that all of their classes have.
     """
 
     truth: np.ndarray
     only: np.ndarray
     alone: np.ndarray
-    count: np.ndarray
+    values: np.ndarray
 
 
 @dataclass(frozen=True, kw_only=True)
 class SubjectIntersection(Attack):
-    """The attacker knows the quasi-identifiers of all rows of a person and keeps the values that all their classes have.
+    """The attacker knows the quasi-identifiers of all rows of a person and keeps the values that their classes share.
 
     Each class may have many values although all of them together have one in common. It works on values that are the
     same in every row of a person, such as a chronic diagnosis; people whose values differ are left out.
@@ -61,7 +61,7 @@ class SubjectIntersection(Attack):
                 notes.append(f"Nobody has the same '{column.name}' in all of their rows.")
                 continue
             found.append(_figure(own, column, people))
-            left[column.name] = float(people.count.mean())
+            left[column.name] = float(people.values.mean())
         notes += [own.no_control] if found and own.control is None else []
         return self.result(found, " ".join(notes), values_left=left)
 
@@ -89,8 +89,8 @@ def _figure(case: AttackCase, column: Column, people: Candidates) -> AttackFigur
     ending = "" if control is None else f", and for {control:.1%} of people who are not in the data"
     sentence = (
         f"The classes of a person's rows have one '{column.name}' alone in common, the true one, for {share:.1%} of "
-        f"{right.size:,} people; single classes, or the same guesses about random people, give away {naive:.1%}{ending}. "
-        f"{people.count.mean():.1f} values are left on average."
+        f"{right.size:,} people; a single class, or the same guess about a random person, is right for {naive:.1%}"
+        f"{ending}. {people.values.mean():.1f} values are left on average."
     )
     return figure(
         f"subject-intersection:{column.name}", share, trials, sentence, baseline=naive, control=control,

@@ -20,7 +20,6 @@ from shoal.table.classmap import Cells, ClassMap, Everybody, Grouped, Nodes, Row
 from shoal.table.domain import Domain, Joint
 from shoal.table.membership import classes_of
 from shoal.table.packing import Packing, Places
-from shoal.table.possible import ENOUGH, Possible
 from shoal.table.rows import Frequency
 from shoal.table.stats import Attribute, GroupStats, Histogram, put_together, unknown_flags
 
@@ -130,29 +129,6 @@ class CountedRows:
         values = np.zeros_like(cells) if one is None else self._codes_of(one, found)
         order = np.lexsort((found["w"], values, cells))
         return cells[order], values[order], found["w"][order]
-
-    def varies(self, classes: Grouped, one: Attribute) -> bool:
-        """Whether somebody has two known values of an attribute in rows that are in a class."""
-        with self._beside(classes) as (source, _):
-            asked = sql.changing(list(self._values(one).values()), source, self._known(one))
-            return int(self.database.ask(asked)["n"][0]) > 0
-
-    def narrowed(self, classes: Grouped, possible: Possible) -> np.ndarray:
-        """Numbers of all rows of people for whom their classes leave too little possible."""
-        groups = possible.classes
-        with self._beside(classes) as (source, keys):
-            columns = {"g": groups, "v": possible.codes, "w": possible.worth, "t": possible.totals[groups]}
-            self.database.send("possible", columns)
-            return np.sort(self.database.ask(sql.narrowed(keys["g"], source, ENOUGH))["r"])
-
-    def without(self, classes: Grouped, rows: np.ndarray) -> Grouped:
-        """The same classes without some rows."""
-        if isinstance(classes, RowIds):
-            ids = classes.ids.copy()
-            ids[rows] = -1
-            return RowIds(ids, classes.groups)
-        before = classes.gone if isinstance(classes, Cells) else np.empty(0, dtype=np.int64)
-        return Cells(self._class_of_cells(classes), classes.groups, np.union1d(before, rows).astype(np.int64))
 
     def holds_cells(self, most: int) -> bool:
         """Whether there are no more than so many combinations of quasi-identifier codes; more do not come here."""

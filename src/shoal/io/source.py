@@ -93,7 +93,7 @@ def read(
     quasi_sets
         Several sets of quasi-identifiers: models hold for each set, and not for all of them together.
     across_classes
-        Whether diversity models also judge, for every subject, the values that all classes of their rows leave possible.
+        Whether diversity models also judge the values that all classes of a subject's rows leave possible.
     columns
         Names of the columns of a file without a header.
     sheet

@@ -104,6 +104,7 @@ def _too_much(released: Released, n: int, share: float, words: str, names: list[
         begun = f"No class satisfies the models{which}, so nothing could be released: relax them"
         ways = " or generalise more"
     else:
-        begun = f"{released.n_suppressed} of {n} rows ({share:.2%}) would have to be suppressed{which}, and {words}: raise it, relax the models"
+        gone = f"{released.n_suppressed} of {n} rows ({share:.2%}) would have to be suppressed{which}"
+        begun = f"{gone}, and {words}: raise it, relax the models"
         ways = ", or generalise more"
     return f"{begun}{', generalise more, or set across_classes = false under [roles]' if people else ways}."

@@ -252,7 +252,7 @@ class Schema:
                 "sensitive, neutral or drop."
             )
         if self.subject is None and not self.across_classes:
-            yield SchemaError("'across_classes' is about people with several rows: name the 'subject', or leave it out.")
+            yield SchemaError("'across_classes' is about people with several rows: name a 'subject', or leave it out.")
         for check in (self._check_shifts, self._check_codes, self._check_sets):
             try:
                 check(roles)

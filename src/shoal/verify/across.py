@@ -53,7 +53,7 @@ def check_across(claims: Claims, facts: Sequence[Facts], asked: bool) -> list[Ch
 def attest_across(claims: Claims) -> list[Check]:
     """Say what a manifest claims, which only the publisher could check: whose rows are whose is not published."""
     named = ", ".join(" and ".join(names) for names in claims.across)
-    detail = f"Enough values of {named} remain for everybody over all classes of their rows by the publisher's evidence."
+    detail = f"By the publisher's evidence, all classes of a person's rows leave enough values of {named} possible."
     return [Check(name=_NAME, passed=True, detail=detail)] if claims.across else []
 
 

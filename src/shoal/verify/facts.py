@@ -177,6 +177,7 @@ class Facts:
 
     def held(self, names: Sequence[str]) -> pl.DataFrame:
         """Columns ``class``, ``value``, ``who`` with people, and ``rows``: which values people have in which class."""
+        self.attribute(names)  # which numbers the values of several columns together
         return self._coded(tuple(names), self.released)
 
     def table(self, names: Sequence[str], side: str) -> np.ndarray:

@@ -29,7 +29,8 @@ classes date acknowledged measured redraw group publication leftovers counterfei
 copies formulas name role type cells coded days answers null hierarchy whole builder domain policy part non_answers
 count smallest digest model on holds by value limit vouched_by interval baseline sentence quasi intervals sets each
 nodes level else prefix mask widths origin dates quantiles edges k l c t alpha p e v eps m u default relative distance
-guard_level reference review several prepared quasi_sets across_classes perturbation stay noise sample of share stratified
+guard_level reference review several prepared quasi_sets across_classes perturbation stay noise sample of share
+stratified
 """
 _KEYS = frozenset(_NAMES.split())
 _SHORT = 4

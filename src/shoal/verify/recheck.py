@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import VerificationError
-from shoal.verify.attested import refuted
 from shoal.verify.across import attest_across
+from shoal.verify.attested import refuted
 from shoal.verify.checks import (
     ExactValues,
     check_cells,

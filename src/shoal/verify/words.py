@@ -154,12 +154,17 @@ def not_protected(
         "Links through the neutral columns, which are published as they are.": claims.role("neutral"),
     }  # fmt: skip
     found += [text for text, given in said.items() if given]
-    if claims.people:
-        found += [_ACROSS.format(one.name) for one in claims.role("sensitive") if (one.name,) not in claims.across]
+    found += _across(claims)
     if not any(term_of(model).valued for model in claims.models) and claims.role("sensitive"):
         found.append("Sensitive values: a class whose members share one discloses it (homogeneity).")
     always = _ALWAYS[1:] if any(term_of(model).membership for model in claims.models) else _ALWAYS
     return [*found, *_left_open(claims), *always]
+
+
+def _across(claims: Claims) -> list[str]:
+    """Which values the classes of a person's records may give away together."""
+    open_left = [one.name for one in claims.role("sensitive") if (one.name,) not in claims.across]
+    return [_ACROSS.format(name) for name in open_left] if claims.people else []
 
 
 def _left_open(claims: Claims) -> list[str]:
