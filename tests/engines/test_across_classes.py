@@ -10,7 +10,7 @@ import pytest
 
 from shoal.engines.kept import KeptRows
 from shoal.engines.stored import StoredRows
-from shoal.io.recipes import parse_recipe
+from shoal.io.recipes import load_recipe
 from shoal.streaming.recipes import opened
 from shoal.table.classmap import Cells, RowIds
 from shoal.table.keys import Keys
@@ -102,9 +102,7 @@ def test_spark_suppresses_the_same_people(algorithm: str, seed: int, tmp_path: P
 
 @pytest.mark.parametrize("seed", range(many(4, 40)))
 def test_queries_find_whom_arrays_find(seed: int, tmp_path: Path) -> None:
-    recipe = load_recipe(
-        written(tmp_path, seed, 'name = "optimal"\n[engine]\nname = "duckdb"').read_text("utf-8"), tmp_path
-    )
+    recipe = load_recipe(written(tmp_path, seed, 'name = "optimal"\n[engine]\nname = "duckdb"'))
     rng = np.random.default_rng(seed)
     with opened(recipe, Keys.from_seed(1), lambda step: None) as rows:
         assert isinstance(rows, StoredRows)
