@@ -26,9 +26,7 @@ _ALWAYS = (
 )
 
 
-_ACROSS = (
-    "The values of '{}' of people with several records: the classes of their records may have one alone in common."
-)
+_ACROSS = "The values of '{}' of people with several records: the classes of their records may share a single one."
 _SETS = "Whoever knows columns of several sets of quasi-identifiers of a person: models hold for each set alone."
 
 

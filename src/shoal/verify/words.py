@@ -55,9 +55,7 @@ _LEFT_OUT = (
     "Who was left out: whoever is known to be in the source and not in the release has one of the commonest values."
 )
 _SETS = "Whoever knows columns of several sets of quasi-identifiers of a person: models hold for each set alone."
-_ACROSS = (
-    "The values of '{}' of people with several records: the classes of their records may have one alone in common."
-)
+_ACROSS = "The values of '{}' of people with several records: the classes of their records may share a single one."
 _ACCEPTED = {
     "W-NO-K": "Identity: no model limits how few records share their quasi-identifiers.",
     "W-REPEAT": "People of earlier releases: taken together, releases may protect less than each of them.",
