@@ -172,12 +172,10 @@ def _sets(manifest: Mapping[str, Any], columns: Sequence[Column]) -> tuple[tuple
 def _across(manifest: Mapping[str, Any], claims: Claims) -> tuple[tuple[str, ...], ...]:
     """Attributes of which enough values are claimed to remain for everybody over all classes of their rows."""
     where = "The manifest's 'across_classes'"
-    if ("across_classes" in manifest) != claims.people:
-        raise VerificationError(f"{where} must be there exactly when people are counted.")
-    if not claims.people:
-        return ()
-    found = []
-    for entry in field(manifest, "across_classes", Sequence):
+    given, found = field({"across_classes": [], **manifest}, "across_classes", Sequence), []
+    if given and not claims.people:
+        raise VerificationError(f"{where} are claimed, and people are not counted.")
+    for entry in given:
         names = tuple(_texts([entry] if isinstance(entry, str) else entry, "across_classes", where) or ())
         if names not in across_targets(claims):
             raise VerificationError(f"{where} names something that no model asks for over several classes.")

@@ -119,7 +119,7 @@ class Setting:
     policies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     grids: Mapping[str, float | None] = field(default_factory=dict)
     left_out: Mapping[str, pl.Series] = field(default_factory=dict)
-    across_classes: bool = True
+    across_classes: bool = False
     population: pl.DataFrame | None = None
     population_counts: np.ndarray | None = None
 
