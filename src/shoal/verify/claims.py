@@ -188,7 +188,7 @@ def _across(manifest: Mapping[str, Any], claims: Claims) -> tuple[tuple[str, ...
 def across_targets(claims: Claims) -> list[tuple[str, ...]]:
     """Attributes of which a model asks that values remain possible over several classes."""
     every = [(column.name,) for column in claims.role("sensitive")]
-    found = []
+    found: list[tuple[str, ...]] = []
     for model in claims.models:
         if term_of(model).left is not None:
             on = model.get("on")
